@@ -1,0 +1,31 @@
+// A batch: its sentences laid end to end, without padding. Sentence b is rows offsets[b] .. offsets[b+1]-1.
+//
+//   T tokens in all   B sentences   L_b = offsets[b+1] - offsets[b], the length of sentence b
+#pragma once
+
+#include <span>
+
+#include "minbert/tensor.h"
+
+namespace minbert {
+
+// One input of the encoder: [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on.
+struct Sequence {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> segments;                   // as long as ids
+};
+
+struct Batch {
+  Indices ids, segments, positions;                // [T]  positions count from 0 in every sentence
+  Indices offsets;                                 // [B+1]
+  Indices sentence;                                // [T]  the sentence each row belongs to
+  Indices task;                                    // [B]  each sentence's task id, or empty: no task
+  int64_t tokens() const { return ids.size(); }
+  int64_t sentences() const { return offsets.size() - 1; }
+};
+
+// Lays the sequences end to end. task: empty, one id for all of them, or one a sequence.
+// Errors: no sequence, an empty sequence, segments of another length than ids, a wrong number of task ids.
+Batch pack(std::span<const Sequence> sequences, Indices task = {});
+
+}  // namespace minbert

@@ -1,0 +1,56 @@
+// Errors: every failure of the library is a minbert::Error whose message names what was wrong, where, and what to do.
+//
+//   MB_CHECK(a.cols() == b.cols(), "matmul_nt: inner sizes differ: a {} and b {}", a.shape(), b.shape());
+//
+// Inside a module's forward or backward the message ends with the module's path: "   (bert.encoder.layer.3.output.dense)".
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace minbert {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// format("{} of {}", 2, 3) == "2 of 3": each {} takes the next argument's operator<<.
+template <class... Args>
+std::string format(std::string_view pattern, const Args&... args) {
+  std::ostringstream out;
+  auto copy_to_brace = [&] {                       // writes up to the next "{}" and steps over it
+    const size_t brace = pattern.find("{}");
+    out << pattern.substr(0, brace);
+    pattern = brace == pattern.npos ? "" : pattern.substr(brace + 2);
+  };
+  ((copy_to_brace(), out << args), ...);
+  out << pattern;
+  return out.str();
+}
+
+// Throws Error(message), with the path of the module at work behind it where there is one.
+[[noreturn]] void fail(const std::string& message);
+
+#define MB_CHECK(condition, ...) \
+  do {                           \
+    if (!(condition)) [[unlikely]] \
+      ::minbert::fail(::minbert::format(__VA_ARGS__)); \
+  } while (false)
+
+// While it lives, errors and the tape name this module path. `path` must outlive it and every tape entry made meanwhile.
+class Scope {
+ public:
+  explicit Scope(const std::string& path);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  static const std::string* current();             // nullptr outside of every module
+
+ private:
+  const std::string* outer_;
+};
+
+}  // namespace minbert

@@ -1,0 +1,103 @@
+// Tensor: a contiguous row-major array of `real` on one device; and Indices, its integer sibling.
+//
+// A Tensor is a handle: copies share the same values and the same gradient. There are no strides and no other
+// element types. Two tensors share storage only by reshape, or as parameters inside one flat buffer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <vector>
+
+#include "minbert/error.h"
+
+namespace minbert {
+
+#ifdef MINBERT_DOUBLE
+using real = double;                               // the library a second time, for gradient checks
+#else
+using real = float;
+#endif
+
+enum class Device { cpu, cuda };
+
+// The sizes of a tensor, outermost first; at most 4 of them. Shape{} is a scalar's.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> sizes);
+  int rank() const { return rank_; }
+  int64_t operator[](int i) const { return sizes_[size_t(i)]; }
+  int64_t size() const;                            // the product of all sizes, 1 for a scalar
+  bool operator==(const Shape&) const = default;
+  friend std::ostream& operator<<(std::ostream&, const Shape&);   // [512, 768]
+
+ private:
+  std::array<int64_t, 4> sizes_{};
+  int rank_ = 0;
+};
+
+class Storage;                                     // a block of a device's memory pool (src/engine/storage.h)
+
+class Tensor {
+ public:
+  Tensor() = default;                              // no tensor: bool(t) is false
+  explicit Tensor(Shape shape, Device device = Device::cpu);      // values are not initialised
+  static Tensor zeros(Shape shape, Device device = Device::cpu);
+  static Tensor full(Shape shape, real value, Device device = Device::cpu);
+  static Tensor from(Shape shape, std::span<const real> values, Device device = Device::cpu);
+  static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);   // a place inside a flat buffer
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  bool is(const Tensor& other) const { return impl_ == other.impl_; }
+  const Shape& shape() const;
+  int64_t size() const { return shape().size(); }
+  int64_t rows() const;                            // the product of all sizes but the last
+  int64_t cols() const;                            // the last size; 1 for a scalar
+  Device device() const;
+
+  real* data() const;                              // on the tensor's device
+  real item() const;                               // the value of a one-element tensor
+  std::vector<real> values() const;                // a copy on the host
+  void copy_from(std::span<const real> values) const;             // host to this tensor, sizes must agree
+  Tensor reshape(Shape shape) const;               // the same storage; differentiable
+  Tensor detach() const;                           // the same storage, cut off from the tape
+
+  // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit it from their inputs.
+  bool requires_grad() const;
+  Tensor& set_requires_grad(bool on);
+  Tensor grad() const;                             // no tensor until backward has reached this one
+  void clear_grad() const;                         // the next backward overwrites instead of adding
+  void retain_grad() const;                        // keep the gradient of an intermediate result
+  void set_grad_storage(Tensor place) const;       // write the gradient there (a flat buffer) from now on
+
+  static int64_t live();                           // tensors alive in the process, for leak tests
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+  friend class Tape;
+  friend class Grads;
+};
+
+// Integers that never change: token ids, offsets, labels, task ids. Copies share them.
+class Indices {
+ public:
+  Indices() = default;
+  Indices(std::vector<int32_t> values) : values_(std::make_shared<const std::vector<int32_t>>(std::move(values))) {}
+  Indices(std::initializer_list<int32_t> values) : Indices(std::vector<int32_t>(values)) {}
+  explicit operator bool() const { return values_ != nullptr; }
+  int64_t size() const { return values_ ? int64_t(values_->size()) : 0; }
+  int32_t operator[](int64_t i) const { return (*values_)[size_t(i)]; }
+  const int32_t* data() const { return values_ ? values_->data() : nullptr; }
+  const int32_t* begin() const { return data(); }
+  const int32_t* end() const { return data() + size(); }
+
+ private:
+  std::shared_ptr<const std::vector<int32_t>> values_;
+};
+
+}  // namespace minbert
