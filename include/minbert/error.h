@@ -21,7 +21,7 @@ class Error : public std::runtime_error {
 template <class... Args>
 std::string format(std::string_view pattern, const Args&... args) {
   std::ostringstream out;
-  auto copy_to_brace = [&] {                       // writes up to the next "{}" and steps over it
+  [[maybe_unused]] auto copy_to_brace = [&] {                       // writes up to the next "{}" and steps over it
     const size_t brace = pattern.find("{}");
     out << pattern.substr(0, brace);
     pattern = brace == pattern.npos ? "" : pattern.substr(brace + 2);

@@ -1,0 +1,75 @@
+// The tape: reverse-mode differentiation in the order in which operations ran.
+//
+// An operation computes its result at once and appends {name, result, inputs, backward} to a thread-local list. The list
+// is already in topological order, so backward() walks it once from its end, calls each entry's backward with the
+// gradient dc of its result, and frees the entry as it passes. Nothing is recorded where no input needs a gradient, nor
+// under NoGrad.
+//
+//   return record("matmul_nt", gemm_nt(a, b), {a, b}, [a, b](const Tensor& dc, Grads& g) {
+//     g(0, [&](Sink da) { gemm_nn(dc, b, da); });      // skipped when a needs no gradient
+//     g(1, [&](Sink db) { gemm_tn(dc, a, db); });
+//   });
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "minbert/tensor.h"
+
+namespace minbert {
+
+// Where a gradient goes: overwritten by its first contribution, added to by the later ones.
+struct Sink {
+  Tensor to;
+  bool add;
+  real beta() const { return add ? real(1) : real(0); }             // as a matrix product wants it
+  void zero_unless_add() const;                                      // before a backward that touches only some elements
+};
+
+// The gradients of one entry's inputs, seen from its backward.
+class Grads {
+ public:
+  bool wants(int input) const { return inputs_[size_t(input)].requires_grad(); }
+  template <class Write>
+  void operator()(int input, Write&& write) {
+    if (wants(input)) write(sink(input));
+  }
+  void pass(int input, const Tensor& dc);                            // the gradient is dc itself: no copy where possible
+
+ private:
+  friend class Tape;
+  Grads(std::vector<Tensor>& inputs, bool may_share) : inputs_(inputs), may_share_(may_share) {}
+  Sink sink(int input);
+  std::vector<Tensor>& inputs_;
+  bool may_share_;
+};
+
+using Backward = std::function<void(const Tensor& dc, Grads& g)>;
+
+// Puts an operation on the tape and returns its result. name: a string literal.
+Tensor record(const char* name, Tensor result, std::vector<Tensor> inputs, Backward backward);
+
+// d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default; result's shape).
+// The whole tape is used up. Error where result is not on the tape: a second backward needs a new forward.
+void backward(const Tensor& result, Tensor cotangent = {});
+
+// While it lives, nothing is recorded.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool outer_;
+};
+
+void print_tape(std::ostream& out);                 // --trace: names, shapes and module paths of what is recorded now
+void clear_tape();                                  // forgets what is recorded, for a forward without backward
+int64_t tape_length();
+void set_check_nan(bool on);                        // --check-nan: Error at the first operation that produced a NaN
+
+}  // namespace minbert

@@ -1,0 +1,18 @@
+// Errors carry the path of the module at work.
+#include "minbert/error.h"
+
+namespace minbert {
+namespace {
+thread_local const std::string* current_path = nullptr;
+}
+
+void fail(const std::string& message) {
+  if (current_path && !current_path->empty()) throw Error(message + "   (" + *current_path + ")");
+  throw Error(message);
+}
+
+Scope::Scope(const std::string& path) : outer_(current_path) { current_path = &path; }
+Scope::~Scope() { current_path = outer_; }
+const std::string* Scope::current() { return current_path; }
+
+}  // namespace minbert

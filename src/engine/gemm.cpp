@@ -1,0 +1,71 @@
+// Matrix products by OpenBLAS.
+#include "engine/gemm.h"
+
+#include <cblas.h>
+
+#include "minbert/profile.h"
+
+namespace minbert {
+namespace {
+
+void cblas_gemm(Transpose form, const Product& p, real alpha, real beta) {
+  const CBLAS_TRANSPOSE ta = form == Transpose::tn ? CblasTrans : CblasNoTrans;
+  const CBLAS_TRANSPOSE tb = form == Transpose::nt ? CblasTrans : CblasNoTrans;
+  const auto n = [](int64_t v) { return blasint(v); };
+#ifdef MINBERT_DOUBLE
+  cblas_dgemm
+#else
+  cblas_sgemm
+#endif
+      (CblasRowMajor, ta, tb, n(p.m), n(p.n), n(p.k), alpha, p.a, n(p.lda), p.b, n(p.ldb), beta, p.c, n(p.ldc));
+}
+
+Product whole(Transpose form, const Tensor& a, const Tensor& b) {
+  const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
+  const int64_t m = ta ? a.cols() : a.rows(), k = ta ? a.rows() : a.cols();
+  const int64_t n = tb ? b.rows() : b.cols(), k_of_b = tb ? b.cols() : b.rows();
+  MB_CHECK(k == k_of_b, "{}: inner sizes differ: a {} and b {}",
+           form == Transpose::nn ? "matmul" : form == Transpose::nt ? "matmul_nt" : "matmul_tn", a.shape(), b.shape());
+  return {m, n, k, a.data(), a.cols(), b.data(), b.cols(), nullptr, n};
+}
+
+void whole(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
+  Product p = whole(form, a, b);
+  MB_CHECK(c.to.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.to.shape());
+  p.c = c.to.data();
+  gemm(c.to.device(), form, p, 1, c.beta());
+}
+
+Tensor whole_new(Transpose form, const Tensor& a, const Tensor& b) {
+  const Product p = whole(form, a, b);
+  const Tensor c({p.m, p.n}, a.device());
+  whole(form, a, b, {c, false});
+  return c;
+}
+
+}  // namespace
+
+void gemm(Device, Transpose form, const Product& product, real alpha, real beta) {
+  profile_flops(2.0 * double(product.m) * double(product.n) * double(product.k));
+  if (product.m > 0 && product.n > 0) cblas_gemm(form, product, alpha, beta);
+}
+
+// Inside the parallel loop OpenBLAS's OpenMP flavour runs each product on the calling thread alone.
+void gemm_batch(Device, Transpose form, const std::vector<Product>& products, real alpha, real beta) {
+  double flops = 0;
+  for (const Product& p : products) flops += 2.0 * double(p.m) * double(p.n) * double(p.k);
+  profile_flops(flops);
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < products.size(); ++i) cblas_gemm(form, products[i], alpha, beta);
+}
+
+Tensor gemm_nn(const Tensor& a, const Tensor& b) { return whole_new(Transpose::nn, a, b); }
+Tensor gemm_nt(const Tensor& a, const Tensor& b) { return whole_new(Transpose::nt, a, b); }
+Tensor gemm_tn(const Tensor& a, const Tensor& b) { return whole_new(Transpose::tn, a, b); }
+void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c) { whole(Transpose::nn, a, b, c); }
+void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c) { whole(Transpose::nt, a, b, c); }
+void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) { whole(Transpose::tn, a, b, c); }
+
+int openblas_flavour() { return openblas_get_parallel(); }
+
+}  // namespace minbert

@@ -1,0 +1,40 @@
+// Matrix products: OpenBLAS on the CPU.
+//
+// The letters say which operand is transposed, n for no and t for transposed, as stored in memory.
+#pragma once
+
+#include <vector>
+
+#include "minbert/autograd.h"
+
+namespace minbert {
+
+// One product C = alpha op(A) op(B) + beta C of row-major matrices: op(A) [m,k], op(B) [k,n], C [m,n]. ld: elements from a
+// row to the next.
+struct Product {
+  int64_t m, n, k;
+  const real* a;
+  int64_t lda;
+  const real* b;
+  int64_t ldb;
+  real* c;
+  int64_t ldc;
+};
+enum class Transpose { nn, nt, tn };
+
+void gemm(Device device, Transpose form, const Product& product, real alpha, real beta);
+
+// Many small products at once, such as one for each sentence and head: C_i = alpha op(A_i) op(B_i) + beta C_i.
+void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha, real beta);
+
+// On whole tensors of two dimensions (all but the last counted as rows). The first three return a new tensor.
+Tensor gemm_nn(const Tensor& a, const Tensor& b);                    // [m,k] [k,n] -> [m,n]
+Tensor gemm_nt(const Tensor& a, const Tensor& b);                    // [m,k] [n,k] -> [m,n]
+Tensor gemm_tn(const Tensor& a, const Tensor& b);                    // [k,m] [k,n] -> [m,n]
+void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c);
+void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c);
+void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);
+
+int openblas_flavour();                             // openblas_get_parallel(): 0 sequential, 1 pthread, 2 OpenMP
+
+}  // namespace minbert

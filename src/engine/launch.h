@@ -1,0 +1,185 @@
+// Launching kernels: one source for the CPU and the GPU.
+//
+// A kernel is a *row program*: a functor whose operator()(Team team, int64_t row) handles one row, using the team for
+// every loop over the row's elements. On the CPU, OpenMP threads share the rows and a SerialTeam loops with SIMD; on the
+// GPU a row is one block, and a BlockTeam's threads share its elements. A program may not depend on the order in which
+// elements are visited, and two threads never write the same element. Sums run in a fixed order; no atomics.
+//
+// Every .cpp that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/vector_math.h"
+#include "minbert/random.h"
+#include "minbert/tensor.h"
+
+namespace minbert {
+
+// One thread that visits a row's elements in order.
+struct SerialTeam {
+  template <class F>
+  HD void each(int n, F f) const {
+#ifndef __CUDA_ARCH__
+#pragma omp simd
+#endif
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  HD real sum(int n, F f) const {
+    real s = 0;
+#ifndef __CUDA_ARCH__
+#pragma omp simd reduction(+ : s)
+#endif
+    for (int i = 0; i < n; ++i) s += f(i);
+    return s;
+  }
+  template <class F>
+  HD real max(int n, F f) const {                   // n >= 1; NaN is not propagated
+    real m = f(0);
+#ifndef __CUDA_ARCH__
+#pragma omp simd reduction(max : m)
+#endif
+    for (int i = 1; i < n; ++i) {
+      const real v = f(i);
+      m = v > m ? v : m;
+    }
+    return m;
+  }
+};
+
+// Where a kernel's result goes: overwritten, or added to.
+struct Target {
+  real* at;
+  bool add;
+  HD void operator()(int64_t i, real v) const { at[i] = add ? at[i] + v : v; }
+};
+
+#ifdef __CUDACC__
+
+// One block of threads that share a row's elements. Every thread gets the result of sum and max.
+struct BlockTeam {
+  template <class F>
+  __device__ void each(int n, F f) const {
+    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) f(i);
+  }
+  template <class F>
+  __device__ real sum(int n, F f) const {
+    real s = 0;
+    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) s += f(i);
+    return reduce(s, [](real a, real b) { return a + b; });
+  }
+  template <class F>
+  __device__ real max(int n, F f) const {
+    real m = f(0);
+    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) {
+      const real v = f(i);
+      m = v > m ? v : m;
+    }
+    return reduce(m, [](real a, real b) { return b > a ? b : a; });
+  }
+
+ private:
+  template <class Combine>
+  __device__ static real reduce(real v, Combine combine) {          // a tree over the block: a fixed order
+    __shared__ real shared[1024];
+    shared[threadIdx.x] = v;
+    for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+      __syncthreads();
+      if (threadIdx.x < stride) shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + stride]);
+    }
+    __syncthreads();
+    v = shared[0];
+    __syncthreads();
+    return v;
+  }
+};
+
+template <class Program>
+__global__ void row_kernel(int64_t rows, Program program) {
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) program(BlockTeam{}, row);
+}
+template <class F>
+__global__ void element_kernel(int64_t n, F f) {
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < n; i += int64_t(gridDim.x) * blockDim.x) f(i);
+}
+#endif
+
+// Under this many elements a loop is not worth a second thread.
+constexpr int64_t parallel_threshold = 16384;
+
+// Runs program(team, row) for every row. elements: how many there are in all rows, to judge the size of the work.
+template <class Program>
+void launch_rows(Device device, int64_t rows, int64_t elements, const Program& program) {
+#ifdef __CUDACC__
+  if (device == Device::cuda) {
+    row_kernel<<<unsigned(rows < 65535 ? rows : 65535), 128>>>(rows, program);
+    return;
+  }
+#endif
+  (void)device;
+#pragma omp parallel for schedule(static) if (elements >= parallel_threshold)
+  for (int64_t row = 0; row < rows; ++row) program(SerialTeam{}, row);
+}
+
+// Runs f(i) for every i in 0 .. n-1.
+template <class F>
+void launch_elements(Device device, int64_t n, const F& f) {
+#ifdef __CUDACC__
+  if (device == Device::cuda) {
+    element_kernel<<<unsigned(n < 1 << 24 ? (n + 255) / 256 : 65535), 256>>>(n, f);
+    return;
+  }
+#endif
+  (void)device;
+  constexpr int64_t chunk = 4096;
+#pragma omp parallel for schedule(static) if (n >= parallel_threshold)
+  for (int64_t begin = 0; begin < n; begin += chunk) {
+    const int64_t end = n - begin < chunk ? n : begin + chunk;
+    const F each = f;                               // a copy of its own: the compiler knows that no write changes it
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) each(i);
+  }
+}
+
+// The sums of one column over the rows, group by group:  to[group[row], col] (+)= f(row, col).
+// group == nullptr: all rows are of group 0. Rows are added in their order, whatever the number of threads.
+template <class F>
+struct ColumnSums {
+  int64_t rows, cols;
+  int groups;
+  const int32_t* group;                             // [rows] or nullptr
+  Target to;                                        // [groups, cols]
+  F f;
+  HD void zero(int64_t col) const {
+    for (int g = 0; g < groups && !to.add; ++g) to.at[g * cols + col] = 0;
+  }
+  HD void operator()(int64_t col) const {           // a whole column
+    zero(col);
+    for (int64_t row = 0; row < rows; ++row) to.at[(group ? group[row] : 0) * cols + col] += f(row, col);
+  }
+};
+
+template <class F>
+void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, const int32_t* group, Target to,
+                        const F& f) {
+  const ColumnSums<F> sums{rows, cols, groups, group, to, f};
+#ifdef __CUDACC__
+  if (device == Device::cuda) return launch_elements(device, cols, sums);
+#endif
+  (void)device;
+  constexpr int64_t block = 64;                     // columns a thread takes at a time, walking down all rows
+#pragma omp parallel for schedule(static) if (rows * cols >= parallel_threshold)
+  for (int64_t begin = 0; begin < cols; begin += block) {
+    const int64_t end = cols - begin < block ? cols : begin + block;
+    const F each = f;
+    for (int64_t col = begin; col < end; ++col) sums.zero(col);
+    for (int64_t row = 0; row < rows; ++row) {
+      real* line = to.at + (group ? group[row] : 0) * cols;
+#pragma omp simd
+      for (int64_t col = begin; col < end; ++col) line[col] += each(row, col);
+    }
+  }
+}
+
+}  // namespace minbert

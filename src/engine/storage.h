@@ -1,0 +1,42 @@
+// Storage: a block of memory from a pool that keeps what is given back.
+//
+// Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A request takes
+// the smallest free block that holds it; only where none does, the system is asked. After the first batches of a
+// training run no step asks the system again.
+#pragma once
+
+#include <memory>
+
+#include "minbert/tensor.h"
+
+namespace minbert {
+
+class Storage {
+ public:
+  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device);   // rounded up to a size class
+  static std::shared_ptr<Storage> exact(int64_t bytes, Device device);    // for flat buffers; not pooled
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void* data() const { return data_; }
+  Device device() const { return device_; }
+
+ private:
+  Storage(void* data, int64_t bytes, Device device, bool pooled)
+      : data_(data), bytes_(bytes), device_(device), pooled_(pooled) {}
+  void* data_;
+  int64_t bytes_;
+  Device device_;
+  bool pooled_;
+};
+
+// The pool's books, for tests and for --profile.
+struct PoolStatistics {
+  int64_t allocations;                              // how often the system was asked for a block
+  int64_t bytes_held;                               // in use and free together
+  int64_t bytes_in_use;
+};
+PoolStatistics pool_statistics();
+
+}  // namespace minbert

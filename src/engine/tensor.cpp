@@ -1,0 +1,110 @@
+// Tensors: handles on storage, and their shapes.
+#include "minbert/tensor.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "engine/storage.h"
+#include "engine/tape.h"
+
+namespace minbert {
+namespace {
+std::atomic<int64_t> live_tensors = 0;
+}
+
+Shape::Shape(std::initializer_list<int64_t> sizes) : rank_(int(sizes.size())) {
+  MB_CHECK(sizes.size() <= sizes_.size(), "a tensor has at most {} dimensions, not {}", sizes_.size(), sizes.size());
+  std::copy(sizes.begin(), sizes.end(), sizes_.begin());
+  for (const int64_t n : sizes) MB_CHECK(n >= 0, "a tensor's size cannot be negative: {}", *this);
+}
+
+int64_t Shape::size() const {
+  int64_t product = 1;
+  for (int i = 0; i < rank_; ++i) product *= (*this)[i];
+  return product;
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  out << '[';
+  for (int i = 0; i < shape.rank(); ++i) out << (i ? ", " : "") << shape[i];
+  return out << ']';
+}
+
+Tensor::Impl::Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh) : storage(std::move(s)), offset(o), shape(sh) {
+  ++live_tensors;
+}
+Tensor::Impl::~Impl() { --live_tensors; }
+int64_t Tensor::live() { return live_tensors; }
+
+Tensor::Tensor(Shape shape, Device device)
+    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device), 0, shape)) {}
+
+Tensor Tensor::at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape) {
+  Tensor t;
+  t.impl_ = std::make_shared<Impl>(std::move(storage), offset, shape);
+  return t;
+}
+
+Tensor Tensor::zeros(Shape shape, Device device) { return full(shape, 0, device); }
+
+Tensor Tensor::full(Shape shape, real value, Device device) {
+  Tensor t(shape, device);
+  std::fill_n(t.data(), t.size(), value);
+  return t;
+}
+
+Tensor Tensor::from(Shape shape, std::span<const real> values, Device device) {
+  Tensor t(shape, device);
+  t.copy_from(values);
+  return t;
+}
+
+void Tensor::copy_from(std::span<const real> values) const {
+  MB_CHECK(int64_t(values.size()) == size(), "{} values for a tensor of {}", values.size(), shape());
+  std::copy(values.begin(), values.end(), data());
+}
+
+const Shape& Tensor::shape() const {
+  MB_CHECK(impl_, "an empty tensor has no shape: it was never given a value");
+  return impl_->shape;
+}
+
+int64_t Tensor::cols() const { return shape().rank() ? shape()[shape().rank() - 1] : 1; }
+int64_t Tensor::rows() const {
+  int64_t product = 1;
+  for (int i = 0; i + 1 < shape().rank(); ++i) product *= shape()[i];
+  return product;
+}
+Device Tensor::device() const { return impl_->storage->device(); }
+real* Tensor::data() const { return static_cast<real*>(impl_->storage->data()) + impl_->offset; }
+
+real Tensor::item() const {
+  MB_CHECK(size() == 1, "item: a tensor of {} is not a single value", shape());
+  return data()[0];
+}
+
+std::vector<real> Tensor::values() const { return std::vector<real>(data(), data() + size()); }
+
+Tensor Tensor::reshape(Shape shape) const {
+  MB_CHECK(shape.size() == size(), "reshape: {} values do not fill {} (from {})", size(), shape, this->shape());
+  return record("reshape", at(impl_->storage, impl_->offset, shape), {*this},
+                [](const Tensor& dc, Grads& g) { g.pass(0, dc); });
+}
+
+Tensor Tensor::detach() const { return at(impl_->storage, impl_->offset, shape()); }
+
+bool Tensor::requires_grad() const { return impl_ && impl_->requires_grad; }
+Tensor& Tensor::set_requires_grad(bool on) {
+  MB_CHECK(!impl_->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
+  impl_->requires_grad = on;
+  return *this;
+}
+Tensor Tensor::grad() const { return impl_->grad; }
+void Tensor::clear_grad() const { impl_->grad = {}; }
+void Tensor::retain_grad() const { impl_->retain_grad = true; }
+void Tensor::set_grad_storage(Tensor place) const {
+  MB_CHECK(place.shape() == shape(), "the gradient of {} cannot live in {}", shape(), place.shape());
+  impl_->grad_place = std::move(place);
+}
+
+}  // namespace minbert

@@ -1,0 +1,160 @@
+// Scaled dot-product attention over packed sentences: the one place where tokens of a sentence meet.
+//
+//   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1:   softmax(Q K^T / sqrt(d)) V, head by head
+//   Shapes      q, k, v, result [T,H], head h in columns h d .. (h+1) d - 1; P: heads x L_b x L_b for each sentence, packed
+//   No padding  every product is of one sentence and head, read in place from [T,H]; there is nothing to mask.
+#include "engine/dropout_mask.h"
+#include "engine/gemm.h"
+#include "engine/launch.h"
+#include "minbert/ops.h"
+
+namespace minbert {
+namespace {
+
+// Where everything stands: sentence b's scores start at element heads * start[b], head h's L_b x L_b after h of them.
+struct Layout {
+  int heads;
+  int64_t H, d, score_elements;
+  Batch batch;
+  std::shared_ptr<const std::vector<int64_t>> start;      // [B], sum of L^2 over the sentences before b
+
+  Layout(const Tensor& q, const Batch& packed, int head_count)
+      : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
+    std::vector<int64_t> squares;
+    int64_t sum = 0;
+    for (int64_t b = 0; b < batch.sentences(); ++b) {
+      squares.push_back(sum);
+      sum += length(b) * length(b);
+    }
+    score_elements = heads * sum;
+    start = std::make_shared<const std::vector<int64_t>>(std::move(squares));
+  }
+  int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
+  int64_t score_rows() const { return heads * batch.tokens(); }
+
+  // One product for each sentence and head. Operands that are tokens [T,H] step by H from row to row, scores by L.
+  enum class Kind { scores_from_tokens, tokens_from_scores };
+  std::vector<Product> products(Kind kind, const real* a, const real* b, real* c) const {
+    std::vector<Product> list;
+    list.reserve(size_t(batch.sentences() * heads));
+    for (int64_t s = 0; s < batch.sentences(); ++s)
+      for (int64_t h = 0; h < heads; ++h) {
+        const int64_t L = length(s), score = heads * (*start)[size_t(s)] + h * L * L;
+        const int64_t token = batch.offsets[s] * H + h * d;
+        if (kind == Kind::scores_from_tokens) list.push_back({L, L, d, a + token, H, b + token, H, c + score, L});
+        else list.push_back({L, d, L, a + score, L, b + token, H, c + token, H});
+      }
+    return list;
+  }
+};
+
+// The row of scores that a row program is called for: rows run sentence by sentence, head by head, query by query.
+struct ScoreRow {
+  const int32_t *offsets, *sentence;
+  const int64_t* start;
+  int heads;
+  HD int64_t begin(int64_t row, int* length) const {
+    const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
+    *length = int(L);
+    return heads * start[b] + (row - int64_t(heads) * offsets[b]) * L;
+  }
+};
+ScoreRow score_row(const Layout& at) {
+  return {at.batch.offsets.data(), at.batch.sentence.data(), at.start->data(), at.heads};
+}
+
+// P = softmax(S), in place
+struct SoftmaxScores {
+  ScoreRow at;
+  real* scores;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    real* p = scores + at.begin(row, &n);
+    const real m = team.max(n, [=](int i) { return p[i]; });
+    const real inverse = 1 / team.sum(n, [=](int i) { return p[i] = std::exp(p[i] - m); });
+    team.each(n, [=](int i) { p[i] *= inverse; });
+  }
+};
+// P' = m P / (1-p)
+struct DropScores {
+  ScoreRow at;
+  const real* scores;
+  real* dropped;
+  DropoutMask mask;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    const int64_t begin = at.begin(row, &n);
+    const real* p = scores + begin;
+    real* to = dropped + begin;
+    mask.each(team, n, row, [=](int i, real factor) { to[i] = factor * p[i]; });
+  }
+};
+// dP = m dP' / (1-p)    dS_i = P_i (dP_i - sum_j dP_j P_j), in place of dP'
+struct ScoresBackward {
+  ScoreRow at;
+  const real* scores;
+  real* d_scores;
+  bool drop;
+  DropoutMask mask;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    const int64_t begin = at.begin(row, &n);
+    const real* p = scores + begin;
+    real* dp = d_scores + begin;
+    if (drop) mask.each(team, n, row, [=](int i, real factor) { dp[i] *= factor; });
+    const real dot = team.sum(n, [=](int i) { return dp[i] * p[i]; });
+    team.each(n, [=](int i) { dp[i] = p[i] * (dp[i] - dot); });
+  }
+};
+
+}  // namespace
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p, RandomKey key,
+                 Tensor* weights) {
+  MB_CHECK(heads > 0 && q.cols() % heads == 0, "attention: {} columns cannot be shared by {} heads", q.cols(), heads);
+  MB_CHECK(q.shape() == k.shape() && k.shape() == v.shape() && q.rows() == batch.tokens(),
+           "attention: q {}, k {}, v {} for a batch of {} tokens", q.shape(), k.shape(), v.shape(), batch.tokens());
+  using enum Layout::Kind;
+  const Layout at(q, batch, heads);
+  const Device device = q.device();
+  const int64_t rows = at.score_rows(), elements = at.score_elements;
+  const real scaling = real(1 / std::sqrt(double(at.d)));
+  const DropoutMask mask(p, key);
+
+  // O = dropout(softmax(Q K^T / sqrt(d))) V
+  const Tensor P({elements}, device), O(q.shape(), device);
+  gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, q.data(), k.data(), P.data()), scaling, 0);
+  launch_rows(device, rows, elements, SoftmaxScores{score_row(at), P.data()});
+  if (weights) *weights = P;
+  const auto dropped = [=] {
+    if (p == 0) return P;
+    const Tensor to(P.shape(), device);
+    launch_rows(device, rows, elements, DropScores{score_row(at), P.data(), to.data(), mask});
+    return to;
+  };
+  gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dropped().data(), v.data(), O.data()), 1, 0);
+
+  return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
+    g(2, [&](Sink dV) {                                                                      // dV = P'^T dO
+      gemm_batch(device, Transpose::tn, at.products(tokens_from_scores, dropped().data(), dO.data(), dV.to.data()), 1,
+                 dV.beta());
+    });
+    if (!g.wants(0) && !g.wants(1)) return;
+    const Tensor dS(P.shape(), device);                                                      // dP' = dO V^T, then dS
+    gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, dO.data(), v.data(), dS.data()), 1, 0);
+    launch_rows(device, rows, elements, ScoresBackward{score_row(at), P.data(), dS.data(), p > 0, mask});
+    g(0, [&](Sink dQ) {                                                                      // dQ = dS K / sqrt(d)
+      gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dS.data(), k.data(), dQ.to.data()), scaling,
+                 dQ.beta());
+    });
+    g(1, [&](Sink dK) {                                                                      // dK = dS^T Q / sqrt(d)
+      gemm_batch(device, Transpose::tn, at.products(tokens_from_scores, dS.data(), q.data(), dK.to.data()), scaling,
+                 dK.beta());
+    });
+  });
+}
+
+}  // namespace minbert

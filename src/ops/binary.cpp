@@ -1,0 +1,123 @@
+// Sums, differences and products of two tensors. The second may be a row for all rows or a column for all columns of the
+// first; its gradient is then summed over what it was spread over.
+#include "engine/launch.h"
+#include "minbert/ops.h"
+
+namespace minbert {
+namespace {
+
+// c = f(a, b)     dL/da = dc df/da     dL/db = dc df/db
+struct Add {
+  HD static real f(real a, real b) { return a + b; }
+  HD static real da(real, real) { return 1; }
+  HD static real db(real, real) { return 1; }
+};
+struct Sub {
+  HD static real f(real a, real b) { return a - b; }
+  HD static real da(real, real) { return 1; }
+  HD static real db(real, real) { return -1; }
+};
+struct Mul {
+  HD static real f(real a, real b) { return a * b; }
+  HD static real da(real, real b) { return b; }
+  HD static real db(real a, real) { return a; }
+};
+
+// Where b's value for element (row, i) stands: b[row * row_step + i * step].
+struct Spread {
+  int64_t row_step;                                 // cols: one value an element; 0: a row; 1: a column
+  int step;                                         // 1, or 0 for a column
+};
+
+Spread spread_of(const char* name, const Tensor& a, const Tensor& b) {
+  if (b.shape() == a.shape()) return {a.cols(), 1};
+  if (b.size() == a.cols() && b.cols() == a.cols()) return {0, 1};
+  MB_CHECK(b.size() == a.rows() && b.cols() == 1,
+           "{}: a {} and b {} do not fit: b must be as large as a, one row of it, or one column [rows, 1]", name,
+           a.shape(), b.shape());
+  return {1, 0};
+}
+
+template <class F>
+struct BinaryForward {
+  const real *a, *b;
+  real* c;
+  int cols;
+  Spread spread;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const real* x = a + row * cols;
+    const real* y = b + row * spread.row_step;
+    real* z = c + row * cols;
+    const int step = spread.step;
+    if (step) team.each(cols, [=](int i) { z[i] = F::f(x[i], y[i]); });
+    else team.each(cols, [=](int i) { z[i] = F::f(x[i], y[0]); });
+  }
+};
+
+// The gradient of element (row, i) for input a (first = true) or b, before any summing.
+template <class F, bool first>
+struct Slope {
+  const real *a, *b, *dc;
+  int64_t cols;
+  Spread spread;
+  HD real operator()(int64_t row, int64_t i) const {
+    const real x = a[row * cols + i], y = b[row * spread.row_step + i * spread.step], d = dc[row * cols + i];
+    return d * (first ? F::da(x, y) : F::db(x, y));
+  }
+};
+template <class S>
+struct WriteSlope {                                 // one gradient an element
+  S slope;
+  Target to;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const S s = slope;
+    const Target t = to;
+    team.each(int(s.cols), [=](int i) { t(row * s.cols + i, s(row, i)); });
+  }
+};
+template <class S>
+struct SumSlope {                                   // one gradient a row
+  S slope;
+  Target to;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const S s = slope;
+    const real total = team.sum(int(s.cols), [=](int i) { return s(row, i); });
+    const Target t = to;
+    team.each(1, [=](int) { t(row, total); });
+  }
+};
+
+template <class F>
+Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
+  const Spread spread = spread_of(name, a, b);
+  Tensor c(a.shape(), a.device());
+  launch_rows(a.device(), a.rows(), a.size(), BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), spread});
+  constexpr bool plain = std::is_same_v<F, Add>;    // a sum hands its gradient on as it is
+  return record(name, c, {a, b}, [a, b, spread](const Tensor& dc, Grads& g) {
+    const bool same = b.shape() == a.shape();
+    const Device device = dc.device();
+    g(1, [&](Sink db) {
+      const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), spread};
+      const Target to{db.to.data(), db.add};
+      if (same) launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, to});
+      else if (spread.step) launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, to, slope);
+      else launch_rows(device, a.rows(), a.size(), SumSlope<decltype(slope)>{slope, to});
+    });
+    if (plain) return g.pass(0, dc);
+    g(0, [&](Sink da) {
+      const Slope<F, true> slope{a.data(), b.data(), dc.data(), a.cols(), spread};
+      launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, {da.to.data(), da.add}});
+    });
+  });
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) { return binary<Add>("add", a, b); }
+Tensor sub(const Tensor& a, const Tensor& b) { return binary<Sub>("sub", a, b); }
+Tensor mul(const Tensor& a, const Tensor& b) { return binary<Mul>("mul", a, b); }
+
+}  // namespace minbert

@@ -1,0 +1,112 @@
+// Operations element by element. A function is a struct with its formula f and its derivative: df(x) where it is written in
+// the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is needed.
+#include "engine/launch.h"
+#include "minbert/ops.h"
+
+namespace minbert {
+namespace {
+
+// y = f(x)        dL/dx = dc f'(x)
+template <class F>
+struct Forward {
+  const real* x;
+  real* y;
+  HD void operator()(int64_t i) const { y[i] = F::f(x[i]); }
+};
+template <class F>
+struct BackwardOf {
+  const real *kept, *dc;
+  Target dx;
+  HD void operator()(int64_t i) const { dx(i, dc[i] * derivative(kept[i])); }
+  HD static real derivative(real v) {
+    if constexpr (keeps_y) return F::df_of_y(v);
+    else return F::df(v);
+  }
+  static constexpr bool keeps_y = requires { F::df_of_y(real(0)); };
+};
+
+template <class F>
+Tensor elementwise(const char* name, const Tensor& x) {
+  Tensor y(x.shape(), x.device());
+  launch_elements(x.device(), x.size(), Forward<F>{x.data(), y.data()});
+  const Tensor kept = BackwardOf<F>::keeps_y ? y : x;
+  return record(name, y, {x}, [kept](const Tensor& dc, Grads& g) {
+    g(0, [&](Sink dx) {
+      launch_elements(dc.device(), dc.size(), BackwardOf<F>{kept.data(), dc.data(), {dx.to.data(), dx.add}});
+    });
+  });
+}
+
+struct Relu {
+  HD static real f(real x) { return x > 0 ? x : real(0); }
+  HD static real df_of_y(real y) { return y > 0 ? real(1) : real(0); }
+};
+
+// GELU(x) = x Phi(x)                                             Hendrycks & Gimpel 2016, sec. 2
+// d/dx    = Phi(x) + x phi(x)
+struct Gelu {
+  HD static real Phi(real x) { return real(0.5) * (1 + std::erf(x * real(0.70710678118654752440))); }
+  HD static real phi(real x) { return real(0.39894228040143267794) * std::exp(real(-0.5) * x * x); }
+  HD static real f(real x) { return x * Phi(x); }
+  HD static real df(real x) { return Phi(x) + x * phi(x); }
+};
+
+struct Tanh {
+  HD static real f(real x) { return std::tanh(x); }
+  HD static real df_of_y(real y) { return 1 - y * y; }
+};
+struct Sigmoid {
+  HD static real f(real x) { return 1 / (1 + std::exp(-x)); }
+  HD static real df_of_y(real y) { return y * (1 - y); }
+};
+struct Abs {
+  HD static real f(real x) { return x < 0 ? -x : x; }
+  HD static real df(real x) { return real(x > 0) - real(x < 0); }
+};
+struct Exp {
+  HD static real f(real x) { return std::exp(x); }
+  HD static real df_of_y(real y) { return y; }
+};
+struct Log {
+  HD static real f(real x) { return std::log(x); }
+  HD static real df(real x) { return 1 / x; }
+};
+struct Square {
+  HD static real f(real x) { return x * x; }
+  HD static real df(real x) { return 2 * x; }
+};
+struct Sqrt {
+  HD static real f(real x) { return std::sqrt(x); }
+  HD static real df_of_y(real y) { return real(0.5) / y; }
+};
+
+struct Scale {
+  const real* x;
+  real factor;
+  Target y;
+  HD void operator()(int64_t i) const { y(i, factor * x[i]); }
+};
+
+}  // namespace
+
+Tensor relu(const Tensor& x) { return elementwise<Relu>("relu", x); }
+Tensor gelu(const Tensor& x) { return elementwise<Gelu>("gelu", x); }
+Tensor tanh(const Tensor& x) { return elementwise<Tanh>("tanh", x); }
+Tensor sigmoid(const Tensor& x) { return elementwise<Sigmoid>("sigmoid", x); }
+Tensor abs(const Tensor& x) { return elementwise<Abs>("abs", x); }
+Tensor exp(const Tensor& x) { return elementwise<Exp>("exp", x); }
+Tensor log(const Tensor& x) { return elementwise<Log>("log", x); }
+Tensor square(const Tensor& x) { return elementwise<Square>("square", x); }
+Tensor sqrt(const Tensor& x) { return elementwise<Sqrt>("sqrt", x); }
+
+Tensor scale(const Tensor& x, real factor) {
+  Tensor y(x.shape(), x.device());
+  launch_elements(x.device(), x.size(), Scale{x.data(), factor, {y.data(), false}});
+  return record("scale", y, {x}, [factor](const Tensor& dc, Grads& g) {
+    g(0, [&](Sink dx) {
+      launch_elements(dc.device(), dc.size(), Scale{dc.data(), factor, {dx.to.data(), dx.add}});
+    });
+  });
+}
+
+}  // namespace minbert

@@ -1,0 +1,187 @@
+// Losses, each the mean over the batch, and the cosine similarity that a siamese head looks at.
+#include <algorithm>
+
+#include "engine/launch.h"
+#include "minbert/ops.h"
+
+namespace minbert {
+namespace {
+
+// L = -1/B sum_b log p_b[label_b],  p = softmax(logits)          dL/dlogit_bc = (p_bc - [c = label_b]) / B
+struct CrossEntropy {
+  const real* logits;
+  const int32_t* labels;
+  real *p, *loss;                                   // p [B,C] kept for the backward; loss [B], one a row
+  int classes;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const int n = classes, label = labels[row];
+    const real* x = logits + row * n;
+    real *y = p + row * n, *l = loss + row;
+    const real m = team.max(n, [=](int i) { return x[i]; });
+    const real s = team.sum(n, [=](int i) { return std::exp(x[i] - m); });
+    team.each(n, [=](int i) { y[i] = std::exp(x[i] - m) / s; });
+    team.each(1, [=](int) { l[0] = std::log(s) - (x[label] - m); });
+  }
+};
+struct CrossEntropyBackward {
+  const real* p;
+  const int32_t* labels;
+  const real* dc;                                   // [] the loss's gradient
+  real inverse_batch;
+  Target dx;
+  int classes;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const int n = classes, label = labels[row];
+    const real* y = p + row * n;
+    const real w = dc[0] * inverse_batch;
+    const Target to = dx;
+    team.each(n, [=](int i) { to(row * n + i, w * (y[i] - real(i == label))); });
+  }
+};
+
+// l = max(x,0) - x t + log(1 + exp(-|x|)), which is -t log s(x) - (1-t) log(1-s(x)) without overflow     dl/dx = s(x) - t
+struct BinaryCrossEntropy {
+  HD static real f(real x, real t) {
+    return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));
+  }
+  HD static real dx(real x, real t) { return 1 / (1 + std::exp(-x)) - t; }
+  HD static real dt(real x, real) { return -x; }
+};
+struct SquaredError {
+  HD static real f(real x, real t) { return (x - t) * (x - t); }
+  HD static real dx(real x, real t) { return 2 * (x - t); }
+  HD static real dt(real x, real t) { return 2 * (t - x); }
+};
+
+template <class L>
+struct EachLoss {
+  const real *x, *t;
+  real* loss;
+  HD void operator()(int64_t i) const { loss[i] = L::f(x[i], t[i]); }
+};
+template <class L, bool first>
+struct EachLossBackward {
+  const real *x, *t, *dc;
+  real inverse_batch;
+  Target to;
+  HD void operator()(int64_t i) const {
+    to(i, dc[0] * inverse_batch * (first ? L::dx(x[i], t[i]) : L::dt(x[i], t[i])));
+  }
+};
+
+struct MeanOf {                                     // a row program of one row
+  const real* x;
+  int n;
+  real* to;
+  template <class Team>
+  HD void operator()(Team team, int64_t) const {
+    const real* from = x;
+    real* out = to;
+    const real m = team.sum(n, [=](int i) { return from[i]; }) / real(n);
+    team.each(1, [=](int) { out[0] = m; });
+  }
+};
+Tensor mean_of(const Tensor& losses) {
+  Tensor loss(Shape{}, losses.device());
+  launch_rows(losses.device(), 1, losses.size(), MeanOf{losses.data(), int(losses.size()), loss.data()});
+  return loss;
+}
+
+template <class L>
+Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
+  MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name, x.shape(), t.shape());
+  const Tensor each(x.shape(), x.device());
+  launch_elements(x.device(), x.size(), EachLoss<L>{x.data(), t.data(), each.data()});
+  return record(name, mean_of(each), {x, t}, [x, t](const Tensor& dc, Grads& g) {
+    const real w = real(1) / real(x.size());
+    g(0, [&](Sink dx) {
+      launch_elements(x.device(), x.size(),
+                      EachLossBackward<L, true>{x.data(), t.data(), dc.data(), w, {dx.to.data(), dx.add}});
+    });
+    g(1, [&](Sink dt) {
+      launch_elements(x.device(), x.size(),
+                      EachLossBackward<L, false>{x.data(), t.data(), dc.data(), w, {dt.to.data(), dt.add}});
+    });
+  });
+}
+
+// c = u.v / (|u| |v|), each norm at least eps      dL/du = dc (v/(|u||v|) - c u/|u|^2); the second term only where |u| > eps
+struct Cosine {
+  const real *u, *v;
+  int H;
+  real* c;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const real *a = u + row * H, *b = v + row * H;
+    const real uv = team.sum(H, [=](int i) { return a[i] * b[i]; });
+    const real uu = team.sum(H, [=](int i) { return a[i] * a[i]; }), vv = team.sum(H, [=](int i) { return b[i] * b[i]; });
+    real* to = c + row;
+    team.each(1, [=](int) { to[0] = uv / (norm(uu) * norm(vv)); });
+  }
+  HD static real norm(real squares) {
+    const real n = std::sqrt(squares);
+    return n > real(1e-8) ? n : real(1e-8);
+  }
+};
+struct CosineBackward {                             // the gradient of u; with u and v exchanged, of v
+  const real *u, *v, *c, *dc;
+  int H;
+  Target du;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    const int h = H;
+    const real *a = u + row * h, *b = v + row * h;
+    const real uu = team.sum(h, [=](int i) { return a[i] * a[i]; }), vv = team.sum(h, [=](int i) { return b[i] * b[i]; });
+    const real nu = Cosine::norm(uu), nv = Cosine::norm(vv), d = dc[row];
+    const real along = nu > std::sqrt(uu) ? real(0) : c[row] / (nu * nu);    // a norm raised to eps is a constant
+    const Target to = du;
+    team.each(h, [=](int i) { to(row * h + i, d * (b[i] / (nu * nv) - along * a[i])); });
+  }
+};
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
+  const int64_t B = logits.rows(), C = logits.cols();
+  MB_CHECK(labels.size() == B && B > 0, "cross_entropy: logits {} and {} labels", logits.shape(), labels.size());
+  for (const int32_t label : labels)
+    MB_CHECK(label >= 0 && label < C, "cross_entropy: label {} is outside of 0..{}", label, C - 1);
+  const Tensor p(logits.shape(), logits.device()), each({B}, logits.device());
+  launch_rows(logits.device(), B, logits.size(),
+              CrossEntropy{logits.data(), labels.data(), p.data(), each.data(), int(C)});
+  return record("cross_entropy", mean_of(each), {logits}, [p, labels](const Tensor& dc, Grads& g) {
+    g(0, [&](Sink dx) {
+      launch_rows(p.device(), p.rows(), p.size(),
+                  CrossEntropyBackward{p.data(), labels.data(), dc.data(), real(1) / real(p.rows()),
+                                       {dx.to.data(), dx.add}, int(p.cols())});
+    });
+  });
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets) {
+  return mean_loss<BinaryCrossEntropy>("binary_cross_entropy", logits, targets);
+}
+Tensor mean_squared_error(const Tensor& prediction, const Tensor& target) {
+  return mean_loss<SquaredError>("mean_squared_error", prediction, target);
+}
+
+Tensor cosine_similarity(const Tensor& u, const Tensor& v) {
+  MB_CHECK(u.shape() == v.shape(), "cosine_similarity: u {} and v {}", u.shape(), v.shape());
+  const int H = int(u.cols());
+  const Tensor c({u.rows(), 1}, u.device());
+  launch_rows(u.device(), u.rows(), u.size(), Cosine{u.data(), v.data(), H, c.data()});
+  return record("cosine_similarity", c, {u, v}, [u, v, c, H](const Tensor& dc, Grads& g) {
+    g(0, [&](Sink du) {
+      launch_rows(u.device(), u.rows(), u.size(),
+                  CosineBackward{u.data(), v.data(), c.data(), dc.data(), H, {du.to.data(), du.add}});
+    });
+    g(1, [&](Sink dv) {
+      launch_rows(u.device(), u.rows(), u.size(),
+                  CosineBackward{v.data(), u.data(), c.data(), dc.data(), H, {dv.to.data(), dv.add}});
+    });
+  });
+}
+
+}  // namespace minbert
