@@ -20,6 +20,7 @@ struct Batch {
   Indices offsets;                                 // [B+1]
   Indices sentence;                                // [T]  the sentence each row belongs to
   Indices task;                                    // [B]  each sentence's task id, or empty: no task
+  Indices row_task;                                // [T]  the same for each row
   int64_t tokens() const { return ids.size(); }
   int64_t sentences() const { return offsets.size() - 1; }
 };

@@ -121,7 +121,10 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
   const size_t count = sequences.size();
   if (task.size() == 1) task = Indices(std::vector<int32_t>(count, task[0]));
   MB_CHECK(!task || task.size() == int64_t(count), "pack: {} task ids for {} sequences", task.size(), count);
-  return {std::move(ids), std::move(segments), std::move(positions), std::move(offsets), std::move(sentence), task};
+  std::vector<int32_t> row_task;
+  for (size_t row = 0; task && row < sentence.size(); ++row) row_task.push_back(task[sentence[row]]);
+  return {std::move(ids), std::move(segments), std::move(positions), std::move(offsets), std::move(sentence),
+          task, task ? Indices(std::move(row_task)) : Indices()};
 }
 
 }  // namespace minbert

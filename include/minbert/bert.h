@@ -1,0 +1,100 @@
+// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of it.
+//
+//   Paper    Devlin, Chang, Lee & Toutanova, BERT, 2019; the layer is Vaswani et al. 2017 with LayerNorm behind each sum
+//   Letters  T tokens in the batch, B sentences, H hidden size, heads of d = H/heads columns, L_b tokens of sentence b
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "minbert/config.h"
+#include "minbert/nn.h"
+#include "minbert/norm.h"
+
+namespace minbert {
+
+struct BertOutput {
+  Tensor last_hidden_state;                         // [T,H]
+  Tensor cls;                                       // [B,H] the last hidden state of each sentence's [CLS]
+  Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f)
+};
+
+// Norm(word + position + segment), with dropout behind it
+class BertEmbeddings : public Module {
+ public:
+  BertEmbeddings(const BertConfig& config, const NormOptions& norm);
+  Tensor forward(const Batch& batch) const;         // [T,H]
+
+ private:
+  Embedding word_, position_, segment_;
+  std::unique_ptr<Norm> norm_;
+  Dropout dropout_;
+};
+
+class BertLayer : public Module {
+ public:
+  BertLayer(const BertConfig& config, const NormOptions& norm);
+  Tensor forward(const Tensor& x, const Batch& batch, Tensor* attention_weights) const;   // [T,H] -> [T,H]
+
+ private:
+  int heads_;
+  Linear query_, key_, value_, attention_dense_, intermediate_, output_;
+  Dropout weights_dropout_, attention_dropout_, output_dropout_;
+  std::unique_ptr<Norm> attention_norm_, output_norm_;
+};
+
+class BertModel : public Module {
+ public:
+  // tasks: the number of task ids that a conditional norm has parameters for.
+  explicit BertModel(const BertConfig& config, int tasks = 0);
+  // attention_weights, if given, receives one tensor a layer (see attention() in ops.h).
+  BertOutput forward(const Batch& batch, std::vector<Tensor>* attention_weights = nullptr) const;
+  const BertConfig& config() const { return config_; }
+
+ private:
+  BertConfig config_;
+  BertEmbeddings embeddings_;
+  std::vector<std::unique_ptr<BertLayer>> layers_;
+  Linear pooler_;
+};
+
+// What a head looks at: one sequence (a text, or a pair joined by [SEP]), or two sequences u and v apart.
+enum class Pairs { cross, siamese };
+
+struct HeadSpec {
+  std::string name;                                 // "sst": its parameters are heads.sst.weight and .bias
+  int outputs;                                      // classes, or 1
+  bool pair;                                        // two texts
+  bool cosine;                                      // siamese: the cosine of u and v is among the features
+};
+
+// One BERT under several heads: pooled [CLS] -> dropout -> linear. A siamese pair is packed as u_0, v_0, u_1, v_1, ... and
+// its head sees (u, v, |u-v|), for a similarity also cos(u, v).
+class MultitaskBert : public Module {
+ public:
+  MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
+  Tensor forward(const Batch& batch, int head) const;             // [B,outputs]; siamese pairs: [B/2,outputs]
+  const BertModel& bert() const { return bert_; }
+  const std::vector<HeadSpec>& heads() const { return specs_; }
+
+ private:
+  BertModel bert_;
+  std::vector<HeadSpec> specs_;
+  bool siamese_;
+  Dropout dropout_;
+  std::vector<std::unique_ptr<Linear>> heads_;
+};
+
+// ---- Hugging Face's files -------------------------------------------------------------------------------------------
+struct LoadReport {
+  std::vector<std::string> loaded, initialised, unused;           // parameters found; not in the file; in the file only
+};
+
+// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with or without
+// `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all be there; a pooler,
+// heads and what minbert adds may be missing and keep their initial values. Error: file, name, both shapes.
+LoadReport load_weights(const std::string& path, const Parameters& parameters);
+void save_weights(const std::string& file, const Parameters& parameters);     // .safetensors, F32, atomically
+
+}  // namespace minbert

@@ -1,0 +1,96 @@
+// Modules: named parameters and buffers in a tree, and the flat buffer in which all parameters of a model live.
+//
+//   struct Linear : Module { Linear(in, out) { weight_ = &parameter("weight", {out, in}, Init::normal); ... } };
+//   BertModel bert(config);
+//   Parameters parameters(bert, {.seed = 11711});       // gives every parameter its place, its name and its first value
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "minbert/autograd.h"
+#include "minbert/random.h"
+
+namespace minbert {
+
+enum class Init { zeros, ones, normal };            // normal: N(0, initializer_range), truncated at two deviations
+enum class Decay { yes, no };                       // does weight decay apply?
+
+struct Parameter {
+  std::string name;                                 // "weight"; its full name is the module's path and this
+  Shape shape;
+  Init init;
+  Decay decay;
+  Tensor value;                                     // none until Parameters has given it a place
+};
+struct Buffer {                                     // saved with the model, not trained: running statistics
+  std::string name;
+  Tensor value;
+};
+
+class Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;                   // parents hold their children's addresses
+  Module& operator=(const Module&) = delete;
+
+  const std::string& path() const { return path_; } // "bert.encoder.layer.3.output.dense"; set by Parameters
+  bool training() const { return training_; }
+  void train(bool on = true);                       // with all children; off: no dropout, running statistics are used
+  void visit(const std::function<void(Module&)>& f);             // this module and all below, in order of registration
+  std::deque<Parameter>& own_parameters() { return parameters_; }
+  std::deque<Buffer>& own_buffers() { return buffers_; }
+  void set_path(const std::string& path);           // with all children
+
+ protected:
+  Tensor& parameter(const std::string& name, Shape shape, Init init, Decay decay = Decay::yes);
+  Tensor& buffer(const std::string& name, Tensor value);
+  void child(const std::string& name, Module& module);           // name may have dots: "attention.self.query"
+
+ private:
+  std::string path_;
+  bool training_ = false;
+  std::deque<Parameter> parameters_;                // deques: references to their elements stay valid
+  std::deque<Buffer> buffers_;
+  std::vector<std::pair<std::string, Module*>> children_;
+};
+
+// All parameters of a model, in one flat buffer of exact size; their gradients, once asked for, in another.
+class Parameters {
+ public:
+  struct Item {
+    std::string name;                               // "bert.pooler.dense.weight"
+    Tensor value;
+    Decay decay;
+  };
+  struct Options {
+    uint64_t seed = 11711;
+    double initializer_range = 0.02;
+  };
+  Parameters(Module& root, Options options);
+
+  const std::vector<Item>& items() const { return items_; }
+  const std::vector<Item>& buffers() const { return buffers_; }
+  int64_t count() const { return count_; }          // numbers in all parameters
+  int64_t trainable() const;
+  const Item* find(const std::string& name) const;  // parameter or buffer; nullptr where there is none
+
+  // Chooses which parameters learn, and gives those a flat gradient buffer. The others get no gradient at all.
+  void set_trainable(const std::function<bool(const std::string& name)>& learns);
+  void clear_gradients() const;
+
+ private:
+  std::vector<Item> items_, buffers_;
+  int64_t count_ = 0;
+};
+
+// Which dropout masks are drawn: a function of this seed, this step and the module's path. One for the thread.
+struct DropoutClock {
+  uint64_t seed = 0, step = 0;
+  static DropoutClock& mine();
+};
+
+}  // namespace minbert

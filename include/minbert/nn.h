@@ -1,0 +1,43 @@
+// The layers that everything is made of.
+#pragma once
+
+#include "minbert/module.h"
+#include "minbert/ops.h"
+
+namespace minbert {
+
+// y = x W^T + b          x [T,in]   weight [out,in]   bias [out]   y [T,out]
+class Linear : public Module {
+ public:
+  Linear(int64_t in, int64_t out);
+  Tensor operator()(const Tensor& x) const;
+  Tensor gelu(const Tensor& x) const;               // gelu(x W^T + b)
+
+ private:
+  Tensor *weight_, *bias_;
+};
+
+// Row id of the table, for each id          weight [V,H]   ids [T]   y [T,H]
+class Embedding : public Module {
+ public:
+  Embedding(int64_t vocabulary, int64_t hidden);
+  Tensor operator()(const Indices& ids) const;
+
+ private:
+  Tensor* weight_;
+};
+
+// Dropout while training; nothing otherwise. Its mask is a function of the DropoutClock and the module's path.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double p);
+  Tensor operator()(const Tensor& x) const;
+  Tensor add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x)
+  double p() const { return training() ? p_ : 0; }
+  RandomKey key() const;
+
+ private:
+  double p_;
+};
+
+}  // namespace minbert

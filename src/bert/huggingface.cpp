@@ -1,0 +1,100 @@
+// Weights in Hugging Face's names and files.
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+
+#include "minbert/bert.h"
+#include "minbert/files.h"
+
+namespace minbert {
+namespace {
+
+bool ends_with(const std::string& s, const std::string& end) {
+  return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
+}
+
+// The name in the file for a parameter of ours, "" where there is none: its own, without `bert.`, with the older names
+// LayerNorm.gamma and LayerNorm.beta.
+std::string name_in(const SafeTensors& file, const std::string& ours) {
+  std::vector<std::string> names = {ours};
+  if (ours.starts_with("bert.")) names.push_back(ours.substr(5));
+  for (size_t i = 0, n = names.size(); i < n; ++i)
+    for (const auto& [ending, older] : {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
+      if (ends_with(names[i], ending)) names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
+  for (const std::string& name : names)
+    if (file.entries().count(name)) return name;
+  return "";
+}
+
+// May be missing from a checkpoint: what a pre-trained encoder does not have, and what minbert adds.
+bool optional(const std::string& name) {
+  return name.starts_with("heads.") || name.starts_with("bert.pooler.") || name.find(".task_") != name.npos;
+}
+
+// Of no use to an encoder, and in most published files: the pre-training heads, and position_ids 0, 1, 2, ...
+bool expected_extra(const std::string& name) {
+  return name.starts_with("cls.") || ends_with(name, "position_ids");
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += "\n    " + name;
+  return text;
+}
+
+}  // namespace
+
+LoadReport load_weights(const std::string& path, const Parameters& parameters) {
+  const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
+  LoadReport report;
+  std::vector<std::pair<const Parameters::Item*, std::string>> found;
+  std::vector<std::string> missing, used;
+  for (const auto* list : {&parameters.items(), &parameters.buffers()})
+    for (const Parameters::Item& item : *list) {
+      const std::string name = name_in(file, item.name);
+      if (name.empty()) {
+        (optional(item.name) ? report.initialised : missing).push_back(item.name);
+        continue;
+      }
+      Shape shape;
+      const std::vector<int64_t>& sizes = file.entry(name).shape;
+      if (sizes.size() == 1) shape = {sizes[0]};
+      if (sizes.size() == 2) shape = {sizes[0], sizes[1]};
+      MB_CHECK(shape == item.value.shape(), "{}: {} is {} in the file, but {} by config.json", file.file(), name, shape,
+               item.value.shape());
+      found.emplace_back(&item, name);
+      report.loaded.push_back(item.name), used.push_back(name);
+    }
+  MB_CHECK(missing.empty(), "{}: {} of the encoder's tensors are not in this file:{}", file.file(), missing.size(),
+           listed(missing));
+  std::sort(used.begin(), used.end());
+  for (const auto& [name, entry] : file.entries())
+    if (!std::binary_search(used.begin(), used.end(), name) && !expected_extra(name)) report.unused.push_back(name);
+
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto& [item, name] = found[i];
+    try {
+      file.read(name, {item->value.data(), size_t(item->value.size())});
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return report;
+}
+
+void save_weights(const std::string& file, const Parameters& parameters) {
+  SafeTensorsWriter writer;
+  for (const auto* list : {&parameters.items(), &parameters.buffers()})
+    for (const Parameters::Item& item : *list) {
+      std::vector<int64_t> shape;
+      for (int i = 0; i < item.value.shape().rank(); ++i) shape.push_back(item.value.shape()[i]);
+      writer.add(item.name, shape, {item.value.data(), size_t(item.value.size())});
+    }
+  writer.write(file);
+}
+
+}  // namespace minbert

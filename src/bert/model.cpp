@@ -1,0 +1,54 @@
+// The encoder as a whole, and the multitask heads on its pooled [CLS].
+#include "minbert/bert.h"
+
+namespace minbert {
+
+BertModel::BertModel(const BertConfig& config, int tasks)
+    : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
+      pooler_(config.hidden_size, config.hidden_size) {
+  child("embeddings", embeddings_);
+  for (int i = 0; i < config.num_hidden_layers; ++i) {
+    layers_.push_back(std::make_unique<BertLayer>(
+        config, NormOptions{config.hidden_size, tasks, config.layer_norm_eps}));
+    child(format("encoder.layer.{}", i), *layers_.back());
+  }
+  child("pooler.dense", pooler_);
+}
+
+BertOutput BertModel::forward(const Batch& batch, std::vector<Tensor>* attention_weights) const {
+  Tensor x = embeddings_.forward(batch);
+  for (const auto& layer : layers_) {
+    Tensor weights;
+    x = layer->forward(x, batch, attention_weights ? &weights : nullptr);
+    if (attention_weights) attention_weights->push_back(weights);
+  }
+  const Tensor cls = gather_rows(x, std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1));
+  return {x, cls, tanh(pooler_(cls))};
+}
+
+MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout)
+    : bert_(config, int(heads.size())), specs_(heads), siamese_(config.pairs == "siamese"), dropout_(head_dropout) {
+  child("bert", bert_);
+  child("dropout", dropout_);
+  for (const HeadSpec& head : specs_) {
+    const int64_t H = config.hidden_size, features = siamese_ && head.pair ? 3 * H + head.cosine : H;
+    heads_.push_back(std::make_unique<Linear>(features, head.outputs));
+    child("heads." + head.name, *heads_.back());
+  }
+}
+
+Tensor MultitaskBert::forward(const Batch& batch, int head) const {
+  const HeadSpec& spec = specs_[size_t(head)];
+  const Linear& linear = *heads_[size_t(head)];
+  const Tensor pooled = bert_.forward(batch).pooler_output;
+  if (!siamese_ || !spec.pair) return linear(dropout_(pooled));
+
+  std::vector<int32_t> even, odd;
+  for (int32_t row = 0; row + 1 < int32_t(pooled.rows()); row += 2) even.push_back(row), odd.push_back(row + 1);
+  const Tensor u = gather_rows(pooled, even), v = gather_rows(pooled, odd);
+  std::vector<Tensor> features = {u, v, abs(sub(u, v))};
+  if (spec.cosine) features.push_back(cosine_similarity(u, v));
+  return linear(dropout_(concatenate_columns(features)));
+}
+
+}  // namespace minbert
