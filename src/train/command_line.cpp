@@ -1,0 +1,161 @@
+// Command lines by CLI11: the only file that includes it.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <sstream>
+
+#include "minbert/error.h"
+#include "minbert/options.h"
+
+namespace minbert {
+namespace {
+
+std::string text_of(double v) {
+  std::ostringstream out;
+  out.precision(std::numeric_limits<double>::max_digits10 - 2);
+  out << v;
+  return out.str();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+template <class T>
+T number(const std::string& name, const std::string& text, T least) {
+  size_t used = 0;
+  double v = 0;
+  try {
+    v = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const bool whole = std::is_same_v<T, double> || v == std::floor(v);
+  MB_CHECK(used > 0 && used == text.size() && whole && std::isfinite(v) && std::abs(v) <= 1e300 &&
+               (std::is_same_v<T, double> || std::abs(v) < 2147483648.0),
+           "{}: \"{}\" is not a {}", name, text, std::is_same_v<T, double> ? "number" : "whole number");
+  MB_CHECK(v >= double(least), "{}: {} is too small; the least is {}", name, text, least);
+  return T(v);
+}
+
+}  // namespace
+
+struct CommandLine::Impl {
+  struct Entry {
+    std::string name;                               // the first of its names
+    CLI::Option* option;
+    std::function<void(const std::string&)> set;
+    std::function<std::string()> get;
+  };
+  Impl(const std::string& program, const std::string& description) : app(description, program) {
+    app.get_formatter()->column_width(34);
+  }
+  CLI::App app;
+  std::string group = "Options", closing;
+  std::vector<Entry> entries;
+
+  const Entry& find(const std::string& name) const {
+    for (const Entry& e : entries)
+      if (e.name == name) return e;
+    fail(format("the stored options have \"{}\", which this program does not know", name));
+  }
+  CLI::Option* add(const std::string& names, std::function<void(const std::string&)> set,
+                   std::function<std::string()> get, const std::string& help, const std::string& metavar) {
+    CLI::Option* option = app.add_option_function<std::string>(names, set, help);
+    option->type_name(metavar)->default_str(get())->group(group);
+    entries.push_back({names.substr(0, names.find(',')), option, set, get});
+    return option;
+  }
+};
+
+CommandLine::CommandLine(std::string program, std::string description)
+    : impl_(std::make_unique<Impl>(program, description)) {}
+CommandLine::~CommandLine() = default;
+
+void CommandLine::section(const std::string& title) { impl_->group = title; }
+void CommandLine::epilogue(const std::string& text) { impl_->closing = text; }
+
+void CommandLine::option(const std::string& names, std::string& value, const std::string& help,
+                         const std::string& metavar) {
+  impl_->add(names, [&value](const std::string& s) { value = s; }, [&value] { return value; }, help,
+             metavar.empty() ? "TEXT" : metavar);
+}
+void CommandLine::option(const std::string& names, int& value, int least, const std::string& help) {
+  impl_->add(names, [&value, names, least](const std::string& s) { value = number<int>(names, s, least); },
+             [&value] { return std::to_string(value); }, help, "N");
+}
+void CommandLine::option(const std::string& names, double& value, double least, const std::string& help) {
+  impl_->add(names, [&value, names, least](const std::string& s) { value = number<double>(names, s, least); },
+             [&value] { return text_of(value); }, help, "X");
+}
+void CommandLine::option(const std::string& names, std::vector<std::string>& files, const std::string& help) {
+  impl_->app.add_option(names, files, help)->type_name("FILE")->group(impl_->group);
+}
+
+void CommandLine::choice(const std::string& names, std::string& value, std::vector<std::string> valid,
+                         const std::string& help) {
+  const auto set = [&value, names, valid](const std::string& s) {
+    MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}", names, s,
+             joined(valid));
+    value = s;
+  };
+  impl_->add(names, set, [&value] { return value; }, help + ": " + joined(valid), "NAME");
+}
+
+void CommandLine::flag(const std::string& names, bool& value, const std::string& help) {
+  CLI::Option* option = impl_->app.add_flag(names, value, help)->group(impl_->group);
+  impl_->entries.push_back({names.substr(0, names.find(',')), option, [&value](const std::string& s) { value = s == "yes"; },
+                            [&value] { return std::string(value ? "yes" : "no"); }});
+}
+
+void CommandLine::alias(const std::string& name, const std::string& of, std::map<std::string, std::string> values,
+                        const std::string& help) {
+  std::vector<std::string> valid;
+  for (const auto& [older, now] : values) valid.push_back(older);
+  const auto set = [this, name, of, values, valid](const std::string& s) {
+    MB_CHECK(values.count(s), "{}: there is no \"{}\"; valid are: {}", name, s, joined(valid));
+    this->set(of, values.at(s));
+  };
+  impl_->app.add_option_function<std::string>(name, set, help + ": " + joined(valid))->type_name("NAME")->group(impl_->group);
+}
+
+void CommandLine::parse(int argc, char** argv) {
+  try {
+    if (!impl_->closing.empty()) impl_->app.footer(impl_->closing);
+    impl_->app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << impl_->app.help();
+    std::exit(0);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << impl_->app.get_name() << ": " << e.what() << "\nRun with --help to see every option.\n";
+    std::exit(2);
+  } catch (const Error& e) {
+    std::cerr << impl_->app.get_name() << ": " << e.what() << "\nRun with --help to see every option.\n";
+    std::exit(2);
+  }
+}
+
+bool CommandLine::given(const std::string& name) const { return impl_->find(name).option->count() > 0; }
+
+std::map<std::string, std::string> CommandLine::values() const {
+  std::map<std::string, std::string> all;
+  for (const Impl::Entry& e : impl_->entries) all[e.name] = e.get();
+  return all;
+}
+void CommandLine::set(const std::string& name, const std::string& text) { impl_->find(name).set(text); }
+
+int run_program(const std::string& program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    std::cerr << program << ": " << e.what() << '\n';
+  } catch (const std::bad_alloc&) {
+    std::cerr << program << ": out of memory; lower --batch or --max-length\n";
+  }
+  return 1;
+}
+
+}  // namespace minbert
