@@ -1,0 +1,84 @@
+// WordPiece: text to the ids of a BERT vocabulary, exactly as Hugging Face's `tokenizers` gives them.
+//
+//   Papers   Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1 (word pieces)
+//            BERT, Devlin et al. 2019, sec. 3 ([CLS] a [SEP] b [SEP], segments)
+//   Steps    special tokens written in the text stay whole
+//            clean-up, a space around each Chinese character; uncased: NFD, no accents, lower case
+//            words; each punctuation character is one of its own
+//            longest match first; [UNK] for a word over 100 characters or with an unknown piece
+//
+// Deviation: Hugging Face decides with tables of Unicode 8, utf8proc with those of its own version (15 in
+// 2.8). Characters that came or changed their category since may differ: about 600 punctuation characters,
+// combining marks, format characters and capital letters, all of rare scripts.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "minbert/batch.h"
+
+namespace minbert {
+
+// A tokenizer never changes: one serves any number of threads.
+class Tokenizer {
+ public:
+  // vocab_file: one token a line; a token's id is its line number, from 0. Error, with file and line, for an
+  // empty line, a token that is there twice or not UTF-8, a missing [PAD], [UNK], [CLS], [SEP] or [MASK].
+  Tokenizer(const std::string& vocab_file, bool lower_case);
+
+  // Lower case unless `cased`. Nobody said, and the vocabulary has capitalised words: a warning on stderr.
+  static Tokenizer from_vocab(const std::string& vocab_file, std::optional<bool> cased = {});
+
+  // vocab.txt of a model's folder, with do_lower_case from its tokenizer_config.json. `cased` goes before
+  // the file (said on stderr where the two disagree) and decides where nothing is recorded. Error for a
+  // tokenizer that strips accents without lower case or the reverse, or keeps Chinese words together.
+  static Tokenizer from_folder(const std::string& folder, std::optional<bool> cased = {});
+
+  // The ids of a text of any length, without special tokens but those it spells out: "a [MASK] b" has one.
+  // Bytes that are not UTF-8 count as U+FFFD, which the clean-up removes. Time is linear in the text.
+  std::vector<int32_t> encode(std::string_view text) const;
+
+  int32_t id(std::string_view token) const;        // Error where the vocabulary has no such token
+  const std::string& token(int32_t id) const;      // Error where the id is not in [0, size)
+  int32_t size() const { return int32_t(tokens_.size()); }
+  int32_t pad() const { return special_[0]; }
+  int32_t unk() const { return special_[1]; }
+  int32_t cls() const { return special_[2]; }
+  int32_t sep() const { return special_[3]; }
+  int32_t mask() const { return special_[4]; }
+  bool lower_case() const { return lower_case_; }
+  const std::string& vocab_file() const { return vocab_file_; }
+
+ private:
+  struct Slot {                                    // of an open-addressing hash table
+    uint32_t hash = 0;
+    int32_t id = -1;                               // -1: a free slot
+  };
+  void insert(int32_t id);                         // into the table; Error where the token is there already
+  int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const;   // prefix + rest, or -1
+  int32_t special_at(std::string_view text) const;       // the special token that the text begins with, or -1
+  void encode_plain(std::string_view text, std::vector<int32_t>& ids) const;   // no special tokens in it
+  void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
+
+  std::string vocab_file_;
+  bool lower_case_;
+  std::vector<std::string> tokens_;                // by id
+  std::vector<Slot> table_;                        // a power of two of them, at most half in use
+  size_t longest_ = 0;                             // bytes of the longest token
+  std::array<int32_t, 5> special_{};               // the ids of [PAD], [UNK], [CLS], [SEP], [MASK]
+};
+
+// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on: at most max_length ids.
+//
+// What is too long loses its end: of a pair the longer text until both are equally long, then both; an odd
+// id stays with the one that was longer, or with b. That is Hugging Face's `longest_first`, except that its
+// newer versions stop reading a text soon after max_length ids, and so may not know which was longer.
+// *truncated tells whether anything was cut. Error: max_length under 2, or under 3 with b.
+Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
+                        std::optional<std::span<const int32_t>> b, int max_length, bool* truncated = nullptr);
+
+}  // namespace minbert

@@ -1,0 +1,144 @@
+// The clean-up before WordPiece, as Hugging Face does it, in one pass over the text.
+//
+//   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and so what was not UTF-8
+//   ' '          \t \n \r and the separators (Zs, Zl, Zp)
+//   ' ' c ' '    c in the blocks of Chinese characters
+//   lower_case   canonical decomposition (NFD), no nonspacing marks (Mn), simple lower case
+#include "unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace minbert {
+namespace {
+
+bool is_separator(int32_t c) {
+  const utf8proc_category_t category = utf8proc_category(c);
+  return c == '\t' || c == '\n' || c == '\r' || category == UTF8PROC_CATEGORY_ZS ||
+         category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+}
+
+bool is_removed(int32_t c) {
+  const utf8proc_category_t category = utf8proc_category(c);
+  return c == 0xFFFD || category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+         category == UTF8PROC_CATEGORY_CO;
+}
+
+// CJK ideographs, unified and compatible. Extension E starts at 2B820; Hugging Face says 2B920, and so do we.
+bool is_chinese(int32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0xF900 && c <= 0xFAFF) ||
+         (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
+         (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
+
+void append_utf8(std::string& out, int32_t c) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t n = utf8proc_encode_char(c, bytes);
+  out.append(reinterpret_cast<const char*>(bytes), size_t(n));
+}
+
+// What normalize() writes to.
+class Output {
+ public:
+  Output(bool lower_case, size_t expected_size) : lower_case_(lower_case) { text_.reserve(expected_size); }
+
+  void ascii(std::string_view run) {
+    flush();
+    const size_t begin = text_.size();
+    text_ += run;
+    if (!lower_case_) return;
+    for (size_t i = begin; i < text_.size(); ++i) {
+      const char c = text_[i];
+      text_[i] = char(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
+    }
+  }
+
+  void put(int32_t c) {
+    if (!lower_case_) return append_utf8(text_, c);
+    constexpr int longest = 4;                     // code points that NFD makes of one
+    utf8proc_int32_t parts[longest];
+    const auto nfd = utf8proc_option_t(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+    const utf8proc_ssize_t n = utf8proc_decompose_char(c, parts, longest, nfd, nullptr);
+    for (utf8proc_ssize_t i = 0; i < n; ++i) put_decomposed(parts[i]);
+  }
+
+  std::string finish() {
+    flush();
+    return std::move(text_);
+  }
+
+ private:
+  // NFD orders neighbours that have a combining class by it. Few of them outlive the removal of nonspacing
+  // marks (Hangul tones, musical stems); those wait until the last neighbour is known.
+  void put_decomposed(int32_t c) {
+    const utf8proc_property_t& property = *utf8proc_get_property(c);
+    const bool nonspacing = property.category == UTF8PROC_CATEGORY_MN;
+    if (property.combining_class == 0) {
+      flush();
+      if (!nonspacing) append_utf8(text_, utf8proc_tolower(c));
+    } else if (!nonspacing) {
+      waiting_.emplace_back(property.combining_class, c);
+    }
+  }
+
+  void flush() {
+    if (waiting_.empty()) return;
+    std::stable_sort(waiting_.begin(), waiting_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    for (const auto& [combining_class, c] : waiting_) append_utf8(text_, c);
+    waiting_.clear();
+  }
+
+  bool lower_case_;
+  std::string text_;
+  std::vector<std::pair<int, int32_t>> waiting_;   // (combining class, code point)
+};
+
+}  // namespace
+
+int32_t next_code_point(std::string_view text, size_t& at) {
+  if ((text[at] & 0x80) == 0) return text[at++];
+  utf8proc_int32_t c;
+  const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
+                                              utf8proc_ssize_t(text.size() - at), &c);
+  at += n > 0 ? size_t(n) : 1;
+  return n > 0 ? c : 0xFFFD;
+}
+
+bool is_punctuation(int32_t c) {
+  if (c < 128) {
+    return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+           (c >= '{' && c <= '~');
+  }
+  const utf8proc_category_t category = utf8proc_category(c);
+  return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+std::string normalize(std::string_view text, bool lower_case) {
+  Output out(lower_case, text.size());
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && is_printable_ascii(text[end])) ++end;
+    if (end > at) out.ascii(text.substr(at, end - at));
+    at = end;
+    if (at == text.size()) break;
+
+    const int32_t c = next_code_point(text, at);
+    if (is_separator(c)) {
+      out.put(' ');
+    } else if (is_chinese(c)) {
+      out.put(' ');
+      out.put(c);
+      out.put(' ');
+    } else if (!is_removed(c)) {
+      out.put(c);
+    }
+  }
+  return out.finish();
+}
+
+}  // namespace minbert

@@ -1,0 +1,133 @@
+// WordPiece: each word cut from left to right into the longest pieces that the vocabulary has.
+//
+// All pieces stand in one hash table. A string's hash extends that of its prefix by a byte, so one walk over
+// the word gives the hashes of all candidates, and the "##" of those behind the first is but another start.
+#include <algorithm>
+
+#include "minbert/tokenizer.h"
+#include "unicode.h"
+
+namespace minbert {
+namespace {
+
+constexpr size_t longest_word = 100;               // characters; what is longer becomes [UNK]
+constexpr std::string_view continues = "##";
+
+// FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak: slots come from a product's high ones.
+constexpr uint32_t empty_hash = 2166136261u;
+constexpr uint32_t extend(uint32_t hash, char byte) { return (hash ^ uint8_t(byte)) * 16777619u; }
+constexpr uint32_t hash_of(std::string_view text) {
+  uint32_t hash = empty_hash;
+  for (const char byte : text) hash = extend(hash, byte);
+  return hash;
+}
+
+size_t slot_of(uint32_t hash, size_t slots) {
+  return size_t((hash * 0x9E3779B97F4A7C15u) >> 32) & (slots - 1);
+}
+
+size_t count_characters(std::string_view utf8) {
+  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+// The end of the word at text[begin]: the next space or punctuation character, itself a word.
+size_t word_end(std::string_view text, size_t begin) {
+  size_t at = begin;
+  while (at < text.size() && text[at] != ' ') {
+    const size_t here = at;
+    if (is_punctuation(next_code_point(text, at))) return here == begin ? at : here;
+  }
+  return at;
+}
+
+}  // namespace
+
+void Tokenizer::insert(int32_t id) {
+  const std::string& token = tokens_[size_t(id)];
+  const uint32_t hash = hash_of(token);
+  const int32_t before = find(hash, token, "");
+  MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
+           vocab_file_, id + 1, token, before + 1);
+  size_t i = slot_of(hash, table_.size());
+  while (table_[i].id >= 0) i = (i + 1) & (table_.size() - 1);
+  table_[i] = {hash, id};
+}
+
+int32_t Tokenizer::find(uint32_t hash, std::string_view prefix, std::string_view rest) const {
+  for (size_t i = slot_of(hash, table_.size()); table_[i].id >= 0; i = (i + 1) & (table_.size() - 1)) {
+    if (table_[i].hash != hash) continue;
+    const std::string_view token = tokens_[size_t(table_[i].id)];
+    if (token.size() == prefix.size() + rest.size() && token.starts_with(prefix) && token.ends_with(rest)) {
+      return table_[i].id;
+    }
+  }
+  return -1;
+}
+
+int32_t Tokenizer::id(std::string_view token) const {
+  const int32_t found = find(hash_of(token), token, "");
+  MB_CHECK(found >= 0, "{} has no token \"{}\"", vocab_file_, token);
+  return found;
+}
+
+int32_t Tokenizer::special_at(std::string_view text) const {
+  for (const int32_t id : special_) {
+    if (text.starts_with(tokens_[size_t(id)])) return id;
+  }
+  return -1;
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  ids.reserve(text.size() / 4 + 1);
+  size_t begin = 0;                                // of what is not encoded yet
+  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
+    const int32_t special = special_at(text.substr(at));
+    if (special < 0) {
+      ++at;
+      continue;
+    }
+    encode_plain(text.substr(begin, at - begin), ids);
+    ids.push_back(special);
+    begin = at += tokens_[size_t(special)].size();
+  }
+  encode_plain(text.substr(begin), ids);
+  return ids;
+}
+
+void Tokenizer::encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
+  const std::string normalized = normalize(text, lower_case_);
+  for (size_t at = 0; at < normalized.size();) {
+    if (normalized[at] == ' ') {
+      ++at;
+      continue;
+    }
+    const size_t end = word_end(normalized, at);
+    encode_word(std::string_view(normalized).substr(at, end - at), ids);
+    at = end;
+  }
+}
+
+void Tokenizer::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
+  if (word.size() > longest_word && count_characters(word) > longest_word) return ids.push_back(unk());
+  std::array<uint32_t, 4 * longest_word + 1> hashes;     // of the prefixes of `rest`
+  const size_t before = ids.size();
+  for (size_t begin = 0; begin < word.size();) {
+    const std::string_view prefix = begin == 0 ? "" : continues;
+    const std::string_view rest = word.substr(begin, longest_);
+    hashes[0] = begin == 0 ? empty_hash : hash_of(continues);
+    for (size_t n = 0; n < rest.size(); ++n) hashes[n + 1] = extend(hashes[n], rest[n]);
+
+    int32_t piece = -1;
+    size_t n = rest.size();
+    while (n > 0 && (piece = find(hashes[n], prefix, rest.substr(0, n))) < 0) --n;
+    if (piece < 0) {
+      ids.resize(before);
+      return ids.push_back(unk());
+    }
+    ids.push_back(piece);
+    begin += n;
+  }
+}
+
+}  // namespace minbert
