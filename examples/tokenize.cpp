@@ -80,9 +80,10 @@ int main(int argc, char** argv) try {
   if (options->files.empty()) tokenize(tokenizer, std::cin, options->special);
   for (const std::string& file : options->files) {
     std::ifstream in(file);
-    MB_CHECK(in.good(), "{}: cannot be read", file);
     tokenize(tokenizer, in, options->special);
+    MB_CHECK(in.is_open() && !in.bad(), "{}: cannot be read", file);
   }
+  MB_CHECK(std::cout.flush().good(), "standard output cannot be written");
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "tokenize: " << error.what() << '\n';

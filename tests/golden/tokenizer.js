@@ -20,7 +20,7 @@ const words = `
 const pieces = `
   ##s ##ed ##ing ##able ##aff ##ff ##ization ##ize ##d ##ly ##er ##est ##ness ##é ##e ##ü ##u ##ö
   ##o ##ß ##ss ##ван ##на ##ς ##σ ##ᅡ ##ᆫ ##ᄀ ##ᅮ ##ᆨ ##국 ##े ##त ##ी ##ा ##य ##18 ##000 ##́ ##🙂
-  ##〮 ##〯 ##ﬁ ##² ##😀 ##\u{2b920} ##αν`.trim();
+  ##〮 ##〯 ##ﬁ ##² ##😀 ##\u{2b920} ##\u{1d165} ##αν`.trim();
 const range = (first, last) =>
   Array.from({length: last - first + 1}, (_, i) => String.fromCodePoint(first + i));
 const ascii = range(0x21, 0x7e);
@@ -32,7 +32,7 @@ const texts = [
   '', ' ', '\t \r\n \u3000', 'the cat sat on the mat.', 'The Cats sat; it was NOT able to play!',
   'unaffable layernormalization',
   // punctuation: ASCII symbols and Unicode P*, not other symbols
-  'a+b=c$d^e`f|g~h<i>j', "don't isn’t can't've", '“the cat” — ‘a dog’… ¿it? ¡I!',
+  'a' + ascii.filter(c => !/[a-zA-Z0-9]/.test(c)).join('a') + 'a', "don't isn’t can't've", '“the cat” — ‘a dog’… ¿it? ¡I!',
   '€20 £19 20°km ™dog ½cat', '#the ##s @dog',
   // accents, case, characters that change when decomposed
   'café CAFÉ naïve Naïve résumé Zürich ZÜRICH Über',
@@ -47,6 +47,7 @@ const texts = [
   'the\u00a0cat\u2003sat\u2028on\u2029mat', 'a\u007fb\u0085c\u001cd',
   'cat\tdog\ncat\rdog\u000bcat\u000cdog', '\ue000the\uf8ff cat', '\u0301 \u0301\u0301 a\u0301',
   'k\u302f\u302e\u302f k\u302e\u0301\u302f',
+  'k' + '\u302e\u{1d165}\u302f'.repeat(10), 'k\u302ea\u{1d165}',
   // unknown, long
   'q the q quick catq', 'quit', 'a'.repeat(100), 'a'.repeat(101), 'é'.repeat(100), 'é'.repeat(101),
   'the ' + '😀'.repeat(101) + ' cat',
