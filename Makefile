@@ -1,0 +1,126 @@
+# minbert: a minimal deep-learning framework to read beside papers.
+#
+#   make               every program and benchmark, in build/bin
+#   make demo          makes a small data set and trains the multitask example on it, in under a minute
+#   make test          the tests, in float and in double (gradient checks); T=norm: those with "norm" in their name
+#   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make bench         the benchmark; ARGS="..." goes to it
+#   make cuda-compile  compiles the kernel files with nvcc, where there is one
+#   make lint          checks the form of the sources: blanks, tabs, lines over 110 columns, #pragma once
+#   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
+#   make deps          finds what the build needs and installs it, where that takes no question
+#   make clean         removes build/
+#
+# Every target that builds looks for missing packages first. Options, all given as NAME=VALUE:
+#   INSTALL=0          install nothing: print the command that would, and stop
+#   CUDA=auto|0|1      use nvcc where it is found (auto), never, or fail without it
+#   CXX=g++-13         another compiler            WERROR=0   warnings are only warnings
+#   V=1                show whole commands         T, ARGS    see above
+SHELL       := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+CUDA     ?= auto
+INSTALL  ?= 1
+WERROR   ?= 1
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror)
+FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
+export CXX CUDA INSTALL FLAGS
+
+# What this machine has: .build/probe writes FOUND_FLAGS, FOUND_LIBRARIES and NVCC when it differs from last time.
+NO_BUILD := help clean deps lint format
+ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
+include build/config.mk
+endif
+build/config.mk: FORCE
+	@.build/deps && .build/probe $@
+
+find       = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
+LIBRARY   := $(call find,src,*.cpp)
+TESTS     := $(wildcard tests/test_*.cpp) tests/main.cpp
+BENCHMARK := $(wildcard tests/bench/*.cpp)
+PROGRAMS  := $(notdir $(basename $(wildcard examples/*.cpp data/make_demo_data.cpp))) $(if $(BENCHMARK),bench)
+KERNELS   := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
+objects    = $(patsubst %.cpp,build/$(1)/%.o,$(2))
+Q         := $(if $(V),,@)
+
+# A build is a folder of objects and what its flags add to FLAGS.
+FLAGS_cpu    :=
+FLAGS_double := -DMINBERT_DOUBLE
+FLAGS_asan   := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+
+define BUILD
+build/$(1)/%.o: %.cpp build/config.mk
+	@mkdir -p $$(@D)
+	@echo "$(1)  $$<"
+	$$(Q)$$(CXX) $$(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) $$(OPTIMISE) -MMD -MP -c $$< -o $$@
+build/test-$(1): $$(call objects,$(1),$$(TESTS) $$(LIBRARY))
+	$$(call link,$$(FLAGS_$(1)))
+endef
+define link
+	@mkdir -p $(@D)
+	@echo "link  $@"
+	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES)
+endef
+$(foreach build,cpu double asan,$(eval $(call BUILD,$(build))))
+build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1   # doctest's macros compile twice as fast so
+
+# build/bin is the last plain build: a link to build/cpu/bin.
+all: programs
+programs: $(PROGRAMS:%=build/cpu/bin/%)
+	@ln -sfn cpu/bin build/bin
+build/cpu/bin/bench: $(call objects,cpu,$(BENCHMARK) $(LIBRARY))
+	$(link)
+build/cpu/bin/make_demo_data: build/cpu/data/make_demo_data.o $(call objects,cpu,$(LIBRARY))
+	$(link)
+build/cpu/bin/%: build/cpu/examples/%.o $(call objects,cpu,$(LIBRARY))
+	$(link)
+
+test: programs build/test-cpu build/test-double
+	@.build/run-tests "$(T)" build/test-cpu build/test-double
+asan-test: build/test-asan
+	@.build/run-tests "$(T)" build/test-asan
+
+demo: programs
+	@rm -rf build/demo && mkdir -p build/demo
+	build/bin/make_demo_data --out build/demo/data
+	build/bin/multitask --config tiny --vocab build/demo/data/vocab.txt --data build/demo/data \
+	  --epochs 5 --batch 16 --lr 5e-4 --out build/demo/run
+	@echo; echo "The run is in build/demo/run: epochs.csv, steps.csv, predictions/ and model/."
+	@echo "Ask it about a sentence:  echo 'a fine film' | build/bin/predict --model build/demo/run --task sst"
+
+bench: programs
+	build/bin/bench $(ARGS)
+
+# nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
+CUDA_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --extended-lambda -Iinclude -Isrc -Xcompiler -fopenmp \
+  -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] \
+  --Werror cross-execution-space-call
+build/cuda/%.o: %.cpp build/config.mk
+	@mkdir -p $(@D)
+	@echo "nvcc  $<"
+	$(Q)$(NVCC) $(CUDA_FLAGS) -MMD -MP -c $< -o $@
+ifneq ($(NVCC),)
+cuda-compile: $(call objects,cuda,$(KERNELS))
+	@echo "cuda-compile: $(words $(KERNELS)) kernel files compile with nvcc; there is no GPU backend yet"
+all: $(if $(filter 1,$(CUDA)),cuda-compile)
+else
+cuda-compile:
+	@echo "cuda-compile: not run ($(or $(NO_NVCC),nvcc not found))"
+endif
+
+lint:
+	@.build/lint
+format:
+	@.build/lint --mend
+deps:
+	@.build/deps && echo "deps: nothing is missing"
+clean:
+	rm -rf build
+help:
+	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
+
+.PHONY: all programs test asan-test demo bench cuda-compile lint format deps clean help FORCE
+-include $(shell find build -name '*.d' 2>/dev/null)
