@@ -55,7 +55,7 @@ void gemm_batch(Device, Transpose form, const std::vector<Product>& products, re
   double flops = 0;
   for (const Product& p : products) flops += 2.0 * double(p.m) * double(p.n) * double(p.k);
   profile_flops(flops);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (flops > 5e5)         // less is not worth a second thread
   for (size_t i = 0; i < products.size(); ++i) cblas_gemm(form, products[i], alpha, beta);
 }
 

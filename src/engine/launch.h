@@ -18,6 +18,7 @@ namespace minbert {
 
 // One thread that visits a row's elements in order.
 struct SerialTeam {
+  HD void sync() const {}                           // a program calls it before one lane reads what another wrote
   template <class F>
   HD void each(int n, F f) const {
 #ifndef __CUDA_ARCH__
@@ -59,6 +60,7 @@ struct Target {
 
 // One block of threads that share a row's elements. Every thread gets the result of sum and max.
 struct BlockTeam {
+  __device__ void sync() const { __syncthreads(); }
   template <class F>
   __device__ void each(int n, F f) const {
     for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) f(i);

@@ -105,6 +105,7 @@ struct ScoresBackward {
     const real* p = scores + begin;
     real* dp = d_scores + begin;
     if (drop) mask.each(team, n, row, [=](int i, real factor) { dp[i] *= factor; });
+    team.sync();                                    // the mask's lanes are not the sum's
     const real dot = team.sum(n, [=](int i) { return dp[i] * p[i]; });
     team.each(n, [=](int i) { dp[i] = p[i] * (dp[i] - dot); });
   }
@@ -117,6 +118,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   MB_CHECK(heads > 0 && q.cols() % heads == 0, "attention: {} columns cannot be shared by {} heads", q.cols(), heads);
   MB_CHECK(q.shape() == k.shape() && k.shape() == v.shape() && q.rows() == batch.tokens(),
            "attention: q {}, k {}, v {} for a batch of {} tokens", q.shape(), k.shape(), v.shape(), batch.tokens());
+  MB_CHECK(p >= 0 && p < 1, "attention: the dropout probability {} is outside of 0 <= p < 1", p);
   using enum Layout::Kind;
   const Layout at(q, batch, heads);
   const Device device = q.device();

@@ -161,7 +161,7 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets) {
-  return mean_loss<BinaryCrossEntropy>("binary_cross_entropy", logits, targets);
+  return mean_loss<BinaryCrossEntropy>("binary_cross_entropy_with_logits", logits, targets);
 }
 Tensor mean_squared_error(const Tensor& prediction, const Tensor& target) {
   return mean_loss<SquaredError>("mean_squared_error", prediction, target);
