@@ -1,0 +1,128 @@
+// Checks a backward against its forward: dL/dx_i = (L(x_i + h) - L(x_i - h)) / 2h for L = sum(c * f(x)), c random.
+//
+// The cotangent c is random because with ones the gradients of softmax and LayerNorm vanish and any bug passes. The
+// differences need double; the float build checks everything else: that a second contribution is added, and that an
+// input which needs no gradient gets none and changes nothing for the others.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "minbert/autograd.h"
+#include "minbert/random.h"
+
+namespace minbert::test {
+
+using Inputs = std::vector<Tensor>;
+using Function = std::function<Tensor(const Inputs&)>;
+
+inline constexpr bool is_double = sizeof(real) == sizeof(double);
+inline real tolerance(double in_float, double in_double) { return real(is_double ? in_double : in_float); }
+
+// Random values, the same whenever the name is: N(0, deviation), moved at least `gap` away from 0.
+inline Tensor normal(const std::string& name, Shape shape, double deviation = 1, double gap = 0) {
+  Random random(1, "test/" + name);
+  std::vector<real> values(size_t(shape.size()));
+  for (real& v : values) {
+    const double z = deviation * random.normal();
+    v = real(z < 0 ? z - gap : z + gap);
+  }
+  return Tensor::from(shape, values);
+}
+inline Tensor uniform(const std::string& name, Shape shape, double low, double high) {
+  Random random(1, "test/" + name);
+  std::vector<real> values(size_t(shape.size()));
+  for (real& v : values) v = real(low + (high - low) * random.uniform());
+  return Tensor::from(shape, values);
+}
+
+inline double largest(const std::vector<real>& values) {
+  double m = 0;
+  for (const real v : values) m = std::isnan(v) ? INFINITY : std::max(m, std::abs(double(v)));
+  return m;
+}
+
+// max |a - b| / max(floor, max|a|, max|b|), infinite where a size differs or a value is not a number
+inline double difference(const std::vector<real>& a, const std::vector<real>& b, double floor = 1e-3) {
+  if (a.size() != b.size()) return INFINITY;
+  std::vector<real> d(a.size());
+  for (size_t i = 0; i < a.size(); ++i) d[i] = a[i] - b[i];
+  return largest(d) / std::max({floor, largest(a), largest(b)});
+}
+
+inline std::vector<std::vector<real>> take_gradients(const Inputs& inputs) {
+  std::vector<std::vector<real>> gradients;
+  for (const Tensor& x : inputs) {
+    gradients.push_back(x.grad() ? x.grad().values() : std::vector<real>());
+    x.clear_grad();
+  }
+  return gradients;
+}
+
+inline std::vector<real> numeric_gradient(const Tensor& x, const Inputs& inputs, const Function& f,
+                                          const std::vector<real>& cotangent) {
+  const NoGrad no_grad;
+  const real h = real(1e-6);
+  std::vector<real> gradient;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    real& element = x.data()[i];
+    const real kept = element;
+    element = kept + h;
+    const std::vector<real> above = f(inputs).values();
+    element = kept - h;
+    const std::vector<real> below = f(inputs).values();
+    element = kept;
+    real slope = 0;
+    for (size_t j = 0; j < cotangent.size(); ++j) slope += cotangent[j] * (above[j] - below[j]);
+    gradient.push_back(slope / (2 * h));
+  }
+  return gradient;
+}
+
+// f must be a function of the inputs' values alone; it may look them up itself (a module's parameters).
+inline void gradcheck(const std::string& name, Inputs inputs, const Function& f) {
+  INFO(name);
+  for (Tensor& x : inputs) x.set_requires_grad(true);
+  const Tensor y = f(inputs), cotangent = normal("cotangent/" + name, y.shape());
+  backward(y, cotangent);
+  const auto gradients = take_gradients(inputs);
+
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    INFO("input " << i);
+    CHECK(gradients[i].size() == size_t(inputs[i].size()));
+    if (is_double)
+      CHECK(difference(gradients[i], numeric_gradient(inputs[i], inputs, f, cotangent.values())) < 1e-6);
+  }
+
+  // Twice the function is twice the gradient: the second use overwrites, the first adds.
+  backward(f(inputs), cotangent);
+  backward(f(inputs), cotangent);
+  const auto twice = take_gradients(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    INFO("accumulated, input " << i);
+    std::vector<real> doubled = gradients[i];
+    for (real& v : doubled) v *= 2;
+    CHECK(difference(twice[i], doubled) < tolerance(1e-5, 1e-13));
+  }
+
+  // A frozen input gets no gradient, and the others get what they got before.
+  for (size_t frozen = 0; frozen < inputs.size(); ++frozen) {
+    INFO("frozen input " << frozen);
+    inputs[frozen].set_requires_grad(false);
+    const Tensor again = f(inputs);
+    if (inputs.size() == 1) CHECK(tape_length() == 0);
+    else backward(again, cotangent);
+    const auto others = take_gradients(inputs);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (i == frozen) CHECK(others[i].empty());
+      else CHECK(difference(others[i], gradients[i]) < tolerance(1e-5, 1e-13));
+    inputs[frozen].set_requires_grad(true);
+  }
+}
+
+}  // namespace minbert::test

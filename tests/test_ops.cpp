@@ -1,0 +1,189 @@
+// Every operation of ops.h, enrolled in the gradient check by a line in the table.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "gradcheck.h"
+#include "minbert/ops.h"
+
+namespace minbert::test {
+namespace {
+
+struct Case {
+  const char *operation, *form;
+  Inputs inputs;
+  Function f;
+};
+
+Tensor n(Shape shape) { return normal("n" + format("{}", shape), shape); }
+Tensor m(Shape shape) { return normal("m" + format("{}", shape), shape); }
+Tensor kinked(Shape shape) { return normal("kinked", shape, 1, 0.1); }         // no value near 0
+Tensor positive(Shape shape) { return uniform("positive", shape, 0.5, 2); }
+
+Sequence sentence(int length) {
+  const size_t L = size_t(length);
+  return {std::vector<int32_t>(L, 1), std::vector<int32_t>(L, 0)};
+}
+Batch ragged() { return pack(std::vector{sentence(3), sentence(1), sentence(5)}); }   // T = 9
+
+constexpr RandomKey key{7, 8};
+constexpr double p = 0.3;
+
+std::vector<Case> cases() {
+  const Batch batch = ragged();
+  const Indices rows = {2, 0, 2, 1, 2}, groups = {1, 0, 1, 2, 1}, labels = {2, 0, 3};
+  const auto attend = [=](int heads, double drop) {
+    return [=](const Inputs& x) { return attention(x[0], x[1], x[2], batch, heads, drop, key); };
+  };
+  const Inputs qkv = {n({9, 6}), m({9, 6}), kinked({9, 6})};
+  return {
+      {"add", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "row [1,H]", {n({3, 4}), m({1, 4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "column", {n({3, 4}), m({3, 1})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "to itself", {n({3, 4})}, [](const Inputs& x) { return add(x[0], x[0]); }},
+      {"sub", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return sub(x[0], x[1]); }},
+      {"sub", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return sub(x[0], x[1]); }},
+      {"sub", "column", {n({3, 4}), m({3, 1})}, [](const Inputs& x) { return sub(x[0], x[1]); }},
+      {"mul", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "column", {n({3, 4}), m({3, 1})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "of one column", {n({3, 1}), m({1})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "by itself", {n({3, 4})}, [](const Inputs& x) { return mul(x[0], x[0]); }},
+      {"scale", "", {n({3, 4})}, [](const Inputs& x) { return scale(x[0], real(-1.7)); }},
+      {"relu", "", {kinked({3, 4})}, [](const Inputs& x) { return relu(x[0]); }},
+      {"gelu", "", {n({3, 4})}, [](const Inputs& x) { return gelu(x[0]); }},
+      {"tanh", "", {n({3, 4})}, [](const Inputs& x) { return tanh(x[0]); }},
+      {"sigmoid", "", {n({3, 4})}, [](const Inputs& x) { return sigmoid(x[0]); }},
+      {"abs", "", {kinked({3, 4})}, [](const Inputs& x) { return abs(x[0]); }},
+      {"exp", "", {n({3, 4})}, [](const Inputs& x) { return exp(x[0]); }},
+      {"log", "", {positive({3, 4})}, [](const Inputs& x) { return log(x[0]); }},
+      {"square", "", {n({3, 4})}, [](const Inputs& x) { return square(x[0]); }},
+      {"sqrt", "", {positive({3, 4})}, [](const Inputs& x) { return sqrt(x[0]); }},
+      {"matmul", "", {n({3, 4}), m({4, 5})}, [](const Inputs& x) { return matmul(x[0], x[1]); }},
+      {"matmul_nt", "", {n({3, 4}), m({5, 4})}, [](const Inputs& x) { return matmul_nt(x[0], x[1]); }},
+      {"matmul_nt", "with itself", {n({3, 4})}, [](const Inputs& x) { return matmul_nt(x[0], x[0]); }},
+      {"matmul_tn", "", {n({4, 3}), m({4, 5})}, [](const Inputs& x) { return matmul_tn(x[0], x[1]); }},
+      {"linear", "", {n({3, 4}), m({5, 4}), m({5})}, [](const Inputs& x) { return linear(x[0], x[1], x[2]); }},
+      {"linear_gelu", "", {n({3, 4}), m({5, 4}), m({5})},
+       [](const Inputs& x) { return linear_gelu(x[0], x[1], x[2]); }},
+      {"sum", "", {n({3, 4})}, [](const Inputs& x) { return sum(x[0]); }},
+      {"mean", "", {n({3, 4})}, [](const Inputs& x) { return mean(x[0]); }},
+      {"sum_rows", "", {n({3, 4})}, [](const Inputs& x) { return sum_rows(x[0]); }},
+      {"mean_rows", "", {n({3, 4})}, [](const Inputs& x) { return mean_rows(x[0]); }},
+      {"sum_columns", "", {n({3, 4})}, [](const Inputs& x) { return sum_columns(x[0]); }},
+      {"mean_columns", "", {n({3, 4})}, [](const Inputs& x) { return mean_columns(x[0]); }},
+      {"mean_sentences", "", {n({9, 4})}, [=](const Inputs& x) { return mean_sentences(x[0], batch); }},
+      {"gather_rows", "one row three times", {n({3, 4})}, [=](const Inputs& x) { return gather_rows(x[0], rows); }},
+      {"gather_rows", "over 64 columns", {n({3, 70})}, [=](const Inputs& x) { return gather_rows(x[0], rows); }},
+      {"embedding", "an id no one asks for", {n({6, 4})}, [=](const Inputs& x) { return embedding(x[0], rows); }},
+      {"concatenate_columns", "", {n({3, 4}), m({3, 1}), m({3, 2})},
+       [](const Inputs& x) { return concatenate_columns(x); }},
+      {"concatenate_columns", "one part twice", {n({3, 4}), m({3, 2})},
+       [](const Inputs& x) { return concatenate_columns({x[0], x[1], x[0]}); }},
+      {"slice_columns", "", {n({3, 4})}, [](const Inputs& x) { return slice_columns(x[0], 1, 3); }},
+      {"softmax", "", {n({3, 5})}, [](const Inputs& x) { return softmax(x[0]); }},
+      {"log_softmax", "", {n({3, 5})}, [](const Inputs& x) { return log_softmax(x[0]); }},
+      {"layer_norm", "plain", {n({5, 4}), m({4}), m({1, 4})},
+       [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 1e-12); }},
+      {"layer_norm", "large epsilon", {n({5, 4}), m({4}), m({1, 4})},
+       [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 0.5); }},
+      {"layer_norm", "grouped", {n({5, 4}), m({4, 4}), kinked({4, 4})},
+       [=](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 1e-12, groups); }},
+      {"cosine_similarity", "", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return cosine_similarity(x[0], x[1]); }},
+      {"dropout", "", {n({3, 7})}, [](const Inputs& x) { return dropout(x[0], p, key); }},
+      {"dropout_add", "", {n({3, 7}), m({3, 7})}, [](const Inputs& x) { return dropout_add(x[0], x[1], p, key); }},
+      {"dropout_add", "without dropout", {n({3, 7}), m({3, 7})},
+       [](const Inputs& x) { return dropout_add(x[0], x[1], 0, key); }},
+      {"attention", "one head", qkv, attend(1, 0)},
+      {"attention", "three heads", qkv, attend(3, 0)},
+      {"attention", "two heads with dropout", qkv, attend(2, p)},
+      {"attention", "to itself", {n({9, 6})},
+       [=](const Inputs& x) { return attention(x[0], x[0], x[0], batch, 2, 0, key); }},
+      {"cross_entropy", "", {n({3, 4})}, [=](const Inputs& x) { return cross_entropy(x[0], labels); }},
+      {"binary_cross_entropy_with_logits", "", {n({4, 1}), positive({4})},
+       [](const Inputs& x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
+      {"mean_squared_error", "", {n({4, 1}), m({4})}, [](const Inputs& x) { return mean_squared_error(x[0], x[1]); }},
+      {"reshape", "", {n({3, 4})}, [](const Inputs& x) { return x[0].reshape({2, 6}); }},
+      {"reshape", "of a sum", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return add(x[0], x[1]).reshape({12}); }},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("ops: every backward is the derivative of its forward") {
+  for (const Case& c : cases()) gradcheck(format("{} {}", c.operation, c.form), c.inputs, c.f);
+}
+
+TEST_CASE("ops: every operation of ops.h is enrolled, and is recorded under its own name") {
+  const auto header = std::filesystem::path(__FILE__).parent_path().parent_path() / "include/minbert/ops.h";
+  std::ifstream in(header);
+  REQUIRE_MESSAGE(in, header.string() << " cannot be read: run the tests from the folder they were built in");
+  std::set<std::string> declared = {"reshape"}, enrolled;
+  const std::regex prototype("^Tensor ([a-z_]+)\\(");
+  std::smatch found;
+  for (std::string line; std::getline(in, line);)
+    if (std::regex_search(line, found, prototype)) declared.insert(found[1]);
+  CHECK(declared.size() > 30);
+  for (const Case& c : cases()) enrolled.insert(c.operation);
+  CHECK(declared == enrolled);
+
+  for (Case& c : cases()) {
+    for (Tensor& x : c.inputs) x.set_requires_grad(true);
+    const Tensor y = c.f(c.inputs);
+    std::ostringstream tape;
+    print_tape(tape);
+    const std::string name = c.operation, text = tape.str();
+    if (name == "linear_gelu") CHECK(text.find("linear -> ") == 0);            // composed of linear and gelu
+    else if (name != "dropout_add" || *c.form == 0) CHECK(text.find(name + " -> ") != text.npos);
+    clear_tape();
+  }
+}
+
+TEST_CASE("ops: a shape that does not fit is an error naming the operation and both shapes") {
+  const Tensor a = n({3, 4}), b = n({5, 3});
+  const auto message = [](auto&& f) -> std::string {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const std::vector<std::pair<std::string, std::function<void()>>> wrong = {
+      {"add", [&] { add(a, b); }},
+      {"mul", [&] { mul(a, b); }},
+      {"sub", [&] { sub(a, n({3, 2})); }},
+      {"matmul", [&] { matmul(a, b); }},
+      {"matmul_nt", [&] { matmul_nt(a, b); }},
+      {"matmul_tn", [&] { matmul_tn(a, b); }},
+      {"linear", [&] { linear(a, b, n({5})); }},
+      {"cosine_similarity", [&] { cosine_similarity(a, b); }},
+      {"dropout_add", [&] { dropout_add(a, b, p, key); }},
+      {"concatenate_columns", [&] { concatenate_columns({a, b}); }},
+      {"slice_columns", [&] { slice_columns(a, 2, 5); }},
+      {"layer_norm", [&] { layer_norm(a, n({3}), n({3}), 1e-12); }},
+      {"attention", [&] { attention(a, b, a, ragged(), 2, 0, key); }},
+      {"cross_entropy", [&] { cross_entropy(a, {1, 2}); }},
+      {"mean_squared_error", [&] { mean_squared_error(a, b); }},
+      {"binary_cross_entropy_with_logits", [&] { binary_cross_entropy_with_logits(a, b); }},
+      {"reshape", [&] { a.reshape({5}); }},
+  };
+  for (const auto& [name, f] : wrong) {
+    const std::string text = message(f);
+    INFO(text);
+    CHECK(text.starts_with(name + ":"));
+    CHECK(text.find("[3, 4]") != text.npos);
+  }
+  CHECK(message([&] { embedding(a, {0, 3}); }) == "embedding: index 3 is outside of 0..2");
+  CHECK(message([&] { cross_entropy(a, {0, 4, 1}); }) == "cross_entropy: label 4 is outside of 0..3");
+  CHECK(message([&] { dropout(a, 1, key); }).starts_with("dropout: "));
+  CHECK(message([&] { attention(a, a, a, ragged(), 3, 0, key); }).starts_with("attention: "));
+  CHECK(message([&] { layer_norm(a, n({2, 4}), n({2, 4}), 1e-12, {0, 2, 1}); }).starts_with("layer_norm: group 2"));
+  CHECK(message([&] { attention(n({9, 4}), n({9, 4}), n({9, 4}), ragged(), 2, 1, key); }).starts_with("attention: "));
+}
+
+}  // namespace minbert::test
