@@ -1,0 +1,41 @@
+// Scores: accuracy, Pearson's correlation, their mean over runs, and prediction files in the course's format.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "minbert/tasks.h"
+
+namespace minbert {
+
+// predicted, labels [N], N > 0. A task's predictions are classes, 0 or 1, or scores.
+// The accuracy is the share of predictions that equal their label.
+double accuracy(std::span<const double> predicted, std::span<const double> labels);
+
+// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2); nothing where x or y is constant or not finite.
+std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
+
+std::optional<double> score(const Task& task, std::span<const double> predicted,
+                            std::span<const double> labels);
+std::string score_text(std::optional<double> score);                     // "0.515", or "undefined"
+double mean_score(std::span<const std::optional<double>> scores);        // an undefined one counts 0
+
+// Several runs: their mean and sample standard deviation (divided by N-1; 0 for a single run).
+struct Summary {
+  double mean, deviation;
+};
+Summary summarize(std::span<const double> runs);
+
+// "" or a sentence that says why the score means nothing: one class for every input (on Quora's dev set that
+// scores .625 or .375), or a constant similarity.
+std::string collapse_warning(const Task& task, std::span<const double> predicted);
+
+// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value ". Scores are
+// clipped to the task's range. Written atomically. Error: another number of
+// predictions than of examples.
+void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
+                       std::span<const double> predicted);
+
+}  // namespace minbert

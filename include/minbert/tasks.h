@@ -1,0 +1,138 @@
+// Tasks: what the files of a task hold, reading them, and the order in which several tasks share an epoch.
+//
+//   const std::vector<Task> tasks = parse_tasks("sst,quora,sts");
+//   LoadReport report;
+//   Dataset train = load_dataset(tasks[0], data_file(folder, tasks[0], Split::train), tokenizer, {}, report);
+//   std::cerr << report.text();                    // every row that was skipped, by file and line
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "minbert/tokenizer.h"
+#include "minbert/tsv.h"
+
+namespace minbert {
+
+// ---- The table of tasks (src/tasks/task.cpp)
+
+enum class TaskKind { classification, binary, regression };   // cross-entropy, binary cross-entropy, MSE
+enum class Metric { accuracy, pearson };
+enum class Split { train, dev, test };
+
+struct Task {
+  std::string name;                                // "sst", as in --tasks
+  std::string title;                               // "SST", as in tables
+  TaskKind kind;
+  double low, high;                                // of the labels; whole numbers, but for a regression
+  Metric metric;
+  std::vector<std::string> text_columns;           // one, or two for a pair
+  std::string label_column, id_column;
+  std::vector<std::string> files;                  // of train, dev and test, below the data folder
+  std::string prediction_stem, prediction_column;  // "sst", "Predicted_Sentiment": see write_predictions
+  TsvFormat format = {};
+  int id = 0;                                      // its place among the model's tasks, set by parse_tasks
+
+  bool is_pair() const { return text_columns.size() == 2; }
+  int outputs() const { return kind == TaskKind::classification ? int(high) + 1 : 1; }   // of the task's head
+};
+
+const std::vector<Task>& all_tasks();
+
+// "sst,quora,sts" -> their tasks in the order of the table, with ids from 0 in that order (SST 0, Quora 1,
+// STS 2 [CLN]): a model's task ids do not depend on how the list was typed. Errors: an unknown name (lists
+// the valid ones), a name given twice, an empty list.
+std::vector<Task> parse_tasks(std::string_view list);
+
+std::string data_file(const std::string& folder, const Task& task, Split split);
+
+// The task's test file; where there is none, one line in `log` says so.
+std::optional<std::string> find_test_file(const std::string& folder, const Task& task, std::ostream& log);
+
+// ---- Data sets (src/tasks/dataset.cpp)
+
+enum class Pairs {
+  cross,                                           // [CLS] a [SEP] b [SEP], one sequence
+  siamese                                          // [CLS] a [SEP] and [CLS] b [SEP], encoded apart
+};
+
+struct Example {
+  std::string id;
+  double label = 0;                                // the class, 0 or 1, or the score; 0 in a file without labels
+  std::vector<Sequence> inputs;                    // one; or two, for a siamese pair
+};
+
+struct Dataset {
+  std::string file;
+  std::vector<Example> examples;
+};
+
+struct DatasetOptions {
+  int max_length = 512;
+  Pairs pairs = Pairs::cross;
+  int64_t limit = 0;                               // the first so many valid rows; 0: all
+  bool has_labels = true;                          // false: a test file; there a row with an empty text is kept,
+};                                                 // since every id needs a prediction; elsewhere it is skipped
+
+struct SkippedRow {
+  int64_t line;                                    // the physical line on which it starts
+  std::string what, expected;
+};
+
+struct LoadReport {
+  std::string file;
+  int64_t rows = 0;                                // read, the skipped ones among them
+  std::vector<SkippedRow> skipped;
+  int64_t truncated = 0;                           // examples that lost words to max_length
+  int max_length = 0;
+
+  // Lines to print: the first skipped rows in detail, then the totals; "" where there is nothing to say.
+  std::string text() const;
+};
+
+// Reads a task's file. Rows that are ragged, or whose label is empty, no number or out of range, are skipped
+// and reported. Errors: no such file, a missing column, a quote that never closes, no valid row at all.
+Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
+                     const DatasetOptions& options, LoadReport& report);
+
+// The sequences of some examples one behind the other, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
+std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
+
+// ---- The order of an epoch (src/tasks/sampling.cpp)
+
+enum class Sampling {
+  sequential,                                      // all of the first task, then all of the second, ... [CLN loop]
+  round_robin,                                     // a batch of each in turn; a task that has no more drops out
+  proportional                                     // drawn in proportion to the batches that each has left
+};
+
+// "sequential", "round-robin" or "proportional". Error for any other name: lists these.
+Sampling parse_sampling(std::string_view name);
+
+struct TaskSize {
+  std::string name;
+  int64_t examples;
+};
+
+struct EpochOptions {
+  Sampling sampling = Sampling::sequential;
+  int batch = 8;
+  bool shuffle = true;
+  uint64_t seed = 11711;
+};
+
+struct Step {
+  int task;                                        // index into the list of tasks
+  std::vector<int32_t> examples;                   // of that task: `batch` of them, fewer in its last step
+};
+
+// Every step of one epoch: each example once. A pure function of its arguments, so that a run can resume at
+// any step; a task's own order depends on its name and not on the tasks beside it.
+std::vector<Step> epoch_steps(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options);
+
+}  // namespace minbert

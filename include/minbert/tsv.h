@@ -1,0 +1,57 @@
+// TAB-separated files, read row by row and by column name.
+//
+// Quoting is that of Python's csv module (and of pandas.read_csv(sep="\t")), which wrote the course's files:
+//   "say ""hi"""     a field that starts with a quote ends at the next single one; "" inside is one quote
+//   a "quoted" word  a quote in the middle of any other field is a character like the rest
+// TABs and line ends inside quotes belong to the field. A line ends with LF, CRLF or CR; blank lines are
+// skipped; a byte order mark is dropped. Bytes are handed on as they are: NUL and invalid UTF-8 are the
+// tokenizer's to clean up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minbert {
+
+struct TsvFormat {
+  bool quoting = true;                             // false: a quote is never special (GLUE's MRPC)
+  std::vector<std::string> names;                  // of the columns, where no header line has them (CoLA)
+};
+
+struct TsvRow {
+  int64_t line = 0, last_line = 0;                 // the physical lines it covers, counted from 1
+  std::vector<std::string> fields;                 // more or fewer than there are columns in a ragged row
+};
+
+class TsvReader {
+ public:
+  // Errors: a file that cannot be read, or without a line in it.
+  explicit TsvReader(std::string file, TsvFormat format = {});
+
+  const std::string& file() const { return file_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  // Where the named columns stand. Error for a missing or doubled one: lists those found and those needed.
+  std::vector<size_t> find(const std::vector<std::string>& names) const;
+
+  // Reads one row; false at the end of the file. Error for a quote that never closes: the line where it opens.
+  bool next(TsvRow& row);
+
+ private:
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\n'; }
+  std::string field();
+  void end_line();
+
+  std::string file_, text_;
+  bool quoting_;
+  std::vector<std::string> columns_;
+  size_t at_ = 0;
+  int64_t line_ = 1;
+};
+
+// The fields as one line of such a file, with quotes where they are needed.
+std::string tsv_line(const std::vector<std::string>& fields);
+
+}  // namespace minbert

@@ -1,0 +1,148 @@
+// From a task's file to sequences of token ids. No row is dropped without a word: the report has each of them.
+#include <charconv>
+#include <filesystem>
+
+#include "minbert/error.h"
+#include "minbert/tasks.h"
+
+namespace minbert {
+namespace {
+
+std::string expected_label(const Task& task) {
+  if (task.kind == TaskKind::regression) return format("a number from {} to {}", task.low, task.high);
+  if (task.high == 1) return "0 or 1 (0.0 and 1.0 also count)";
+  return format("a whole number from {} to {}", task.low, task.high);
+}
+
+// The label in `text`, or nothing where it is no number, out of range, or a fraction where a class is needed.
+std::optional<double> parse_label(const Task& task, const std::string& text) {
+  const char* end = text.data() + text.size();
+  double value = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  const bool number = error == std::errc() && stopped == end && value >= task.low && value <= task.high;
+  if (!number || (task.kind != TaskKind::regression && value != double(int(value)))) return std::nullopt;
+  return value;
+}
+
+// What is wrong with a row: thrown while it is read, reported by load_dataset.
+struct BadRow {
+  std::string what, expected;
+};
+
+std::string shown(const std::string& text) {       // a field as messages quote it, however long it is
+  constexpr size_t most = 40;
+  return '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
+}
+
+struct RowReader {
+  const Task& task;
+  const Tokenizer& tokenizer;
+  const DatasetOptions& options;
+  const TsvReader& file;
+  std::vector<size_t> place;                       // of the id, the texts, and last the label where there is one
+  int64_t truncated = 0;
+
+  Example example(const TsvRow& row) {
+    const size_t columns = file.columns().size();
+    if (row.fields.size() != columns) {
+      const bool one_line = row.last_line == row.line;
+      throw BadRow{format("{} fields", row.fields.size()) +
+                       (one_line ? "" : format(" in a row that runs to line {}", row.last_line)),
+                   format("{}, one a column; is there a stray quote, or a TAB in a text?", columns)};
+    }
+    Example example{row.fields[place[0]], 0, {}};
+    if (options.has_labels) {
+      for (size_t i = 1; i < place.size(); ++i)
+        if (row.fields[place[i]].empty()) throw empty(place[i]);
+      const std::string& label = row.fields[place.back()];
+      const std::optional<double> value = parse_label(task, label);
+      if (!value)
+        throw BadRow{format("column \"{}\" is {}", task.label_column, shown(label)), expected_label(task)};
+      example.label = *value;
+    }
+    tokenize(row, example);
+    return example;
+  }
+
+  BadRow empty(size_t column) const {
+    const bool label = column == place.back();
+    return {format("column \"{}\" is empty", file.columns()[column]),
+            label ? expected_label(task) : "a text"};
+  }
+
+  void tokenize(const TsvRow& row, Example& example) {
+    using Ids = std::optional<std::span<const int32_t>>;
+    bool any_cut = false;
+    const auto add = [&](std::span<const int32_t> first, Ids second) {
+      bool cut = false;
+      example.inputs.push_back(build_sequence(tokenizer, first, second, options.max_length, &cut));
+      any_cut |= cut;
+    };
+    const std::vector<int32_t> a = tokenizer.encode(row.fields[place[1]]);
+    const std::vector<int32_t> b =
+        task.is_pair() ? tokenizer.encode(row.fields[place[2]]) : std::vector<int32_t>();
+    const bool cross = task.is_pair() && options.pairs == Pairs::cross;
+    add(a, cross ? Ids(b) : Ids());
+    if (task.is_pair() && !cross) add(b, {});
+    truncated += any_cut;
+  }
+};
+
+}  // namespace
+
+Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
+                     const DatasetOptions& options, LoadReport& report) {
+  MB_CHECK(std::filesystem::exists(file),
+           "{}: there is no such file\n  task \"{}\" reads {}, {} and {} from its folder", file, task.name,
+           task.files[0], task.files[1], task.files[2]);
+  std::vector<std::string> needed = {task.id_column};
+  needed.insert(needed.end(), task.text_columns.begin(), task.text_columns.end());
+  if (options.has_labels) needed.push_back(task.label_column);
+
+  TsvReader tsv(file, task.format);
+  RowReader reader{task, tokenizer, options, tsv, tsv.find(needed)};
+  report = {file, 0, {}, 0, options.max_length};
+  Dataset data{file, {}};
+  TsvRow row;
+  while ((options.limit == 0 || int64_t(data.examples.size()) < options.limit) && tsv.next(row)) {
+    ++report.rows;
+    try {
+      data.examples.push_back(reader.example(row));
+    } catch (const BadRow& bad) {
+      report.skipped.push_back({row.line, bad.what, bad.expected});
+    }
+  }
+  report.truncated = reader.truncated;
+  MB_CHECK(!data.examples.empty(), "{}: no valid row for task \"{}\" in the {} rows behind the header\n{}",
+           file, task.name, report.rows, report.text());
+  return data;
+}
+
+std::string LoadReport::text() const {
+  constexpr size_t in_detail = 5, lines_named = 20;
+  std::string text;
+  for (size_t i = 0; i < skipped.size() && i < in_detail; ++i)
+    text += format("{}:{}: {}\n  expected {}; the row is skipped\n", file, skipped[i].line, skipped[i].what,
+                   skipped[i].expected);
+  if (!skipped.empty()) {
+    text += format("{}: {} of {} rows skipped: lines", file, skipped.size(), rows);
+    for (size_t i = 0; i < skipped.size() && i < lines_named; ++i)
+      text += format("{}{}", i == 0 ? " " : ", ", skipped[i].line);
+    text += skipped.size() > lines_named ? ", ...\n" : "\n";
+  }
+  if (truncated > 0)
+    text += format("{}: {} of {} rows truncated to {} tokens (--max-length)\n", file, truncated, rows,
+                   max_length);
+  return text;
+}
+
+std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples) {
+  std::vector<Sequence> all;
+  for (int32_t i : examples) {
+    const std::vector<Sequence>& own = data.examples[size_t(i)].inputs;
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+}  // namespace minbert

@@ -1,0 +1,70 @@
+// The order of an epoch: which task each step trains, and on which of its examples.
+#include <algorithm>
+#include <numeric>
+
+#include "minbert/error.h"
+#include "minbert/random.h"
+#include "minbert/tasks.h"
+
+namespace minbert {
+namespace {
+
+// 0 .. count-1, shuffled (Fisher and Yates) by seed, task and epoch.
+std::vector<int32_t> example_order(const TaskSize& task, int epoch, const EpochOptions& options) {
+  std::vector<int32_t> order(size_t(task.examples));
+  std::iota(order.begin(), order.end(), 0);
+  if (!options.shuffle) return order;
+  Random random(options.seed, format("shuffle/{}/epoch {}", task.name, epoch));
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+// The task of each step, given how many steps each task has.
+std::vector<int> task_order(std::vector<int64_t> left, int epoch, const EpochOptions& options) {
+  int64_t total = std::accumulate(left.begin(), left.end(), int64_t(0));
+  Random random(options.seed, format("sampling/epoch {}", epoch));
+  std::vector<int> order;
+  for (size_t task = 0; total > 0; --total) {
+    if (options.sampling == Sampling::proportional) {
+      int64_t draw = int64_t(random.below(uint64_t(total)));
+      for (task = 0; draw >= left[task]; ++task) draw -= left[task];
+    } else if (options.sampling == Sampling::round_robin && !order.empty()) {
+      task = (task + 1) % left.size();
+    }
+    while (left[task] == 0) task = (task + 1) % left.size();
+    --left[task];
+    order.push_back(int(task));
+  }
+  return order;
+}
+
+}  // namespace
+
+Sampling parse_sampling(std::string_view name) {
+  if (name == "sequential") return Sampling::sequential;
+  if (name == "round-robin") return Sampling::round_robin;
+  if (name == "proportional") return Sampling::proportional;
+  fail(format("--sampling {}: expected sequential, round-robin or proportional", name));
+}
+
+std::vector<Step> epoch_steps(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options) {
+  MB_CHECK(options.batch >= 1, "--batch {}: expected 1 or more examples", options.batch);
+  const size_t batch = size_t(options.batch);
+  std::vector<std::vector<int32_t>> examples;
+  std::vector<int64_t> batches;
+  for (const TaskSize& task : tasks) {
+    examples.push_back(example_order(task, epoch, options));
+    batches.push_back(int64_t((examples.back().size() + batch - 1) / batch));
+  }
+  std::vector<Step> steps;
+  std::vector<size_t> done(tasks.size(), 0);  // examples of each task given out so far
+  for (int task : task_order(batches, epoch, options)) {
+    const std::vector<int32_t>& all = examples[size_t(task)];
+    const size_t begin = done[size_t(task)], end = std::min(begin + batch, all.size());
+    steps.push_back({task, std::vector<int32_t>(all.begin() + int64_t(begin), all.begin() + int64_t(end))});
+    done[size_t(task)] = end;
+  }
+  return steps;
+}
+
+}  // namespace minbert

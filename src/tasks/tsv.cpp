@@ -1,0 +1,117 @@
+// TAB-separated files: what a field is, where a row ends, and which column is which.
+#include "minbert/tsv.h"
+
+#include <algorithm>
+
+#include "minbert/error.h"
+#include "minbert/files.h"
+
+namespace minbert {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  return list;
+}
+
+// LF, CRLF and a CR of its own count one each.
+int64_t line_ends(std::string_view text) {
+  int64_t count = 0;
+  for (size_t i = 0; i < text.size(); ++i)
+    count += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
+  return count;
+}
+
+}  // namespace
+
+TsvReader::TsvReader(std::string file, TsvFormat format)
+    : file_(std::move(file)),
+      text_(read_file(file_)),
+      quoting_(format.quoting),
+      columns_(std::move(format.names)) {
+  if (text_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
+  if (!columns_.empty()) return;
+  TsvRow header;
+  MB_CHECK(next(header),
+           "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
+           file_);
+  columns_ = std::move(header.fields);
+}
+
+std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const {
+  std::vector<size_t> places;
+  for (const std::string& name : names) {
+    const auto count = std::count(columns_.begin(), columns_.end(), name);
+    MB_CHECK(count == 1,
+             "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by TABs)", file_,
+             count == 0 ? "there is no" : "there is more than one", name, quoted_list(columns_),
+             quoted_list(names));
+    places.push_back(size_t(std::find(columns_.begin(), columns_.end(), name) - columns_.begin()));
+  }
+  return places;
+}
+
+bool TsvReader::next(TsvRow& row) {
+  while (at_ < text_.size() && (peek() == '\n' || peek() == '\r')) end_line();
+  if (at_ == text_.size()) return false;
+  row.line = line_;
+  row.fields.assign(1, field());
+  while (peek() == '\t') {
+    ++at_;
+    row.fields.push_back(field());
+  }
+  row.last_line = line_;
+  end_line();
+  return true;
+}
+
+// The quoted part, if there is one, and then whatever stands before the next TAB or line end.
+std::string TsvReader::field() {
+  std::string value;
+  if (quoting_ && peek() == '"') {
+    const int64_t opened = line_;
+    for (bool open = true; open;) {
+      const size_t begin = ++at_, end = text_.find('"', begin);
+      MB_CHECK(end != text_.npos,
+               "{}:{}: the quote that opens a field on this line is never closed\n"
+               "  all lines to the end of the file would be one field; close it, or double it if it is part "
+               "of the text",
+               file_, opened);
+      value.append(text_, begin, end - begin);
+      line_ += line_ends(std::string_view(text_).substr(begin, end - begin));
+      at_ = end + 1;
+      open = peek() == '"';                        // a doubled quote: one in the text, and the field goes on
+      if (open) value += '"';
+    }
+  }
+  const size_t begin = at_;
+  while (at_ < text_.size() && text_[at_] != '\t' && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
+  value.append(text_, begin, at_ - begin);
+  return value;
+}
+
+void TsvReader::end_line() {
+  if (peek() == '\r' && text_.compare(at_, 2, "\r\n") == 0) ++at_;
+  if (at_ < text_.size()) ++at_;
+  ++line_;
+}
+
+std::string tsv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (&field != fields.data()) line += '\t';
+    if (field.find_first_of("\t\r\n\"") == field.npos) {
+      line += field;
+      continue;
+    }
+    line += '"';
+    for (char c : field) line.append(c == '"' ? 2 : 1, c);
+    line += '"';
+  }
+  return line + '\n';
+}
+
+}  // namespace minbert

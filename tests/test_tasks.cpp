@@ -1,0 +1,329 @@
+// Tasks: reading TSV files and data sets, sampling, metrics, prediction files.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "minbert/metrics.h"
+#include "minbert/tasks.h"
+
+using namespace minbert;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {                                    // a temporary folder, removed at the end
+  fs::path path = fs::temp_directory_path() / ("minbert_test_tasks_" + std::to_string(getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name, std::ios::binary) << text;
+    return (path / name).string();
+  }
+};
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<TsvRow> rows_of(const std::string& file, const TsvFormat& format = {}) {
+  TsvReader tsv(file, format);
+  std::vector<TsvRow> rows;
+  for (TsvRow row; tsv.next(row);) rows.push_back(row);
+  return rows;
+}
+
+template <class Action>
+std::string message(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+using Fields = std::vector<std::string>;
+
+Tokenizer small_tokenizer(const Folder& folder) {
+  return Tokenizer(folder.file("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n"), true);
+}
+
+const Task& task_named(const std::string& name) {
+  return *std::ranges::find_if(all_tasks(), [&](const Task& task) { return task.name == name; });
+}
+
+}  // namespace
+
+TEST_CASE("tsv: quoting is that of Python's csv module") {
+  const Folder folder;                             // expected: list(csv.reader(file, delimiter='\t')), Python 3.11
+  const std::string text =
+      "a\tb\tc\n\"say \"\"hi\"\"\"\tan \"open\" word\t\"a\tTAB\"\n\"two\nlines\"\t\"tail\" of \"it\"\t\n\n"
+      "\"\"\t\"\"\"\" \t x\"y\"\"z\n";
+  const std::vector<TsvRow> rows = rows_of(folder.file("quotes", text));
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].fields == Fields{"say \"hi\"", "an \"open\" word", "a\tTAB"});
+  CHECK(rows[1].fields == Fields{"two\nlines", "tail of \"it\"", ""});
+  CHECK(rows[2].fields == Fields{"", "\" ", " x\"y\"\"z"});
+  CHECK(rows[0].line == 2);
+  CHECK(rows[1].line == 3);
+  CHECK(rows[1].last_line == 4);
+  CHECK(rows[2].line == 6);                        // behind a blank line
+
+  CHECK(rows_of(folder.file("off", "a\tb\n\"x\ty\"\"\n"), {.quoting = false, .names = {}})[0].fields ==
+        Fields{"\"x", "y\"\""});
+  CHECK(rows_of(folder.file("no header", "1\t2\n"), {.quoting = true, .names = {"a", "b"}}).size() == 1);
+
+  const Fields hard = {"", "plain", "a \"b\"", "\"", "TAB\there", "line\nend", "\r\n"};
+  CHECK(rows_of(folder.file("round trip", tsv_line(Fields(7, "x")) + tsv_line(hard)))[0].fields == hard);
+}
+
+TEST_CASE("tsv: byte order mark, line ends, NUL, invalid UTF-8 and a long line pass through") {
+  const Folder folder;
+  TsvReader bom(folder.file("bom", "\xEF\xBB\xBF\"id\"\tx\r\n1\t2\r\n3\t4"));
+  CHECK(bom.columns() == Fields{"id", "x"});
+  TsvRow row;
+  CHECK(bom.next(row));
+  CHECK(bom.next(row));
+  CHECK(row.fields == Fields{"3", "4"});           // no line end at the end
+  CHECK(row.line == 3);
+  CHECK_FALSE(bom.next(row));
+  CHECK(rows_of(folder.file("cr", "a\r1\r2\r"))[1].line == 3);
+  const std::string bytes("a\0\xFF\xC3", 4), big(10'000'000, 'x');
+  CHECK(rows_of(folder.file("bytes", "t\n" + bytes + "\n"))[0].fields[0] == bytes);
+  CHECK(rows_of(folder.file("big", "t\n" + big + "\n"))[0].fields[0] == big);
+}
+
+TEST_CASE("tsv: errors name file, line and columns") {
+  const Folder folder;
+  CHECK(contains(message([&] { rows_of((folder.path / "none").string()); }), "none"));
+  CHECK(contains(message([&] { TsvReader(folder.file("empty", "")); }), "the file is empty"));
+  CHECK(contains(message([&] { TsvReader(folder.file("mark", "\xEF\xBB\xBF\n")); }), "the file is empty"));
+  CHECK(contains(message([&] { rows_of(folder.file("open", "a\tb\n1\t2\n\"\n\"\t\"3\n4\t5\n")); }),
+                 "open:4: the quote"));
+  const TsvReader tsv(folder.file("columns", "\tid\ttext\ttext\n"));
+  CHECK(tsv.find({"id"}) == std::vector<size_t>{1});
+  const std::string missing = message([&] { tsv.find({"id", "label"}); });
+  CHECK(contains(missing, "there is no column \"label\""));
+  CHECK(contains(missing, "the file has \"\", \"id\", \"text\", \"text\"; needed are \"id\", \"label\""));
+  CHECK(contains(message([&] { tsv.find({"text"}); }), "more than one column \"text\""));
+}
+
+TEST_CASE("tasks: a list of names becomes tasks with ids in the paper's order") {
+  const std::vector<Task> tasks = parse_tasks("sts,sst,quora");
+  REQUIRE(tasks.size() == 3);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(tasks[size_t(i)].name == Fields{"sst", "quora", "sts"}[size_t(i)]);
+    CHECK(tasks[size_t(i)].id == i);
+  }
+  CHECK(tasks[0].outputs() == 5);
+  CHECK(tasks[1].outputs() == 1);
+  CHECK(task_named("cfimdb").outputs() == 2);
+  CHECK(contains(message([] { parse_tasks("sst,imdb"); }),
+                 "no task \"imdb\"\n  expected names among sst, quora, sts, cfimdb"));
+  CHECK(contains(message([] { parse_tasks("sst,sst"); }), "\"sst\" is named 2 times"));
+  CHECK(contains(message([] { parse_tasks(""); }), "no task \"\""));
+  std::ostringstream log;
+  CHECK_FALSE(find_test_file("nowhere", tasks[1], log));
+  CHECK(contains(log.str(), "quora-test-student.csv: not there"));
+}
+
+TEST_CASE("dataset: every bad row is skipped and reported with its line") {
+  const Folder folder;
+  const Tokenizer tokenizer = small_tokenizer(folder);
+  const std::string header = "\tid\tsentence1\tsentence2\tis_duplicate\n";
+  const std::string file = folder.file(
+      "quora.csv", header +
+                       "0\tx\ta b\tc\t1.0\n1\ty\ta\tb\t\n2\tz\ta\n"
+                       "3\tv\ta\tb\t2\n4\tw\ta\tb\tnan\n5\tu\ta\tb\t0.5\n6\tt\ta\t\t0\n7\ts\tc\tc\t0\n");
+  LoadReport report;
+  const Dataset data = load_dataset(task_named("quora"), file, tokenizer, {}, report);
+  REQUIRE(data.examples.size() == 2);
+  CHECK(data.examples[0].id == "x");
+  CHECK(data.examples[0].label == 1);
+  CHECK(data.examples[0].inputs.size() == 1);
+  CHECK(data.examples[0].inputs[0].ids == std::vector<int32_t>{2, 5, 6, 3, 7, 3});
+  CHECK(data.examples[0].inputs[0].segments == std::vector<int32_t>{0, 0, 0, 0, 1, 1});
+  CHECK(data.examples[1].id == "s");
+  CHECK(report.rows == 8);
+  std::vector<int64_t> lines;
+  for (const SkippedRow& row : report.skipped) lines.push_back(row.line);
+  CHECK(lines == std::vector<int64_t>{3, 4, 5, 6, 7, 8});
+  const std::string text = report.text();
+  CHECK(contains(text,
+                 file + ":3: column \"is_duplicate\" is empty\n  expected 0 or 1 (0.0 and 1.0 also count)"));
+  CHECK(contains(text, ":4: 3 fields\n  expected 5, one a column"));
+  CHECK(contains(text, ":5: column \"is_duplicate\" is \"2\""));
+  CHECK_FALSE(contains(text, ".csv:8:"));          // the first five in detail, all in the total
+  CHECK(contains(text, "6 of 8 rows skipped: lines 3, 4, 5, 6, 7, 8\n"));
+
+  CHECK(load_dataset(task_named("quora"), file, tokenizer, {.limit = 1}, report).examples.size() == 1);
+  CHECK(report.text() == "");
+  const std::string none = folder.file("none.csv", header + "0\tx\ta\tb\t7\n");
+  CHECK(contains(message([&] { load_dataset(task_named("quora"), none, tokenizer, {}, report); }),
+                 "no valid row"));
+  const std::string bare = folder.file("bare.csv", header);
+  CHECK(contains(message([&] { load_dataset(task_named("quora"), bare, tokenizer, {}, report); }),
+                 "no valid row"));
+  CHECK(contains(message([&] { load_dataset(task_named("sst"), file, tokenizer, {}, report); }),
+                 "\"sentence\""));
+  CHECK(contains(message([&] { load_dataset(task_named("sst"), "gone", tokenizer, {}, report); }),
+                 "no such file"));
+}
+
+TEST_CASE("dataset: siamese pairs, truncation and test files") {
+  const Folder folder;
+  const Tokenizer tokenizer = small_tokenizer(folder);
+  const std::string file =
+      folder.file("sts.csv", "\tid\tsentence1\tsentence2\n0\tp\ta b c a\tb\n1\tq\ta\t\n");
+  LoadReport report;
+  const DatasetOptions options{.max_length = 4, .pairs = Pairs::siamese, .limit = 0, .has_labels = false};
+  const Dataset data = load_dataset(task_named("sts"), file, tokenizer, options, report);
+  REQUIRE(data.examples.size() == 2);              // an empty text in a test file still needs a prediction
+  CHECK(contains(report.text(), "1 of 2 rows truncated to 4 tokens"));
+  const std::vector<Sequence> all = inputs(data, std::vector<int32_t>{1, 0});
+  REQUIRE(all.size() == 4);
+  CHECK(all[1].ids == std::vector<int32_t>{2, 3});
+  CHECK(all[2].ids == std::vector<int32_t>{2, 5, 6, 3});
+  CHECK(all[3].ids == std::vector<int32_t>{2, 6, 3});
+}
+
+TEST_CASE("sampling: each example once, in an order that is a function of seed, task and epoch") {
+  const std::vector<TaskSize> sizes = {{"sst", 21}, {"quora", 50}, {"sts", 8}};
+  for (const char* name : {"sequential", "round-robin", "proportional"}) {
+    CAPTURE(name);
+    EpochOptions options{.sampling = parse_sampling(name), .batch = 8};
+    const std::vector<Step> steps = epoch_steps(sizes, 3, options);
+    CHECK(steps.size() == 3 + 7 + 1);
+    std::vector<std::vector<int32_t>> seen(3);
+    for (const Step& step : steps) {
+      CHECK_FALSE(step.examples.empty());
+      std::ranges::copy(step.examples, std::back_inserter(seen[size_t(step.task)]));
+    }
+    const auto orders = seen;
+    for (size_t task = 0; task < 3; ++task) {
+      CHECK_FALSE(std::ranges::is_sorted(seen[task]));
+      CHECK(std::set<int32_t>(seen[task].begin(), seen[task].end()).size() == size_t(sizes[task].examples));
+      CHECK(int64_t(seen[task].size()) == sizes[task].examples);
+    }
+    const auto same = [&](const std::vector<Step>& other) {
+      return std::ranges::equal(steps, other, [](const Step& a, const Step& b) {
+        return a.task == b.task && a.examples == b.examples;
+      });
+    };
+    CHECK(same(epoch_steps(sizes, 3, options)));
+    CHECK_FALSE(same(epoch_steps(sizes, 4, options)));
+    const std::vector<Step> alone = epoch_steps(std::span(sizes).subspan(2), 3, options);
+    CHECK(alone[0].examples == orders[2]);         // the same order without the other tasks
+    options.seed = 1;
+    CHECK_FALSE(same(epoch_steps(sizes, 3, options)));
+    options.shuffle = false;
+    std::map<int, int32_t> next;
+    for (const Step& step : epoch_steps(sizes, 3, options))
+      for (int32_t example : step.examples) CHECK(example == next[step.task]++);
+  }
+  CHECK(contains(message([] { parse_sampling("random"); }),
+                 "expected sequential, round-robin or proportional"));
+}
+
+TEST_CASE("sampling: the tasks of the steps") {
+  const std::vector<TaskSize> sizes = {{"a", 2}, {"b", 0}, {"c", 4}};
+  const auto tasks = [&](Sampling sampling) {
+    std::string order;
+    for (const Step& step : epoch_steps(sizes, 0, {.sampling = sampling, .batch = 1}))
+      order += sizes[size_t(step.task)].name;
+    return order;
+  };
+  CHECK(tasks(Sampling::sequential) == "aacccc");
+  CHECK(tasks(Sampling::round_robin) == "acaccc");
+
+  // Drawn in proportion to what is left, every order is equally likely: the first step is the small task's 1
+  // time in 4.
+  const std::vector<TaskSize> uneven = {{"small", 100}, {"large", 300}};
+  int small = 0;
+  for (int epoch = 0; epoch < 400; ++epoch)
+    small += epoch_steps(uneven, epoch, {.sampling = Sampling::proportional, .batch = 10})[0].task == 0;
+  CHECK(small > 65);  // 100 expected, standard deviation 8.7: four of them to each side
+  CHECK(small < 135);
+}
+
+TEST_CASE("metrics: accuracy, Pearson, mean and deviation") {
+  const std::vector<double> x = {2.5, 0, 4.75, 3.25, 1.5, 5}, y = {3, .2, 4.4, 2.6, 2.8, 4.8}, same(6, 0.1);
+  CHECK(*pearson(x, y) ==
+        doctest::Approx(0.9352279438317832).epsilon(1e-14));  // numpy 1.24: corrcoef(x, y)[0, 1]
+  CHECK(*pearson(x, x) == doctest::Approx(1).epsilon(1e-15));
+  const std::vector<double> far = {1e6, 1e6 + .25, 1e6 + .5, 1e6 + .75, 1e6 + 1}, rank = {1, 3, 2, 5, 4};
+  CHECK(*pearson(far, rank) == doctest::Approx(0.8).epsilon(1e-14));             // numpy: the same call
+  CHECK_FALSE(pearson(x, same));
+  CHECK_FALSE(pearson(std::vector<double>{1, std::nan("")}, std::vector<double>{1, 2}));
+  CHECK(score_text(pearson(x, same)) == "undefined");
+  CHECK(score_text(0.5154) == "0.515");
+  CHECK(accuracy(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 2, 0, 0}) == 0.5);
+  CHECK(*score(task_named("sts"), x, y) == *pearson(x, y));
+  CHECK(mean_score(std::vector<std::optional<double>>{0.6, 0.9, std::nullopt}) == doctest::Approx(0.5));
+  const Summary runs = summarize(std::vector<double>{.515, .498, .507, .521, .489});
+  CHECK(runs.mean == doctest::Approx(0.506));                                    // numpy: mean, std(ddof=1)
+  CHECK(runs.deviation == doctest::Approx(0.01284523257866514).epsilon(1e-12));
+  CHECK(summarize(std::vector<double>{.5}).deviation == 0);
+  CHECK_THROWS_AS(accuracy({}, {}), Error);
+
+  CHECK(
+      contains(collapse_warning(task_named("quora"), std::vector<double>{0, 0, 0}), "every prediction is 0"));
+  CHECK(contains(collapse_warning(task_named("sts"), std::vector<double>{2.5, 2.501}), "about 2.5"));
+  CHECK(collapse_warning(task_named("quora"), std::vector<double>{0, 1}) == "");
+}
+
+TEST_CASE("predictions: the course's format") {
+  const Folder folder;
+  const Dataset data{"dev.csv", {{"aa", 0, {}}, {"bb", 0, {}}, {"cc", 0, {}}}};
+  const auto written = [&](const char* task, Split split, const char* name, std::vector<double> values) {
+    write_predictions(folder.path.string(), task_named(task), split, data, values);
+    return text_of(folder.path / name);
+  };
+  CHECK(written("sst", Split::dev, "sst-dev-output.csv", {4, 0, 2}) ==
+        "id \t Predicted_Sentiment \naa , 4 \nbb , 0 \ncc , 2 \n");
+  CHECK(written("quora", Split::test, "para-test-output.csv", {1, 0, 1}) ==
+        "id \t Predicted_Is_Paraphrase \naa , 1 \nbb , 0 \ncc , 1 \n");
+  CHECK(written("sts", Split::dev, "sts-dev-output.csv", {-0.25, 3.125, 5.5}) ==
+        "id \t Predicted_Similiary \naa , 0 \nbb , 3.125 \ncc , 5 \n");
+  CHECK(contains(message([&] { written("sst", Split::dev, "", {1}); }),
+                 "1 predictions for 3 examples of dev.csv"));
+}
+
+TEST_CASE("real data: every row of the course's files is read or reported") {
+  const char* root = std::getenv("MINBERT_REAL_DATA");
+  if (!root) {
+    std::cout << "real data: not run (MINBERT_REAL_DATA is not set)\n";
+    return;
+  }
+  const Tokenizer tokenizer = small_tokenizer(Folder());
+  const std::map<std::string, std::vector<size_t>> counts = {{"sst", {8544, 1101, 2210}},
+                                                             {"quora", {43621, 20212}},
+                                                             {"sts", {6040, 863, 1725}},
+                                                             {"cfimdb", {1707, 245, 488}}};
+  for (const auto& [name, rows] : counts)
+    for (size_t split = 0; split < rows.size(); ++split) {
+      const std::string file = data_file(std::string(root) + "/course", task_named(name), Split(split));
+      LoadReport report;
+      DatasetOptions options;
+      options.has_labels = Split(split) != Split::test;
+      CAPTURE(file);
+      CHECK(load_dataset(task_named(name), file, tokenizer, options, report).examples.size() == rows[split]);
+      const bool quora_dev = name == "quora" && split == 1;
+      CHECK(report.skipped.size() == (quora_dev ? 2 : 0));
+      if (quora_dev) CHECK(contains(report.text(), "2 of 20214 rows skipped: lines 2577, 14222\n"));
+    }
+}
