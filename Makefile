@@ -21,11 +21,15 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)   # a -j of yours wins
+endif
 
+# -Wno-restrict: g++ 12 sees overlaps inside std::string that are not there (GCC bug 105651).
 CUDA     ?= auto
 INSTALL  ?= 1
 WERROR   ?= 1
-WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror)
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-restrict $(if $(filter 0,$(WERROR)),,-Werror)
 FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
 export CXX CUDA INSTALL FLAGS
 
