@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# Makes ops.safetensors, bert.safetensors and bert-expected.safetensors: what PyTorch computes, for tests/test_golden.cpp.
+#
+#   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
+#
+# Everything is computed in double from float32 inputs and stored as float32, so that the only rounding is the last one.
+# The network is put together from torch's own modules (TransformerEncoderLayer, padded, with a mask): it shares neither
+# code nor layout with ours.
+import json
+import os
+import struct
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+torch.manual_seed(11711)
+torch.set_num_threads(1)
+
+
+def write(name, tensors):
+    """The safetensors format by hand: 8 bytes of header length, the header in JSON, the values end to end."""
+    header, blobs, at = {}, [], 0
+    for key, tensor in tensors.items():
+        integers = tensor.dtype == torch.int64
+        blob = (tensor if integers else tensor.detach().float()).contiguous().numpy().tobytes()
+        header[key] = {"dtype": "I64" if integers else "F32", "shape": list(tensor.shape),
+                       "data_offsets": [at, at + len(blob)]}
+        blobs.append(blob)
+        at += len(blob)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(os.path.join(FOLDER, name), "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def random(*shape, scale=1.0):
+    return (scale * torch.randn(shape)).float().double()
+
+
+# ---- one operation at a time: inputs, a cotangent, the value, the gradient of each input ----------------------------
+def operations():
+    u = random(4, 6)
+    labels, targets = torch.tensor([2, 0, 5, 5]), torch.tensor([[0.0], [1.0], [1.0], [0.25]]).double()
+    rows = torch.tensor([3, 0, 3, 1, 3])
+    return {
+        "layer_norm": ([u, random(6), random(6)], lambda x, g, b: F.layer_norm(x, (6,), g, b, 1e-12)),
+        "gelu": ([random(4, 6, scale=2)], F.gelu),
+        "tanh": ([u], torch.tanh),
+        "sigmoid": ([u], torch.sigmoid),
+        "softmax": ([random(4, 6, scale=3)], lambda x: F.softmax(x, -1)),
+        "log_softmax": ([random(4, 6, scale=3)], lambda x: F.log_softmax(x, -1)),
+        "linear": ([u, random(3, 6), random(3)], F.linear),
+        "embedding": ([u], lambda table: F.embedding(rows, table)),
+        "cosine_similarity": ([u, random(4, 6)], lambda a, b: F.cosine_similarity(a, b)[:, None]),
+        "cross_entropy": ([random(4, 6, scale=3)], lambda x: F.cross_entropy(x, labels)),
+        "binary_cross_entropy_with_logits":
+            ([random(4, 1, scale=3)], lambda x: F.binary_cross_entropy_with_logits(x, targets)),
+        "mean_squared_error": ([random(4, 1), random(4, 1)], F.mse_loss),
+    }
+
+
+def write_operations():
+    tensors = {}
+    for name, (inputs, f) in operations().items():
+        inputs = [x.clone().requires_grad_() for x in inputs]
+        value = f(*inputs)
+        cotangent = random(*value.shape)
+        value.backward(cotangent)
+        tensors.update({f"{name}.value": value, f"{name}.cotangent": cotangent})
+        for i, x in enumerate(inputs):
+            tensors.update({f"{name}.input{i}": x, f"{name}.gradient{i}": x.grad})
+    write("ops.safetensors", tensors)
+
+
+# ---- a small BERT -----------------------------------------------------------------------------------------------------
+VOCABULARY, POSITIONS, HIDDEN, HEADS, INTERMEDIATE, LAYERS = 30, 12, 16, 2, 32, 2
+LENGTHS = [5, 1, 12, 3]
+
+
+class Bert(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.word = nn.Embedding(VOCABULARY, HIDDEN)
+        self.position = nn.Embedding(POSITIONS, HIDDEN)
+        self.segment = nn.Embedding(2, HIDDEN)
+        self.norm = nn.LayerNorm(HIDDEN, eps=1e-12)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(HIDDEN, HEADS, INTERMEDIATE, dropout=0.0, activation="gelu",
+                                       layer_norm_eps=1e-12, batch_first=True) for _ in range(LAYERS))
+        self.pooler = nn.Linear(HIDDEN, HIDDEN)
+
+    def forward(self, ids, segments, padding):
+        x = self.word(ids) + self.position(torch.arange(ids.shape[1]))[None] + self.segment(segments)
+        x = self.norm(x)
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=padding)
+        return x, torch.tanh(self.pooler(x[:, 0]))
+
+
+def hugging_face_names(bert, value):
+    """Each tensor of ours under Hugging Face's name; value(parameter) is the parameter itself or its gradient."""
+    named = {}
+
+    def add(name, module):
+        named[f"{name}.weight"] = value(module.weight)
+        if getattr(module, "bias", None) is not None:
+            named[f"{name}.bias"] = value(module.bias)
+
+    add("bert.embeddings.word_embeddings", bert.word)
+    add("bert.embeddings.position_embeddings", bert.position)
+    add("bert.embeddings.token_type_embeddings", bert.segment)
+    add("bert.embeddings.LayerNorm", bert.norm)
+    for i, layer in enumerate(bert.layers):
+        at = f"bert.encoder.layer.{i}"
+        weights, biases = value(layer.self_attn.in_proj_weight), value(layer.self_attn.in_proj_bias)
+        for k, part in enumerate(["query", "key", "value"]):
+            named[f"{at}.attention.self.{part}.weight"] = weights[k * HIDDEN:(k + 1) * HIDDEN]
+            named[f"{at}.attention.self.{part}.bias"] = biases[k * HIDDEN:(k + 1) * HIDDEN]
+        add(f"{at}.attention.output.dense", layer.self_attn.out_proj)
+        add(f"{at}.attention.output.LayerNorm", layer.norm1)
+        add(f"{at}.intermediate.dense", layer.linear1)
+        add(f"{at}.output.dense", layer.linear2)
+        add(f"{at}.output.LayerNorm", layer.norm2)
+    add("bert.pooler.dense", bert.pooler)
+    return named
+
+
+def write_bert():
+    bert = Bert().double().train()                    # train(): the plain path of TransformerEncoderLayer
+    with torch.no_grad():
+        for parameter in bert.parameters():
+            parameter.copy_(random(*parameter.shape, scale=0.4))
+        for norm in [bert.norm] + [n for layer in bert.layers for n in (layer.norm1, layer.norm2)]:
+            norm.weight.copy_((norm.weight + 1).float())
+    longest = max(LENGTHS)
+    ids = torch.randint(1, VOCABULARY, (len(LENGTHS), longest))
+    segments = torch.randint(0, 2, (len(LENGTHS), longest))
+    padding = torch.arange(longest)[None] >= torch.tensor(LENGTHS)[:, None]
+    real_tokens = ~padding
+
+    hidden, pooled = bert(ids, segments, padding)
+    d_hidden, d_pooled = random(sum(LENGTHS), HIDDEN), random(len(LENGTHS), HIDDEN)
+    ((hidden[real_tokens] * d_hidden).sum() + (pooled * d_pooled).sum()).backward()
+
+    write("bert.safetensors", hugging_face_names(bert, lambda p: p))
+    write("bert-expected.safetensors", {
+        "ids": ids[real_tokens], "segments": segments[real_tokens], "lengths": torch.tensor(LENGTHS),
+        "last_hidden_state": hidden[real_tokens], "pooler_output": pooled,
+        "d_last_hidden_state": d_hidden, "d_pooler_output": d_pooled,
+        **{f"gradient.{name}": g for name, g in hugging_face_names(bert, lambda p: p.grad).items()},
+    })
+
+
+write_operations()
+write_bert()

@@ -1,0 +1,94 @@
+// Values and gradients against PyTorch's, from files that golden/reference.py made.
+//
+// Both sides compute from the same float32 inputs. In the double build what differs is the file's rounding to float32,
+// 6e-8 of the largest value; in the float build our own roundings come on top, through a few dozen sums of a few dozen
+// terms each.
+#include <doctest/doctest.h>
+
+#include "golden_file.h"
+#include "gradcheck.h"
+#include "minbert/bert.h"
+#include "minbert/files.h"
+#include "minbert/ops.h"
+
+namespace minbert::test {
+namespace {
+
+Tensor stored(const SafeTensors& file, const std::string& name) {
+  const std::vector<int64_t>& s = file.entry(name).shape;
+  const Shape shape = s.empty() ? Shape{} : s.size() == 1 ? Shape{s[0]} : Shape{s[0], s[1]};
+  return Tensor::from(shape, file.read(name));
+}
+
+}  // namespace
+
+TEST_CASE("golden: operations have PyTorch's values and gradients") {
+  const SafeTensors file(golden_file("ops.safetensors"));
+  const Indices labels = {2, 0, 5, 5}, rows = {3, 0, 3, 1, 3};
+  const Tensor targets = Tensor::from({4, 1}, std::vector<real>{0, 1, 1, real(0.25)});
+  const std::vector<std::pair<std::string, Function>> operations = {
+      {"layer_norm", [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 1e-12); }},
+      {"gelu", [](const Inputs& x) { return gelu(x[0]); }},
+      {"tanh", [](const Inputs& x) { return tanh(x[0]); }},
+      {"sigmoid", [](const Inputs& x) { return sigmoid(x[0]); }},
+      {"softmax", [](const Inputs& x) { return softmax(x[0]); }},
+      {"log_softmax", [](const Inputs& x) { return log_softmax(x[0]); }},
+      {"linear", [](const Inputs& x) { return linear(x[0], x[1], x[2]); }},
+      {"embedding", [&](const Inputs& x) { return embedding(x[0], rows); }},
+      {"cosine_similarity", [](const Inputs& x) { return cosine_similarity(x[0], x[1]); }},
+      {"cross_entropy", [&](const Inputs& x) { return cross_entropy(x[0], labels); }},
+      {"binary_cross_entropy_with_logits",
+       [&](const Inputs& x) { return binary_cross_entropy_with_logits(x[0], targets); }},
+      {"mean_squared_error", [](const Inputs& x) { return mean_squared_error(x[0], x[1]); }},
+  };
+  for (const auto& [name, f] : operations) {
+    INFO(name);
+    Inputs inputs;
+    for (int i = 0; file.entries().count(format("{}.input{}", name, i)); ++i)
+      inputs.push_back(stored(file, format("{}.input{}", name, i)).set_requires_grad(true));
+    REQUIRE_FALSE(inputs.empty());
+    const Tensor y = f(inputs);
+    CHECK(y.shape() == stored(file, name + ".value").shape());
+    CHECK(difference(y.values(), file.read(name + ".value")) < tolerance(1e-6, 1e-7));
+    backward(y, stored(file, name + ".cotangent"));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      CHECK(difference(inputs[i].grad().values(), file.read(format("{}.gradient{}", name, i))) <
+            tolerance(2e-6, 1e-7));
+  }
+}
+
+TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, forward and backward") {
+  const SafeTensors file(golden_file("bert-expected.safetensors"));
+  const std::vector<int64_t> ids = file.read_integers("ids"), segments = file.read_integers("segments");
+  std::vector<Sequence> sequences;
+  size_t at = 0;
+  for (const int64_t length : file.read_integers("lengths")) {
+    Sequence s;
+    for (int64_t i = 0; i < length; ++i, ++at) {
+      s.ids.push_back(int32_t(ids[at]));
+      s.segments.push_back(int32_t(segments[at]));
+    }
+    sequences.push_back(s);
+  }
+  BertConfig config;
+  config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16, config.intermediate_size = 32;
+  config.num_hidden_layers = config.num_attention_heads = 2;
+  MultitaskBert model(config, {}, 0);
+  Parameters parameters(model, {});
+  const WeightsReport report = load_weights(golden_file("bert.safetensors"), parameters);
+  CHECK(report.loaded.size() == parameters.items().size());
+  CHECK(report.unused.empty());
+  parameters.set_trainable([](const std::string&) { return true; });
+
+  const BertOutput out = model.bert().forward(pack(sequences));
+  CHECK(difference(out.last_hidden_state.values(), file.read("last_hidden_state")) < tolerance(1e-5, 1e-7));
+  CHECK(difference(out.pooler_output.values(), file.read("pooler_output")) < tolerance(1e-5, 1e-7));
+  const Tensor d_hidden = stored(file, "d_last_hidden_state"), d_pooled = stored(file, "d_pooler_output");
+  backward(add(sum(mul(out.last_hidden_state, d_hidden)), sum(mul(out.pooler_output, d_pooled))));
+  for (const Parameters::Item& item : parameters.items()) {
+    INFO(item.name);
+    CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name)) < tolerance(2e-5, 1e-7));
+  }
+}
+
+}  // namespace minbert::test
