@@ -69,7 +69,7 @@ const Task& task_named(const std::string& name) {
 }  // namespace
 
 TEST_CASE("tsv: quoting is that of Python's csv module") {
-  const Folder folder;                             // expected: list(csv.reader(file, delimiter='\t')), Python 3.11
+  const Folder folder;                             // expected: Python 3.11, csv.reader(f, delimiter='\t')
   const std::string text =
       "a\tb\tc\n\"say \"\"hi\"\"\"\tan \"open\" word\t\"a\tTAB\"\n\"two\nlines\"\t\"tail\" of \"it\"\t\n\n"
       "\"\"\t\"\"\"\" \t x\"y\"\"z\n";

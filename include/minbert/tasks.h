@@ -63,7 +63,7 @@ enum class Pairs {
 
 struct Example {
   std::string id;
-  double label = 0;                                // the class, 0 or 1, or the score; 0 in a file without labels
+  double label = 0;                                // class, 0 or 1, or score; 0 where the file has none
   std::vector<Sequence> inputs;                    // one; or two, for a siamese pair
 };
 
@@ -76,8 +76,8 @@ struct DatasetOptions {
   int max_length = 512;
   Pairs pairs = Pairs::cross;
   int64_t limit = 0;                               // the first so many valid rows; 0: all
-  bool has_labels = true;                          // false: a test file; there a row with an empty text is kept,
-};                                                 // since every id needs a prediction; elsewhere it is skipped
+  bool has_labels = true;                          // false: a test file, where a row with an empty text is
+};                                                 // kept, since every id needs a prediction
 
 struct SkippedRow {
   int64_t line;                                    // the physical line on which it starts
@@ -106,8 +106,8 @@ std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examp
 // ---- The order of an epoch (src/tasks/sampling.cpp)
 
 enum class Sampling {
-  sequential,                                      // all of the first task, then all of the second, ... [CLN loop]
-  round_robin,                                     // a batch of each in turn; a task that has no more drops out
+  sequential,                                      // all of the first task, then the second, ... [CLN loop]
+  round_robin,                                     // a batch of each in turn, while it has any
   proportional                                     // drawn in proportion to the batches that each has left
 };
 

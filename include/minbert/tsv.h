@@ -36,7 +36,7 @@ class TsvReader {
   // Where the named columns stand. Error for a missing or doubled one: lists those found and those needed.
   std::vector<size_t> find(const std::vector<std::string>& names) const;
 
-  // Reads one row; false at the end of the file. Error for a quote that never closes: the line where it opens.
+  // Reads one row; false at the end of the file. Error for a quote that never closes, with its line.
   bool next(TsvRow& row);
 
  private:

@@ -1,4 +1,4 @@
-// From a task's file to sequences of token ids. No row is dropped without a word: the report has each of them.
+// From a task's file to sequences of token ids. No row is dropped without a word: the report names it.
 #include <charconv>
 #include <filesystem>
 
@@ -39,7 +39,7 @@ struct RowReader {
   const Tokenizer& tokenizer;
   const DatasetOptions& options;
   const TsvReader& file;
-  std::vector<size_t> place;                       // of the id, the texts, and last the label where there is one
+  std::vector<size_t> place;                       // of the id, the texts and, where it has one, the label
   int64_t truncated = 0;
 
   Example example(const TsvRow& row) {
