@@ -1,0 +1,227 @@
+// The benchmark: minbert, PyTorch and OpenBLAS alone, side by side on the same work.
+//
+//   Step      forward, backward, clipping, AdamW over all parameters; dropout as configured; a 5-class head on the pooled [CLS]
+//   Rounds    each program is a process of its own, and each round asks them one after the other for the same batch, so that
+//             a machine that slows down slows down all of them. A share or ratio is the median over the rounds.
+//   Work      6 x (weights of the layers' dense matrices) x tokens; 2 x for a forward alone. Attention's own products, the
+//             norms, the optimizer and so on count as no work, though they take time.
+//   sgemm     the rate of the best of some large products; it is measured again in every round
+//   Memory    the most that a process held in RAM, with all that it loads
+//   PyTorch   torch_bench.py, on the OpenBLAS that minbert has loaded, with as many threads, padded to the longest sentence
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "child.h"
+#include "minbert/bert.h"
+#include "minbert/options.h"
+#include "minbert/random.h"
+#include "workers.h"
+
+namespace minbert::bench {
+namespace {
+
+struct Case {
+  const char *name, *config;
+  bool train;
+  int sentences, length;                            // length 0: drawn as SST's are
+  int steps;
+  double share, ratio, memory;                      // to reach; 0: no goal
+};
+const Case cases[] = {
+    {"base-16x128", "base", true, 16, 128, 4, 0.88, 1.3, 0.6},
+    {"base-8x64", "base", true, 8, 64, 7, 0.82, 1.3, 0.7},
+    {"base-real", "base", true, 16, 0, 7, 0, 2.5, 0},
+    {"mini-32x64", "mini", true, 32, 64, 15, 0, 1.8, 0},
+    {"mini-real", "mini", true, 16, 0, 25, 0, 2.5, 0},
+    {"tiny-32x64", "tiny", true, 32, 64, 25, 0, 0, 0},
+    {"forward-16x128", "base", false, 16, 128, 4, 0, 0, 0},
+    {"forward-8x64", "base", false, 8, 64, 9, 0, 0, 0},
+};
+constexpr int warm_up = 2;                          // steps of each case that do not count
+
+struct Options {
+  std::string only = "all";
+  int steps = 0, threads = 0;
+  bool no_torch = false, profile = false;
+};
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v.empty() ? 0 : (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+}
+
+// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most.
+std::vector<int> draw_lengths(const Case& c, Random& random) {
+  std::vector<int> lengths;
+  for (int b = 0; b < c.sentences; ++b)
+    lengths.push_back(c.length ? c.length : std::clamp(int(std::lround(25 + 11 * random.normal())), 4, 55));
+  return lengths;
+}
+
+double dense_weights(const BertConfig& c) {
+  const double H = double(c.hidden_size), I = double(c.intermediate_size);
+  return double(c.num_hidden_layers) * (4 * H * H + 2 * H * I);
+}
+
+class Bench {
+ public:
+  Bench(const std::string& program, const Options& options) : program_(program), options_(options) {
+    environment_ = {format("OMP_NUM_THREADS={}", options.threads)};
+    sgemm_ = std::make_unique<Child>(std::vector<std::string>{program, "--worker", "sgemm"}, environment_);
+    std::printf("sgemm     %s\n", sgemm_->listen().c_str());
+    if (!options.no_torch) find_python();
+    find_best_product();
+  }
+
+  void run(const Case& c) {
+    const BertConfig config = BertConfig::named(c.config);
+    Child ours({program_, "--worker", "bert", c.config, c.train ? "train" : "forward", options_.profile ? "profile" : "",
+                std::to_string(warm_up)}, environment_);
+    const std::string our_libraries = ours.listen();
+    std::string their_libraries = "not run";
+    std::unique_ptr<Child> theirs;
+    if (!python_.empty()) {
+      std::vector<std::string> command = {python_, script, c.train ? "train" : "forward"};
+      for (const int64_t n : {int64_t(options_.threads), int64_t(config.num_hidden_layers), int64_t(config.hidden_size),
+                              int64_t(config.num_attention_heads), int64_t(config.intermediate_size),
+                              int64_t(config.vocab_size), int64_t(config.max_position_embeddings)})
+        command.push_back(std::to_string(n));
+      theirs = std::make_unique<Child>(command, their_environment());
+      their_libraries = theirs->listen();
+    }
+    if (!header_printed_) print_header(our_libraries, their_libraries);
+
+    Random random(11711, "lengths");
+    std::vector<double> our_seconds, their_seconds, tokens, share, ratio;
+    for (int round = 0; round < warm_up + (options_.steps ? options_.steps : c.steps); ++round) {
+      std::string line;
+      double T = 0;
+      for (const int length : draw_lengths(c, random)) line += std::to_string(length) + " ", T += length;
+      const double s = ours.ask(line), t = theirs ? theirs->ask(line) : 0, rate = best_flops_ / sgemm_->ask(best_product_);
+      if (round < warm_up) continue;
+      our_seconds.push_back(s), their_seconds.push_back(t), tokens.push_back(T), ratio.push_back(t / s);
+      share.push_back((c.train ? 6 : 2) * dense_weights(config) * T / s / rate);
+    }
+    const double ours_held = ours.finish() / 1e6, theirs_held = theirs ? theirs->finish() / 1e6 : 0;
+    std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.1f%%%7s", c.name, median(tokens), tokens.size(), median(our_seconds),
+                *std::min_element(our_seconds.begin(), our_seconds.end()), 100 * median(share), goal(c.share).c_str());
+    if (theirs)
+      std::printf("%10.3f%9.3f%8.2f%6s%10.0f%9.0f%7.2f%6s", median(their_seconds),
+                  *std::min_element(their_seconds.begin(), their_seconds.end()), median(ratio), goal(c.ratio).c_str(),
+                  ours_held, theirs_held, ours_held / theirs_held, goal(c.memory).c_str());
+    else std::printf("%43.0f", ours_held);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  static constexpr const char* script = "tests/bench/torch_bench.py";
+
+  void find_python() {
+    for (const char* python : {"python3", "/usr/bin/python3"})
+      if (python_.empty() && std::system(format("{} -c 'import torch' >/dev/null 2>&1", python).c_str()) == 0)
+        python_ = python;
+    if (python_.empty()) std::printf("PyTorch   not run (no python3 here can import torch; Debian: apt-get install python3-torch)\n");
+    else if (!std::filesystem::exists(script)) {
+      std::printf("PyTorch   not run (no %s under this folder; run it from the project's)\n", script);
+      python_.clear();
+    }
+  }
+
+  // PyTorch's BLAS is the one that the loader finds first: the folder of ours goes before the system's.
+  std::vector<std::string> their_environment() const {
+    std::vector<std::string> environment = environment_;
+    const std::string folder = std::filesystem::path(openblas_file()).parent_path();
+    if (!folder.empty()) environment.push_back("LD_LIBRARY_PATH=" + folder);
+    return environment;
+  }
+
+  // The products of a layer of BERT-base at 2048 tokens in their three forms, and a large square.
+  void find_best_product() {
+    struct Shape { int m, n, k; };
+    double best = 0;
+    for (const Shape s : {Shape{2048, 3072, 768}, Shape{2048, 768, 3072}, Shape{768, 3072, 2048}, Shape{3072, 3072, 3072}}) {
+      std::printf("          %5d x %4d x %4d", s.m, s.n, s.k);
+      for (const char* form : {"nn", "nt", "tn"}) {
+        const std::string product = format("{} {} {} {}", form, s.m, s.n, s.k);
+        const double flops = 2.0 * s.m * s.n * s.k;
+        double least = sgemm_->ask(product);
+        for (int i = 0; i < 4; ++i) least = std::min(least, sgemm_->ask(product));
+        if (flops / least > best) best = flops / least, best_product_ = product, best_flops_ = flops;
+        std::printf("   %s %6.1f", form, flops / least * 1e-9);
+      }
+      std::printf("  GFLOP/s\n");
+    }
+    std::printf("          the yardstick: %s, %.1f GFLOP/s\n", best_product_.c_str(), best * 1e-9);
+  }
+
+  void print_header(const std::string& ours, const std::string& theirs) {
+    std::printf("minbert   %s\nPyTorch   %s\n\n", ours.c_str(), theirs.c_str());
+    std::printf("%29s seconds  %15s %9s seconds  %12s %10s peak MB\n", "minbert,", "of sgemm", "PyTorch,", "times", "");
+    std::printf("%-15s%7s%5s%9s%9s%9s%7s%10s%9s%8s%6s%10s%9s%7s%6s\n", "case", "tokens", "n", "median", "least", "share",
+                "goal", "median", "least", "faster", "goal", "minbert", "PyTorch", "ratio", "goal");
+    header_printed_ = true;
+  }
+
+  static std::string goal(double v) {
+    char text[16] = "";
+    if (v > 0) std::snprintf(text, sizeof text, "%.2g", v);
+    return text;
+  }
+
+  std::string program_, python_, best_product_;
+  double best_flops_ = 0;
+  bool header_printed_ = false;
+  Options options_;
+  std::vector<std::string> environment_;
+  std::unique_ptr<Child> sgemm_;
+};
+
+int worker(const std::vector<std::string>& words) {
+  if (words[0] == "sgemm") sgemm_worker();
+  else bert_worker(words[1], words[2] == "train", words[3] == "profile", std::stoi(words[4]));
+  return 0;
+}
+
+int bench(int argc, char** argv) {
+  Options options;
+  options.threads = omp_get_max_threads();
+  std::vector<std::string> names = {"all", "tokenizer", "load"};
+  for (const Case& c : cases) names.insert(names.end() - 2, c.name);
+  CommandLine line("bench", "Measures minbert beside PyTorch and beside OpenBLAS's own sgemm.");
+  line.choice("--case", options.only, names, "what to measure");
+  line.option("--steps", options.steps, 0, "steps of each case that count; 0: a number for each case");
+  line.option("--threads", options.threads, 1, "threads of every program");
+  line.flag("--no-torch", options.no_torch, "leave PyTorch out");
+  line.flag("--profile", options.profile, "print the time of each operation of each case");
+  line.parse(argc, argv);
+
+  const auto chosen = [&](const std::string& name) { return options.only == "all" || options.only == name; };
+  if (options.only != "tokenizer" && options.only != "load") {
+    Bench bench("/proc/self/exe", options);
+    for (const Case& c : cases)
+      if (chosen(c.name)) bench.run(c);
+  }
+  omp_set_num_threads(options.threads);
+  if (chosen("tokenizer")) tokenizer_speed();
+  if (chosen("load")) load_time();
+  return 0;
+}
+
+}  // namespace
+}  // namespace minbert::bench
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);                    // a worker that died is an answer that does not come
+  return minbert::run_program("bench", [&] {
+    if (argc > 2 && std::string(argv[1]) == "--worker") return minbert::bench::worker({argv + 2, argv + argc});
+    return minbert::bench::bench(argc, argv);
+  });
+}

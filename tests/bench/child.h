@@ -1,0 +1,31 @@
+// A program that answers questions: started with pipes on its stdin and stdout, asked line by line, its peak memory read
+// when it has ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace minbert::bench {
+
+class Child {
+ public:
+  // environment: "NAME=value" lines on top of ours.
+  Child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  std::string listen();                             // the next line it prints; Error where it ended instead
+  double ask(const std::string& line);              // a line to it, a number back
+  double finish();                                  // closes its stdin, waits for its end; peak memory in bytes
+
+ private:
+  std::string name_;
+  pid_t process_;
+  FILE *to_, *from_;
+};
+
+}  // namespace minbert::bench

@@ -1,0 +1,104 @@
+// The workers that compute: BERT, and OpenBLAS alone.
+#include "workers.h"
+
+#include <cblas.h>
+#include <omp.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "engine/storage.h"
+#include "minbert/bert.h"
+#include "minbert/optimizer.h"
+#include "minbert/profile.h"
+
+namespace minbert::bench {
+namespace {
+
+template <class Work>
+double seconds(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Batch batch_of(const std::string& lengths, int32_t vocabulary, Random& random) {
+  std::istringstream in(lengths);
+  std::vector<Sequence> sequences;
+  for (int length; in >> length;) {
+    Sequence& s = sequences.emplace_back();
+    for (int i = 0; i < length; ++i) s.ids.push_back(int32_t(random.below(uint64_t(vocabulary))));
+    s.segments.assign(size_t(length), 0);
+  }
+  return pack(sequences);
+}
+
+Indices labels_for(const Batch& batch, Random& random) {
+  std::vector<int32_t> labels;
+  for (int64_t b = 0; b < batch.sentences(); ++b) labels.push_back(int32_t(random.below(5)));
+  return labels;
+}
+
+}  // namespace
+
+void bert_worker(const std::string& config_name, bool train, bool profile, int warm_up) {
+  const BertConfig config = BertConfig::named(config_name);
+  MultitaskBert model(config, {{"sst", 5, false, false}}, config.hidden_dropout_prob);
+  Parameters parameters(model, {});
+  parameters.set_trainable([train](const std::string&) { return train; });
+  model.train(train);
+  std::unique_ptr<Optimizer> optimizer;
+  if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{});
+  std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_file() << std::endl;
+
+  Random random(11711, "bench");
+  int64_t step = 0;
+  for (std::string line; std::getline(std::cin, line); ++step) {
+    const Batch batch = batch_of(line, config.vocab_size, random);
+    const Indices labels = labels_for(batch, random);
+    DropoutClock::mine().step = uint64_t(step);
+    if (profile && step == warm_up) profile_start();
+    profile_resume();
+    std::cout << seconds([&] {
+      if (train) {
+        const Tensor loss = cross_entropy(model.forward(batch, 0), labels);
+        backward(loss);
+        optimizer->clip(1.0);
+        optimizer->step(1e-5);
+      } else {
+        const NoGrad no_tape;
+        model.forward(batch, 0);
+      }
+    }) << std::endl;
+  }
+  if (!profile) return;
+  const PoolStatistics pool = pool_statistics();
+  std::cerr << '\n' << config_name << ", " << step - warm_up << " steps\n";
+  profile_report(std::cerr);
+  std::cerr << format("pool: {} MB in {} blocks; parameters {} MB\n", pool.bytes_held >> 20, pool.allocations,
+                      parameters.count() * int64_t(sizeof(real)) >> 20);
+}
+
+void sgemm_worker() {
+  std::cout << "OpenBLAS, " << omp_get_max_threads() << " threads, " << openblas_get_config() << std::endl;
+  constexpr blasint largest = 4096;
+  std::vector<float> a(size_t(largest) * largest, 0.5f), b = a, c = a;
+  std::string form;
+  for (blasint m, n, k; std::cin >> form >> m >> n >> k;) {
+    const bool ta = form == "tn", tb = form == "nt";
+    std::cout << seconds([&] {
+      cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1, a.data(),
+                  ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
+    }) << std::endl;
+  }
+}
+
+std::string openblas_file() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("openblas") != line.npos) return line.substr(line.find('/'));
+  return "OpenBLAS, linked into the program";
+}
+
+}  // namespace minbert::bench
