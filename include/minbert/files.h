@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "minbert/tensor.h"
@@ -17,54 +18,58 @@ namespace minbert {
 // Reading is checked: config["hidden_size"].integer() fails with the file, the key and what stands there.
 class Json {
  public:
-  Json();                                          // null
-  Json(bool v);
-  Json(int v);
-  Json(int64_t v);
-  Json(double v);
-  Json(const char* v);
-  Json(std::string v);
-  static Json array(std::vector<Json> items = {});
-  static Json object(std::map<std::string, Json> members = {});
+  using Array = std::vector<Json>;
+  using Object = std::map<std::string, Json>;
+
+  Json() = default;                                          // null
+  Json(bool v) : value_(v) {}
+  Json(int v) : value_(int64_t(v)) {}
+  Json(int64_t v) : value_(v) {}
+  Json(double v) : value_(v) {}                              // JSON has no nan and no infinity: they are dumped as null
+  Json(const char* v) : value_(std::string(v)) {}
+  Json(std::string v) : value_(std::move(v)) {}
+  static Json array(Array items = {});
+  static Json object(Object members = {});
 
   static Json parse(std::string_view text, const std::string& file);   // errors name file, line and column
   static Json load(const std::string& file);
-  std::string dump(int indent = 2) const;
+  std::string dump(int indent = 2) const;                    // indent -1: on one line
 
-  bool is_null() const;
-  bool has(const std::string& key) const;
+  bool is_null() const { return value_.index() == 0; }
+  bool has(const std::string& key) const;                    // false where this is no object, too
   const Json& operator[](const std::string& key) const;      // fails where the key is missing
   Json& set(const std::string& key, Json value);             // makes a null an object; returns *this
   bool boolean() const;
   int64_t integer() const;
   double number() const;
   const std::string& string() const;
-  const std::vector<Json>& items() const;                    // of an array
-  const std::map<std::string, Json>& members() const;        // of an object
-  template <class T>
-  T get(const std::string& key, T otherwise) const;          // T: bool, int, int64_t, double, std::string
+  const Array& items() const;                                // of an array
+  const Object& members() const;                             // of an object
+  template <class T>                                         // T: bool, int, int64_t, double, std::string
+  T get(const std::string& key, T otherwise) const;          // `otherwise` where the key is missing or null
 
  private:
-  struct Value;
-  std::shared_ptr<Value> value_;
-  std::string where_;                                        // "config.json: hidden_size", for messages
+  class Builder;
+  template <class T>
+  const T& expect(const char* expected) const;
+
+  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+  std::string file_, path_;                                  // config.json, minbert.tasks[0]: for messages
 };
 
 // A safetensors file, mapped into memory. Every header field is checked against the file before any byte is used.
 // Source: the format's description, https://github.com/huggingface/safetensors#format
+//
+// Tensors must cover the bytes behind the header without a gap or an overlap, as Hugging Face's own reader demands: a file
+// that breaks this is damaged. A tensor of a type that read() does not know is an error only when it is read.
 class SafeTensors {
  public:
-  enum class Type { f32, f16, bf16, f64, i64, i32, other };
   struct Entry {
-    Type type;
-    std::string type_name;                                   // "F32", as in the file
+    std::string type;                                        // "F32", as in the file
     std::vector<int64_t> shape;
     uint64_t begin, end;                                     // bytes behind the header
   };
   explicit SafeTensors(const std::string& file);             // throws Error naming the file and what is wrong
-  ~SafeTensors();
-  SafeTensors(const SafeTensors&) = delete;
-  SafeTensors& operator=(const SafeTensors&) = delete;
 
   const std::string& file() const { return file_; }
   const std::map<std::string, Entry>& entries() const { return entries_; }
@@ -75,14 +80,25 @@ class SafeTensors {
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
 
  private:
+  struct Mapping {
+    explicit Mapping(const std::string& file);
+    ~Mapping();
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    const unsigned char* bytes = nullptr;
+    uint64_t size = 0;
+  };
+  void check_coverage() const;
+
   std::string file_;
+  Mapping map_;
+  uint64_t data_ = 0;                                        // where the values begin in the file
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> metadata_;
-  const unsigned char* map_ = nullptr;
-  uint64_t size_ = 0, data_ = 0;                             // bytes in the file; where the values begin
 };
 
-// What to write: values stay where they are until write() runs.
+// What to write: values stay where they are until write() runs, and pass through one small buffer. Wider types go first, so
+// that every value is aligned in the file; within a type the order is that of add().
 struct SafeTensorsWriter {
   enum class As { real_type, f32, f16 };                     // real_type: F32, or F64 in the double build
   std::map<std::string, std::string> metadata = {{"format", "pt"}};
@@ -112,7 +128,7 @@ class AtomicFile {
   void commit();
 
  private:
-  std::string file_, temporary_;
+  std::string file_, target_, temporary_;
   int descriptor_ = -1;
 };
 

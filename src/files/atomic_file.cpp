@@ -1,0 +1,111 @@
+// Reading and writing whole files, and folders.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "minbert/files.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_with_errno(const std::string& file, const char* doing) {
+  const int reason = errno;
+  fail(format("{}: cannot {}: {}", file, doing, std::strerror(reason)));
+}
+
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) ::close(value);
+  }
+};
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& file) : file_(file) {
+  static std::atomic<int> count = 0;
+  std::error_code none;
+  const fs::path target = fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
+  target_ = target.string();                       // behind a link: the link itself stays
+  MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
+           "{}: cannot write: this is {}; give the name of a file", file,
+           fs::is_directory(target, none) ? "a folder" : "not a regular file");
+  temporary_ = target_ + format(".tmp-{}-{}", ::getpid(), count++);
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0) fail_with_errno(file, "write");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* bytes, size_t count) {
+  const char* at = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t done = ::write(descriptor_, at, count);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail_with_errno(file_, "write");
+    at += done, count -= size_t(done);
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) fail_with_errno(file_, "write");
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_with_errno(file_, "write");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno(file_, "write");
+  temporary_.clear();
+  // The new name, too, has to survive a power cut. The file is whole already, so a folder that cannot be synced is no error.
+  const std::string folder = fs::path(target_).parent_path().string();
+  const Descriptor opened{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (opened.value >= 0) ::fsync(opened.value);
+}
+
+std::string read_file(const std::string& file) {
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (in.value < 0) fail_with_errno(file, "read");
+  struct stat status;
+  if (::fstat(in.value, &status) != 0) fail_with_errno(file, "read");
+  std::string text;
+  size_t length = 0;
+  // A pipe has no size: room for more is made as long as something comes, and one byte more than the size finds the end.
+  for (size_t room = size_t(status.st_size) + 1;; room = std::max<size_t>(length, 1 << 16)) {
+    text.resize(length + room);
+    ssize_t got;
+    while (length < text.size() && (got = ::read(in.value, text.data() + length, text.size() - length)) != 0) {
+      if (got < 0 && errno != EINTR) fail_with_errno(file, "read");
+      if (got > 0) length += size_t(got);
+    }
+    if (length < text.size()) break;
+  }
+  text.resize(length);
+  return text;
+}
+
+void write_file(const std::string& file, std::string_view text) {
+  AtomicFile out(file);
+  out.write(text);
+  out.commit();
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code reason, none;
+  fs::create_directories(folder, reason);
+  if (fs::is_directory(folder, none)) return;
+  fs::path obstacle = folder;                      // the nearest name above that exists
+  while (!fs::exists(obstacle, none) && obstacle.has_parent_path() && obstacle != obstacle.parent_path())
+    obstacle = obstacle.parent_path();
+  MB_CHECK(!fs::exists(obstacle, none) || fs::is_directory(obstacle, none),
+           "{}: cannot make this folder: {} is a file", folder, obstacle.string());
+  fail(format("{}: cannot make this folder: {}", folder, reason.message()));
+}
+
+}  // namespace minbert

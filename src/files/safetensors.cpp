@@ -1,0 +1,178 @@
+// The safetensors format: 8 bytes, the header's length; the header, JSON: name -> dtype, shape, data_offsets; the values.
+// Little-endian, as is every machine this library runs on.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+#include "half.h"
+#include "minbert/files.h"
+
+namespace minbert {
+namespace {
+
+// Bytes of a value, 0 where the type is unknown.
+uint64_t width(const std::string& type) {
+  static const std::map<std::string, uint64_t> widths = {
+      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4},  {"F16", 2},     {"BF16", 2},
+      {"I16", 2}, {"U16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+  const auto found = widths.find(type);
+  return found == widths.end() ? 0 : found->second;
+}
+
+std::string listed(const std::vector<int64_t>& shape) {
+  std::string text = "[";
+  for (const int64_t size : shape) text += format(text.size() > 1 ? ", {}" : "{}", size);
+  return text + "]";
+}
+
+// What a file that is no safetensors file looks like.
+std::string guess(std::string_view bytes) {
+  constexpr const char* convert =
+      "; convert it in Python: BertModel.from_pretrained(DIR).save_pretrained(DIR, safe_serialization=True)";
+  if (bytes.starts_with("PK\3\4") || bytes.starts_with("\x80\2")) return std::string("this is a PyTorch file") + convert;
+  if (bytes.starts_with("\x89HDF")) return "this is a TensorFlow (HDF5) file; take model.safetensors of the same model";
+  if (bytes.starts_with("version https://git-lfs"))
+    return "this is a git-lfs pointer, not the file itself; fetch it with `git lfs pull`";
+  if (bytes.starts_with("<")) return "this looks like a web page; the download went wrong";
+  return "this is not a safetensors file, or it is damaged";
+}
+
+template <class Stored>
+Stored value_at(const unsigned char* bytes, size_t i) {      // values may stand at any address
+  Stored v;
+  std::memcpy(&v, bytes + i * sizeof(Stored), sizeof(Stored));
+  return v;
+}
+
+template <class Stored, class Out, class Convert = std::identity>
+void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}) {
+  if constexpr (std::is_same_v<Stored, Out>) {
+    if (!out.empty()) std::memcpy(out.data(), bytes, out.size_bytes());
+  } else {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = Out(convert(value_at<Stored>(bytes, i)));
+  }
+}
+
+}  // namespace
+
+SafeTensors::Mapping::Mapping(const std::string& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  MB_CHECK(descriptor >= 0, "{}: cannot read: {}", file, std::strerror(errno));
+  struct stat status = {};
+  const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  void* map = MAP_FAILED;
+  if (regular && status.st_size > 0)
+    map = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const int reason = errno;
+  ::close(descriptor);
+  MB_CHECK(regular, "{}: cannot read: this is not a file", file);
+  MB_CHECK(status.st_size > 0, "{}: the file is empty", file);
+  MB_CHECK(map != MAP_FAILED, "{}: cannot read: {}", file, std::strerror(reason));
+  bytes = static_cast<const unsigned char*>(map);
+  size = uint64_t(status.st_size);
+}
+
+SafeTensors::Mapping::~Mapping() { ::munmap(const_cast<unsigned char*>(bytes), size); }
+
+SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
+  const std::string_view all(reinterpret_cast<const char*>(map_.bytes), map_.size);
+  MB_CHECK(map_.size > 8, "{}: the file has only {} bytes: {}", file, map_.size, guess(all));
+  const uint64_t length = value_at<uint64_t>(map_.bytes, 0);
+  MB_CHECK(length <= map_.size - 8, "{}: its header would have {} bytes, but the file has {}: {}", file, length, map_.size,
+           guess(all));
+  MB_CHECK(length > 1 && all[8] == '{', "{}: no header at its start: {}", file, guess(all));
+  data_ = 8 + length;
+
+  const Json header = Json::parse(all.substr(8, length), file + " (header)");
+  for (const auto& [name, fields] : header.members()) {
+    if (name == "__metadata__") {
+      for (const auto& [key, value] : fields.members()) metadata_[key] = value.string();
+      continue;
+    }
+    Entry entry{fields["dtype"].string(), {}, 0, 0};
+    for (const Json& size : fields["shape"].items()) entry.shape.push_back(size.integer());
+    const std::vector<Json>& offsets = fields["data_offsets"].items();
+    MB_CHECK(offsets.size() == 2, "{}: {}: data_offsets has {} numbers, expected begin and end", file, name, offsets.size());
+    const int64_t begin = offsets[0].integer(), end = offsets[1].integer();
+    MB_CHECK(0 <= begin && begin <= end, "{}: {}: data_offsets [{}, {}] are no range of bytes", file, name, begin, end);
+    entry.begin = uint64_t(begin), entry.end = uint64_t(end);
+
+    uint64_t bytes = width(entry.type);
+    bool fits = true;
+    for (const int64_t size : entry.shape) {
+      MB_CHECK(size >= 0, "{}: {}: its shape {} has a negative size", file, name, listed(entry.shape));
+      fits = fits && !__builtin_mul_overflow(bytes, uint64_t(size), &bytes);
+    }
+    MB_CHECK(width(entry.type) == 0 || (fits && bytes == entry.end - entry.begin),
+             "{}: {}: {} values of shape {} need {} bytes, but the header gives it {}", file, name, entry.type,
+             listed(entry.shape), fits ? format("{}", bytes) : "more than 2^64", entry.end - entry.begin);
+    entries_[name] = std::move(entry);
+  }
+  check_coverage();
+}
+
+// Sorted by place, each tensor begins where the one before it ends, and the last ends with the file.
+void SafeTensors::check_coverage() const {
+  std::vector<const std::pair<const std::string, Entry>*> sorted;
+  for (const auto& item : entries_) sorted.push_back(&item);
+  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) {
+    return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
+  });
+  const uint64_t available = map_.size - data_;
+  uint64_t covered = 0;
+  for (const auto* item : sorted) {
+    const auto& [name, entry] = *item;
+    MB_CHECK(entry.end <= available, "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated", file_,
+             name, entry.end, available);
+    MB_CHECK(entry.begin >= covered, "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_, name,
+             entry.begin, covered);
+    MB_CHECK(entry.begin == covered, "{}: {} bytes before {} belong to no tensor: the file is damaged", file_,
+             entry.begin - covered, name);
+    covered = entry.end;
+  }
+  MB_CHECK(covered == available, "{}: its last {} bytes belong to no tensor: the file is damaged", file_, available - covered);
+}
+
+const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
+  const auto found = entries_.find(name);
+  MB_CHECK(found != entries_.end(), "{}: there is no tensor {}", file_, name);
+  return found->second;
+}
+
+void SafeTensors::read(const std::string& name, std::span<real> out) const {
+  const Entry& e = entry(name);
+  const uint64_t bytes = width(e.type) * out.size();
+  const unsigned char* from = map_.bytes + data_ + e.begin;
+  MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for", file_, name, e.type,
+           listed(e.shape), out.size());
+  if (e.type == "F32") return unpack<float>(from, out);
+  if (e.type == "F64") return unpack<double>(from, out);
+  if (e.type == "F16") return unpack<uint16_t>(from, out, from_f16);
+  if (e.type == "BF16") return unpack<uint16_t>(from, out, from_bf16);
+  fail(format("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
+}
+
+std::vector<real> SafeTensors::read(const std::string& name) const {
+  const Entry& e = entry(name);
+  std::vector<real> values((e.end - e.begin) / std::max<uint64_t>(1, width(e.type)));
+  read(name, values);
+  return values;
+}
+
+std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
+  const Entry& e = entry(name);
+  MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name, e.type);
+  std::vector<int64_t> values((e.end - e.begin) / width(e.type));
+  const unsigned char* from = map_.bytes + data_ + e.begin;
+  e.type == "I64" ? unpack<int64_t>(from, std::span(values)) : unpack<int32_t>(from, std::span(values));
+  return values;
+}
+
+}  // namespace minbert

@@ -1,0 +1,290 @@
+// JSON, safetensors and the writing of files: what they promise, and every kind of damage.
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+
+#include "minbert/files.h"
+
+using namespace minbert;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string golden = (fs::path(__FILE__).parent_path() / "golden/types.safetensors").string();
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("minbert-files-" + std::to_string(std::random_device()()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  size_t files() const { return size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
+};
+
+void put(const std::string& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+bool contains(const std::string& text, const std::string& part) {
+  INFO(text);
+  const bool found = text.find(part) != text.npos;
+  CHECK(found);
+  return found;
+}
+
+std::string safetensors(const std::string& header, size_t bytes) {
+  const uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(bytes, '\0');
+}
+
+// The same number: a nan is a nan, and -0 is not 0.
+bool same(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+}
+
+}  // namespace
+
+TEST_CASE("json: values are read, and written as they were") {
+  const std::string text = R"({"a":[1,-2.5,"x\n\u00e9",true,null,{}],"b":{"c":9007199254740993,"d":1e-12},"e":0.1})";
+  const Json json = Json::parse(text, "f.json");
+  CHECK(json["b"]["c"].integer() == 9007199254740993);
+  CHECK(json["b"]["d"].number() == 1e-12);
+  CHECK(json["a"].items()[2].string() == "x\n\u00e9");
+  CHECK(json["a"].items()[3].boolean());
+  CHECK(json.get("e", 1.0) == 0.1);
+  CHECK(json.get("missing", 7) == 7);
+  CHECK(Json::parse(R"({"n": null})", "f").get("n", std::string("default")) == "default");
+  CHECK(Json::parse(json.dump(-1), "again").dump() == json.dump());
+  CHECK(Json::object().set("k", 1).set("l", Json::array({1.5, "s"})).dump(-1) == R"({"k":1,"l":[1.5,"s"]})");
+  CHECK(Json(std::nan("")).dump() == "null");
+}
+
+TEST_CASE("json: errors name file, line, column and key") {
+  const Json json = Json::parse(R"({"a": {"b": [1, "abc"]}, "big": 4294967296, "f": 2.5})", "config.json");
+  CHECK(error_of([&] { json["hidden_size"]; }) == "config.json: \"hidden_size\" is missing");
+  CHECK(error_of([&] { json["a"]["x"]; }) == "config.json: \"a.x\" is missing");
+  CHECK(error_of([&] { json["a"]["b"].items()[1].integer(); }) ==
+        "config.json: \"a.b[1]\" is \"abc\", expected an integer");
+  CHECK(error_of([&] { json["f"].integer(); }) == "config.json: \"f\" is 2.5, expected an integer");
+  CHECK(error_of([&] { json["a"]["b"]["c"]; }) == "config.json: \"a.b\" is [1,\"abc\"], expected an object {...}");
+  contains(error_of([&] { json.get("big", 1); }), "config.json: \"big\" is 4294967296, which does not fit in 32 bits");
+  contains(error_of([] { Json::parse("{\n  \"a\": tru\n}", "c.json"); }), "c.json: line 2, column 11: this is not JSON: ");
+  contains(error_of([] { Json::parse("", "c.json"); }), "c.json: line 1, column 1: this is not JSON");
+  contains(error_of([] { Json::parse("{} x", "c.json"); }), "c.json: line 1, column 4");
+  contains(error_of([] { Json::parse("[1e999]", "c.json"); }), "number overflow");
+  CHECK(error_of([] { Json::parse(R"({"a": {"b": 1, "b": 2}})", "c.json"); }) == "c.json: \"a.b\" stands there twice");
+  contains(error_of([] { Json::parse(std::string(100000, '['), "c.json"); }), "nested more than 100 deep");
+  contains(error_of([] { Json::load("/nowhere/c.json"); }), "/nowhere/c.json: cannot read: No such file");
+}
+
+TEST_CASE("safetensors: every type gives numpy's values") {
+  const SafeTensors file(golden);
+  CHECK(file.metadata().at("format") == "pt");
+  for (const std::string name : {"f32", "f16", "bf16", "f64"}) {
+    CAPTURE(name);
+    const std::vector<real> values = file.read(name), expected = file.read(name + ".expected");
+    REQUIRE(values.size() == expected.size());
+    REQUIRE(values.size() > 10);
+    for (size_t i = 0; i < values.size(); ++i) CHECK(same(values[i], expected[i]));
+  }
+  CHECK(file.entry("i64").shape == std::vector<int64_t>{2, 3});
+  CHECK(file.read_integers("i64") == std::vector<int64_t>{0, -1, int64_t(1) << 62, std::numeric_limits<int64_t>::min(),
+                                                          std::numeric_limits<int64_t>::max(), 7});
+  CHECK(file.read_integers("i32") == std::vector<int64_t>{5, -2147483648, 2147483647});
+  CHECK(file.read("scalar") == std::vector<real>{real(2.5)});
+  CHECK(file.entry("scalar").shape.empty());
+  CHECK(file.read("none").empty());
+
+  std::vector<real> few(2);
+  contains(error_of([&] { file.read("f64", few); }), "f64 is F64 [3, 5], but 2 values are asked for");
+  contains(error_of([&] { file.read("bytes"); }), "bytes is of type U8, expected F32, F16, BF16 or F64");
+  contains(error_of([&] { file.read_integers("f32"); }), "f32 is of type F32, expected I64 or I32");
+  contains(error_of([&] { file.read("other"); }), "there is no tensor other");
+}
+
+TEST_CASE("safetensors: what is written is read back, F16 rounded as numpy does") {
+  const Folder folder;
+  const SafeTensors reference(golden);
+  const std::vector<real> values = reference.read("f32"), halves = reference.read("halves");
+  const std::vector<real> nan = {real(std::nan(""))};
+  const std::vector<real> large(200001, real(0.1));          // more than one piece
+  const std::vector<int64_t> integers = {1, -2, 3};
+  const int64_t count = int64_t(values.size());
+  SafeTensorsWriter writer;
+  writer.metadata["note"] = "\u00e9\"";
+  writer.add("half", {count}, values, SafeTensorsWriter::As::f16);
+  writer.add("single", {count, 1}, values);
+  writer.add("exact", {1, count}, values, SafeTensorsWriter::As::real_type);
+  writer.add("large", {int64_t(large.size())}, large);
+  writer.add("integers", {3}, std::span<const int64_t>(integers));
+  writer.add("nan", {1}, nan, SafeTensorsWriter::As::f16);
+  contains(error_of([&] { writer.add("half", {count}, values); }), "half is added twice");
+  contains(error_of([&] { writer.add("short", {2, 2}, std::span(values).first(3)); }), "short asks for 4 values, but 3");
+  writer.write(folder / "w.safetensors");
+
+  const SafeTensors file(folder / "w.safetensors");
+  CHECK(file.metadata().at("note") == "\u00e9\"");
+  CHECK(file.entry("single").shape == std::vector<int64_t>{count, 1});
+  CHECK(file.read_integers("integers") == integers);
+  CHECK(std::isnan(file.read("nan")[0]));
+  CHECK(file.read("large").back() == real(0.1f));
+  const std::vector<real> half = file.read("half"), single = file.read("single"), exact = file.read("exact");
+  for (size_t i = 0; i < values.size(); ++i) {
+    CAPTURE(values[i]);
+    CHECK(same(half[i], halves[i]));
+    CHECK(same(single[i], values[i]));
+    CHECK(same(exact[i], values[i]));
+  }
+  const std::string bytes = read_file(folder / "w.safetensors");
+  uint64_t length;
+  std::memcpy(&length, bytes.data(), 8);
+  CHECK(length % 8 == 0);
+  for (const auto& [name, entry] : file.entries()) CHECK(entry.begin % (entry.type == "I64" ? 8 : 2) == 0);
+}
+
+TEST_CASE("safetensors: damaged files are refused with the reason") {
+  const Folder folder;
+  const std::string file = folder / "bad.safetensors";
+  const auto refused = [&](const std::string& bytes, const std::string& reason) {
+    put(file, bytes);
+    const std::string message = error_of([&] { SafeTensors s(file); });
+    contains(message, reason);
+    contains(message, file);
+  };
+  const auto header = [](const std::string& shape, const std::string& offsets, const std::string& type = "F32") {
+    return R"({"a":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+  };
+  contains(error_of([&] { SafeTensors s(file); }), "cannot read: No such file");
+  contains(error_of([&] { SafeTensors s(folder.path.string()); }), "this is not a file");
+  refused("", "the file is empty");
+  refused("abc", "only 3 bytes");
+  refused("hello world, this is text", "not a safetensors file");
+  refused("PK\3\4 and a zip behind it", "this is a PyTorch file; convert it");
+  refused(std::string("\x80\2\x8a\nl\xfc\x9c\x46\xf9 pickle"), "this is a PyTorch file; convert it");
+  refused("version https://git-lfs.github.com/spec/v1\noid sha256:0", "git lfs pull");
+  refused(safetensors("{\"a\"", 0).replace(0, 1, "\x7f"), "its header would have 127 bytes, but the file has 12");
+  refused(safetensors("[1, 2]", 4), "no header at its start");
+  refused(safetensors("{\"a\": tru}", 4), "line 1, column");
+  refused(safetensors(header("[2]", "[0,8]"), 7), "truncated");
+  refused(safetensors(header("[2]", "[0,8]"), 9), "its last 1 bytes belong to no tensor");
+  refused(safetensors(header("[2]", "[4,12]"), 12), "4 bytes before a belong to no tensor");
+  refused(safetensors(header("[2]", "[8,0]"), 8), "no range of bytes");
+  refused(safetensors(header("[2]", "[-8,0]"), 8), "no range of bytes");
+  refused(safetensors(header("[2]", "[0,8,9]"), 8), "data_offsets has 3 numbers");
+  refused(safetensors(header("[2]", "[0,18446744073709551615]"), 8), "expected an integer");
+  refused(safetensors(header("[3]", "[0,8]"), 8), "F32 values of shape [3] need 12 bytes, but the header gives it 8");
+  refused(safetensors(header("[-2]", "[0,8]"), 8), "negative");
+  refused(safetensors(header("[4611686018427387905,1]", "[0,4]"), 4), "more than 2^64 bytes");
+  refused(safetensors(header("[4294967296,4294967296]", "[0,0]"), 0), "more than 2^64 bytes");
+  refused(safetensors(header("2", "[0,8]"), 8), "\"a.shape\" is 2, expected an array");
+  refused(safetensors(R"({"a":{"dtype":"F32","shape":[2]}})", 8), "\"a.data_offsets\" is missing");
+  const std::string a = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  refused(safetensors("{" + a + "," + a + "}", 8), "\"a\" stands there twice");
+  refused(safetensors("{" + a + R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12),
+          "b begins at byte 4, inside of the tensor before it");
+
+  put(file, safetensors(header("[2]", "[0,3]", "Q12"), 3));   // a type of the future harms only who reads it
+  contains(error_of([&] { SafeTensors(file).read("a"); }), "a is of type Q12, expected F32");
+}
+
+TEST_CASE("safetensors: no mutation of a valid file does more than throw an Error") {
+  const Folder folder;
+  const std::string valid = read_file(golden), file = folder / "fuzz.safetensors";
+  uint64_t length;
+  std::memcpy(&length, valid.data(), 8);
+  std::mt19937 random(1);
+  const auto below = [&](size_t n) { return size_t(random()) % n; };
+  int accepted = 0, refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes = valid;
+    for (size_t changes = 1 + below(3); changes > 0; --changes) {
+      const size_t at = below(4) ? below(8 + length) : below(bytes.size());
+      switch (below(4)) {
+        case 0: bytes[at % bytes.size()] = char(random()); break;
+        case 1: bytes[at % bytes.size()] = "0123456789[]{},\"-"[below(17)]; break;
+        case 2: bytes.erase(at % bytes.size(), 1 + below(4)); break;
+        default: bytes.insert(at % bytes.size(), bytes, below(bytes.size()), 1 + below(20));
+      }
+    }
+    put(file, bytes);
+    try {
+      const SafeTensors mutated(file);
+      ++accepted;
+      for (const auto& [name, entry] : mutated.entries())
+        entry.type[0] == 'I' ? void(mutated.read_integers(name)) : void(mutated.read(name));
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(accepted > 20);
+  CHECK(refused > 200);
+}
+
+TEST_CASE("files: writing replaces a file whole, or leaves the old one") {
+  const Folder folder;
+  const std::string file = folder / "text";
+  write_file(file, "old");
+  {
+    AtomicFile unfinished(file);
+    unfinished.write("half of the new");
+  }
+  CHECK(read_file(file) == "old");
+  write_file(file, "new\n");
+  CHECK(read_file(file) == "new\n");
+  CHECK(folder.files() == 1);
+
+  fs::create_symlink("text", folder / "link");
+  write_file(folder / "link", "through the link");
+  CHECK(read_file(file) == "through the link");
+  CHECK(fs::is_symlink(folder / "link"));
+  contains(error_of([&] { write_file(folder.path.string(), ""); }), "this is a folder");
+  contains(error_of([&] { write_file("/dev/null", ""); }), "this is not a regular file");
+  contains(error_of([&] { write_file(folder / "no/such", ""); }), "cannot write: No such file");
+  contains(error_of([&] { read_file(folder.path.string()); }), "cannot read: Is a directory");
+}
+
+TEST_CASE("files: a full disk names file and reason, keeps the old file, leaves nothing else") {
+  const Folder folder;
+  const std::string file = folder / "model.safetensors";
+  write_file(file, "the last good one");
+  const std::vector<real> values(100000, 1);
+  SafeTensorsWriter writer;
+  writer.add("a", {100000}, values);
+
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{65536, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string message = error_of([&] { writer.write(file); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+
+  CHECK(message == file + ": cannot write: File too large");
+  CHECK(read_file(file) == "the last good one");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("files: folders are made with their parents, or the obstacle is named") {
+  const Folder folder;
+  make_folder(folder / "a/b/c");
+  make_folder(folder / "a/b/c");
+  make_folder(folder / "d/");
+  CHECK(fs::is_directory(folder / "a/b/c"));
+  put(folder / "f", "");
+  CHECK(error_of([&] { make_folder(folder / "f/g/h"); }) ==
+        (folder / "f/g/h") + ": cannot make this folder: " + (folder / "f") + " is a file");
+}
