@@ -1,0 +1,124 @@
+// Reading, checking and writing config.json.
+#include "minbert/config.h"
+
+#include <algorithm>
+
+namespace minbert {
+namespace {
+
+struct Size {
+  const char* key;
+  int BertConfig::*value;
+};
+constexpr Size sizes[] = {{"vocab_size", &BertConfig::vocab_size},
+                          {"hidden_size", &BertConfig::hidden_size},
+                          {"num_hidden_layers", &BertConfig::num_hidden_layers},
+                          {"num_attention_heads", &BertConfig::num_attention_heads},
+                          {"intermediate_size", &BertConfig::intermediate_size},
+                          {"max_position_embeddings", &BertConfig::max_position_embeddings},
+                          {"type_vocab_size", &BertConfig::type_vocab_size}};
+
+struct Number {
+  const char* key;
+  double BertConfig::*value;
+  bool dropout;
+};
+constexpr Number numbers[] = {{"hidden_dropout_prob", &BertConfig::hidden_dropout_prob, true},
+                              {"attention_probs_dropout_prob", &BertConfig::attention_probs_dropout_prob, true},
+                              {"initializer_range", &BertConfig::initializer_range, false},
+                              {"layer_norm_eps", &BertConfig::layer_norm_eps, false}};
+
+struct Choice {
+  const char* key;
+  std::string BertConfig::*value;
+};
+constexpr Choice choices[] = {{"norm", &BertConfig::norm},
+                              {"placement", &BertConfig::placement},
+                              {"cls_norm", &BertConfig::cls_norm},
+                              {"pairs", &BertConfig::pairs}};
+
+// Keys whose other values mean another network than the one we compute.
+void check_kind(const Json& json, const std::string& file) {
+  for (const auto& [key, only] : {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute"),
+                                  std::pair("hidden_act", "gelu")}) {
+    const std::string value = json.get(key, std::string(only));
+    MB_CHECK(value == only, "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong results", file,
+             key, value, only);
+  }
+  for (const char* key : {"is_decoder", "add_cross_attention"})
+    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder", file, key);
+}
+
+void check_values(const BertConfig& c, const std::string& file) {
+  for (const Size& size : sizes)
+    MB_CHECK(c.*size.value > 0, "{}: \"{}\" is {}, expected a positive number", file, size.key, c.*size.value);
+  for (const Number& n : numbers) {
+    const double v = c.*n.value;
+    if (n.dropout)
+      MB_CHECK(0 <= v && v < 1, "{}: \"{}\" is {}, expected a probability from 0 to below 1", file, n.key, v);
+    else
+      MB_CHECK(0 < v && v < 1e30, "{}: \"{}\" is {}, expected a positive number", file, n.key, v);
+  }
+  MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
+           "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: every head needs an equal share of the hidden size",
+           file, c.hidden_size, c.num_attention_heads);
+  MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size, "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}",
+           file, c.pad_token_id, c.vocab_size - 1);
+  MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
+           "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file, c.max_length,
+           c.max_position_embeddings);
+}
+
+}  // namespace
+
+BertConfig BertConfig::named(const std::string& name) {
+  struct Named {
+    const char* name;
+    int layers, hidden_size;
+  };
+  std::string names;
+  for (const Named& n : {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512}, {"base", 12, 768}, {"large", 24, 1024}}) {
+    if (name == n.name) {
+      BertConfig c;
+      c.num_hidden_layers = n.layers, c.hidden_size = n.hidden_size;
+      c.num_attention_heads = n.hidden_size / 64, c.intermediate_size = 4 * n.hidden_size;
+      return c;
+    }
+    names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers, n.hidden_size);
+  }
+  fail(format("there is no configuration \"{}\"; the names are {}", name, names));
+}
+
+BertConfig BertConfig::load(const std::string& file) {
+  BertConfig c;
+  c.loaded = Json::load(file);
+  check_kind(c.loaded, file);
+  // The sizes have to be there: a default would be a guess. The numbers have one (old files have no layer_norm_eps).
+  for (const Size& size : sizes) {
+    c.loaded[size.key].integer();                  // fails where it is missing
+    c.*size.value = c.loaded.get(size.key, 0);
+  }
+  for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);
+  c.pad_token_id = c.loaded.get("pad_token_id", 0);
+
+  const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
+  for (const Choice& choice : choices) c.*choice.value = ours.get(choice.key, c.*choice.value);
+  if (ours.has("tasks"))
+    for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
+  c.max_length = ours.get("max_length", std::min(c.max_length, c.max_position_embeddings));
+  check_values(c, file);
+  return c;
+}
+
+void BertConfig::save(const std::string& file) const {
+  check_values(*this, file);
+  Json json = loaded, ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
+  json.set("model_type", "bert").set("hidden_act", hidden_act).set("pad_token_id", pad_token_id);
+  for (const Size& size : sizes) json.set(size.key, this->*size.value);
+  for (const Number& n : numbers) json.set(n.key, this->*n.value);
+  for (const Choice& choice : choices) ours.set(choice.key, this->*choice.value);
+  ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);
+  write_file(file, json.set("minbert", std::move(ours)).dump() + "\n");
+}
+
+}  // namespace minbert

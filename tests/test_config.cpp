@@ -1,0 +1,116 @@
+// BERT's configuration: read, checked, written back.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "minbert/config.h"
+
+using namespace minbert;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string google = R"({"attention_probs_dropout_prob": 0.1, "hidden_act": "gelu", "hidden_dropout_prob": 0.2,
+  "hidden_size": 128, "initializer_range": 0.02, "intermediate_size": 512, "max_position_embeddings": 256,
+  "num_attention_heads": 2, "num_hidden_layers": 2, "type_vocab_size": 2, "vocab_size": 30522, "directionality": "bidi"})";
+
+struct File {
+  std::string path =
+      (fs::temp_directory_path() / ("minbert-config-" + std::to_string(std::random_device()()) + ".json")).string();
+  explicit File(const std::string& text) { write_file(path, text); }
+  ~File() { fs::remove(path); }
+};
+
+std::string refusal(const std::string& key, Json value) {
+  Json json = Json::parse(google, "google");
+  const File file(json.set(key, std::move(value)).dump());
+  try {
+    BertConfig::load(file.path);
+  } catch (const Error& e) {
+    return std::string(e.what()).substr(file.path.size());
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("config: Google's file without model_type loads, and saving keeps what we do not know") {
+  const File file(google);
+  BertConfig c = BertConfig::load(file.path);
+  CHECK(c.hidden_size == 128);
+  CHECK(c.head_size() == 64);
+  CHECK(c.hidden_dropout_prob == 0.2);
+  CHECK(c.layer_norm_eps == 1e-12);
+  CHECK(c.max_length == 256);
+  CHECK(c.norm == "layer");
+
+  c.norm = "conditional-layer", c.tasks = {"sst", "sts"}, c.max_length = 100;
+  c.save(file.path);
+  const BertConfig again = BertConfig::load(file.path);
+  CHECK(again.norm == "conditional-layer");
+  CHECK(again.tasks == std::vector<std::string>{"sst", "sts"});
+  CHECK(again.max_length == 100);
+  CHECK(again.loaded["directionality"].string() == "bidi");
+  CHECK(again.loaded["model_type"].string() == "bert");
+  const std::string text = read_file(file.path);
+  again.save(file.path);
+  CHECK(read_file(file.path) == text);
+}
+
+TEST_CASE("config: the named ones are Google's, and survive saving") {
+  const BertConfig tiny = BertConfig::named("tiny"), large = BertConfig::named("large");
+  CHECK(tiny.num_attention_heads == 2);
+  CHECK(tiny.intermediate_size == 512);
+  CHECK(large.num_hidden_layers == 24);
+  CHECK(large.num_attention_heads == 16);
+  CHECK(large.intermediate_size == 4096);
+  const File file("");
+  large.save(file.path);
+  CHECK(BertConfig::load(file.path).hidden_size == 1024);
+  CHECK_THROWS_WITH_AS(BertConfig::named("huge"),
+                       "there is no configuration \"huge\"; the names are tiny (2 layers of 128), mini (4 layers of 256), "
+                       "small (4 layers of 512), base (12 layers of 768), large (24 layers of 1024)",
+                       Error);
+}
+
+TEST_CASE("config: values that make no BERT are refused") {
+  CHECK(refusal("hidden_size", 100) == "no error");
+  CHECK(refusal("hidden_size", 101) ==
+        ": \"hidden_size\" is 101 and \"num_attention_heads\" is 2: every head needs an equal share of the hidden size");
+  CHECK(refusal("hidden_size", "abc") == ": \"hidden_size\" is \"abc\", expected an integer");
+  CHECK(refusal("hidden_size", Json()) == ": \"hidden_size\" is null, expected an integer");
+  CHECK(refusal("num_hidden_layers", 0) == ": \"num_hidden_layers\" is 0, expected a positive number");
+  CHECK(refusal("num_attention_heads", 0) == ": \"num_attention_heads\" is 0, expected a positive number");
+  CHECK(refusal("hidden_dropout_prob", 1) == ": \"hidden_dropout_prob\" is 1, expected a probability from 0 to below 1");
+  CHECK(refusal("layer_norm_eps", 0) == ": \"layer_norm_eps\" is 0, expected a positive number");
+  CHECK(refusal("pad_token_id", 30522) == ": \"pad_token_id\" is 30522, expected 0 to vocab_size - 1 = 30521");
+  CHECK(refusal("minbert", Json::object().set("max_length", 257)) ==
+        ": \"minbert.max_length\" is 257, expected 1 to max_position_embeddings = 256");
+  const std::string wrong = "so this model would give wrong results";
+  for (const auto& [key, value] : {std::pair("hidden_act", "gelu_new"), std::pair("hidden_act", "relu"),
+                                   std::pair("model_type", "roberta"),
+                                   std::pair("position_embedding_type", "relative_key")}) {
+    const std::string message = refusal(key, value);
+    CAPTURE(message);
+    CHECK(message.find(std::string(key) + "\" is \"" + value + "\"") != message.npos);
+    CHECK(message.find(wrong) != message.npos);
+  }
+  CHECK(refusal("is_decoder", true) == ": \"is_decoder\" is true; minbert is an encoder and has no decoder");
+  const File file("{}");
+  CHECK_THROWS_WITH_AS(BertConfig::load(file.path), (file.path + ": \"vocab_size\" is missing").c_str(), Error);
+}
+
+TEST_CASE("config: real files load") {
+  const char* data = std::getenv("MINBERT_REAL_DATA");
+  if (!data) {
+    MESSAGE("real data: not run (MINBERT_REAL_DATA is not set)");
+    return;
+  }
+  for (const char* name : {"/bert-tiny-wiki/config.json", "/vocab/bert-tiny-config.json"}) {
+    const BertConfig c = BertConfig::load(data + std::string(name));
+    CHECK(c.hidden_size == 128);
+    CHECK(c.vocab_size == 30522);
+  }
+}
