@@ -38,13 +38,16 @@ MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpe
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {
+  MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head, specs_.size());
   const HeadSpec& spec = specs_[size_t(head)];
   const Linear& linear = *heads_[size_t(head)];
   const Tensor pooled = bert_.forward(batch).pooler_output;
   if (!siamese_ || !spec.pair) return linear(dropout_(pooled));
 
+  MB_CHECK(pooled.rows() % 2 == 0, "heads.{}: a siamese batch is u_0, v_0, u_1, v_1, ...; {} sentences are not pairs",
+           spec.name, pooled.rows());
   std::vector<int32_t> even, odd;
-  for (int32_t row = 0; row + 1 < int32_t(pooled.rows()); row += 2) even.push_back(row), odd.push_back(row + 1);
+  for (int32_t row = 0; row < int32_t(pooled.rows()); row += 2) even.push_back(row), odd.push_back(row + 1);
   const Tensor u = gather_rows(pooled, even), v = gather_rows(pooled, odd);
   std::vector<Tensor> features = {u, v, abs(sub(u, v))};
   if (spec.cosine) features.push_back(cosine_similarity(u, v));
