@@ -1,0 +1,240 @@
+// BERT: gradients of a layer and of the whole, packed against one by one, heads, and the paths that errors name.
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "minbert/ops.h"
+#include "tiny_bert.h"
+
+namespace minbert::test {
+namespace {
+
+constexpr int sst = 0, quora = 1, sts = 2;
+
+struct Network {
+  MultitaskBert model;
+  Parameters parameters;
+  explicit Network(const BertConfig& config, double head_dropout = 0)
+      : model(config, three_heads(), head_dropout), parameters(model, {}) {
+    randomise(parameters);
+  }
+};
+
+BertConfig siamese(BertConfig config) {
+  config.pairs = "siamese";
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("bert: the gradient of one layer, with dropout") {
+  BertLayer layer(tiny_config("layer", 6, 0.2), {6, 0, 1e-12});
+  Parameters parameters(layer, {});
+  randomise(parameters);
+  layer.train();
+  const Batch batch = pack(sentences({3, 1, 2}));
+  Inputs inputs = values_of(parameters);
+  inputs.push_back(normal("x", {6, 6}));
+  const Tensor x = inputs.back();
+  gradcheck("BertLayer", inputs, [&](const Inputs&) { return layer.forward(x, batch, nullptr); });
+}
+
+// Every parameter of the model, through a loss: embeddings, conditional norms, attention, pooler, head.
+TEST_CASE("bert: the gradient of a whole multitask model, through each task's loss") {
+  const Batch batch = pack(sentences({3, 1, 4, 2}), {0, 1, 2, 0});
+  const Tensor targets = uniform("targets", {4}, 0, 1), similarity = uniform("similarity", {2}, 0, 5);
+  const auto check = [&](const char* name, Network& network, int head, auto&& loss) {
+    network.model.train();
+    Inputs inputs;                                  // all but the heads that this loss does not see
+    const std::string own = "heads." + network.model.heads()[size_t(head)].name + ".";
+    for (const Parameters::Item& item : network.parameters.items())
+      if (!item.name.starts_with("heads.") || item.name.starts_with(own)) inputs.push_back(item.value);
+    gradcheck(name, inputs, [&](const Inputs&) { return loss(network.model.forward(batch, head)); });
+  };
+  Network cross(tiny_config("conditional-layer", 8, 0.1), 0.3), pairs(siamese(tiny_config("conditional-layer", 6)));
+  check("sst", cross, sst, [](const Tensor& y) { return cross_entropy(y, {0, 4, 2, 1}); });
+  check("quora", cross, quora, [&](const Tensor& y) { return binary_cross_entropy_with_logits(y, targets); });
+  check("siamese sts", pairs, sts, [&](const Tensor& y) { return mean_squared_error(y, similarity); });
+}
+
+TEST_CASE("bert: packed sentences equal one sentence at a time") {
+  const Network network(tiny_config("layer", 16));
+  const std::vector<Sequence> all = sentences({5, 1, 17, 2, 9});
+  const BertModel& bert = network.model.bert();
+  std::vector<Tensor> packed_weights;
+  const BertOutput packed = bert.forward(pack(all), &packed_weights);
+  std::vector<real> hidden, cls, pooled;
+  std::vector<std::vector<real>> weights(2);
+  for (const Sequence& s : all) {
+    std::vector<Tensor> one_weights;
+    const BertOutput one = bert.forward(pack({&s, 1}), &one_weights);
+    const auto append = [](std::vector<real>& to, const Tensor& from) {
+      const std::vector<real> values = from.values();
+      to.insert(to.end(), values.begin(), values.end());
+    };
+    append(hidden, one.last_hidden_state);
+    append(cls, one.cls);
+    append(pooled, one.pooler_output);
+    for (size_t layer = 0; layer < 2; ++layer) append(weights[layer], one_weights[layer]);
+  }
+  CHECK(difference(packed.last_hidden_state.values(), hidden) < tolerance(1e-5, 1e-13));
+  CHECK(difference(packed.cls.values(), cls) < tolerance(1e-5, 1e-13));
+  CHECK(difference(packed.pooler_output.values(), pooled) < tolerance(1e-5, 1e-13));
+  REQUIRE(packed_weights.size() == 2);
+  for (size_t layer = 0; layer < 2; ++layer)
+    CHECK(difference(packed_weights[layer].values(), weights[layer]) < tolerance(1e-5, 1e-13));
+}
+
+TEST_CASE("bert: attention weights are sentence by sentence, head by head, and sum to 1 over what is attended to") {
+  const Network network(tiny_config());
+  const std::vector<int> lengths = {4, 1, 7};
+  std::vector<Tensor> weights;
+  network.model.bert().forward(pack(sentences(lengths)), &weights);
+  for (const Tensor& layer : weights) {
+    const real* w = layer.data();
+    for (const int L : lengths)
+      for (int row = 0; row < 2 * L; ++row, w += L) {                   // two heads of L queries
+        real sum = 0;
+        for (int i = 0; i < L; ++i) sum += w[i];
+        CHECK(double(sum) == doctest::Approx(1));
+      }
+    CHECK(w == layer.data() + layer.size());
+  }
+}
+
+TEST_CASE("bert: dropout acts while training only, and its masks follow the clock and the module's path") {
+  Network network(tiny_config("layer", 8, 0.2), 0.3);
+  const Batch batch = pack(sentences({4, 3}));
+  const auto run = [&](uint64_t step) {
+    DropoutClock::mine().step = step;
+    return network.model.forward(batch, sst).values();
+  };
+  CHECK(run(1) == run(2));
+  network.model.train();
+  CHECK(network.model.bert().training());
+  const std::vector<real> first = run(1);
+  CHECK(first != run(2));
+  CHECK(first == run(1));
+  DropoutClock::mine().seed += 1;
+  CHECK(first != run(1));
+  DropoutClock::mine().seed -= 1;
+  network.model.train(false);
+  CHECK(first != run(1));
+}
+
+TEST_CASE("bert: heads see the pooled [CLS]; a siamese head sees u, v, |u-v| and, for a similarity, the cosine") {
+  const Network cross(tiny_config()), pairs(siamese(tiny_config()));
+  const Batch batch = pack(sentences({3, 5, 2, 4}));
+  CHECK(cross.model.forward(batch, sst).shape() == Shape{4, 5});
+  CHECK(cross.model.forward(batch, sts).shape() == Shape{4, 1});
+  CHECK(pairs.model.forward(batch, sst).shape() == Shape{4, 5});        // not a pair's head
+  CHECK(pairs.model.forward(batch, quora).shape() == Shape{2, 1});
+  CHECK(pairs.parameters.find("heads.quora.weight")->value.shape() == Shape{1, 24});
+  CHECK(pairs.parameters.find("heads.sts.weight")->value.shape() == Shape{1, 25});
+
+  const Tensor pooled = pairs.model.bert().forward(batch).pooler_output;
+  const Tensor weight = pairs.parameters.find("heads.sts.weight")->value, y = pairs.model.forward(batch, sts);
+  const real bias = pairs.parameters.find("heads.sts.bias")->value.item();
+  for (int64_t pair = 0; pair < 2; ++pair) {
+    const real *u = pooled.data() + pair * 16, *v = u + 8, *w = weight.data();
+    real sum = bias, uv = 0, uu = 0, vv = 0;
+    for (int i = 0; i < 8; ++i) {
+      sum += w[i] * u[i] + w[8 + i] * v[i] + w[16 + i] * std::abs(u[i] - v[i]);
+      uv += u[i] * v[i], uu += u[i] * u[i], vv += v[i] * v[i];
+    }
+    CHECK(double(y.data()[pair]) == doctest::Approx(double(sum + w[24] * uv / std::sqrt(uu * vv))).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("bert: a siamese pair that lacks its second text, and a head that is not there, are errors") {
+  const Network pairs(siamese(tiny_config()));
+  CHECK_THROWS_WITH_AS(pairs.model.forward(pack(sentences({3, 5, 2})), quora), doctest::Contains("3"), Error);
+  CHECK_THROWS_AS(pairs.model.forward(pack(sentences({3, 5})), 3), Error);
+  CHECK_THROWS_AS(pairs.model.forward(pack(sentences({3, 5})), -1), Error);
+}
+
+TEST_CASE("bert: errors and the tape name the module's path") {
+  const Network network(tiny_config());
+  CHECK_THROWS_WITH_AS(network.model.forward(pack(sentences({65})), sst),
+                       "embedding: index 64 is outside of 0..63   (bert.embeddings.position_embeddings)", Error);
+  std::vector<Sequence> unknown = sentences({3});
+  unknown[0].ids[1] = 20;
+  CHECK_THROWS_WITH_AS(network.model.forward(pack(unknown), sst),
+                       "embedding: index 20 is outside of 0..19   (bert.embeddings.word_embeddings)", Error);
+  CHECK(Scope::current() == nullptr);
+
+  Tensor learns = network.parameters.find("bert.encoder.layer.1.output.dense.weight")->value;
+  learns.set_requires_grad(true);
+  network.model.forward(pack(sentences({3})), sst);
+  std::ostringstream tape;
+  print_tape(tape);
+  CHECK(tape.str().starts_with("linear -> [3, 8]"));                    // nothing before it is recorded
+  CHECK(tape.str().find("(bert.encoder.layer.1.output.dense)") != std::string::npos);
+  CHECK(tape.str().find("(heads.sst)") != std::string::npos);
+  clear_tape();
+}
+
+TEST_CASE("bert: a frozen encoder leaves no record and takes no gradient; heads learn") {
+  Network network(tiny_config("conditional-layer"));
+  network.parameters.set_trainable([](const std::string& name) { return name.starts_with("heads."); });
+  CHECK(network.parameters.trainable() == 5 * 8 + 5 + 2 * (8 + 1));
+  const Tensor y = network.model.forward(pack(sentences({3, 2}), {0}), sst);
+  CHECK(tape_length() == 1);
+  backward(cross_entropy(y, {1, 2}));
+  for (const Parameters::Item& item : network.parameters.items())
+    CHECK(bool(item.value.grad()) == item.name.starts_with("heads.sst."));
+}
+
+TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the order of items") {
+  Network network(tiny_config());
+  network.parameters.set_trainable([](const std::string& name) { return name.find("embeddings") == name.npos; });
+  backward(cross_entropy(network.model.forward(pack(sentences({3, 2})), sst), {1, 2}));
+  const real *value = network.parameters.items()[0].value.data(), *gradient = nullptr;
+  for (const Parameters::Item& item : network.parameters.items()) {
+    CHECK(item.value.data() == value);
+    value += item.value.size();
+    if (!item.value.grad()) continue;
+    if (gradient) CHECK(item.value.grad().data() == gradient);
+    gradient = item.value.grad().data() + item.value.size();
+  }
+  network.parameters.clear_gradients();
+  for (const Parameters::Item& item : network.parameters.items()) CHECK_FALSE(bool(item.value.grad()));
+}
+
+TEST_CASE("bert: initial numbers are N(0, 0.02) truncated at two deviations, biases 0, gains 1, by seed and name") {
+  MultitaskBert one(tiny_config("layer", 64), three_heads(), 0), two(tiny_config("layer", 64), three_heads(), 0);
+  const Parameters p(one, {}), other_seed(two, {.seed = 12});
+  for (const Parameters::Item& item : p.items()) {
+    const std::vector<real> v = item.value.values();
+    if (item.name.ends_with("LayerNorm.weight")) CHECK(v == std::vector<real>(v.size(), 1));
+    else if (item.name.ends_with("bias")) CHECK(v == std::vector<real>(v.size(), 0));
+    else {
+      CHECK(largest(v) <= 0.04 + 1e-9);
+      CHECK(v != other_seed.find(item.name)->value.values());
+    }
+    CHECK((item.decay == Decay::no) == (item.name.find("LayerNorm") != item.name.npos || item.name.ends_with("bias")));
+  }
+  double squares = 0;
+  const Tensor words = p.find("bert.encoder.layer.0.intermediate.dense.weight")->value;
+  for (const real v : words.values()) squares += double(v) * double(v);
+  CHECK(std::sqrt(squares / double(words.size())) == doctest::Approx(0.02 * 0.8796).epsilon(0.03));
+}
+
+TEST_CASE("bert: pack lays sentences end to end and says what is wrong with a batch") {
+  const Batch b = pack(sentences({2, 1, 3}), {7, 8, 9});
+  const auto list = [](const Indices& i) { return std::vector<int32_t>(i.begin(), i.end()); };
+  CHECK(list(b.offsets) == std::vector<int32_t>{0, 2, 3, 6});
+  CHECK(list(b.positions) == std::vector<int32_t>{0, 1, 0, 0, 1, 2});
+  CHECK(list(b.sentence) == std::vector<int32_t>{0, 0, 1, 2, 2, 2});
+  CHECK(list(b.row_task) == std::vector<int32_t>{7, 7, 8, 9, 9, 9});
+  CHECK(list(pack(sentences({2, 1}), {4}).task) == std::vector<int32_t>{4, 4});
+  CHECK_FALSE(bool(pack(sentences({2})).row_task));
+  CHECK_THROWS_WITH_AS(pack(std::vector<Sequence>{}), doctest::Contains("at least one sequence"), Error);
+  CHECK_THROWS_WITH_AS(pack(sentences({2, 0})), doctest::Contains("sequence 1 of the batch is empty"), Error);
+  CHECK_THROWS_WITH_AS(pack(sentences({2, 1, 1}), {1, 2}), doctest::Contains("2 task ids for 3"), Error);
+  std::vector<Sequence> bad = sentences({2});
+  bad[0].segments.pop_back();
+  CHECK_THROWS_WITH_AS(pack(bad), doctest::Contains("2 ids but 1 segments"), Error);
+}
+
+}  // namespace minbert::test

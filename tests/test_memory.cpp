@@ -1,0 +1,95 @@
+// Memory: after a step no tensor of it is alive, and after the first steps none asks the system for memory.
+#include <doctest/doctest.h>
+
+#include "engine/storage.h"
+#include "minbert/ops.h"
+#include "tiny_bert.h"
+
+namespace minbert::test {
+namespace {
+
+void step(const MultitaskBert& model, const Parameters& parameters, const std::vector<int>& lengths, int number) {
+  ++DropoutClock::mine().step;
+  const Batch batch = pack(sentences(lengths, format("step {}", number)), {0});
+  const std::vector<int32_t> labels(lengths.size(), 1);
+  backward(cross_entropy(model.forward(batch, 0), labels));
+  parameters.clear_gradients();
+}
+
+struct Trained {
+  MultitaskBert model{tiny_config("conditional-layer", 32, 0.1), three_heads(), 0.3};
+  Parameters parameters{model, {}};
+  Trained() {
+    model.train();
+    parameters.set_trainable([](const std::string&) { return true; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("memory: no tensor of a step is alive after it") {
+  const int64_t before = Tensor::live();
+  {
+    Trained t;
+    const int64_t at_rest = Tensor::live();
+    for (int i = 0; i < 3; ++i) {
+      step(t.model, t.parameters, {5, 1, 9}, i);
+      CHECK(Tensor::live() == at_rest);
+      CHECK(tape_length() == 0);
+    }
+  }
+  CHECK(Tensor::live() == before);
+}
+
+TEST_CASE("memory: a step that fails half-way leaves nothing behind") {
+  Trained t;
+  const int64_t at_rest = Tensor::live(), in_use = pool_statistics().bytes_in_use;
+  {
+    const Tensor out = t.model.forward(pack(sentences({3, 2}), {0}), 0);
+    CHECK_THROWS_AS(cross_entropy(out, {1, 7}), Error);
+  }
+  clear_tape();
+  CHECK(Tensor::live() == at_rest);
+  CHECK(pool_statistics().bytes_in_use == in_use);
+}
+
+TEST_CASE("memory: after the first steps no batch asks the system for memory, unless it is the largest yet") {
+  Trained t;
+  Random random(1, "lengths");
+  const auto lengths = [&] {
+    std::vector<int> list;
+    for (int i = 0; i < 8; ++i) list.push_back(2 + int(random.below(29)));
+    return list;
+  };
+  step(t.model, t.parameters, std::vector<int>(8, 32), 0);       // no later batch is as large
+  const PoolStatistics after_largest = pool_statistics();
+  int64_t late = 0, most = 0;
+  for (int i = 1; i <= 100; ++i) {
+    const int64_t before = pool_statistics().allocations;
+    step(t.model, t.parameters, lengths(), i);
+    if (i > 20) late += pool_statistics().allocations - before;
+    most = std::max(most, pool_statistics().bytes_held);
+  }
+  CHECK(late == 0);
+  MESSAGE("held after the largest batch: " << after_largest.bytes_held << ", at most: " << most << ", allocations: "
+          << after_largest.allocations << " then " << pool_statistics().allocations);
+  CHECK(double(most) < 1.3 * double(after_largest.bytes_held));
+}
+
+TEST_CASE("memory: storage is aligned, and a block given back is taken again") {
+  const int64_t before = pool_statistics().bytes_in_use;
+  void* place;
+  {
+    const Tensor x({1234567});
+    place = x.data();
+    CHECK(reinterpret_cast<uintptr_t>(place) % 64 == 0);
+    CHECK(pool_statistics().bytes_in_use - before >= 1234567 * int64_t(sizeof(real)));
+  }
+  CHECK(pool_statistics().bytes_in_use == before);
+  const int64_t allocations = pool_statistics().allocations;
+  const Tensor again({1234560});
+  CHECK(again.data() == place);
+  CHECK(pool_statistics().allocations == allocations);
+}
+
+}  // namespace minbert::test
