@@ -59,9 +59,6 @@ class BertModel : public Module {
   Linear pooler_;
 };
 
-// What a head looks at: one sequence (a text, or a pair joined by [SEP]), or two sequences u and v apart.
-enum class Pairs { cross, siamese };
-
 struct HeadSpec {
   std::string name;                                 // "sst": its parameters are heads.sst.weight and .bias
   int outputs;                                      // classes, or 1
@@ -87,14 +84,14 @@ class MultitaskBert : public Module {
 };
 
 // ---- Hugging Face's files -------------------------------------------------------------------------------------------
-struct LoadReport {
+struct WeightsReport {
   std::vector<std::string> loaded, initialised, unused;           // parameters found; not in the file; in the file only
 };
 
 // Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with or without
 // `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all be there; a pooler,
 // heads and what minbert adds may be missing and keep their initial values. Error: file, name, both shapes.
-LoadReport load_weights(const std::string& path, const Parameters& parameters);
+WeightsReport load_weights(const std::string& path, const Parameters& parameters);
 void save_weights(const std::string& file, const Parameters& parameters);     // .safetensors, F32, atomically
 
 }  // namespace minbert

@@ -13,11 +13,10 @@ bool ends_with(const std::string& s, const std::string& end) {
   return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
 }
 
-// The name in the file for a parameter of ours, "" where there is none: its own, without `bert.`, with the older names
-// LayerNorm.gamma and LayerNorm.beta.
+// The name in the file for a parameter of ours, "" where there is none: its own, without `bert.` (or with it, where ours
+// is a lone BertModel's), with the older names LayerNorm.gamma and LayerNorm.beta.
 std::string name_in(const SafeTensors& file, const std::string& ours) {
-  std::vector<std::string> names = {ours};
-  if (ours.starts_with("bert.")) names.push_back(ours.substr(5));
+  std::vector<std::string> names = {ours, ours.starts_with("bert.") ? ours.substr(5) : "bert." + ours};
   for (size_t i = 0, n = names.size(); i < n; ++i)
     for (const auto& [ending, older] : {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
       if (ends_with(names[i], ending)) names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
@@ -28,12 +27,23 @@ std::string name_in(const SafeTensors& file, const std::string& ours) {
 
 // May be missing from a checkpoint: what a pre-trained encoder does not have, and what minbert adds.
 bool optional(const std::string& name) {
-  return name.starts_with("heads.") || name.starts_with("bert.pooler.") || name.find(".task_") != name.npos;
+  return name.starts_with("heads.") || name.find("pooler.") != name.npos || name.find(".task_") != name.npos;
 }
 
 // Of no use to an encoder, and in most published files: the pre-training heads, and position_ids 0, 1, 2, ...
 bool expected_extra(const std::string& name) {
   return name.starts_with("cls.") || ends_with(name, "position_ids");
+}
+
+std::vector<int64_t> sizes_of(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
+  return sizes;
+}
+std::string written(const std::vector<int64_t>& sizes) {               // as a Shape is, of any number of dimensions
+  std::string text;
+  for (const int64_t n : sizes) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return "[" + text + "]";
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -44,9 +54,9 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-LoadReport load_weights(const std::string& path, const Parameters& parameters) {
+WeightsReport load_weights(const std::string& path, const Parameters& parameters) {
   const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
-  LoadReport report;
+  WeightsReport report;
   std::vector<std::pair<const Parameters::Item*, std::string>> found;
   std::vector<std::string> missing, used;
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
@@ -56,12 +66,9 @@ LoadReport load_weights(const std::string& path, const Parameters& parameters) {
         (optional(item.name) ? report.initialised : missing).push_back(item.name);
         continue;
       }
-      Shape shape;
       const std::vector<int64_t>& sizes = file.entry(name).shape;
-      if (sizes.size() == 1) shape = {sizes[0]};
-      if (sizes.size() == 2) shape = {sizes[0], sizes[1]};
-      MB_CHECK(shape == item.value.shape(), "{}: {} is {} in the file, but {} by config.json", file.file(), name, shape,
-               item.value.shape());
+      MB_CHECK(sizes == sizes_of(item.value.shape()), "{}: {} is {} in the file, but {} by config.json", file.file(), name,
+               written(sizes), item.value.shape());
       found.emplace_back(&item, name);
       report.loaded.push_back(item.name), used.push_back(name);
     }
@@ -89,11 +96,8 @@ LoadReport load_weights(const std::string& path, const Parameters& parameters) {
 void save_weights(const std::string& file, const Parameters& parameters) {
   SafeTensorsWriter writer;
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list) {
-      std::vector<int64_t> shape;
-      for (int i = 0; i < item.value.shape().rank(); ++i) shape.push_back(item.value.shape()[i]);
-      writer.add(item.name, shape, {item.value.data(), size_t(item.value.size())});
-    }
+    for (const Parameters::Item& item : *list)
+      writer.add(item.name, sizes_of(item.value.shape()), {item.value.data(), size_t(item.value.size())});
   writer.write(file);
 }
 
