@@ -1,0 +1,222 @@
+// Hugging Face's weight files: names, types, what may be missing and what may not, and the way there and back.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "golden_file.h"
+#include "minbert/files.h"
+#include "tiny_bert.h"
+
+namespace minbert::test {
+namespace {
+
+// The golden network of golden/reference.py, ours with fresh numbers.
+BertConfig golden_config() {
+  BertConfig c = tiny_config("layer", 16);
+  c.vocab_size = 30, c.max_position_embeddings = 12;
+  return c;
+}
+struct Network {
+  MultitaskBert model;
+  Parameters parameters;
+  explicit Network(const BertConfig& config = golden_config()) : model(config, three_heads(), 0), parameters(model, {}) {}
+  std::vector<std::vector<real>> values() const {
+    std::vector<std::vector<real>> all;
+    for (const Parameters::Item& item : parameters.items())
+      if (!item.name.starts_with("heads.")) all.push_back(item.value.values());
+    return all;
+  }
+};
+
+struct TemporaryFile {
+  std::string path =
+      (std::filesystem::temp_directory_path() / format("minbert-test-{}.safetensors", ::getpid())).string();
+  ~TemporaryFile() { std::filesystem::remove(path); }
+};
+
+// The golden weights, renamed; "" leaves a tensor out.
+using Rename = std::function<std::string(const std::string&)>;
+void write_renamed(const std::string& to, const Rename& rename,
+                   SafeTensorsWriter::As as = SafeTensorsWriter::As::f32) {
+  const SafeTensors golden(golden_file("bert.safetensors"));
+  std::vector<std::vector<real>> kept;
+  SafeTensorsWriter writer;
+  kept.reserve(golden.entries().size());            // the writer looks at the values where they are
+  for (const auto& [name, entry] : golden.entries()) {
+    kept.push_back(golden.read(name));
+    if (const std::string other = rename(name); !other.empty()) writer.add(other, entry.shape, kept.back(), as);
+  }
+  writer.write(to);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  if (const size_t at = text.find(from); at != text.npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+std::vector<std::vector<real>> loaded_from(const std::string& path, WeightsReport* report = nullptr) {
+  const Network network;
+  const WeightsReport r = load_weights(path, network.parameters);
+  if (report) *report = r;
+  return network.values();
+}
+
+}  // namespace
+
+TEST_CASE("huggingface: names with and without `bert.`, LayerNorm.gamma and beta load the same numbers") {
+  const auto expected = loaded_from(golden_file("bert.safetensors"));
+  const TemporaryFile file;
+  const auto bare = [](const std::string& name) { return name.substr(5); };
+  const auto older = [](const std::string& name) {
+    return replaced(replaced(name, "LayerNorm.weight", "LayerNorm.gamma"), "LayerNorm.bias", "LayerNorm.beta");
+  };
+  for (const Rename& rename : {Rename(bare), Rename(older), Rename([=](const std::string& n) { return bare(older(n)); })}) {
+    write_renamed(file.path, rename);
+    WeightsReport report;
+    CHECK(loaded_from(file.path, &report) == expected);
+    CHECK(report.unused.empty());
+    CHECK(std::set<std::string>(report.initialised.begin(), report.initialised.end()) ==
+          std::set<std::string>{"heads.sst.weight", "heads.sst.bias", "heads.quora.weight", "heads.quora.bias",
+                                "heads.sts.weight", "heads.sts.bias"});
+  }
+}
+
+TEST_CASE("huggingface: a lone BertModel reads a file whose names begin with `bert.`") {
+  BertModel bert(golden_config());
+  const Parameters parameters(bert, {});
+  const TemporaryFile file;
+  write_renamed(file.path, [](const std::string& n) { return n.starts_with("bert.pooler") ? "" : n; });
+  const WeightsReport report = load_weights(file.path, parameters);
+  CHECK(report.loaded.size() == parameters.items().size() - 2);
+  CHECK(report.initialised == std::vector<std::string>{"pooler.dense.weight", "pooler.dense.bias"});
+  CHECK(report.unused.empty());
+}
+
+TEST_CASE("huggingface: half precision loads, rounded to its bits") {
+  const auto exact = loaded_from(golden_file("bert.safetensors"));
+  const TemporaryFile file;
+  write_renamed(file.path, [](const std::string& n) { return n; }, SafeTensorsWriter::As::f16);
+  const auto half = loaded_from(file.path);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    CHECK(difference(half[i], exact[i]) < 0x1p-11);                     // F16 has 11 bits
+    CHECK(half[i] != exact[i]);
+  }
+}
+
+TEST_CASE("huggingface: pre-training heads and position_ids pass silently, a pooler may be missing, strangers are named") {
+  const TemporaryFile file;
+  SafeTensorsWriter writer;
+  const SafeTensors golden(golden_file("bert.safetensors"));
+  std::vector<std::vector<real>> kept;
+  kept.reserve(golden.entries().size());
+  for (const auto& [name, entry] : golden.entries())
+    if (!name.starts_with("bert.pooler")) {
+      kept.push_back(golden.read(name));
+      writer.add(name, entry.shape, kept.back());
+    }
+  const std::vector<int64_t> positions(12, 0);
+  const std::vector<real> word(30 * 16, 1), three(3, 1);
+  writer.add("bert.embeddings.position_ids", {1, 12}, positions);
+  writer.add("cls.predictions.decoder.weight", {30, 16}, word);         // tied to the word embeddings
+  writer.add("cls.predictions.bias", {3}, three);
+  writer.add("stranger", {3}, three);
+  writer.write(file.path);
+  WeightsReport report;
+  loaded_from(file.path, &report);
+  CHECK(report.unused == std::vector<std::string>{"stranger"});
+  CHECK(report.loaded.size() == golden.entries().size() - 2);
+  CHECK(std::count(report.initialised.begin(), report.initialised.end(), "bert.pooler.dense.weight") == 1);
+}
+
+TEST_CASE("huggingface: a missing tensor of the encoder is an error that names it, and changes nothing") {
+  const TemporaryFile file;
+  const std::string gone = "bert.encoder.layer.1.attention.self.key.weight";
+  write_renamed(file.path, [&](const std::string& n) { return n == gone ? "" : n; });
+  const Network network;
+  const auto before = network.values();
+  CHECK_THROWS_WITH_AS(load_weights(file.path, network.parameters), doctest::Contains(gone.c_str()), Error);
+  CHECK(network.values() == before);
+  CHECK_THROWS_WITH_AS(load_weights(file.path + ".nowhere", network.parameters), doctest::Contains(".nowhere"), Error);
+}
+
+TEST_CASE("huggingface: a tensor of another shape is an error with both shapes") {
+  BertConfig wider = golden_config();
+  wider.intermediate_size = 40;
+  const Network network(wider);
+  const auto message = [&](const std::string& path) -> std::string {
+    try {
+      load_weights(path, network.parameters);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const std::string text = message(golden_file("bert.safetensors"));
+  INFO(text);
+  CHECK(text.find("bert.encoder.layer.0.intermediate.dense.weight") != text.npos);
+  CHECK(text.find("[32, 16]") != text.npos);
+  CHECK(text.find("[40, 16]") != text.npos);
+
+  const TemporaryFile file;                         // three dimensions are shown as they are
+  SafeTensorsWriter writer;
+  const std::vector<real> values(30 * 16, 1);
+  writer.add("bert.embeddings.word_embeddings.weight", {2, 15, 16}, values);
+  writer.write(file.path);
+  const std::string three = message(file.path);
+  INFO(three);
+  CHECK(three.find("[2, 15, 16]") != three.npos);
+}
+
+TEST_CASE("huggingface: what is saved loads again bit for bit, with everything minbert adds") {
+  BertConfig config = golden_config();
+  config.norm = "conditional-layer";
+  const Network one(config), two(config);
+  randomise(one.parameters);
+  for (const Parameters::Item& item : one.parameters.items())            // a file holds float32
+    for (int64_t i = 0; i < item.value.size(); ++i) item.value.data()[i] = real(float(item.value.data()[i]));
+  const TemporaryFile file;
+  save_weights(file.path, one.parameters);
+  const WeightsReport report = load_weights(file.path, two.parameters);
+  CHECK(report.loaded.size() == one.parameters.items().size());
+  CHECK(report.initialised.empty());
+  CHECK(report.unused.empty());
+  for (const Parameters::Item& item : one.parameters.items())
+    CHECK(two.parameters.find(item.name)->value.values() == item.value.values());
+
+  // Plain weights load into a conditional model: its task parameters keep their zeros.
+  const Network conditional(config);
+  const WeightsReport plain = load_weights(golden_file("bert.safetensors"), conditional.parameters);
+  CHECK(plain.initialised.size() == 5 * 2 + 6);
+}
+
+TEST_CASE("huggingface: BERT-base has Hugging Face's 199 names") {
+  std::set<std::string> expected;
+  const auto pair = [&](const std::string& module) {
+    expected.insert(module + ".weight");
+    expected.insert(module + ".bias");
+  };
+  for (const char* table : {"word", "position", "token_type"})
+    expected.insert(format("embeddings.{}_embeddings.weight", table));
+  pair("embeddings.LayerNorm");
+  for (int i = 0; i < 12; ++i)
+    for (const char* module : {"attention.self.query", "attention.self.key", "attention.self.value",
+                               "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense",
+                               "output.dense", "output.LayerNorm"})
+      pair(format("encoder.layer.{}.{}", i, module));
+  pair("pooler.dense");
+  CHECK(expected.size() == 199);
+
+  BertModel bert{BertConfig()};
+  bert.set_path("");
+  std::set<std::string> ours;
+  bert.visit([&](Module& m) {
+    for (const Parameter& p : m.own_parameters()) ours.insert(m.path() + "." + p.name);
+  });
+  CHECK(ours == expected);
+}
+
+}  // namespace minbert::test
