@@ -1,0 +1,54 @@
+// Labels texts with a trained model. One text a line on stdin, a pair TAB-separated; label and probability (or the score)
+// on stdout, TAB-separated, line by line.
+//
+//   $ predict --model runs/first --task sst <<< "A lovely film."
+//   4	0.71
+#include <cstdio>
+#include <iostream>
+
+#include "minbert/trainer.h"
+
+using namespace minbert;
+
+namespace {
+
+// The line as an example of the task, tokenized as the training data was.
+Example example_of(const std::string& line, int64_t number, const Task& task, const TrainedModel& trained) {
+  const size_t tab = line.find('\t');
+  MB_CHECK((tab != line.npos) == task.is_pair(), "standard input:{}: {} takes {}", number, task.name,
+           task.is_pair() ? "two texts with a TAB between them" : "one text, without a TAB");
+  std::vector<std::string> texts = {line.substr(0, tab)};
+  if (task.is_pair()) texts.push_back(line.substr(tab + 1));
+  return make_example(task, texts, trained.tokenizer, trained.dataset_options());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string folder, task_name;
+  int batch = 32;
+  CommandLine line("predict", "Labels each line of standard input with a trained model.");
+  line.option("--model", folder, "a run's folder, or its model/", "DIR");
+  line.option("--task", task_name, "which of the model's tasks: sst, quora, sts, ...", "NAME");
+  line.option("--batch", batch, 1, "lines at a time; 1 answers every line at once");
+  line.parse(argc, argv);
+  return run_program("predict", [&] {
+    MB_CHECK(!folder.empty() && !task_name.empty(), "both --model and --task are needed; see --help");
+    TrainedModel trained(folder);
+    const Task& task = trained.task(task_name);
+    std::string text;
+    for (int64_t number = 1; std::cin;) {
+      Dataset data{"standard input", {}};
+      while (int(data.examples.size()) < batch && std::getline(std::cin, text))
+        data.examples.push_back(example_of(text, number++, task, trained));
+      if (data.examples.empty()) break;
+      const Predictions p = predict(trained.model.network, task, data);
+      for (size_t i = 0; i < p.values.size(); ++i)
+        if (task.kind == TaskKind::regression) std::printf("%.3f\n", p.values[i]);
+        else std::printf("%.0f\t%.4f\n", p.values[i], p.probabilities[i]);
+      std::fflush(stdout);
+    }
+    MB_CHECK(!std::ferror(stdout), "standard output cannot be written");
+    return 0;
+  });
+}

@@ -1,0 +1,87 @@
+// Training a multitask BERT: data, model, loop, evaluation, comparison of variants.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "minbert/bert.h"
+#include "minbert/metrics.h"
+#include "minbert/tokenizer.h"
+#include "minbert/train_options.h"
+
+namespace minbert {
+
+// One task's data, read and tokenized.
+struct TaskData {
+  Task task;
+  Dataset train, dev, test;                         // test may be empty
+};
+
+// The scores of one model, one a task: accuracy, or Pearson's correlation where it is defined.
+using Scores = std::vector<std::optional<double>>;
+
+// Everything that does not change from run to run: tokenizer, configuration, data.
+class Experiment {
+ public:
+  explicit Experiment(const TrainOptions& options);
+  const TrainOptions& options() const { return options_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const std::vector<TaskData>& data() const { return data_; }
+  BertConfig config(const std::string& norm) const; // of the model to train
+  std::vector<HeadSpec> heads() const;
+
+ private:
+  TrainOptions options_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  BertConfig config_;
+  std::vector<TaskData> data_;
+};
+
+// A model with its parameters, new or from a checkpoint.
+struct Model {
+  Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed);
+  MultitaskBert network;
+  Parameters parameters;
+};
+
+// A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need nothing else.
+struct TrainedModel {
+  explicit TrainedModel(const std::string& folder, std::optional<bool> cased = {});
+  const Task& task(const std::string& name) const;  // Error lists the tasks it was trained on
+  BertConfig config;
+  Tokenizer tokenizer;
+  std::vector<Task> tasks;
+  Model model;
+};
+
+// What the model says of each example: the class, 0 or 1, or the similarity; and how probable it holds that class.
+struct Predictions {
+  std::vector<double> values, probabilities;        // probabilities: 1 for a similarity
+};
+Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data);
+std::optional<double> score(const Task& task, const Dataset& data, const Predictions& predictions);
+
+struct RunResult {
+  Scores train, dev;                                // of the best model
+  int64_t best_epoch = -1;
+  double seconds = 0;
+  bool interrupted = false;
+};
+
+// One training run in the folder. stop_after: stop (and save) after so many optimizer steps of this session; 0: never.
+RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder,
+                int64_t stop_after = 0);
+
+// Ctrl-C asks a run to stop behind the step at work; a second one ends the program at once.
+void watch_for_interrupt();
+bool interrupted();
+
+// Dev scores of the model in the folder.
+Scores evaluate(const Experiment& experiment, const std::string& folder);
+
+// Every seed with every norm (--compare, --seeds); prints mean and standard deviation as the paper's tables.
+int compare(const Experiment& experiment, const std::vector<std::string>& norms);
+
+}  // namespace minbert

@@ -1,0 +1,133 @@
+// From options to tokenizer, configuration, data and model.
+#include <filesystem>
+#include <iostream>
+
+#include "minbert/trainer.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
+
+std::string model_folder(const std::string& folder) {
+  return fs::exists(folder + "/config.json") ? folder : folder + "/model";
+}
+
+Dataset load(const Task& task, const std::string& file, bool labels, const TrainOptions& o, const Tokenizer& tokenizer,
+             int max_length) {
+  LoadReport report;
+  const DatasetOptions options{max_length, o.pairs == "siamese" ? Pairs::siamese : Pairs::cross, o.limit, labels};
+  Dataset data = load_dataset(task, file, tokenizer, options, report);
+  std::cerr << report.text();
+  return data;
+}
+
+void print_report(const WeightsReport& report, const std::string& from) {
+  std::cout << from << ": " << report.loaded.size() << " tensors loaded";
+  const auto list = [](const char* what, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    std::cout << "\n  " << what << ":";
+    for (size_t i = 0; i < names.size() && i < 6; ++i) std::cout << ' ' << names[i];
+    if (names.size() > 6) std::cout << " and " << names.size() - 6 << " more";
+  };
+  list("not in the file, as initialised", report.initialised);
+  list("in the file, not used", report.unused);
+  std::cout << '\n';
+}
+
+}  // namespace
+
+std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
+  std::vector<HeadSpec> heads;
+  for (const Task& task : tasks)
+    heads.push_back({task.name, task.outputs(), task.is_pair(), task.kind == TaskKind::regression});
+  return heads;
+}
+
+Experiment::Experiment(const TrainOptions& options) : options_(options) {
+  if (options.model.empty()) {
+    MB_CHECK(!options.vocab.empty(), "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
+    tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::from_vocab(options.vocab, cased_option(options.cased)));
+    config_ = BertConfig::named(options.config);
+    config_.vocab_size = tokenizer_->size();
+  } else {
+    const std::string folder = model_folder(options.model);
+    config_ = BertConfig::load(folder + "/config.json");
+    tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::from_folder(folder, cased_option(options.cased)));
+    MB_CHECK(tokenizer_->size() <= config_.vocab_size, "{}: vocab.txt has {} tokens, but config.json allows {}", folder,
+             tokenizer_->size(), config_.vocab_size);
+  }
+  config_.max_length = std::min(options.max_length, config_.max_position_embeddings);
+  if (options.max_length > config_.max_position_embeddings)
+    std::cerr << "--max-length " << options.max_length << ": this model has " << config_.max_position_embeddings
+              << " positions; longer inputs are cut to that\n";
+  if (options.encoder_dropout >= 0)
+    config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
+  config_.pairs = options.pairs;
+  config_.tasks.clear();
+  for (const Task& task : parse_tasks(options.tasks)) {
+    const auto read = [&](const std::string& file, bool labels) {
+      return load(task, file, labels, options, *tokenizer_, config_.max_length);
+    };
+    config_.tasks.push_back(task.name);
+    data_.push_back({task, read(data_file(options.data, task, Split::train), true),
+                     read(data_file(options.data, task, Split::dev), true), {}});
+    if (const auto test = find_test_file(options.data, task, std::cerr)) data_.back().test = read(*test, false);
+  }
+}
+
+BertConfig Experiment::config(const std::string& norm) const {
+  BertConfig config = config_;
+  config.norm = norm;
+  return config;
+}
+
+std::vector<HeadSpec> Experiment::heads() const {
+  std::vector<Task> tasks;
+  for (const TaskData& data : data_) tasks.push_back(data.task);
+  return heads_of(tasks);
+}
+
+Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed)
+    : network(config, heads, head_dropout), parameters(network, {seed, config.initializer_range}) {}
+
+// The model to train: new, or from --model.
+std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed, bool report) {
+  const TrainOptions& o = experiment.options();
+  auto model = std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed);
+  if (!o.model.empty()) {
+    const WeightsReport loaded = load_weights(model_folder(o.model), model->parameters);
+    if (report) print_report(loaded, o.model);
+  }
+  const bool heads_only = o.fine_tune_mode == "last-linear-layer";
+  model->parameters.set_trainable([heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });
+  return model;
+}
+
+namespace {
+std::vector<Task> tasks_of(const BertConfig& config) {
+  std::string list;
+  for (const std::string& name : config.tasks) list += (list.empty() ? "" : ",") + name;
+  return list.empty() ? std::vector<Task>() : parse_tasks(list);
+}
+}  // namespace
+
+TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
+    : config(BertConfig::load(model_folder(folder) + "/config.json")),
+      tokenizer(Tokenizer::from_folder(model_folder(folder), cased)), tasks(tasks_of(config)),
+      model(config, heads_of(tasks), 0, 0) {
+  load_weights(model_folder(folder), model.parameters);
+}
+
+const Task& TrainedModel::task(const std::string& name) const {
+  std::string names;
+  for (const Task& t : tasks) {
+    if (t.name == name) return t;
+    names += " " + t.name;
+  }
+  fail(format("this model was not trained on \"{}\"; its tasks:{}", name, names.empty() ? " none" : names));
+}
+
+}  // namespace minbert

@@ -1,0 +1,114 @@
+// Saving and loading the state of a run.
+#include "run_folder.h"
+
+#include <filesystem>
+#include <sstream>
+
+namespace minbert {
+namespace {
+
+std::string state_file(const std::string& folder) { return folder + "/state.safetensors"; }
+
+Json numbers(const std::vector<double>& values) {
+  std::vector<Json> items(values.begin(), values.end());
+  return Json::array(std::move(items));
+}
+std::vector<double> numbers(const Json& items) {
+  std::vector<double> values;
+  for (const Json& v : items.items()) values.push_back(v.number());
+  return values;
+}
+
+std::string to_json(const Position& p) {
+  return Json::object()
+      .set("epoch", p.epoch)
+      .set("step_in_epoch", p.step_in_epoch)
+      .set("step", p.step)
+      .set("batches", p.batches)
+      .set("loss_sums", numbers(p.loss_sums))
+      .set("loss_counts", numbers(p.loss_counts))
+      .set("best", p.best)
+      .set("best_epoch", p.best_epoch)
+      .set("epochs_since_best", p.epochs_since_best)
+      .set("seconds", p.seconds)
+      .set("finished", p.finished)
+      .dump();
+}
+
+Position from_json(const Json& json) {
+  Position p;
+  p.epoch = json["epoch"].integer(), p.step_in_epoch = json["step_in_epoch"].integer(), p.step = json["step"].integer();
+  p.batches = json["batches"].integer();
+  p.loss_sums = numbers(json["loss_sums"]), p.loss_counts = numbers(json["loss_counts"]);
+  p.best = json["best"].number(), p.best_epoch = json["best_epoch"].integer();
+  p.epochs_since_best = json["epochs_since_best"].integer();
+  p.seconds = json["seconds"].number(), p.finished = json["finished"].boolean();
+  return p;
+}
+
+}  // namespace
+
+CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
+  std::string kept = header + "\n";
+  if (rows > 0) {
+    std::istringstream in(read_file(file));
+    std::string line;
+    std::getline(in, line);
+    for (int64_t i = 0; i < rows && std::getline(in, line); ++i) kept += line + "\n";
+  }
+  write_file(file, kept);
+  out_.open(file, std::ios::app);
+}
+
+void CsvFile::row(const std::string& line) {
+  out_ << line << '\n';
+  MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
+}
+void CsvFile::flush() {
+  out_.flush();
+  MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
+}
+
+// One file, so that parameters, moments and position can never be of different steps.
+void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Position& position) {
+  SafeTensorsWriter writer;
+  writer.metadata["position"] = to_json(position);
+  for (const auto* list : {&parameters.items(), &parameters.buffers()})
+    for (const Parameters::Item& item : *list)
+      writer.add(item.name, {item.value.size()}, {item.value.data(), size_t(item.value.size())},
+                 SafeTensorsWriter::As::real_type);
+  for (const auto& [name, values] : optimizer.moments())
+    writer.add("optimizer." + name, {int64_t(values.size())}, values, SafeTensorsWriter::As::real_type);
+  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())}, std::span<const int64_t>(optimizer.steps()));
+  writer.write(state_file(folder));
+}
+
+Position load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
+  const SafeTensors file(state_file(folder));
+  const auto position = file.metadata().find("position");
+  MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)", file.file());
+  for (const auto* list : {&parameters.items(), &parameters.buffers()})
+    for (const Parameters::Item& item : *list) file.read(item.name, {item.value.data(), size_t(item.value.size())});
+  for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
+  optimizer.steps() = file.read_integers("optimizer.steps");
+  return from_json(Json::parse(position->second, file.file()));
+}
+
+bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }
+
+void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
+                const Parameters& parameters) {
+  make_folder(folder);
+  save_weights(folder + "/model.safetensors", parameters);
+  config.save(folder + "/config.json");
+  std::string vocab;
+  for (int32_t id = 0; id < tokenizer.size(); ++id) vocab += tokenizer.token(id) + "\n";
+  write_file(folder + "/vocab.txt", vocab);
+  write_file(folder + "/tokenizer_config.json", Json::object()
+                                                    .set("do_lower_case", tokenizer.lower_case())
+                                                    .set("model_max_length", config.max_position_embeddings)
+                                                    .set("tokenizer_class", "BertTokenizer")
+                                                    .dump() + "\n");
+}
+
+}  // namespace minbert

@@ -1,0 +1,253 @@
+// The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev scores.
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "internal.h"
+#include "minbert/optimizer.h"
+#include "minbert/profile.h"
+#include "progress.h"
+#include "run_folder.h"
+
+namespace minbert {
+namespace {
+
+volatile std::sig_atomic_t interrupt = 0;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string fixed(double v, int digits) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(digits) << v;
+  return out.str();
+}
+std::string exact(double v) {
+  std::ostringstream out;
+  out << std::setprecision(9) << v;
+  return out.str();
+}
+
+class Run {
+ public:
+  Run(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder);
+  RunResult go(int64_t stop_after);
+
+ private:
+  int64_t epoch_batches() const { return int64_t(order(0).size()); }
+  std::vector<Step> order(int64_t epoch) const;
+  Tensor loss_of(const Step& step) const;
+  void take_step(const std::vector<Step>& steps, Progress& progress);
+  void finish_epoch(Progress& progress);
+  void write_all_predictions();
+  Scores score_all(bool on_train);
+  void save();
+  bool early() const { return o_.patience > 0 && at_.epochs_since_best >= o_.patience; }
+
+  const Experiment& experiment_;
+  const TrainOptions& o_;
+  std::string norm_, folder_;
+  uint64_t seed_;
+  std::unique_ptr<Model> model_;
+  Optimizer optimizer_;
+  Position at_;
+  std::unique_ptr<CsvFile> steps_csv_, epochs_csv_;
+  double since_ = 0;                                // when the seconds of at_ were last brought up to date
+};
+
+Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder)
+    : experiment_(experiment), o_(experiment.options()), norm_(norm), folder_(folder), seed_(seed),
+      model_(new_model(experiment, norm, seed, !has_state(folder))),
+      optimizer_(model_->parameters, {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}) {
+  make_folder(folder_);
+  const size_t tasks = experiment.data().size();
+  at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
+  if (has_state(folder_)) at_ = load_state(folder_, model_->parameters, optimizer_);
+  std::string columns = "epoch";
+  for (const TaskData& d : experiment.data()) columns += "," + d.task.name + "_train_loss," + d.task.name + "_dev";
+  steps_csv_ = std::make_unique<CsvFile>(folder_ + "/steps.csv", "step,task,loss,learning_rate,tokens,seconds", at_.batches);
+  epochs_csv_ = std::make_unique<CsvFile>(folder_ + "/epochs.csv", columns + ",dev_mean,seconds", at_.epoch);
+}
+
+std::vector<Step> Run::order(int64_t epoch) const {
+  std::vector<TaskSize> tasks;
+  for (const TaskData& d : experiment_.data()) tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
+  return epoch_steps(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle, seed_});
+}
+
+Tensor Run::loss_of(const Step& step) const {
+  const TaskData& data = experiment_.data()[size_t(step.task)];
+  const Tensor logits = model_->network.forward(pack(inputs(data.train, step.examples), {step.task}), step.task);
+  std::vector<int32_t> classes;
+  std::vector<real> values;
+  for (const int32_t e : step.examples) {
+    const double label = data.train.examples[size_t(e)].label;
+    classes.push_back(int32_t(label)), values.push_back(real(label));
+  }
+  switch (data.task.kind) {
+    case TaskKind::classification: return cross_entropy(logits, classes);
+    case TaskKind::binary: return binary_cross_entropy_with_logits(logits, Tensor::from(logits.shape(), values));
+    case TaskKind::regression: return mean_squared_error(logits, Tensor::from(logits.shape(), values));
+  }
+  fail("unknown kind of task");
+}
+
+// One optimizer step over one batch, or over --accumulate of them.
+void Run::take_step(const std::vector<Step>& steps, Progress& progress) {
+  const int64_t per_epoch = (int64_t(steps.size()) + o_.accumulate - 1) / o_.accumulate;
+  const double lr = o_.learning_rate() * schedule_factor(o_.schedule, at_.step, per_epoch * o_.epochs, o_.warmup);
+  const int64_t end = std::min<int64_t>(at_.step_in_epoch + o_.accumulate, int64_t(steps.size()));
+  const double share = 1 / double(end - at_.step_in_epoch);
+  profile_resume();
+  for (; at_.step_in_epoch < end; ++at_.step_in_epoch, ++at_.batches) {
+    const Step& step = steps[size_t(at_.step_in_epoch)];
+    const TaskData& data = experiment_.data()[size_t(step.task)];
+    DropoutClock::mine() = {seed_, uint64_t(at_.batches)};
+    const Tensor loss = loss_of(step);
+    const double value = double(loss.item());
+    if (!std::isfinite(value)) {
+      clear_tape();
+      std::string ids;
+      for (const int32_t e : step.examples) ids += " " + data.train.examples[size_t(e)].id;
+      fail(format("the loss of {} became {} in epoch {}, batch {} (step {}); its examples:{}\n"
+                  "  The last good state is kept in {}. Try a smaller --lr, --clip 1 or --warmup 0.1; --check-nan names "
+                  "the operation.", data.task.name, value, at_.epoch + 1, at_.step_in_epoch + 1, at_.step + 1, ids, folder_));
+    }
+    if (o_.trace && at_.batches == 0) print_tape(std::cout);
+    backward(share == 1 ? loss : scale(loss, real(share)));
+    at_.loss_sums[size_t(step.task)] += value, at_.loss_counts[size_t(step.task)] += 1;
+    int64_t tokens = 0;
+    for (const Sequence& s : inputs(data.train, step.examples)) tokens += int64_t(s.ids.size());
+    at_.seconds += now() - since_, since_ = now();
+    steps_csv_->row(format("{},{},{},{},{},{}", at_.step + 1, data.task.name, exact(value), exact(lr), tokens,
+                           fixed(at_.seconds, 3)));
+    progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value, tokens,
+                    at_.epoch * int64_t(steps.size()) + at_.step_in_epoch + 1);
+  }
+  if (o_.clip > 0) optimizer_.clip(o_.clip);
+  optimizer_.step(lr);
+  ++at_.step;
+}
+
+Scores Run::score_all(bool on_train) {
+  Scores scores;
+  for (const TaskData& d : experiment_.data()) {
+    const Dataset& data = on_train ? d.train : d.dev;
+    const Predictions predictions = predict(model_->network, d.task, data);
+    scores.push_back(score(d.task, data, predictions));
+    if (!on_train)
+      if (const std::string warning = collapse_warning(d.task, predictions.values); !warning.empty())
+        std::cout << "  " << warning << '\n';
+  }
+  model_->network.train();
+  return scores;
+}
+
+void Run::finish_epoch(Progress& progress) {
+  at_.seconds += now() - since_;
+  progress.finish();
+  const Scores dev = score_all(false);
+  std::string row = std::to_string(at_.epoch + 1), line = format("epoch {}/{}", at_.epoch + 1, o_.epochs);
+  for (size_t i = 0; i < dev.size(); ++i) {
+    const Task& task = experiment_.data()[i].task;
+    const double loss = at_.loss_sums[i] / std::max(1.0, at_.loss_counts[i]);
+    row += "," + exact(loss) + "," + (dev[i] ? exact(*dev[i]) : "undefined");
+    line += format("   {} loss {} dev {} {}", task.name, fixed(loss, 4), task.metric == Metric::accuracy ? "accuracy" : "Pearson", score_text(dev[i]));
+  }
+  const double mean = mean_score(dev);
+  const bool better = mean > at_.best;              // ties keep the earlier
+  progress.line(line + "   mean " + fixed(mean, 4) + (better ? "  *" : ""));
+  epochs_csv_->row(row + "," + exact(mean) + "," + fixed(at_.seconds, 1));
+  at_.epochs_since_best = better ? 0 : at_.epochs_since_best + 1;
+  if (better) {
+    at_.best = mean, at_.best_epoch = at_.epoch;
+    save_model(folder_ + "/model", experiment_.config(norm_), experiment_.tokenizer(), model_->parameters);
+  }
+  ++at_.epoch, at_.step_in_epoch = 0;
+  std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0), std::fill(at_.loss_counts.begin(), at_.loss_counts.end(), 0);
+  at_.finished = at_.epoch >= o_.epochs || early();
+  save();
+  since_ = now();
+}
+
+void Run::save() {
+  steps_csv_->flush(), epochs_csv_->flush();
+  save_state(folder_, model_->parameters, optimizer_, at_);
+}
+
+void Run::write_all_predictions() {
+  make_folder(folder_ + "/predictions");
+  for (const TaskData& d : experiment_.data())
+    for (const auto& [data, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
+      if (!data->examples.empty())
+        write_predictions(folder_ + "/predictions", d.task, split, *data, predict(model_->network, d.task, *data).values);
+}
+
+RunResult Run::go(int64_t stop_after) {
+  RunResult result;
+  model_->network.train();
+  if (at_.epoch == 0 && at_.batches == 0)
+    save_model(folder_ + "/model", experiment_.config(norm_), experiment_.tokenizer(), model_->parameters);
+  std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
+                      model_->parameters.trainable(), epoch_batches());
+  Progress progress(epoch_batches() * o_.epochs, at_.batches);
+  since_ = now();
+  const int64_t start = at_.step;
+  while (at_.epoch < o_.epochs && !at_.finished && !result.interrupted) {
+    const std::vector<Step> steps = order(at_.epoch);
+    while (at_.step_in_epoch < int64_t(steps.size()) && !result.interrupted) {
+      take_step(steps, progress);
+      result.interrupted = interrupted() || (stop_after > 0 && at_.step - start >= stop_after);
+    }
+    if (at_.step_in_epoch >= int64_t(steps.size())) finish_epoch(progress);
+  }
+  progress.finish();
+  result.seconds = at_.seconds, result.best_epoch = at_.best_epoch;
+  if (result.interrupted && !at_.finished) {
+    save();
+    std::cout << format("stopped behind step {}; go on with --resume --out {}\n", at_.step, folder_);
+    return result;
+  }
+  result.interrupted = false;
+  if (o_.epochs == 0) return result;
+  load_weights(folder_ + "/model", model_->parameters);           // the best epoch's
+  result.dev = score_all(false);
+  if (o_.compare) result.train = score_all(true);
+  write_all_predictions();
+  return result;
+}
+
+}  // namespace
+
+void watch_for_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupt = 1; };
+  action.sa_flags = int(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  action.sa_flags = int(SA_RESETHAND);
+  sigaction(SIGTERM, &action, nullptr);
+}
+bool interrupted() { return interrupt != 0; }
+
+RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder,
+                int64_t stop_after) {
+  if (experiment.options().profile) profile_start();
+  RunResult result = Run(experiment, norm, seed, folder).go(stop_after);
+  if (experiment.options().profile) profile_report(std::cout);
+  return result;
+}
+
+Scores evaluate(const Experiment& experiment, const std::string& folder) {
+  TrainedModel trained(folder);
+  Scores scores;
+  for (const TaskData& d : experiment.data())
+    scores.push_back(score(d.task, d.dev, predict(trained.model.network, trained.task(d.task.name), d.dev)));
+  return scores;
+}
+
+}  // namespace minbert
