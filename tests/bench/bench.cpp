@@ -1,13 +1,13 @@
 // The benchmark: minbert, PyTorch and OpenBLAS alone, side by side on the same work.
 //
-//   Step      forward, backward, clipping, AdamW over all parameters; dropout as configured; a 5-class head on the pooled [CLS]
-//   Rounds    each program is a process of its own, and each round asks them one after the other for the same batch, so that
-//             a machine that slows down slows down all of them. A share or ratio is the median over the rounds.
-//   Work      6 x (weights of the layers' dense matrices) x tokens; 2 x for a forward alone. Attention's own products, the
-//             norms, the optimizer and so on count as no work, though they take time.
+//   Step      forward, backward, clipping, AdamW over all parameters; dropout; 5 classes from pooled [CLS]
+//   Rounds    each program is a process of its own, and each round asks them in turn for the same batch, so
+//             that a slow moment of the machine hits all. A share or ratio is the median over the rounds.
+//   Work      6 x (weights of the layers' dense matrices) x tokens; 2 x for a forward alone. Attention's own
+//             products, the norms, the optimizer and so on count as no work, though they take time.
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
-//   PyTorch   torch_bench.py, on the OpenBLAS that minbert has loaded, with as many threads, padded to the longest sentence
+//   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
 #include <omp.h>
 
 #include <algorithm>
@@ -54,8 +54,9 @@ struct Options {
 
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
-  return v.empty() ? 0 : (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
 }
+double least(const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }
 
 // SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most.
 std::vector<int> draw_lengths(const Case& c, Random& random) {
@@ -82,16 +83,16 @@ class Bench {
 
   void run(const Case& c) {
     const BertConfig config = BertConfig::named(c.config);
-    Child ours({program_, "--worker", "bert", c.config, c.train ? "train" : "forward", options_.profile ? "profile" : "",
-                std::to_string(warm_up)}, environment_);
+    Child ours({program_, "--worker", "bert", c.config, c.train ? "train" : "forward",
+                options_.profile ? "profile" : "", std::to_string(warm_up)}, environment_);
     const std::string our_libraries = ours.listen();
-    std::string their_libraries = "not run";
+    std::string their_libraries = why_no_torch_;
     std::unique_ptr<Child> theirs;
     if (!python_.empty()) {
       std::vector<std::string> command = {python_, script, c.train ? "train" : "forward"};
-      for (const int64_t n : {int64_t(options_.threads), int64_t(config.num_hidden_layers), int64_t(config.hidden_size),
-                              int64_t(config.num_attention_heads), int64_t(config.intermediate_size),
-                              int64_t(config.vocab_size), int64_t(config.max_position_embeddings)})
+      for (const int n : {options_.threads, config.num_hidden_layers, config.hidden_size,
+                          config.num_attention_heads, config.intermediate_size, config.vocab_size,
+                          config.max_position_embeddings})
         command.push_back(std::to_string(n));
       theirs = std::make_unique<Child>(command, their_environment());
       their_libraries = theirs->listen();
@@ -104,18 +105,19 @@ class Bench {
       std::string line;
       double T = 0;
       for (const int length : draw_lengths(c, random)) line += std::to_string(length) + " ", T += length;
-      const double s = ours.ask(line), t = theirs ? theirs->ask(line) : 0, rate = best_flops_ / sgemm_->ask(best_product_);
+      const double s = ours.ask(line), t = theirs ? theirs->ask(line) : 0;
+      const double rate = best_flops_ / sgemm_->ask(best_product_);
       if (round < warm_up) continue;
       our_seconds.push_back(s), their_seconds.push_back(t), tokens.push_back(T), ratio.push_back(t / s);
       share.push_back((c.train ? 6 : 2) * dense_weights(config) * T / s / rate);
     }
     const double ours_held = ours.finish() / 1e6, theirs_held = theirs ? theirs->finish() / 1e6 : 0;
-    std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.1f%%%7s", c.name, median(tokens), tokens.size(), median(our_seconds),
-                *std::min_element(our_seconds.begin(), our_seconds.end()), 100 * median(share), goal(c.share).c_str());
+    std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.2f%6s", c.name, median(tokens), tokens.size(),
+                median(our_seconds), least(our_seconds), median(share), goal(c.share).c_str());
     if (theirs)
-      std::printf("%10.3f%9.3f%8.2f%6s%10.0f%9.0f%7.2f%6s", median(their_seconds),
-                  *std::min_element(their_seconds.begin(), their_seconds.end()), median(ratio), goal(c.ratio).c_str(),
-                  ours_held, theirs_held, ours_held / theirs_held, goal(c.memory).c_str());
+      std::printf("%10.3f%9.3f%8.2f%6s%10.0f%9.0f%7.2f%6s", median(their_seconds), least(their_seconds),
+                  median(ratio), goal(c.ratio).c_str(), ours_held, theirs_held, ours_held / theirs_held,
+                  goal(c.memory).c_str());
     else std::printf("%43.0f", ours_held);
     std::printf("\n");
     std::fflush(stdout);
@@ -128,9 +130,9 @@ class Bench {
     for (const char* python : {"python3", "/usr/bin/python3"})
       if (python_.empty() && std::system(format("{} -c 'import torch' >/dev/null 2>&1", python).c_str()) == 0)
         python_ = python;
-    if (python_.empty()) std::printf("PyTorch   not run (no python3 here can import torch; Debian: apt-get install python3-torch)\n");
+    if (python_.empty()) why_no_torch_ = "not run (no python3 here can import torch; Debian: python3-torch)";
     else if (!std::filesystem::exists(script)) {
-      std::printf("PyTorch   not run (no %s under this folder; run it from the project's)\n", script);
+      why_no_torch_ = format("not run (there is no {} here; run it from the project's folder)", script);
       python_.clear();
     }
   }
@@ -145,13 +147,13 @@ class Bench {
 
   // The products of a layer of BERT-base at 2048 tokens in their three forms, and a large square.
   void find_best_product() {
-    struct Shape { int m, n, k; };
+    constexpr int shapes[][3] = {{2048, 3072, 768}, {2048, 768, 3072}, {768, 3072, 2048}, {3072, 3072, 3072}};
     double best = 0;
-    for (const Shape s : {Shape{2048, 3072, 768}, Shape{2048, 768, 3072}, Shape{768, 3072, 2048}, Shape{3072, 3072, 3072}}) {
-      std::printf("          %5d x %4d x %4d", s.m, s.n, s.k);
+    for (const auto& [m, n, k] : shapes) {
+      std::printf("          %5d x %4d x %4d", m, n, k);
       for (const char* form : {"nn", "nt", "tn"}) {
-        const std::string product = format("{} {} {} {}", form, s.m, s.n, s.k);
-        const double flops = 2.0 * s.m * s.n * s.k;
+        const std::string product = format("{} {} {} {}", form, m, n, k);
+        const double flops = 2.0 * m * n * k;
         double least = sgemm_->ask(product);
         for (int i = 0; i < 4; ++i) least = std::min(least, sgemm_->ask(product));
         if (flops / least > best) best = flops / least, best_product_ = product, best_flops_ = flops;
@@ -164,9 +166,11 @@ class Bench {
 
   void print_header(const std::string& ours, const std::string& theirs) {
     std::printf("minbert   %s\nPyTorch   %s\n\n", ours.c_str(), theirs.c_str());
-    std::printf("%29s seconds  %15s %9s seconds  %12s %10s peak MB\n", "minbert,", "of sgemm", "PyTorch,", "times", "");
-    std::printf("%-15s%7s%5s%9s%9s%9s%7s%10s%9s%8s%6s%10s%9s%7s%6s\n", "case", "tokens", "n", "median", "least", "share",
-                "goal", "median", "least", "faster", "goal", "minbert", "PyTorch", "ratio", "goal");
+    std::printf("%45s%14s%19s%14s%32s\n", "minbert, seconds", "of sgemm", "PyTorch, seconds", "times",
+                "peak MB");
+    std::printf("%-15s%7s%5s%9s%9s%8s%6s%10s%9s%8s%6s%10s%9s%7s%6s\n", "case", "tokens", "n", "median",
+                "least", "share", "goal", "median", "least", "faster", "goal", "minbert", "PyTorch", "ratio",
+                "goal");
     header_printed_ = true;
   }
 
@@ -176,7 +180,7 @@ class Bench {
     return text;
   }
 
-  std::string program_, python_, best_product_;
+  std::string program_, best_product_, python_, why_no_torch_ = "not run (--no-torch)";
   double best_flops_ = 0;
   bool header_printed_ = false;
   Options options_;
@@ -219,9 +223,10 @@ int bench(int argc, char** argv) {
 }  // namespace minbert::bench
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);                    // a worker that died is an answer that does not come
+  std::signal(SIGPIPE, SIG_IGN);                    // a worker that has died is told from its missing answer
   return minbert::run_program("bench", [&] {
-    if (argc > 2 && std::string(argv[1]) == "--worker") return minbert::bench::worker({argv + 2, argv + argc});
-    return minbert::bench::bench(argc, argv);
+    using namespace minbert::bench;
+    if (argc > 2 && std::string(argv[1]) == "--worker") return worker({argv + 2, argv + argc});
+    return bench(argc, argv);
   });
 }

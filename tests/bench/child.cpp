@@ -13,9 +13,11 @@
 
 namespace minbert::bench {
 
-Child::Child(const std::vector<std::string>& command, const std::vector<std::string>& environment) : name_(command[0]) {
-  int in[2], out[2];                                // closed on exec, or one child would keep another's pipe open
-  MB_CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0, "{}: no pipe: {}", name_, std::strerror(errno));
+Child::Child(const std::vector<std::string>& command, const std::vector<std::string>& environment)
+    : name_(command[0]) {
+  int in[2], out[2];                                // closed on exec, or one child would hold another's pipe
+  const bool piped = pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0;
+  MB_CHECK(piped, "{}: no pipe: {}", name_, std::strerror(errno));
   process_ = fork();
   MB_CHECK(process_ >= 0, "{}: cannot start it: {}", name_, std::strerror(errno));
   if (process_ == 0) {

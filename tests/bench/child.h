@@ -1,5 +1,4 @@
-// A program that answers questions: started with pipes on its stdin and stdout, asked line by line, its peak memory read
-// when it has ended.
+// A program that answers questions: it is started with pipes on its stdin and stdout and asked line by line.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +19,7 @@ class Child {
 
   std::string listen();                             // the next line it prints; Error where it ended instead
   double ask(const std::string& line);              // a line to it, a number back
-  double finish();                                  // closes its stdin, waits for its end; peak memory in bytes
+  double finish();                                  // closes its stdin and waits; its peak memory in bytes
 
  private:
   std::string name_;

@@ -1,9 +1,9 @@
-"""The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it eagerly, with a 5-class head on the pooled [CLS].
+"""The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it eagerly, 5 classes on top.
 
     torch_bench.py train|forward THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
 
-Prints one line that says what it runs on. Then each line of lengths on stdin ("12 33 7") is a batch: one step of it, padded
-to the longest sentence with a mask, and one line with its seconds. build/bin/bench starts it and reads its answers.
+Prints a line that says what it runs on. Then each line of lengths on stdin ("12 33 7") is a batch, padded to
+its longest sentence with a mask: one step, and a line with its seconds. build/bin/bench starts it and asks.
 """
 import math
 import re
@@ -85,8 +85,9 @@ def main():
     # 1.13's default, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base.
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0)
     with open("/proc/self/maps") as maps:
-        blas = sorted(set(re.findall(r"/\S*(?:blas|mkl_rt)\S*", maps.read())))
-    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads, {' '.join(blas) or 'its own BLAS'}", flush=True)
+        blas = sorted(set(re.findall(r"/\S*lib(?:openblas|mkl_rt)\S*", maps.read())))
+    blas = " ".join(blas) or "its own BLAS"
+    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads, {blas}", flush=True)
     for line in sys.stdin:
         ids, attended, labels = batch([int(n) for n in line.split()])
         start = time.perf_counter()

@@ -88,8 +88,8 @@ void sgemm_worker() {
   for (blasint m, n, k; std::cin >> form >> m >> n >> k;) {
     const bool ta = form == "tn", tb = form == "nt";
     std::cout << seconds([&] {
-      cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1, a.data(),
-                  ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
+      cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1,
+                  a.data(), ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
     }) << std::endl;
   }
 }

@@ -1,24 +1,22 @@
-// The benchmark's workers: what runs in a process of its own, so that its peak memory is its own.
-//
-// A worker prints a line that says what it runs on. Then each line on its stdin is a piece of work, and a line with the
-// seconds that it took is the answer. torch_bench.py speaks the same way.
+// What the benchmark measures. A worker runs in a process of its own, so that its peak memory is its own.
+// It prints a line that says what it runs on; then each line on its stdin is a piece of work, and its seconds
+// are the answer. torch_bench.py speaks the same way.
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace minbert::bench {
 
-// A line of sentence lengths ("12 33 7") is one batch: a training step on it, or a forward alone without a tape.
-// profile: the table of operations on stderr at the end, its first `warm_up` steps left out.
+// A line of sentence lengths ("12 33 7") is one batch: a training step on it, or a forward alone.
+// profile: at the end, the table of operations without the first `warm_up` steps on stderr.
 void bert_worker(const std::string& config, bool train, bool profile, int warm_up);
 
-// "FORM M N K": one product C [M,N] = op(A) op(B) over K; FORM is nn, nt or tn, the operands that are transposed in memory.
+// "FORM M N K": one product C [M,N] = op(A) op(B) over K. FORM: nn, nt or tn, t an operand stored transposed.
 void sgemm_worker();
 
-// Each of these measures once and prints for itself.
-void tokenizer_speed();
+void tokenizer_speed();                             // these two measure and print for themselves
 void load_time();
 
 std::string openblas_file();                        // the library that this process has loaded
+
 }  // namespace minbert::bench
