@@ -12,13 +12,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string google = R"({"attention_probs_dropout_prob": 0.1, "hidden_act": "gelu", "hidden_dropout_prob": 0.2,
+const std::string google =
+    R"({"attention_probs_dropout_prob": 0.1, "hidden_act": "gelu", "hidden_dropout_prob": 0.2,
   "hidden_size": 128, "initializer_range": 0.02, "intermediate_size": 512, "max_position_embeddings": 256,
-  "num_attention_heads": 2, "num_hidden_layers": 2, "type_vocab_size": 2, "vocab_size": 30522, "directionality": "bidi"})";
+  "num_attention_heads": 2, "num_hidden_layers": 2, "type_vocab_size": 2, "vocab_size": 30522,
+  "directionality": "bidi"})";
 
 struct File {
   std::string path =
-      (fs::temp_directory_path() / ("minbert-config-" + std::to_string(std::random_device()()) + ".json")).string();
+      (fs::temp_directory_path() / ("minbert-config-" + std::to_string(std::random_device()()) + ".json"))
+          .string();
   explicit File(const std::string& text) { write_file(path, text); }
   ~File() { fs::remove(path); }
 };
@@ -69,23 +72,26 @@ TEST_CASE("config: the named ones are Google's, and survive saving") {
   const File file("");
   large.save(file.path);
   CHECK(BertConfig::load(file.path).hidden_size == 1024);
-  CHECK_THROWS_WITH_AS(BertConfig::named("huge"),
-                       "there is no configuration \"huge\"; the names are tiny (2 layers of 128), mini (4 layers of 256), "
-                       "small (4 layers of 512), base (12 layers of 768), large (24 layers of 1024)",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      BertConfig::named("huge"),
+      "there is no configuration \"huge\"; the names are tiny (2 layers of 128), mini (4 layers of 256), "
+      "small (4 layers of 512), base (12 layers of 768), large (24 layers of 1024)",
+      Error);
 }
 
 TEST_CASE("config: values that make no BERT are refused") {
   CHECK(refusal("hidden_size", 100) == "no error");
   CHECK(refusal("hidden_size", 101) ==
-        ": \"hidden_size\" is 101 and \"num_attention_heads\" is 2: every head needs an equal share of the hidden size");
+        ": \"hidden_size\" is 101 and \"num_attention_heads\" is 2: expected a multiple of it");
   CHECK(refusal("hidden_size", "abc") == ": \"hidden_size\" is \"abc\", expected an integer");
   CHECK(refusal("hidden_size", Json()) == ": \"hidden_size\" is null, expected an integer");
   CHECK(refusal("num_hidden_layers", 0) == ": \"num_hidden_layers\" is 0, expected a positive number");
   CHECK(refusal("num_attention_heads", 0) == ": \"num_attention_heads\" is 0, expected a positive number");
-  CHECK(refusal("hidden_dropout_prob", 1) == ": \"hidden_dropout_prob\" is 1, expected a probability from 0 to below 1");
+  CHECK(refusal("hidden_dropout_prob", 1) ==
+        ": \"hidden_dropout_prob\" is 1, expected a probability from 0 to below 1");
   CHECK(refusal("layer_norm_eps", 0) == ": \"layer_norm_eps\" is 0, expected a positive number");
-  CHECK(refusal("pad_token_id", 30522) == ": \"pad_token_id\" is 30522, expected 0 to vocab_size - 1 = 30521");
+  CHECK(refusal("pad_token_id", 30522) ==
+        ": \"pad_token_id\" is 30522, expected 0 to vocab_size - 1 = 30521");
   CHECK(refusal("minbert", Json::object().set("max_length", 257)) ==
         ": \"minbert.max_length\" is 257, expected 1 to max_position_embeddings = 256");
   const std::string wrong = "so this model would give wrong results";
@@ -99,7 +105,8 @@ TEST_CASE("config: values that make no BERT are refused") {
   }
   CHECK(refusal("is_decoder", true) == ": \"is_decoder\" is true; minbert is an encoder and has no decoder");
   const File file("{}");
-  CHECK_THROWS_WITH_AS(BertConfig::load(file.path), (file.path + ": \"vocab_size\" is missing").c_str(), Error);
+  CHECK_THROWS_WITH_AS(BertConfig::load(file.path), (file.path + ": \"vocab_size\" is missing").c_str(),
+                       Error);
 }
 
 TEST_CASE("config: real files load") {

@@ -24,10 +24,14 @@ struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   std::string operator/(const std::string& name) const { return (path / name).string(); }
-  size_t files() const { return size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
+  size_t files() const {
+    return size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+  }
 };
 
-void put(const std::string& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+void put(const std::string& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
 
 template <class Action>
 std::string error_of(Action action) {
@@ -58,7 +62,8 @@ bool same(double a, double b) {
 }  // namespace
 
 TEST_CASE("json: values are read, and written as they were") {
-  const std::string text = R"({"a":[1,-2.5,"x\n\u00e9",true,null,{}],"b":{"c":9007199254740993,"d":1e-12},"e":0.1})";
+  const std::string text =
+      R"({"a":[1,-2.5,"x\n\u00e9",true,null,{}],"b":{"c":9007199254740993,"d":1e-12},"e":0.1})";
   const Json json = Json::parse(text, "f.json");
   CHECK(json["b"]["c"].integer() == 9007199254740993);
   CHECK(json["b"]["d"].number() == 1e-12);
@@ -79,13 +84,17 @@ TEST_CASE("json: errors name file, line, column and key") {
   CHECK(error_of([&] { json["a"]["b"].items()[1].integer(); }) ==
         "config.json: \"a.b[1]\" is \"abc\", expected an integer");
   CHECK(error_of([&] { json["f"].integer(); }) == "config.json: \"f\" is 2.5, expected an integer");
-  CHECK(error_of([&] { json["a"]["b"]["c"]; }) == "config.json: \"a.b\" is [1,\"abc\"], expected an object {...}");
-  contains(error_of([&] { json.get("big", 1); }), "config.json: \"big\" is 4294967296, which does not fit in 32 bits");
-  contains(error_of([] { Json::parse("{\n  \"a\": tru\n}", "c.json"); }), "c.json: line 2, column 11: this is not JSON: ");
+  CHECK(error_of([&] { json["a"]["b"]["c"]; }) ==
+        "config.json: \"a.b\" is [1,\"abc\"], expected an object {...}");
+  contains(error_of([&] { json.get("big", 1); }),
+           "config.json: \"big\" is 4294967296, which does not fit in 32 bits");
+  contains(error_of([] { Json::parse("{\n  \"a\": tru\n}", "c.json"); }),
+           "c.json: line 2, column 11: this is not JSON: ");
   contains(error_of([] { Json::parse("", "c.json"); }), "c.json: line 1, column 1: this is not JSON");
   contains(error_of([] { Json::parse("{} x", "c.json"); }), "c.json: line 1, column 4");
   contains(error_of([] { Json::parse("[1e999]", "c.json"); }), "number overflow");
-  CHECK(error_of([] { Json::parse(R"({"a": {"b": 1, "b": 2}})", "c.json"); }) == "c.json: \"a.b\" stands there twice");
+  CHECK(error_of([] { Json::parse(R"({"a": {"b": 1, "b": 2}})", "c.json"); }) ==
+        "c.json: \"a.b\" stands there twice");
   contains(error_of([] { Json::parse(std::string(100000, '['), "c.json"); }), "nested more than 100 deep");
   contains(error_of([] { Json::load("/nowhere/c.json"); }), "/nowhere/c.json: cannot read: No such file");
 }
@@ -101,7 +110,8 @@ TEST_CASE("safetensors: every type gives numpy's values") {
     for (size_t i = 0; i < values.size(); ++i) CHECK(same(values[i], expected[i]));
   }
   CHECK(file.entry("i64").shape == std::vector<int64_t>{2, 3});
-  CHECK(file.read_integers("i64") == std::vector<int64_t>{0, -1, int64_t(1) << 62, std::numeric_limits<int64_t>::min(),
+  CHECK(file.read_integers("i64") == std::vector<int64_t>{0, -1, int64_t(1) << 62,
+                                                          std::numeric_limits<int64_t>::min(),
                                                           std::numeric_limits<int64_t>::max(), 7});
   CHECK(file.read_integers("i32") == std::vector<int64_t>{5, -2147483648, 2147483647});
   CHECK(file.read("scalar") == std::vector<real>{real(2.5)});
@@ -132,7 +142,10 @@ TEST_CASE("safetensors: what is written is read back, F16 rounded as numpy does"
   writer.add("integers", {3}, std::span<const int64_t>(integers));
   writer.add("nan", {1}, nan, SafeTensorsWriter::As::f16);
   contains(error_of([&] { writer.add("half", {count}, values); }), "half is added twice");
-  contains(error_of([&] { writer.add("short", {2, 2}, std::span(values).first(3)); }), "short asks for 4 values, but 3");
+  contains(error_of([&] {
+             writer.add("short", {2, 2}, std::span(values).first(3));
+           }),
+           "short asks for 4 values, but 3");
   writer.write(folder / "w.safetensors");
 
   const SafeTensors file(folder / "w.safetensors");
@@ -164,7 +177,8 @@ TEST_CASE("safetensors: damaged files are refused with the reason") {
     contains(message, reason);
     contains(message, file);
   };
-  const auto header = [](const std::string& shape, const std::string& offsets, const std::string& type = "F32") {
+  const auto header = [](const std::string& shape, const std::string& offsets,
+                         const std::string& type = "F32") {
     return R"({"a":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
   };
   contains(error_of([&] { SafeTensors s(file); }), "cannot read: No such file");
@@ -175,7 +189,8 @@ TEST_CASE("safetensors: damaged files are refused with the reason") {
   refused("PK\3\4 and a zip behind it", "this is a PyTorch file; convert it");
   refused(std::string("\x80\2\x8a\nl\xfc\x9c\x46\xf9 pickle"), "this is a PyTorch file; convert it");
   refused("version https://git-lfs.github.com/spec/v1\noid sha256:0", "git lfs pull");
-  refused(safetensors("{\"a\"", 0).replace(0, 1, "\x7f"), "its header would have 127 bytes, but the file has 12");
+  refused(safetensors("{\"a\"", 0).replace(0, 1, "\x7f"),
+          "its header would have 127 bytes, but the file has 12");
   refused(safetensors("[1, 2]", 4), "no header at its start");
   refused(safetensors("{\"a\": tru}", 4), "line 1, column");
   refused(safetensors(header("[2]", "[0,8]"), 7), "truncated");
@@ -185,7 +200,8 @@ TEST_CASE("safetensors: damaged files are refused with the reason") {
   refused(safetensors(header("[2]", "[-8,0]"), 8), "no range of bytes");
   refused(safetensors(header("[2]", "[0,8,9]"), 8), "data_offsets has 3 numbers");
   refused(safetensors(header("[2]", "[0,18446744073709551615]"), 8), "expected an integer");
-  refused(safetensors(header("[3]", "[0,8]"), 8), "F32 values of shape [3] need 12 bytes, but the header gives it 8");
+  refused(safetensors(header("[3]", "[0,8]"), 8),
+          "F32 values of shape [3] need 12 bytes, but the header gives it 8");
   refused(safetensors(header("[-2]", "[0,8]"), 8), "negative");
   refused(safetensors(header("[4611686018427387905,1]", "[0,4]"), 4), "more than 2^64 bytes");
   refused(safetensors(header("[4294967296,4294967296]", "[0,0]"), 0), "more than 2^64 bytes");

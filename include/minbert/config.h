@@ -9,24 +9,25 @@
 namespace minbert {
 
 struct BertConfig {
-  int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12, intermediate_size = 3072,
-      max_position_embeddings = 512, type_vocab_size = 2;
-  double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02, layer_norm_eps = 1e-12;
+  int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
+      intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
+  double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
+         layer_norm_eps = 1e-12;
   std::string hidden_act = "gelu";                 // x Phi(x); nothing else is supported
   int pad_token_id = 0;
 
-  // What minbert adds, under one key "minbert" of config.json. Where the file has none, these defaults hold, and max_length
-  // is at most max_position_embeddings.
+  // What minbert adds, under one key "minbert" of config.json. Where the file has none, these defaults hold,
+  // and max_length is at most max_position_embeddings.
   std::string norm = "layer", placement = "post", cls_norm = "none", pairs = "cross";
   std::vector<std::string> tasks;
   int max_length = 512;
 
-  static BertConfig named(const std::string& name);          // tiny, mini, small, base, large; the error lists them
-  static BertConfig load(const std::string& file);           // also Google's bert_config.json; every value is checked
+  static BertConfig named(const std::string& name);  // tiny, mini, small, base, large; the error lists them
+  static BertConfig load(const std::string& file);   // also Google's bert_config.json; every value is checked
   void save(const std::string& file) const;
   int head_size() const { return hidden_size / num_attention_heads; }
 
-  Json loaded;                                     // the file it came from: save() keeps the keys we do not know
+  Json loaded;  // the file it came from: save() keeps the keys we do not know
 };
 
 }  // namespace minbert

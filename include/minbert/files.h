@@ -25,7 +25,7 @@ class Json {
   Json(bool v) : value_(v) {}
   Json(int v) : value_(int64_t(v)) {}
   Json(int64_t v) : value_(v) {}
-  Json(double v) : value_(v) {}                              // JSON has no nan and no infinity: they are dumped as null
+  Json(double v) : value_(v) {}                              // nan and infinity are dumped as null
   Json(const char* v) : value_(std::string(v)) {}
   Json(std::string v) : value_(std::move(v)) {}
   static Json array(Array items = {});
@@ -57,11 +57,12 @@ class Json {
   std::string file_, path_;                                  // config.json, minbert.tasks[0]: for messages
 };
 
-// A safetensors file, mapped into memory. Every header field is checked against the file before any byte is used.
-// Source: the format's description, https://github.com/huggingface/safetensors#format
+// A safetensors file, mapped into memory. Every header field is checked against the file before any byte is
+// used. Source: the format's description, https://github.com/huggingface/safetensors#format
 //
-// Tensors must cover the bytes behind the header without a gap or an overlap, as Hugging Face's own reader demands: a file
-// that breaks this is damaged. A tensor of a type that read() does not know is an error only when it is read.
+// Tensors must cover the bytes behind the header without a gap or an overlap, as Hugging Face's own reader
+// demands: a file that breaks this is damaged. A tensor of a type that read() does not know is an error only
+// when it is read.
 class SafeTensors {
  public:
   struct Entry {
@@ -97,12 +98,13 @@ class SafeTensors {
   std::map<std::string, std::string> metadata_;
 };
 
-// What to write: values stay where they are until write() runs, and pass through one small buffer. Wider types go first, so
-// that every value is aligned in the file; within a type the order is that of add().
+// What to write: values stay where they are until write() runs, and pass through one small buffer. Wider
+// types go first, so that every value is aligned in the file; within a type the order is that of add().
 struct SafeTensorsWriter {
   enum class As { real_type, f32, f16 };                     // real_type: F32, or F64 in the double build
   std::map<std::string, std::string> metadata = {{"format", "pt"}};
-  void add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values, As as = As::f32);
+  void add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
+           As as = As::f32);
   void add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values);   // I64
   void write(const std::string& file) const;                 // atomically, see AtomicFile
 
@@ -115,8 +117,8 @@ struct SafeTensorsWriter {
   std::vector<Item> items;
 };
 
-// A file written under a temporary name beside its own, then synced and renamed: a crash or a full disk leaves the old
-// file whole. Without commit() nothing is left behind.
+// A file written under a temporary name beside its own, then synced and renamed: a crash or a full disk
+// leaves the old file whole. Without commit() nothing is left behind.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& file);
@@ -134,6 +136,6 @@ class AtomicFile {
 
 std::string read_file(const std::string& file);              // the whole of it; Error where it cannot be read
 void write_file(const std::string& file, std::string_view text);   // atomically
-void make_folder(const std::string& folder);                 // with its parents; Error names what stands in the way
+void make_folder(const std::string& folder);                 // with its parents; Error names the obstacle
 
 }  // namespace minbert

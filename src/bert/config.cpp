@@ -23,10 +23,11 @@ struct Number {
   double BertConfig::*value;
   bool dropout;
 };
-constexpr Number numbers[] = {{"hidden_dropout_prob", &BertConfig::hidden_dropout_prob, true},
-                              {"attention_probs_dropout_prob", &BertConfig::attention_probs_dropout_prob, true},
-                              {"initializer_range", &BertConfig::initializer_range, false},
-                              {"layer_norm_eps", &BertConfig::layer_norm_eps, false}};
+constexpr Number numbers[] = {
+    {"hidden_dropout_prob", &BertConfig::hidden_dropout_prob, true},
+    {"attention_probs_dropout_prob", &BertConfig::attention_probs_dropout_prob, true},
+    {"initializer_range", &BertConfig::initializer_range, false},
+    {"layer_norm_eps", &BertConfig::layer_norm_eps, false}};
 
 struct Choice {
   const char* key;
@@ -39,19 +40,23 @@ constexpr Choice choices[] = {{"norm", &BertConfig::norm},
 
 // Keys whose other values mean another network than the one we compute.
 void check_kind(const Json& json, const std::string& file) {
-  for (const auto& [key, only] : {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute"),
-                                  std::pair("hidden_act", "gelu")}) {
+  for (const auto& [key, only] :
+       {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute"),
+        std::pair("hidden_act", "gelu")}) {
     const std::string value = json.get(key, std::string(only));
-    MB_CHECK(value == only, "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong results", file,
-             key, value, only);
+    MB_CHECK(value == only,
+             "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong results",
+             file, key, value, only);
   }
   for (const char* key : {"is_decoder", "add_cross_attention"})
-    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder", file, key);
+    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder", file,
+             key);
 }
 
 void check_values(const BertConfig& c, const std::string& file) {
   for (const Size& size : sizes)
-    MB_CHECK(c.*size.value > 0, "{}: \"{}\" is {}, expected a positive number", file, size.key, c.*size.value);
+    MB_CHECK(c.*size.value > 0, "{}: \"{}\" is {}, expected a positive number", file, size.key,
+             c.*size.value);
   for (const Number& n : numbers) {
     const double v = c.*n.value;
     if (n.dropout)
@@ -60,10 +65,11 @@ void check_values(const BertConfig& c, const std::string& file) {
       MB_CHECK(0 < v && v < 1e30, "{}: \"{}\" is {}, expected a positive number", file, n.key, v);
   }
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
-           "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: every head needs an equal share of the hidden size",
+           "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: expected a multiple of it",
            file, c.hidden_size, c.num_attention_heads);
-  MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size, "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}",
-           file, c.pad_token_id, c.vocab_size - 1);
+  MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size,
+           "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
+           c.vocab_size - 1);
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file, c.max_length,
            c.max_position_embeddings);
@@ -77,7 +83,8 @@ BertConfig BertConfig::named(const std::string& name) {
     int layers, hidden_size;
   };
   std::string names;
-  for (const Named& n : {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512}, {"base", 12, 768}, {"large", 24, 1024}}) {
+  for (const Named& n :
+       {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512}, {"base", 12, 768}, {"large", 24, 1024}}) {
     if (name == n.name) {
       BertConfig c;
       c.num_hidden_layers = n.layers, c.hidden_size = n.hidden_size;
@@ -93,7 +100,8 @@ BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
-  // The sizes have to be there: a default would be a guess. The numbers have one (old files have no layer_norm_eps).
+  // The sizes have to be there: a default would be a guess. The numbers have one (old files have no
+  // layer_norm_eps).
   for (const Size& size : sizes) {
     c.loaded[size.key].integer();                  // fails where it is missing
     c.*size.value = c.loaded.get(size.key, 0);

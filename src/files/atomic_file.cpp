@@ -63,7 +63,8 @@ void AtomicFile::commit() {
   if (::close(std::exchange(descriptor_, -1)) != 0) fail_with_errno(file_, "write");
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno(file_, "write");
   temporary_.clear();
-  // The new name, too, has to survive a power cut. The file is whole already, so a folder that cannot be synced is no error.
+  // The new name, too, has to survive a power cut. The file is whole already, so a folder that cannot be
+  // synced is no error.
   const std::string folder = fs::path(target_).parent_path().string();
   const Descriptor opened{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (opened.value >= 0) ::fsync(opened.value);
@@ -76,11 +77,13 @@ std::string read_file(const std::string& file) {
   if (::fstat(in.value, &status) != 0) fail_with_errno(file, "read");
   std::string text;
   size_t length = 0;
-  // A pipe has no size: room for more is made as long as something comes, and one byte more than the size finds the end.
+  // A pipe has no size: room for more is made as long as something comes, and one byte more than the size
+  // finds the end.
   for (size_t room = size_t(status.st_size) + 1;; room = std::max<size_t>(length, 1 << 16)) {
     text.resize(length + room);
     ssize_t got;
-    while (length < text.size() && (got = ::read(in.value, text.data() + length, text.size() - length)) != 0) {
+    while (length < text.size() &&
+           (got = ::read(in.value, text.data() + length, text.size() - length)) != 0) {
       if (got < 0 && errno != EINTR) fail_with_errno(file, "read");
       if (got > 0) length += size_t(got);
     }

@@ -8,9 +8,11 @@
 namespace minbert {
 namespace {
 
-constexpr size_t deepest = 100;                    // Json is destroyed recursively: "[[[[[..." must not exhaust the stack
+constexpr size_t deepest = 100;  // Json is destroyed recursively: "[[[[[..." must not exhaust the stack
 
-std::string join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+std::string join(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
 std::string prefix(const std::string& file) { return file.empty() ? "" : file + ": "; }
 
 std::string shortened(const std::string& text, size_t length) {
@@ -19,10 +21,11 @@ std::string shortened(const std::string& text, size_t length) {
 
 }  // namespace
 
-// Receives the parser's events in the order of the text, and writes down each value's file and path on the way.
+// Receives the parser's events in the order of the text, and writes down each value's file and path.
 class Json::Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(std::string_view text, const std::string& file, Json& root) : text_(text), file_(file), root_(root) {}
+  Builder(std::string_view text, const std::string& file, Json& root)
+      : text_(text), file_(file), root_(root) {}
 
   bool null() override { return place({}); }
   bool boolean(bool v) override { return place(v); }
@@ -38,16 +41,18 @@ class Json::Builder : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& key) override {
-    MB_CHECK(!open_.back()->has(key), "{}\"{}\" stands there twice", prefix(file_), join(open_.back()->path_, key));
+    MB_CHECK(!open_.back()->has(key), "{}\"{}\" stands there twice", prefix(file_),
+             join(open_.back()->path_, key));
     key_ = std::move(key);
     return true;
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& e) override {
     const std::string_view before = text_.substr(0, position ? position - 1 : 0);
-    const std::string what = e.what();             // "[json.exception...] parse error at ...: syntax error while ..."
+    const std::string what = e.what();  // "[json.exception...] parse error at ...: syntax error while ..."
     const size_t start = what.find("syntax error");
-    fail(format("{}: line {}, column {}: this is not JSON: {}", file_, 1 + std::count(before.begin(), before.end(), '\n'),
+    fail(format("{}: line {}, column {}: this is not JSON: {}", file_,
+                1 + std::count(before.begin(), before.end(), '\n'),
                 before.size() - (before.rfind('\n') + 1) + 1,
                 shortened(what.substr(start != what.npos ? start : what.find("] ") + 2), 200)));
   }
@@ -87,7 +92,7 @@ class Json::Builder : public nlohmann::json_sax<nlohmann::json> {
   const std::string& file_;
   Json& root_;
   Json* last_ = nullptr;
-  std::vector<Json*> open_;                        // the containers around the next value; none of them moves while open
+  std::vector<Json*> open_;  // the containers around the next value; none of them moves while open
   std::string key_;
 };
 
@@ -179,7 +184,8 @@ T Json::get(const std::string& key, T otherwise) const {
   if constexpr (std::is_same_v<T, std::string>) return v.string();
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     const int64_t n = v.integer();
-    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n, 8 * sizeof(T));
+    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n,
+             8 * sizeof(T));
     return T(n);
   }
 }

@@ -1,5 +1,5 @@
-// The safetensors format: 8 bytes, the header's length; the header, JSON: name -> dtype, shape, data_offsets; the values.
-// Little-endian, as is every machine this library runs on.
+// The safetensors format: 8 bytes, the header's length; the header, JSON: name -> dtype, shape, data_offsets;
+// the values. Little-endian, as is every machine this library runs on.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,8 +36,10 @@ std::string listed(const std::vector<int64_t>& shape) {
 std::string guess(std::string_view bytes) {
   constexpr const char* convert =
       "; convert it in Python: BertModel.from_pretrained(DIR).save_pretrained(DIR, safe_serialization=True)";
-  if (bytes.starts_with("PK\3\4") || bytes.starts_with("\x80\2")) return std::string("this is a PyTorch file") + convert;
-  if (bytes.starts_with("\x89HDF")) return "this is a TensorFlow (HDF5) file; take model.safetensors of the same model";
+  if (bytes.starts_with("PK\3\4") || bytes.starts_with("\x80\2"))
+    return std::string("this is a PyTorch file") + convert;
+  if (bytes.starts_with("\x89HDF"))
+    return "this is a TensorFlow (HDF5) file; take model.safetensors of the same model";
   if (bytes.starts_with("version https://git-lfs"))
     return "this is a git-lfs pointer, not the file itself; fetch it with `git lfs pull`";
   if (bytes.starts_with("<")) return "this looks like a web page; the download went wrong";
@@ -85,8 +87,8 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
   const std::string_view all(reinterpret_cast<const char*>(map_.bytes), map_.size);
   MB_CHECK(map_.size > 8, "{}: the file has only {} bytes: {}", file, map_.size, guess(all));
   const uint64_t length = value_at<uint64_t>(map_.bytes, 0);
-  MB_CHECK(length <= map_.size - 8, "{}: its header would have {} bytes, but the file has {}: {}", file, length, map_.size,
-           guess(all));
+  MB_CHECK(length <= map_.size - 8, "{}: its header would have {} bytes, but the file has {}: {}", file,
+           length, map_.size, guess(all));
   MB_CHECK(length > 1 && all[8] == '{', "{}: no header at its start: {}", file, guess(all));
   data_ = 8 + length;
 
@@ -99,9 +101,11 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
     Entry entry{fields["dtype"].string(), {}, 0, 0};
     for (const Json& size : fields["shape"].items()) entry.shape.push_back(size.integer());
     const std::vector<Json>& offsets = fields["data_offsets"].items();
-    MB_CHECK(offsets.size() == 2, "{}: {}: data_offsets has {} numbers, expected begin and end", file, name, offsets.size());
+    MB_CHECK(offsets.size() == 2, "{}: {}: data_offsets has {} numbers, expected begin and end", file, name,
+             offsets.size());
     const int64_t begin = offsets[0].integer(), end = offsets[1].integer();
-    MB_CHECK(0 <= begin && begin <= end, "{}: {}: data_offsets [{}, {}] are no range of bytes", file, name, begin, end);
+    MB_CHECK(0 <= begin && begin <= end, "{}: {}: data_offsets [{}, {}] are no range of bytes", file, name,
+             begin, end);
     entry.begin = uint64_t(begin), entry.end = uint64_t(end);
 
     uint64_t bytes = width(entry.type);
@@ -111,8 +115,9 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
       fits = fits && !__builtin_mul_overflow(bytes, uint64_t(size), &bytes);
     }
     MB_CHECK(width(entry.type) == 0 || (fits && bytes == entry.end - entry.begin),
-             "{}: {}: {} values of shape {} need {} bytes, but the header gives it {}", file, name, entry.type,
-             listed(entry.shape), fits ? format("{}", bytes) : "more than 2^64", entry.end - entry.begin);
+             "{}: {}: {} values of shape {} need {} bytes, but the header gives it {}", file, name,
+             entry.type, listed(entry.shape), fits ? format("{}", bytes) : "more than 2^64",
+             entry.end - entry.begin);
     entries_[name] = std::move(entry);
   }
   check_coverage();
@@ -129,15 +134,18 @@ void SafeTensors::check_coverage() const {
   uint64_t covered = 0;
   for (const auto* item : sorted) {
     const auto& [name, entry] = *item;
-    MB_CHECK(entry.end <= available, "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated", file_,
-             name, entry.end, available);
-    MB_CHECK(entry.begin >= covered, "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_, name,
+    MB_CHECK(entry.end <= available,
+             "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated", file_, name,
+             entry.end, available);
+    MB_CHECK(entry.begin >= covered,
+             "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_, name,
              entry.begin, covered);
     MB_CHECK(entry.begin == covered, "{}: {} bytes before {} belong to no tensor: the file is damaged", file_,
              entry.begin - covered, name);
     covered = entry.end;
   }
-  MB_CHECK(covered == available, "{}: its last {} bytes belong to no tensor: the file is damaged", file_, available - covered);
+  MB_CHECK(covered == available, "{}: its last {} bytes belong to no tensor: the file is damaged", file_,
+           available - covered);
 }
 
 const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
@@ -150,8 +158,8 @@ void SafeTensors::read(const std::string& name, std::span<real> out) const {
   const Entry& e = entry(name);
   const uint64_t bytes = width(e.type) * out.size();
   const unsigned char* from = map_.bytes + data_ + e.begin;
-  MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for", file_, name, e.type,
-           listed(e.shape), out.size());
+  MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for",
+           file_, name, e.type, listed(e.shape), out.size());
   if (e.type == "F32") return unpack<float>(from, out);
   if (e.type == "F64") return unpack<double>(from, out);
   if (e.type == "F16") return unpack<uint16_t>(from, out, from_f16);
@@ -168,7 +176,8 @@ std::vector<real> SafeTensors::read(const std::string& name) const {
 
 std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   const Entry& e = entry(name);
-  MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name, e.type);
+  MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name,
+           e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
   const unsigned char* from = map_.bytes + data_ + e.begin;
   e.type == "I64" ? unpack<int64_t>(from, std::span(values)) : unpack<int32_t>(from, std::span(values));

@@ -23,7 +23,8 @@ void write_values(AtomicFile& out, const SafeTensorsWriter::Item& item) {
   const real* values = static_cast<const real*>(item.values);
   const bool as_it_is = item.type == "I64" || width(item.type) == sizeof(real);
   if (as_it_is) return out.write(item.values, item.count * width(item.type));
-  if (item.type == "F32") return write_converted<float>(out, values, item.count, [](real v) { return float(v); });
+  if (item.type == "F32")
+    return write_converted<float>(out, values, item.count, [](real v) { return float(v); });
   write_converted<uint16_t>(out, values, item.count, [](real v) { return to_f16(double(v)); });
 }
 
@@ -33,19 +34,21 @@ SafeTensorsWriter::Item checked(const SafeTensorsWriter& writer, SafeTensorsWrit
     MB_CHECK(other.name != item.name, "safetensors: the tensor {} is added twice", item.name);
   int64_t count = 1;
   for (const int64_t size : item.shape) count *= size;
-  MB_CHECK(count == int64_t(item.count), "safetensors: the shape of {} asks for {} values, but {} are given", item.name, count,
-           item.count);
+  MB_CHECK(count == int64_t(item.count), "safetensors: the shape of {} asks for {} values, but {} are given",
+           item.name, count, item.count);
   return item;
 }
 
 }  // namespace
 
-void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values, As as) {
+void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
+                            As as) {
   const char* type = as == As::f16 ? "F16" : as == As::f32 || sizeof(real) == 4 ? "F32" : "F64";
   items.push_back(checked(*this, {name, type, std::move(shape), values.data(), values.size()}));
 }
 
-void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values) {
+void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape,
+                            std::span<const int64_t> values) {
   items.push_back(checked(*this, {name, "I64", std::move(shape), values.data(), values.size()}));
 }
 
