@@ -85,9 +85,13 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
   CHECK(difference(out.pooler_output.values(), file.read("pooler_output")) < tolerance(1e-5, 1e-7));
   const Tensor d_hidden = stored(file, "d_last_hidden_state"), d_pooled = stored(file, "d_pooler_output");
   backward(add(sum(mul(out.last_hidden_state, d_hidden)), sum(mul(out.pooler_output, d_pooled))));
+  // A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other gradients.
+  double size = 0;
+  for (const Parameters::Item& item : parameters.items()) size = std::max(size, largest(item.value.grad().values()));
   for (const Parameters::Item& item : parameters.items()) {
     INFO(item.name);
-    CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name)) < tolerance(2e-5, 1e-7));
+    CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name), 1e-2 * size) <
+          tolerance(2e-5, 1e-7));
   }
 }
 
