@@ -31,13 +31,8 @@ std::vector<Sequence> read_texts(const std::string& file, const Tokenizer& token
   std::vector<Sequence> texts;
   int64_t cut = 0;
   for (std::string line; std::getline(in, line);) {
-    const size_t tab = line.find('\t');
-    const std::vector<int32_t> a = tokenizer.encode(std::string_view(line).substr(0, tab));
-    std::vector<int32_t> b;
-    std::optional<std::span<const int32_t>> pair;
-    if (tab != line.npos) pair = b = tokenizer.encode(std::string_view(line).substr(tab + 1));
     bool truncated = false;
-    texts.push_back(build_sequence(tokenizer, a, pair, max_length, &truncated));
+    texts.push_back(build_sequence(tokenizer, line, max_length, &truncated));
     cut += truncated;
   }
   MB_CHECK(!texts.empty(), "{}: no line in it", file);

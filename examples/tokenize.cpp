@@ -14,13 +14,7 @@ using namespace minbert;
 namespace {
 
 std::vector<int32_t> encode(const Tokenizer& tokenizer, std::string_view line, bool special) {
-  if (!special) return tokenizer.encode(line);
-  const size_t tab = line.find('\t');
-  const std::vector<int32_t> a = tokenizer.encode(line.substr(0, tab));
-  std::vector<int32_t> b;
-  std::optional<std::span<const int32_t>> pair;
-  if (tab != line.npos) pair = b = tokenizer.encode(line.substr(tab + 1));
-  return build_sequence(tokenizer, a, pair, std::numeric_limits<int>::max()).ids;
+  return special ? build_sequence(tokenizer, line, std::numeric_limits<int>::max()).ids : tokenizer.encode(line);
 }
 
 void tokenize(const Tokenizer& tokenizer, std::istream& in, bool special) {

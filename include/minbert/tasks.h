@@ -100,6 +100,10 @@ struct LoadReport {
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
 
+// An example without id and label from its texts, one or two, tokenized as load_dataset does. *truncated: was any cut?
+Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
+                     const DatasetOptions& options, bool* truncated = nullptr);
+
 // The sequences of some examples one behind the other, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
 std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
 

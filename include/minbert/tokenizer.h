@@ -81,4 +81,7 @@ class Tokenizer {
 Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
                         std::optional<std::span<const int32_t>> b, int max_length, bool* truncated = nullptr);
 
+// The same from a line of text: one text, or two with a TAB between them.
+Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length, bool* truncated = nullptr);
+
 }  // namespace minbert

@@ -49,6 +49,7 @@ struct Model {
 // A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need nothing else.
 struct TrainedModel {
   explicit TrainedModel(const std::string& folder, std::optional<bool> cased = {});
+  DatasetOptions dataset_options() const;           // as its training data was read
   const Task& task(const std::string& name) const;  // Error lists the tasks it was trained on
   BertConfig config;
   Tokenizer tokenizer;

@@ -60,7 +60,11 @@ struct RowReader {
         throw BadRow{format("column \"{}\" is {}", task.label_column, shown(label)), expected_label(task)};
       example.label = *value;
     }
-    tokenize(row, example);
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[place[1 + i]]);
+    bool cut = false;
+    example.inputs = make_example(task, texts, tokenizer, options, &cut).inputs;
+    truncated += cut;
     return example;
   }
 
@@ -69,26 +73,28 @@ struct RowReader {
     return {format("column \"{}\" is empty", file.columns()[column]),
             label ? expected_label(task) : "a text"};
   }
-
-  void tokenize(const TsvRow& row, Example& example) {
-    using Ids = std::optional<std::span<const int32_t>>;
-    bool any_cut = false;
-    const auto add = [&](std::span<const int32_t> first, Ids second) {
-      bool cut = false;
-      example.inputs.push_back(build_sequence(tokenizer, first, second, options.max_length, &cut));
-      any_cut |= cut;
-    };
-    const std::vector<int32_t> a = tokenizer.encode(row.fields[place[1]]);
-    const std::vector<int32_t> b =
-        task.is_pair() ? tokenizer.encode(row.fields[place[2]]) : std::vector<int32_t>();
-    const bool cross = task.is_pair() && options.pairs == Pairs::cross;
-    add(a, cross ? Ids(b) : Ids());
-    if (task.is_pair() && !cross) add(b, {});
-    truncated += any_cut;
-  }
 };
 
 }  // namespace
+
+Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
+                     const DatasetOptions& options, bool* truncated) {
+  using Ids = std::optional<std::span<const int32_t>>;
+  Example example;
+  bool any_cut = false;
+  const auto add = [&](std::span<const int32_t> first, Ids second) {
+    bool cut = false;
+    example.inputs.push_back(build_sequence(tokenizer, first, second, options.max_length, &cut));
+    any_cut |= cut;
+  };
+  const std::vector<int32_t> a = tokenizer.encode(texts[0]);
+  const std::vector<int32_t> b = task.is_pair() ? tokenizer.encode(texts[1]) : std::vector<int32_t>();
+  const bool cross = task.is_pair() && options.pairs == Pairs::cross;
+  add(a, cross ? Ids(b) : Ids());
+  if (task.is_pair() && !cross) add(b, {});
+  if (truncated) *truncated = any_cut;
+  return example;
+}
 
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report) {

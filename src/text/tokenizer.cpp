@@ -125,4 +125,11 @@ Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
   return sequence;
 }
 
+Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length, bool* truncated) {
+  const size_t tab = line.find('\t');
+  const std::vector<int32_t> a = tokenizer.encode(line.substr(0, tab));
+  if (tab == line.npos) return build_sequence(tokenizer, a, std::nullopt, max_length, truncated);
+  return build_sequence(tokenizer, a, tokenizer.encode(line.substr(tab + 1)), max_length, truncated);
+}
+
 }  // namespace minbert

@@ -11,6 +11,8 @@ namespace fs = std::filesystem;
 
 std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
 
+Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
+
 std::string model_folder(const std::string& folder) {
   return fs::exists(folder + "/config.json") ? folder : folder + "/model";
 }
@@ -18,7 +20,7 @@ std::string model_folder(const std::string& folder) {
 Dataset load(const Task& task, const std::string& file, bool labels, const TrainOptions& o, const Tokenizer& tokenizer,
              int max_length) {
   LoadReport report;
-  const DatasetOptions options{max_length, o.pairs == "siamese" ? Pairs::siamese : Pairs::cross, o.limit, labels};
+  const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, labels};
   Dataset data = load_dataset(task, file, tokenizer, options, report);
   std::cerr << report.text();
   return data;
@@ -119,6 +121,10 @@ TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
       tokenizer(Tokenizer::from_folder(model_folder(folder), cased)), tasks(tasks_of(config)),
       model(config, heads_of(tasks), 0, 0) {
   load_weights(model_folder(folder), model.parameters);
+}
+
+DatasetOptions TrainedModel::dataset_options() const {
+  return {.max_length = config.max_length, .pairs = pairs_of(config.pairs)};
 }
 
 const Task& TrainedModel::task(const std::string& name) const {
