@@ -53,7 +53,7 @@ Q         := $(if $(V),,@)
 # A build is a folder of objects and what its flags add to FLAGS.
 FLAGS_cpu    :=
 FLAGS_double := -DMINBERT_DOUBLE
-FLAGS_asan   := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_asan   := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
 define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
@@ -69,7 +69,9 @@ define link
 	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES)
 endef
 $(foreach build,cpu double asan,$(eval $(call BUILD,$(build))))
-build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1   # doctest's macros compile twice as fast so
+# doctest's macros cost most of the compile time, and tests need no speed of their own.
+build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1
+build/asan/tests/%.o: OPTIMISE := -O0
 
 # build/bin is the last plain build: a link to build/cpu/bin.
 all: programs
