@@ -1,8 +1,8 @@
-// Checks a backward against its forward: dL/dx_i = (L(x_i + h) - L(x_i - h)) / 2h for L = sum(c * f(x)), c random.
+// Checks a backward against its forward: dL/dx_i = (L(x_i + h) - L(x_i - h)) / 2h for L = sum(c * f(x)).
 //
-// The cotangent c is random because with ones the gradients of softmax and LayerNorm vanish and any bug passes. The
-// differences need double; the float build checks everything else: that a second contribution is added, and that an
-// input which needs no gradient gets none and changes nothing for the others.
+// The cotangent c is random because with ones the gradients of softmax and LayerNorm vanish and any bug
+// passes. The differences need double; the float build checks everything else: that a second contribution is
+// added, and that an input which needs no gradient gets none and changes nothing for the others.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -99,8 +99,8 @@ inline void gradcheck(const std::string& name, Inputs inputs, const Function& f)
       CHECK(difference(gradients[i], numeric_gradient(inputs[i], inputs, f, cotangent.values())) < 1e-6);
   }
 
-  // Twice the function is twice the gradient: the second use overwrites, the first adds. (The float tolerance is for
-  // gradients that are nothing but rounding, such as that of a key's bias.)
+  // Twice the function is twice the gradient: the second use overwrites, the first adds. (The float tolerance
+  // is for gradients that are nothing but rounding, such as that of a key's bias.)
   backward(f(inputs), cotangent);
   backward(f(inputs), cotangent);
   const auto twice = take_gradients(inputs);

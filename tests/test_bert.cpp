@@ -1,4 +1,4 @@
-// BERT: gradients of a layer and of the whole, packed against one by one, heads, and the paths that errors name.
+// BERT: gradients of a layer and of the whole, packed against one by one, heads, errors.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -51,7 +51,8 @@ TEST_CASE("bert: the gradient of a whole multitask model, through each task's lo
       if (!item.name.starts_with("heads.") || item.name.starts_with(own)) inputs.push_back(item.value);
     gradcheck(name, inputs, [&](const Inputs&) { return loss(network.model.forward(batch, head)); });
   };
-  Network cross(tiny_config("conditional-layer", 8, 0.1), 0.3), pairs(siamese(tiny_config("conditional-layer", 6)));
+  Network cross(tiny_config("conditional-layer", 8, 0.1), 0.3);
+  Network pairs(siamese(tiny_config("conditional-layer", 6)));
   check("sst", cross, sst, [](const Tensor& y) { return cross_entropy(y, {0, 4, 2, 1}); });
   check("quora", cross, quora, [&](const Tensor& y) { return binary_cross_entropy_with_logits(y, targets); });
   check("siamese sts", pairs, sts, [&](const Tensor& y) { return mean_squared_error(y, similarity); });
@@ -85,7 +86,7 @@ TEST_CASE("bert: packed sentences equal one sentence at a time") {
     CHECK(difference(packed_weights[layer].values(), weights[layer]) < tolerance(1e-5, 1e-13));
 }
 
-TEST_CASE("bert: attention weights are sentence by sentence, head by head, and sum to 1 over what is attended to") {
+TEST_CASE("bert: attention weights are sentence by sentence, head by head, and sum to 1") {
   const Network network(tiny_config());
   const std::vector<int> lengths = {4, 1, 7};
   std::vector<Tensor> weights;
@@ -102,7 +103,7 @@ TEST_CASE("bert: attention weights are sentence by sentence, head by head, and s
   }
 }
 
-TEST_CASE("bert: dropout acts while training only, and its masks follow the clock and the module's path") {
+TEST_CASE("bert: dropout acts while training only, and its masks follow clock and path") {
   Network network(tiny_config("layer", 8, 0.2), 0.3);
   const Batch batch = pack(sentences({4, 3}));
   const auto run = [&](uint64_t step) {
@@ -122,7 +123,7 @@ TEST_CASE("bert: dropout acts while training only, and its masks follow the cloc
   CHECK(first != run(1));
 }
 
-TEST_CASE("bert: heads see the pooled [CLS]; a siamese head sees u, v, |u-v| and, for a similarity, the cosine") {
+TEST_CASE("bert: heads see the pooled [CLS]; a siamese head u, v, |u-v| and perhaps the cosine") {
   const Network cross(tiny_config()), pairs(siamese(tiny_config()));
   const Batch batch = pack(sentences({3, 5, 2, 4}));
   CHECK(cross.model.forward(batch, sst).shape() == Shape{4, 5});
@@ -142,7 +143,8 @@ TEST_CASE("bert: heads see the pooled [CLS]; a siamese head sees u, v, |u-v| and
       sum += w[i] * u[i] + w[8 + i] * v[i] + w[16 + i] * std::abs(u[i] - v[i]);
       uv += u[i] * v[i], uu += u[i] * u[i], vv += v[i] * v[i];
     }
-    CHECK(double(y.data()[pair]) == doctest::Approx(double(sum + w[24] * uv / std::sqrt(uu * vv))).epsilon(1e-5));
+    CHECK(double(y.data()[pair]) ==
+        doctest::Approx(double(sum + w[24] * uv / std::sqrt(uu * vv))).epsilon(1e-5));
   }
 }
 
@@ -155,8 +157,9 @@ TEST_CASE("bert: a siamese pair that lacks its second text, and a head that is n
 
 TEST_CASE("bert: errors and the tape name the module's path") {
   const Network network(tiny_config());
-  CHECK_THROWS_WITH_AS(network.model.forward(pack(sentences({65})), sst),
-                       "embedding: index 64 is outside of 0..63   (bert.embeddings.position_embeddings)", Error);
+  CHECK_THROWS_WITH_AS(
+      network.model.forward(pack(sentences({65})), sst),
+      "embedding: index 64 is outside of 0..63   (bert.embeddings.position_embeddings)", Error);
   std::vector<Sequence> unknown = sentences({3});
   unknown[0].ids[1] = 20;
   CHECK_THROWS_WITH_AS(network.model.forward(pack(unknown), sst),
@@ -187,7 +190,8 @@ TEST_CASE("bert: a frozen encoder leaves no record and takes no gradient; heads 
 
 TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the order of items") {
   Network network(tiny_config());
-  network.parameters.set_trainable([](const std::string& name) { return name.find("embeddings") == name.npos; });
+  network.parameters.set_trainable(
+      [](const std::string& name) { return name.find("embeddings") == name.npos; });
   backward(cross_entropy(network.model.forward(pack(sentences({3, 2})), sst), {1, 2}));
   const real *value = network.parameters.items()[0].value.data(), *gradient = nullptr;
   for (const Parameters::Item& item : network.parameters.items()) {
@@ -201,8 +205,9 @@ TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the orde
   for (const Parameters::Item& item : network.parameters.items()) CHECK_FALSE(bool(item.value.grad()));
 }
 
-TEST_CASE("bert: initial numbers are N(0, 0.02) truncated at two deviations, biases 0, gains 1, by seed and name") {
-  MultitaskBert one(tiny_config("layer", 64), three_heads(), 0), two(tiny_config("layer", 64), three_heads(), 0);
+TEST_CASE("bert: initial numbers are a truncated N(0, 0.02), biases 0, gains 1, by seed and name") {
+  MultitaskBert one(tiny_config("layer", 64), three_heads(), 0),
+      two(tiny_config("layer", 64), three_heads(), 0);
   const Parameters p(one, {}), other_seed(two, {.seed = 12});
   for (const Parameters::Item& item : p.items()) {
     const std::vector<real> v = item.value.values();
@@ -212,7 +217,8 @@ TEST_CASE("bert: initial numbers are N(0, 0.02) truncated at two deviations, bia
       CHECK(largest(v) <= 0.04 + 1e-9);
       CHECK(v != other_seed.find(item.name)->value.values());
     }
-    CHECK((item.decay == Decay::no) == (item.name.find("LayerNorm") != item.name.npos || item.name.ends_with("bias")));
+    CHECK((item.decay == Decay::no) ==
+        (item.name.find("LayerNorm") != item.name.npos || item.name.ends_with("bias")));
   }
   double squares = 0;
   const Tensor words = p.find("bert.encoder.layer.0.intermediate.dense.weight")->value;

@@ -1,4 +1,4 @@
-// The tape: what is recorded, what gets a gradient, what errors say, and what --trace, --profile and --check-nan show.
+// The tape: what is recorded, what gets a gradient, what errors say, --trace, --profile, --check-nan.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -98,7 +98,8 @@ TEST_CASE("engine: nothing is recorded under NoGrad or where no input needs a gr
 
 TEST_CASE("engine: an intermediate's gradient is kept where it was asked for, and is its own") {
   Tensor x = leaf("x", {2, 3});
-  const Tensor middle = scale(x, 2), shifted = add(middle, Tensor::full({2, 3}, 1)), loss = sum(mul(shifted, shifted));
+  const Tensor middle = scale(x, 2), shifted = add(middle, Tensor::full({2, 3}, 1)),
+      loss = sum(mul(shifted, shifted));
   middle.retain_grad();
   shifted.retain_grad();
   backward(loss);
@@ -109,7 +110,8 @@ TEST_CASE("engine: an intermediate's gradient is kept where it was asked for, an
     CHECK(middle.grad().data()[i] == doctest::Approx(double(expected)));
     CHECK(x.grad().data()[i] == doctest::Approx(double(2 * expected)));
   }
-  CHECK(middle.grad().data() != shifted.grad().data());    // a sum hands its gradient on, but not what is retained
+  // a sum hands its gradient on, but not what is retained
+  CHECK(middle.grad().data() != shifted.grad().data());
 }
 
 // A gradient that is passed on without a copy must not be changed by what is added to it later.
@@ -131,7 +133,8 @@ TEST_CASE("engine: the cotangent is the caller's and has the result's shape") {
   backward(add(x, x), c);                           // the gradient of x is c + c: c itself stays
   CHECK(c.values() == before);
   const Tensor y = add(x, x);
-  CHECK(error_of([&] { backward(y, normal("c", {4})); }) == "backward: the result is [3] but its cotangent is [4]");
+  CHECK(error_of([&] { backward(y, normal("c", {4})); }) ==
+      "backward: the result is [3] but its cotangent is [4]");
   clear_tape();
 }
 
@@ -164,7 +167,8 @@ TEST_CASE("engine: an error in a module names its path, forward and backward") {
       CHECK(contains(error_of([] { fail("x"); }), "x   (inner)"));
     }
     CHECK(*Scope::current() == path);
-    y = record("broken", normal("y", {2}), {a}, [](const Tensor&, Grads&) { fail("broken: cannot go back"); });
+    y = record("broken", normal("y", {2}), {a},
+        [](const Tensor&, Grads&) { fail("broken: cannot go back"); });
   }
   CHECK(Scope::current() == nullptr);
   CHECK(error_of([&] { backward(y); }) == "broken: cannot go back   (bert.encoder.layer.3.output.dense)");

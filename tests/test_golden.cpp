@@ -1,8 +1,8 @@
 // Values and gradients against PyTorch's, from files that golden/reference.py made.
 //
-// Both sides compute from the same float32 inputs. In the double build what differs is the file's rounding to float32,
-// 6e-8 of the largest value; in the float build our own roundings come on top, through a few dozen sums of a few dozen
-// terms each.
+// Both sides compute from the same float32 inputs. In the double build what differs is the file's rounding to
+// float32, 6e-8 of the largest value; in the float build our own roundings come on top, through a few dozen
+// sums of a few dozen terms each.
 #include <doctest/doctest.h>
 
 #include "golden_file.h"
@@ -71,7 +71,8 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
     sequences.push_back(s);
   }
   BertConfig config;
-  config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16, config.intermediate_size = 32;
+  config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16;
+  config.intermediate_size = 32;
   config.num_hidden_layers = config.num_attention_heads = 2;
   MultitaskBert model(config, {}, 0);
   Parameters parameters(model, {});
@@ -85,9 +86,11 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
   CHECK(difference(out.pooler_output.values(), file.read("pooler_output")) < tolerance(1e-5, 1e-7));
   const Tensor d_hidden = stored(file, "d_last_hidden_state"), d_pooled = stored(file, "d_pooler_output");
   backward(add(sum(mul(out.last_hidden_state, d_hidden)), sum(mul(out.pooler_output, d_pooled))));
-  // A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other gradients.
+  // A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other
+  // gradients.
   double size = 0;
-  for (const Parameters::Item& item : parameters.items()) size = std::max(size, largest(item.value.grad().values()));
+  for (const Parameters::Item& item : parameters.items())
+    size = std::max(size, largest(item.value.grad().values()));
   for (const Parameters::Item& item : parameters.items()) {
     INFO(item.name);
     CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name), 1e-2 * size) <

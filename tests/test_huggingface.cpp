@@ -1,4 +1,4 @@
-// Hugging Face's weight files: names, types, what may be missing and what may not, and the way there and back.
+// Hugging Face's weight files: names, types, what may be missing, and the way there and back.
 #include <doctest/doctest.h>
 
 #include <unistd.h>
@@ -23,7 +23,8 @@ BertConfig golden_config() {
 struct Network {
   MultitaskBert model;
   Parameters parameters;
-  explicit Network(const BertConfig& config = golden_config()) : model(config, three_heads(), 0), parameters(model, {}) {}
+  explicit Network(const BertConfig& config = golden_config())
+      : model(config, three_heads(), 0), parameters(model, {}) {}
   std::vector<std::vector<real>> values() const {
     std::vector<std::vector<real>> all;
     for (const Parameters::Item& item : parameters.items())
@@ -48,7 +49,8 @@ void write_renamed(const std::string& to, const Rename& rename,
   kept.reserve(golden.entries().size());            // the writer looks at the values where they are
   for (const auto& [name, entry] : golden.entries()) {
     kept.push_back(golden.read(name));
-    if (const std::string other = rename(name); !other.empty()) writer.add(other, entry.shape, kept.back(), as);
+    if (const std::string other = rename(name); !other.empty())
+      writer.add(other, entry.shape, kept.back(), as);
   }
   writer.write(to);
 }
@@ -72,15 +74,18 @@ TEST_CASE("huggingface: names with and without `bert.`, LayerNorm.gamma and beta
   const TemporaryFile file;
   const auto bare = [](const std::string& name) { return name.substr(5); };
   const auto older = [](const std::string& name) {
-    return replaced(replaced(name, "LayerNorm.weight", "LayerNorm.gamma"), "LayerNorm.bias", "LayerNorm.beta");
+    const std::string half = replaced(name, "LayerNorm.weight", "LayerNorm.gamma");
+    return replaced(half, "LayerNorm.bias", "LayerNorm.beta");
   };
-  for (const Rename& rename : {Rename(bare), Rename(older), Rename([=](const std::string& n) { return bare(older(n)); })}) {
+  const auto both = [=](const std::string& name) { return bare(older(name)); };
+  for (const Rename& rename : {Rename(bare), Rename(older), Rename(both)}) {
     write_renamed(file.path, rename);
     WeightsReport report;
     CHECK(loaded_from(file.path, &report) == expected);
     CHECK(report.unused.empty());
     CHECK(std::set<std::string>(report.initialised.begin(), report.initialised.end()) ==
-          std::set<std::string>{"heads.sst.weight", "heads.sst.bias", "heads.quora.weight", "heads.quora.bias",
+          std::set<std::string>{"heads.sst.weight", "heads.sst.bias", "heads.quora.weight",
+                                "heads.quora.bias",
                                 "heads.sts.weight", "heads.sts.bias"});
   }
 }
@@ -107,7 +112,7 @@ TEST_CASE("huggingface: half precision loads, rounded to its bits") {
   }
 }
 
-TEST_CASE("huggingface: pre-training heads and position_ids pass silently, a pooler may be missing, strangers are named") {
+TEST_CASE("huggingface: extras of pre-training pass silently, a pooler may be missing, strangers are named") {
   const TemporaryFile file;
   SafeTensorsWriter writer;
   const SafeTensors golden(golden_file("bert.safetensors"));
@@ -140,7 +145,8 @@ TEST_CASE("huggingface: a missing tensor of the encoder is an error that names i
   const auto before = network.values();
   CHECK_THROWS_WITH_AS(load_weights(file.path, network.parameters), doctest::Contains(gone.c_str()), Error);
   CHECK(network.values() == before);
-  CHECK_THROWS_WITH_AS(load_weights(file.path + ".nowhere", network.parameters), doctest::Contains(".nowhere"), Error);
+  CHECK_THROWS_WITH_AS(load_weights(file.path + ".nowhere", network.parameters),
+      doctest::Contains(".nowhere"), Error);
 }
 
 TEST_CASE("huggingface: a tensor of another shape is an error with both shapes") {

@@ -1,11 +1,12 @@
-// Row programs do not depend on the order of lanes: each is run as a block of a GPU would run it, with its lanes shuffled.
+// Row programs do not depend on the order of lanes: each is run as a GPU's block would, its lanes shuffled.
 //
-// A Block starts one thread a lane, but lets only one run at a time: a lane runs until it meets the others (in a sum, a
-// maximum or sync()), then the next lane runs up to the same place. So a program that reads what another lane was to
-// write, without a sync() between, reads the wrong value here every time, as a GPU would now and then.
+// A Block starts one thread a lane, but lets only one run at a time: a lane runs until it meets the others
+// (in a sum, a maximum or sync()), then the next lane runs up to the same place. So a program that reads what
+// another lane was to write, without a sync() between, reads the wrong value here every time, as a GPU would
+// now and then.
 //
-// The programs live in anonymous namespaces. Each kernel file is therefore compiled here once more, within a namespace of
-// its own and with launch_rows replaced.
+// The programs live in anonymous namespaces. Each kernel file is therefore compiled here once more, within a
+// namespace of its own and with launch_rows replaced.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -144,7 +145,7 @@ namespace in_softmax { using namespace minbert; }
 namespace minbert::test {
 namespace {
 
-// Values and gradients of the shuffled form against those of the library, to a few roundings: sums differ in order.
+// Values and gradients of the shuffled form against those of the library, up to the order of sums.
 void same(const std::string& name, Inputs inputs, const Function& shuffled, const Function& library) {
   INFO(name);
   for (Tensor& x : inputs) x.set_requires_grad(true);
@@ -170,7 +171,8 @@ TEST_CASE("launch: no row program depends on the order of its lanes") {
   const auto n = [](Shape shape) { return normal("launch", shape); };
   const Tensor a = n({4, 11}), b = normal("other", {4, 11}), row = n({11}), column = n({4, 1});
   const RandomKey key{3, 4};
-  const std::vector<Sequence> sentences = {{{1, 2, 3, 4, 5}, {0, 0, 0, 0, 0}}, {{1}, {0}}, {{1, 2, 3}, {0, 0, 0}}};
+  const std::vector<Sequence> sentences = {{{1, 2, 3, 4, 5}, {0, 0, 0, 0, 0}}, {{1}, {0}},
+      {{1, 2, 3}, {0, 0, 0}}};
   const Batch batch = pack(sentences);
   const Tensor q = n({9, 4}), k = normal("k", {9, 4}), v = normal("v", {9, 4});
   const Indices labels = {3, 0, 10, 7}, group = {1, 0, 1, 2}, rows = {3, 1, 3};
@@ -178,7 +180,8 @@ TEST_CASE("launch: no row program depends on the order of its lanes") {
 #define SAME(space, inputs, call)                                                                     \
   same(#call, Inputs inputs, [&]([[maybe_unused]] const Inputs& x) { return in_##space::call; },       \
        [&]([[maybe_unused]] const Inputs& x) { return minbert::call; })
-  for (const double p : {0.0, 0.4}) SAME(attention, ({q, k, v}), attention(x[0], x[1], x[2], batch, 2, p, key, nullptr));
+  for (const double p : {0.0, 0.4})
+    SAME(attention, ({q, k, v}), attention(x[0], x[1], x[2], batch, 2, p, key, nullptr));
   SAME(binary, ({a, b}), mul(x[0], x[1]));
   SAME(binary, ({a, row}), mul(x[0], x[1]));
   SAME(binary, ({a, column}), sub(x[0], x[1]));

@@ -8,7 +8,8 @@
 namespace minbert::test {
 namespace {
 
-void step(const MultitaskBert& model, const Parameters& parameters, const std::vector<int>& lengths, int number) {
+void step(const MultitaskBert& model, const Parameters& parameters, const std::vector<int>& lengths,
+    int number) {
   ++DropoutClock::mine().step;
   const Batch batch = pack(sentences(lengths, format("step {}", number)), {0});
   const std::vector<int32_t> labels(lengths.size(), 1);
@@ -71,8 +72,8 @@ TEST_CASE("memory: after the first steps no batch asks the system for memory, un
     most = std::max(most, pool_statistics().bytes_held);
   }
   CHECK(late == 0);
-  MESSAGE("held after the largest batch: " << after_largest.bytes_held << ", at most: " << most << ", allocations: "
-          << after_largest.allocations << " then " << pool_statistics().allocations);
+  MESSAGE("held after the largest batch: " << after_largest.bytes_held << ", at most: " << most
+          << ", allocations: " << after_largest.allocations << " then " << pool_statistics().allocations);
   CHECK(double(most) < 1.3 * double(after_largest.bytes_held));
 }
 

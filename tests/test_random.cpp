@@ -1,4 +1,4 @@
-// Random numbers: Philox against its published vectors, deviates against their distributions, dropout against its rate.
+// Random numbers: Philox against its published vectors, deviates against their moments, dropout's rate.
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -16,7 +16,7 @@ TEST_CASE("random: Philox4x32-10 gives the known answers of Random123") {
     uint32_t key0, key1;
     PhiloxBlock expected;
   };
-  const Answer answers[] = {                        // Random123's kat_vectors, its three lines "philox4x32 10"
+  const Answer answers[] = {                        // Random123's kat_vectors, the lines of philox4x32 10
       {{{0, 0, 0, 0}}, 0, 0, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}},
       {{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, 0xffffffff, 0xffffffff,
        {{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}},
@@ -45,7 +45,8 @@ TEST_CASE("random: a stream is named by FNV-1a and depends on seed and name alon
   CHECK(equal_name == 0);
 }
 
-// Bounds: five standard errors of the estimate, so that a right generator passes; the numbers are fixed anyway.
+// Bounds: five standard errors of the estimate, so that a right generator passes; the numbers are fixed
+// anyway.
 TEST_CASE("random: uniform, normal and truncated normal have their moments") {
   const int n = 200000;
   const double root = std::sqrt(double(n));
@@ -108,7 +109,8 @@ TEST_CASE("random: dropout keeps 1-p of the elements, scaled, whatever the numbe
   const double n = double(one.size());
   CHECK(std::abs(kept / n - (1 - p)) < 5 * std::sqrt(p * (1 - p) / n));
 
-  std::vector<double> by_column(131, 0);            // no column is special: 200 draws each, six standard errors
+  // no column is special: 200 draws each, six standard errors
+  std::vector<double> by_column(131, 0);
   for (size_t i = 0; i < one.size(); ++i) by_column[i % 131] += one[i] != 0;
   for (const double c : by_column) CHECK(std::abs(c / 200 - (1 - p)) < 6 * std::sqrt(p * (1 - p) / 200));
 }

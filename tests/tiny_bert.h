@@ -24,7 +24,8 @@ inline std::vector<HeadSpec> three_heads() {
 }
 
 // A sentence for each length, of random ids.
-inline std::vector<Sequence> sentences(const std::vector<int>& lengths, const std::string& name = "sentences") {
+inline std::vector<Sequence> sentences(const std::vector<int>& lengths,
+    const std::string& name = "sentences") {
   Random random(5, name);
   std::vector<Sequence> list;
   for (const int length : lengths) {

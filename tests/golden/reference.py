@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# Makes ops.safetensors, bert.safetensors and bert-expected.safetensors: what PyTorch computes, for tests/test_golden.cpp.
+# Makes ops.safetensors, bert.safetensors, bert-expected.safetensors: what PyTorch computes, for the tests.
 #
 #   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
 #
-# Everything is computed in double from float32 inputs and stored as float32, so that the only rounding is the last one.
-# The network is put together from torch's own modules (TransformerEncoderLayer, padded, with a mask): it shares neither
-# code nor layout with ours.
+# Everything is computed in double from float32 inputs and stored as float32: the only rounding is the last.
+# The network is put together from torch's own modules (TransformerEncoderLayer, padded, with a mask):
+# it shares neither code nor layout with ours.
 import json
 import os
 import struct
@@ -39,7 +39,7 @@ def random(*shape, scale=1.0):
     return (scale * torch.randn(shape)).float().double()
 
 
-# ---- one operation at a time: inputs, a cotangent, the value, the gradient of each input ----------------------------
+# ---- one operation at a time: inputs, a cotangent, the value, the gradient of each input ----------------
 def operations():
     u = random(4, 6)
     labels, targets = torch.tensor([2, 0, 5, 5]), torch.tensor([[0.0], [1.0], [1.0], [0.25]]).double()
@@ -74,7 +74,7 @@ def write_operations():
     write("ops.safetensors", tensors)
 
 
-# ---- a small BERT -----------------------------------------------------------------------------------------------------
+# ---- a small BERT ---------------------------------------------------------------------------------------
 VOCABULARY, POSITIONS, HIDDEN, HEADS, INTERMEDIATE, LAYERS = 30, 12, 16, 2, 32, 2
 LENGTHS = [5, 1, 12, 3]
 
@@ -100,7 +100,7 @@ class Bert(nn.Module):
 
 
 def hugging_face_names(bert, value):
-    """Each tensor of ours under Hugging Face's name; value(parameter) is the parameter itself or its gradient."""
+    """Each tensor of ours under Hugging Face's name; value(parameter) is itself or its gradient."""
     named = {}
 
     def add(name, module):
