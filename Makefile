@@ -71,7 +71,7 @@ endef
 $(foreach build,cpu double asan,$(eval $(call BUILD,$(build))))
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
 build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1
-build/asan/tests/%.o: OPTIMISE := -O0
+build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/command_line.o: OPTIMISE := -O0
 
 # build/bin is the last plain build: a link to build/cpu/bin.
 all: programs
