@@ -55,7 +55,9 @@ TEST_CASE("bert: the gradient of a whole multitask model, through each task's lo
   Network pairs(siamese(tiny_config("conditional-layer", 6)));
   check("sst", cross, sst, [](const Tensor& y) { return cross_entropy(y, {0, 4, 2, 1}); });
   check("quora", cross, quora, [&](const Tensor& y) { return binary_cross_entropy_with_logits(y, targets); });
-  check("siamese sts", pairs, sts, [&](const Tensor& y) { return mean_squared_error(y, similarity); });
+  // A tenth of the loss: a key's bias has gradient 0, and differences of a loss near 10 are noise above its tolerance.
+  check("siamese sts", pairs, sts,
+        [&](const Tensor& y) { return scale(mean_squared_error(y, similarity), real(0.1)); });
 }
 
 TEST_CASE("bert: packed sentences equal one sentence at a time") {
@@ -171,8 +173,8 @@ TEST_CASE("bert: errors and the tape name the module's path") {
   network.model.forward(pack(sentences({3})), sst);
   std::ostringstream tape;
   print_tape(tape);
-  CHECK(tape.str().starts_with("linear -> [3, 8]"));                    // nothing before it is recorded
-  CHECK(tape.str().find("(bert.encoder.layer.1.output.dense)") != std::string::npos);
+  CHECK(tape.str().starts_with("feed_forward -> [3, 8]"));              // nothing before it is recorded
+  CHECK(tape.str().find("(bert.encoder.layer.1)") != std::string::npos);
   CHECK(tape.str().find("(heads.sst)") != std::string::npos);
   clear_tape();
 }

@@ -28,10 +28,12 @@ struct Sink {
   void zero_unless_add() const;                                      // before a backward that touches only some elements
 };
 
+struct Gradient;                                    // a tensor's gradient and its place, see src/engine/tape.h
+
 // The gradients of one entry's inputs, seen from its backward.
 class Grads {
  public:
-  bool wants(int input) const { return inputs_[size_t(input)].requires_grad(); }
+  bool wants(int input) const;
   template <class Write>
   void operator()(int input, Write&& write) {
     if (wants(input)) write(sink(input));
@@ -40,16 +42,16 @@ class Grads {
 
  private:
   friend class Tape;
-  Grads(std::vector<Tensor>& inputs, bool may_share) : inputs_(inputs), may_share_(may_share) {}
+  Grads(std::vector<std::shared_ptr<Gradient>>& inputs, bool may_share) : inputs_(inputs), may_share_(may_share) {}
   Sink sink(int input);
-  std::vector<Tensor>& inputs_;
+  std::vector<std::shared_ptr<Gradient>>& inputs_;
   bool may_share_;
 };
 
 using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 
 // Puts an operation on the tape and returns its result. name: a string literal.
-Tensor record(const char* name, Tensor result, std::vector<Tensor> inputs, Backward backward);
+Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
 
 // d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default; result's shape).
 // The whole tape is used up. Error where result is not on the tape: a second backward needs a new forward.

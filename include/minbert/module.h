@@ -65,12 +65,15 @@ class Parameters {
     std::string name;                               // "bert.pooler.dense.weight"
     Tensor value;
     Decay decay;
+    Init init = Init::zeros;
   };
   struct Options {
     uint64_t seed = 11711;
     double initializer_range = 0.02;
+    bool initialise = true;                         // false: load_weights follows, and initialises what it does not find
   };
   Parameters(Module& root, Options options);
+  void initialise(const Item& item) const;          // its first value: a function of the seed and its name alone
 
   const std::vector<Item>& items() const { return items_; }
   const std::vector<Item>& buffers() const { return buffers_; }
@@ -83,6 +86,7 @@ class Parameters {
   void clear_gradients() const;
 
  private:
+  Options options_;
   std::vector<Item> items_, buffers_;
   int64_t count_ = 0;
 };

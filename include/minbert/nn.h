@@ -11,7 +11,8 @@ class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out);
   Tensor operator()(const Tensor& x) const;
-  Tensor gelu(const Tensor& x) const;               // gelu(x W^T + b)
+  const Tensor& weight() const { return *weight_; }
+  const Tensor& bias() const { return *bias_; }
 
  private:
   Tensor *weight_, *bias_;

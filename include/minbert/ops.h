@@ -35,7 +35,8 @@ Tensor matmul(const Tensor& a, const Tensor& b);    // a b      a [m,k]  b [k,n]
 Tensor matmul_nt(const Tensor& a, const Tensor& b); // a b^T    a [m,k]  b [n,k]
 Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);   // x W^T + b   x [T,in]  W [out,in]  b [out]
-Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias);   // gelu(x W^T + b)
+// gelu(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  W2 [H,I]; keeps less for its backward than its three parts would
+Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2);
 
 // ---- sums and means -----------------------------------------------------------------------------------------------
 Tensor sum(const Tensor& x);                        // [] over all elements

@@ -72,12 +72,12 @@ class Tensor {
   Tensor grad() const;                             // no tensor until backward has reached this one
   void clear_grad() const;                         // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
-  void set_grad_storage(Tensor place) const;       // write the gradient there (a flat buffer) from now on
+  void set_grad_storage(Tensor place) const;       // from now on write the gradient there; none: wherever there is room
 
   static int64_t live();                           // tensors alive in the process, for leak tests
 
  private:
-  struct Impl;
+  struct Impl;                                     // src/engine/tape.h
   std::shared_ptr<Impl> impl_;
   friend class Tape;
   friend class Grads;

@@ -41,7 +41,8 @@ class Experiment {
 
 // A model with its parameters, new or from a checkpoint.
 struct Model {
-  Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed);
+  Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
+        bool initialise);                           // false: load_weights follows
   MultitaskBert network;
   Parameters parameters;
 };

@@ -63,7 +63,9 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
     for (const Parameters::Item& item : *list) {
       const std::string name = name_in(file, item.name);
       if (name.empty()) {
-        (optional(item.name) ? report.initialised : missing).push_back(item.name);
+        const bool buffer = list == &parameters.buffers(), may_miss = buffer || optional(item.name);
+        if (may_miss && !buffer) parameters.initialise(item);
+        (may_miss ? report.initialised : missing).push_back(item.name);
         continue;
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;

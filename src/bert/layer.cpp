@@ -33,7 +33,8 @@ Tensor BertLayer::forward(const Tensor& x, const Batch& batch, Tensor* attention
   const Tensor context = attention(query_(x), key_(x), value_(x), batch, heads_, weights_dropout_.p(),
                                    weights_dropout_.key(), attention_weights);
   const Tensor a = attention_norm_->forward(attention_dropout_.add(x, attention_dense_(context)), batch);
-  return output_norm_->forward(output_dropout_.add(a, output_(intermediate_.gelu(a))), batch);
+  const Tensor f = feed_forward(a, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
+  return output_norm_->forward(output_dropout_.add(a, f), batch);
 }
 
 }  // namespace minbert

@@ -16,6 +16,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 }
 
 BertOutput BertModel::forward(const Batch& batch, std::vector<Tensor>* attention_weights) const {
+  const Scope scope(path());
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;

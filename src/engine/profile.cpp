@@ -64,9 +64,9 @@ void profile_report(std::ostream& out) {
   for (const auto& [name, row] : rows) {
     out << std::left << std::setw(32) << name << std::right << std::setw(9) << row.calls;
     cell(10, 3, row.seconds);
-    cell(7, 1, 100 * row.seconds / total) << '%';
-    cell(10, 1, row.flops / row.seconds * 1e-9);
-    cell(9, 2, row.bytes / row.seconds * 1e-9) << '\n';
+    cell(7, 1, 100 * row.seconds / std::max(total, 1e-9)) << '%';
+    cell(10, 1, row.flops / std::max(row.seconds, 1e-9) * 1e-9);
+    cell(9, 2, row.bytes / std::max(row.seconds, 1e-9) * 1e-9) << '\n';
   }
   out << "(bytes: every input and the result counted once; backward: inputs and their gradients)\n";
 }

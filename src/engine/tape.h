@@ -6,31 +6,38 @@
 
 namespace minbert {
 
+// What the tape needs of a tensor. It does not hold the values: those live on only in the backwards that read them.
+struct Gradient {
+  Shape shape;
+  Device device;
+  bool required = false;
+  bool retained = false;
+  bool recorded = false;                            // a result on the tape, not a leaf
+  Tensor value;                                     // none until backward reaches this tensor
+  Tensor place;                                     // where to write it, for parameters in a flat buffer
+};
+
 struct Tensor::Impl {
   Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh);
   ~Impl();
   std::shared_ptr<Storage> storage;
   int64_t offset;                                   // in elements
   Shape shape;
-  bool requires_grad = false;
-  bool retain_grad = false;
-  bool recorded = false;                            // a result on the tape, not a leaf
-  Tensor grad;                                      // none until backward reaches this tensor
-  Tensor grad_place;                                // where to write it, for parameters in a flat buffer
+  std::shared_ptr<Gradient> gradient;
 };
 
 class Tape {
  public:
   struct Entry {
     const char* name;
-    Tensor result;
-    std::vector<Tensor> inputs;
+    std::shared_ptr<Gradient> result;
+    std::vector<std::shared_ptr<Gradient>> inputs;
     Backward backward;
     const std::string* path;                        // the module at work, or nullptr
   };
   static Tape& mine();                              // this thread's
 
-  Tensor record(const char* name, Tensor result, std::vector<Tensor> inputs, Backward backward);
+  Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
   void backward(const Tensor& result, Tensor cotangent);
   void clear();
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/storage.h"
+#include "engine/fill.h"
 #include "engine/tape.h"
 
 namespace minbert {
@@ -30,7 +30,9 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << ']';
 }
 
-Tensor::Impl::Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh) : storage(std::move(s)), offset(o), shape(sh) {
+Tensor::Impl::Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh)
+    : storage(std::move(s)), offset(o), shape(sh),
+      gradient(std::make_shared<Gradient>(Gradient{sh, storage->device(), false, false, false, {}, {}})) {
   ++live_tensors;
 }
 Tensor::Impl::~Impl() { --live_tensors; }
@@ -49,7 +51,7 @@ Tensor Tensor::zeros(Shape shape, Device device) { return full(shape, 0, device)
 
 Tensor Tensor::full(Shape shape, real value, Device device) {
   Tensor t(shape, device);
-  std::fill_n(t.data(), t.size(), value);
+  fill(t, value);
   return t;
 }
 
@@ -75,8 +77,14 @@ int64_t Tensor::rows() const {
   for (int i = 0; i + 1 < shape().rank(); ++i) product *= shape()[i];
   return product;
 }
-Device Tensor::device() const { return impl_->storage->device(); }
-real* Tensor::data() const { return static_cast<real*>(impl_->storage->data()) + impl_->offset; }
+Device Tensor::device() const {
+  MB_CHECK(impl_, "an empty tensor is on no device: it was never given a value");
+  return impl_->storage->device();
+}
+real* Tensor::data() const {
+  MB_CHECK(impl_, "an empty tensor has no values: it was never given any");
+  return static_cast<real*>(impl_->storage->data()) + impl_->offset;
+}
 
 real Tensor::item() const {
   MB_CHECK(size() == 1, "item: a tensor of {} is not a single value", shape());
@@ -93,18 +101,18 @@ Tensor Tensor::reshape(Shape shape) const {
 
 Tensor Tensor::detach() const { return at(impl_->storage, impl_->offset, shape()); }
 
-bool Tensor::requires_grad() const { return impl_ && impl_->requires_grad; }
+bool Tensor::requires_grad() const { return impl_ && impl_->gradient->required; }
 Tensor& Tensor::set_requires_grad(bool on) {
-  MB_CHECK(!impl_->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
-  impl_->requires_grad = on;
+  MB_CHECK(!impl_->gradient->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
+  impl_->gradient->required = on;
   return *this;
 }
-Tensor Tensor::grad() const { return impl_->grad; }
-void Tensor::clear_grad() const { impl_->grad = {}; }
-void Tensor::retain_grad() const { impl_->retain_grad = true; }
+Tensor Tensor::grad() const { return impl_->gradient->value; }
+void Tensor::clear_grad() const { impl_->gradient->value = {}; }
+void Tensor::retain_grad() const { impl_->gradient->retained = true; }
 void Tensor::set_grad_storage(Tensor place) const {
-  MB_CHECK(place.shape() == shape(), "the gradient of {} cannot live in {}", shape(), place.shape());
-  impl_->grad_place = std::move(place);
+  MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(), place.shape());
+  impl_->gradient->place = std::move(place);
 }
 
 }  // namespace minbert

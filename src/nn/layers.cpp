@@ -10,10 +10,6 @@ Tensor Linear::operator()(const Tensor& x) const {
   const Scope scope(path());
   return linear(x, *weight_, *bias_);
 }
-Tensor Linear::gelu(const Tensor& x) const {
-  const Scope scope(path());
-  return linear_gelu(x, *weight_, *bias_);
-}
 
 Embedding::Embedding(int64_t vocabulary, int64_t hidden)
     : weight_(&parameter("weight", {vocabulary, hidden}, Init::normal)) {}

@@ -1,6 +1,7 @@
 // The tree of modules, and the flat buffer of parameters.
 #include "minbert/module.h"
 
+#include "engine/fill.h"
 #include "engine/storage.h"
 
 namespace minbert {
@@ -29,41 +30,42 @@ void Module::child(const std::string& name, Module& module) { children_.emplace_
 
 namespace {
 
-// Drawn on the host from the parameter's own stream, so that it depends on the seed and its name alone.
-void initialise(const Tensor& value, Init init, const std::string& name, const Parameters::Options& options) {
-  std::vector<real> values(size_t(value.size()), init == Init::ones ? real(1) : real(0));
-  Random random(options.seed, "init/" + name);
-  if (init == Init::normal)
-    for (real& v : values) v = real(options.initializer_range * random.truncated_normal());
-  value.copy_from(values);
-}
-
 std::shared_ptr<Storage> flat_buffer(int64_t elements) {
   return Storage::exact(elements * int64_t(sizeof(real)), Device::cpu);
 }
 
 }  // namespace
 
-Parameters::Parameters(Module& root, Options options) {
+Parameters::Parameters(Module& root, Options options) : options_(options) {
   root.set_path("");
   root.visit([&](Module& m) {
     for (const Parameter& p : m.own_parameters()) count_ += p.shape.size();
   });
   const std::shared_ptr<Storage> flat = flat_buffer(count_);
   int64_t offset = 0;
-  std::vector<Init> inits;
   root.visit([&](Module& m) {
     const std::string prefix = m.path().empty() ? "" : m.path() + ".";
     for (Parameter& p : m.own_parameters()) {
       p.value = Tensor::at(flat, offset, p.shape);
       offset += p.shape.size();
-      items_.push_back({prefix + p.name, p.value, p.decay});
-      inits.push_back(p.init);
+      items_.push_back({prefix + p.name, p.value, p.decay, p.init});
     }
     for (const Buffer& b : m.own_buffers()) buffers_.push_back({prefix + b.name, b.value, Decay::no});
   });
-#pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < items_.size(); ++i) initialise(items_[i].value, inits[i], items_[i].name, options);
+  for (const Item& item : items_)
+    if (options.initialise) initialise(item);
+}
+
+// Each row of a matrix from its own stream: rows are drawn in parallel, whatever the number of threads.
+void Parameters::initialise(const Item& item) const {
+  if (item.init != Init::normal) return fill(item.value, item.init == Init::ones ? real(1) : real(0));
+  const int64_t cols = item.value.cols();
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < item.value.rows(); ++row) {
+    Random random(options_.seed, format("init/{}/{}", item.name, row));
+    real* x = item.value.data() + row * cols;
+    for (int64_t i = 0; i < cols; ++i) x[i] = real(options_.initializer_range * random.truncated_normal());
+  }
 }
 
 int64_t Parameters::trainable() const {
@@ -85,6 +87,7 @@ void Parameters::set_trainable(const std::function<bool(const std::string&)>& le
   int64_t offset = 0;
   for (const Item& item : items_) {
     item.value.clear_grad();
+    item.value.set_grad_storage({});
     if (!item.value.requires_grad()) continue;
     item.value.set_grad_storage(Tensor::at(flat, offset, item.value.shape()));
     offset += item.value.size();

@@ -2,6 +2,7 @@
 // the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is needed.
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/gelu.h"
 
 namespace minbert {
 namespace {
@@ -40,15 +41,6 @@ Tensor elementwise(const char* name, const Tensor& x) {
 struct Relu {
   HD static real f(real x) { return x > 0 ? x : real(0); }
   HD static real df_of_y(real y) { return y > 0 ? real(1) : real(0); }
-};
-
-// GELU(x) = x Phi(x)                                             Hendrycks & Gimpel 2016, sec. 2
-// d/dx    = Phi(x) + x phi(x)
-struct Gelu {
-  HD static real Phi(real x) { return real(0.5) * (1 + std::erf(x * real(0.70710678118654752440))); }
-  HD static real phi(real x) { return real(0.39894228040143267794) * std::exp(real(-0.5) * x * x); }
-  HD static real f(real x) { return x * Phi(x); }
-  HD static real df(real x) { return Phi(x) + x * phi(x); }
 };
 
 struct Tanh {

@@ -92,13 +92,14 @@ std::vector<HeadSpec> Experiment::heads() const {
   return heads_of(tasks);
 }
 
-Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed)
-    : network(config, heads, head_dropout), parameters(network, {seed, config.initializer_range}) {}
+Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
+             bool initialise)
+    : network(config, heads, head_dropout), parameters(network, {seed, config.initializer_range, initialise}) {}
 
 // The model to train: new, or from --model.
 std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed, bool report) {
   const TrainOptions& o = experiment.options();
-  auto model = std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed);
+  auto model = std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed, o.model.empty());
   if (!o.model.empty()) {
     const WeightsReport loaded = load_weights(model_folder(o.model), model->parameters);
     if (report) print_report(loaded, o.model);
@@ -119,7 +120,7 @@ std::vector<Task> tasks_of(const BertConfig& config) {
 TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
     : config(BertConfig::load(model_folder(folder) + "/config.json")),
       tokenizer(Tokenizer::from_folder(model_folder(folder), cased)), tasks(tasks_of(config)),
-      model(config, heads_of(tasks), 0, 0) {
+      model(config, heads_of(tasks), 0, 0, false) {
   load_weights(model_folder(folder), model.parameters);
 }
 
