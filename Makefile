@@ -95,7 +95,8 @@ demo: programs
 	@rm -rf build/demo && mkdir -p build/demo
 	build/bin/make_demo_data --out build/demo/data
 	build/bin/multitask --config tiny --vocab build/demo/data/vocab.txt --data build/demo/data \
-	  --epochs 5 --batch 16 --lr 5e-4 --out build/demo/run
+	  --epochs 16 --batch 16 --lr 1e-3 --warmup 0.1 --schedule linear --sampling round-robin \
+	  --dropout 0.1 --encoder-dropout 0 --out build/demo/run
 	@echo; echo "The run is in build/demo/run: epochs.csv, steps.csv, predictions/ and model/."
 	@echo "Ask it about a sentence:  echo 'a fine film' | build/bin/predict --model build/demo/run --task sst"
 

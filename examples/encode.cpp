@@ -88,7 +88,7 @@ int run(const Options& o) {
     encode_batch(trained.model.network.bert(),
                  pack(std::span(texts).subspan(i, std::min(at_a_time, texts.size() - i)), task), o, encoded);
   write(o.output, encoded, trained.config, o);
-  std::cout << texts.size() << " texts, " << encoded.offsets.back() << " tokens -> " << o.output << '\n';
+  std::cout << texts.size() << (texts.size() == 1 ? " text, " : " texts, ") << encoded.offsets.back() << " tokens -> " << o.output << '\n';
   return 0;
 }
 

@@ -65,6 +65,12 @@ void sum_rows_into(const Tensor& dy, const Sink& db) {
                      Element{dy.data(), dy.cols()});
 }
 
+struct GeluOf {
+  const real* h;
+  real* g;
+  HD void operator()(int64_t i) const { g[i] = Gelu::f(h[i]); }
+};
+
 // From h and dg to g = GELU(h) and dh = dg GELU'(h), each in the other's place: nothing else reads h and dg any more.
 struct GeluBoth {
   real *h, *dg;
@@ -92,18 +98,17 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 // token less.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
-  const Tensor y = [&] {
-    const NoGrad untaped;
-    return affine(gelu(h), W2, b2);
-  }();
-  return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& g) {
+  const Tensor g = Tensor(h.shape(), h.device());
+  launch_elements(h.device(), h.size(), GeluOf{h.data(), g.data()});
+  const Tensor y = affine(g, W2, b2);
+  return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
     const Tensor dh = gemm_nn(dy, W2);
     launch_elements(h.device(), h.size(), GeluBoth{h.data(), dh.data()});                // now h is g, and dh is dh
-    g(4, [&](Sink db2) { sum_rows_into(dy, db2); });
-    g(3, [&](Sink dW2) { gemm_tn(dy, h, dW2); });
-    g(2, [&](Sink db1) { sum_rows_into(dh, db1); });
-    g(1, [&](Sink dW1) { gemm_tn(dh, x, dW1); });
-    g(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
+    grads(4, [&](Sink db2) { sum_rows_into(dy, db2); });
+    grads(3, [&](Sink dW2) { gemm_tn(dy, h, dW2); });
+    grads(2, [&](Sink db1) { sum_rows_into(dh, db1); });
+    grads(1, [&](Sink dW1) { gemm_tn(dh, x, dW1); });
+    grads(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
   });
 }
 
