@@ -6,7 +6,7 @@
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make bench         the benchmark; ARGS="..." goes to it
 #   make cuda-compile  compiles the kernel files with nvcc, where there is one
-#   make lint          checks the form of the sources: blanks, tabs, lines over 110 columns, #pragma once
+#   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
