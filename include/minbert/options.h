@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,27 +14,32 @@ namespace minbert {
 //
 //   CommandLine line("predict", "Labels texts with a trained model.");
 //   line.option("--model", model, "folder of a trained run", "DIR");
-//   line.parse(argc, argv);                        // --help prints and exits; a mistake prints what is valid, exits with 2
+//   line.parse(argc, argv);                        // --help prints and exits; a mistake prints what is valid
 class CommandLine {
  public:
   CommandLine(std::string program, std::string description);
   ~CommandLine();
 
   void section(const std::string& title);           // a heading in --help for the options that follow
-  void option(const std::string& names, std::string& value, const std::string& help, const std::string& metavar = "");
-  void option(const std::string& names, int& value, int least, const std::string& help);
-  void option(const std::string& names, double& value, double least, const std::string& help);
-  void option(const std::string& names, std::vector<std::string>& files, const std::string& help);   // one or more
-  void choice(const std::string& names, std::string& value, std::vector<std::string> valid, const std::string& help);
+  void option(const std::string& names, std::string& value, const std::string& help,
+              const std::string& metavar = "");
+  void option(const std::string& names, int& value, int least, const std::string& help,
+              int most = std::numeric_limits<int>::max());
+  void option(const std::string& names, double& value, double least, const std::string& help,
+              double most = std::numeric_limits<double>::max());
+  void option(const std::string& names, std::vector<std::string>& files, const std::string& help);
+  void choice(const std::string& names, std::string& value, std::vector<std::string> valid,
+              const std::string& help);
   void flag(const std::string& names, bool& value, const std::string& help);
-  void alias(const std::string& name, const std::string& of, std::map<std::string, std::string> values,
-             const std::string& help);              // an older spelling: --option finetune for --fine-tune-mode full-model
+  void alias(
+      const std::string& name, const std::string& of, std::map<std::string, std::string> values,
+      const std::string& help);  // an older spelling: --option finetune for --fine-tune-mode full-model
   void epilogue(const std::string& text);           // behind the options in --help: examples
 
-  void parse(int argc, char** argv);
+  void parse(int argc, char** argv);                // exits with 2 after a mistake
 
-  bool given(const std::string& name) const;        // on this command line
-  std::map<std::string, std::string> values() const;              // of every option, as text, by its first name
+  bool given(const std::string& name) const;        // on this command line, by this name or by an alias
+  std::map<std::string, std::string> values() const;  // of every option, as text, by its first name
   void set(const std::string& name, const std::string& text);     // as if it had been given, checked likewise
 
  private:
@@ -41,7 +47,7 @@ class CommandLine {
   std::unique_ptr<Impl> impl_;
 };
 
-// main() for a program: prints a minbert::Error as "program: message" on stderr and returns 1.
+// main() for a program: prints an exception as "program: message" on stderr and returns 1.
 int run_program(const std::string& program, const std::function<int()>& body);
 
 }  // namespace minbert

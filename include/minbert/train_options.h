@@ -32,8 +32,10 @@ struct TrainOptions {
   double learning_rate() const { return lr > 0 ? lr : fine_tune_mode == "full-model" ? 1e-5 : 1e-3; }
 };
 
-// Binds every option above to the command line. Those that do not change what is learnt may differ when resuming.
+// Binds every option above to the command line.
 void add_train_options(CommandLine& line, TrainOptions& options);
+
+// Those that do not change what is learnt: a resumed run may be given others.
 bool may_differ_on_resume(const std::string& option);
 
 void use_threads(int threads);                      // 0: leave as it is

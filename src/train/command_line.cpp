@@ -1,5 +1,6 @@
 // Command lines by CLI11: the only file that includes it.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <limits>
@@ -25,7 +26,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 template <class T>
-T number(const std::string& name, const std::string& text, T least) {
+T number(const std::string& name, const std::string& text, T least, T most) {
   size_t used = 0;
   double v = 0;
   try {
@@ -33,11 +34,11 @@ T number(const std::string& name, const std::string& text, T least) {
   } catch (const std::exception&) {
     used = 0;
   }
-  const bool whole = std::is_same_v<T, double> || v == std::floor(v);
-  MB_CHECK(used > 0 && used == text.size() && whole && std::isfinite(v) && std::abs(v) <= 1e300 &&
-               (std::is_same_v<T, double> || std::abs(v) < 2147483648.0),
-           "{}: \"{}\" is not a {}", name, text, std::is_same_v<T, double> ? "number" : "whole number");
+  const bool whole = std::is_same_v<T, int>;
+  MB_CHECK(used > 0 && used == text.size() && std::isfinite(v) && (!whole || v == std::floor(v)),
+           "{}: \"{}\" is not a {}", name, text, whole ? "whole number" : "number");
   MB_CHECK(v >= double(least), "{}: {} is too small; the least is {}", name, text, least);
+  MB_CHECK(v <= double(most), "{}: {} is too large; the most is {}", name, text, most);
   return T(v);
 }
 
@@ -46,7 +47,7 @@ T number(const std::string& name, const std::string& text, T least) {
 struct CommandLine::Impl {
   struct Entry {
     std::string name;                               // the first of its names
-    CLI::Option* option;
+    std::vector<CLI::Option*> options;              // itself and its aliases
     std::function<void(const std::string&)> set;
     std::function<std::string()> get;
   };
@@ -57,8 +58,8 @@ struct CommandLine::Impl {
   std::string group = "Options", closing;
   std::vector<Entry> entries;
 
-  const Entry& find(const std::string& name) const {
-    for (const Entry& e : entries)
+  Entry& find(const std::string& name) {
+    for (Entry& e : entries)
       if (e.name == name) return e;
     fail(format("the stored options have \"{}\", which this program does not know", name));
   }
@@ -66,7 +67,7 @@ struct CommandLine::Impl {
                    std::function<std::string()> get, const std::string& help, const std::string& metavar) {
     CLI::Option* option = app.add_option_function<std::string>(names, set, help);
     option->type_name(metavar)->default_str(get())->group(group);
-    entries.push_back({names.substr(0, names.find(',')), option, set, get});
+    entries.push_back({names.substr(0, names.find(',')), {option}, set, get});
     return option;
   }
 };
@@ -83,12 +84,13 @@ void CommandLine::option(const std::string& names, std::string& value, const std
   impl_->add(names, [&value](const std::string& s) { value = s; }, [&value] { return value; }, help,
              metavar.empty() ? "TEXT" : metavar);
 }
-void CommandLine::option(const std::string& names, int& value, int least, const std::string& help) {
-  impl_->add(names, [&value, names, least](const std::string& s) { value = number<int>(names, s, least); },
+void CommandLine::option(const std::string& names, int& value, int least, const std::string& help, int most) {
+  impl_->add(names, [=, &value](const std::string& s) { value = number(names, s, least, most); },
              [&value] { return std::to_string(value); }, help, "N");
 }
-void CommandLine::option(const std::string& names, double& value, double least, const std::string& help) {
-  impl_->add(names, [&value, names, least](const std::string& s) { value = number<double>(names, s, least); },
+void CommandLine::option(const std::string& names, double& value, double least, const std::string& help,
+                         double most) {
+  impl_->add(names, [=, &value](const std::string& s) { value = number(names, s, least, most); },
              [&value] { return text_of(value); }, help, "X");
 }
 void CommandLine::option(const std::string& names, std::vector<std::string>& files, const std::string& help) {
@@ -98,8 +100,8 @@ void CommandLine::option(const std::string& names, std::vector<std::string>& fil
 void CommandLine::choice(const std::string& names, std::string& value, std::vector<std::string> valid,
                          const std::string& help) {
   const auto set = [&value, names, valid](const std::string& s) {
-    MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}", names, s,
-             joined(valid));
+    MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}",
+             names, s, joined(valid));
     value = s;
   };
   impl_->add(names, set, [&value] { return value; }, help + ": " + joined(valid), "NAME");
@@ -107,19 +109,21 @@ void CommandLine::choice(const std::string& names, std::string& value, std::vect
 
 void CommandLine::flag(const std::string& names, bool& value, const std::string& help) {
   CLI::Option* option = impl_->app.add_flag(names, value, help)->group(impl_->group);
-  impl_->entries.push_back({names.substr(0, names.find(',')), option, [&value](const std::string& s) { value = s == "yes"; },
+  impl_->entries.push_back({names.substr(0, names.find(',')), {option},
+                            [&value](const std::string& s) { value = s == "yes"; },
                             [&value] { return std::string(value ? "yes" : "no"); }});
 }
 
-void CommandLine::alias(const std::string& name, const std::string& of, std::map<std::string, std::string> values,
-                        const std::string& help) {
+void CommandLine::alias(const std::string& name, const std::string& of,
+                        std::map<std::string, std::string> values, const std::string& help) {
   std::vector<std::string> valid;
   for (const auto& [older, now] : values) valid.push_back(older);
   const auto set = [this, name, of, values, valid](const std::string& s) {
     MB_CHECK(values.count(s), "{}: there is no \"{}\"; valid are: {}", name, s, joined(valid));
     this->set(of, values.at(s));
   };
-  impl_->app.add_option_function<std::string>(name, set, help + ": " + joined(valid))->type_name("NAME")->group(impl_->group);
+  CLI::Option* option = impl_->app.add_option_function<std::string>(name, set, help + ": " + joined(valid));
+  impl_->find(of).options.push_back(option->type_name("NAME")->group(impl_->group));
 }
 
 void CommandLine::parse(int argc, char** argv) {
@@ -129,16 +133,20 @@ void CommandLine::parse(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     std::cout << impl_->app.help();
     std::exit(0);
-  } catch (const CLI::ParseError& e) {
-    std::cerr << impl_->app.get_name() << ": " << e.what() << "\nRun with --help to see every option.\n";
-    std::exit(2);
-  } catch (const Error& e) {
-    std::cerr << impl_->app.get_name() << ": " << e.what() << "\nRun with --help to see every option.\n";
+  } catch (const std::exception& e) {               // CLI's, or an Error of ours
+    std::string what = e.what();
+    for (const Impl::Entry& entry : impl_->entries)
+      if (const size_t times = entry.options[0]->count(); times > 1)
+        what = format("{}: given {} times; once is enough", entry.name, times);
+    std::cerr << impl_->app.get_name() << ": " << what << "\nRun with --help to see every option.\n";
     std::exit(2);
   }
 }
 
-bool CommandLine::given(const std::string& name) const { return impl_->find(name).option->count() > 0; }
+bool CommandLine::given(const std::string& name) const {
+  const std::vector<CLI::Option*>& options = impl_->find(name).options;
+  return std::any_of(options.begin(), options.end(), [](const CLI::Option* o) { return o->count() > 0; });
+}
 
 std::map<std::string, std::string> CommandLine::values() const {
   std::map<std::string, std::string> all;
@@ -150,10 +158,10 @@ void CommandLine::set(const std::string& name, const std::string& text) { impl_-
 int run_program(const std::string& program, const std::function<int()>& body) {
   try {
     return body();
-  } catch (const Error& e) {
-    std::cerr << program << ": " << e.what() << '\n';
   } catch (const std::bad_alloc&) {
     std::cerr << program << ": out of memory; lower --batch or --max-length\n";
+  } catch (const std::exception& e) {
+    std::cerr << program << ": " << e.what() << '\n';
   }
   return 1;
 }

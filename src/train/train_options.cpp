@@ -14,8 +14,10 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   for (const NormEntry& norm : norm_table()) norms.push_back(norm.name);
 
   line.section("Where it starts");
-  line.option("--model", o.model, "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
-  line.choice("--config", o.config, {"tiny", "mini", "small", "base", "large"}, "without --model: a new network");
+  line.option("--model", o.model,
+              "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
+  line.choice("--config", o.config, {"tiny", "mini", "small", "base", "large"},
+              "without --model: a new network");
   line.option("--vocab", o.vocab, "without --model: its vocabulary, one token a line", "FILE");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 
@@ -25,7 +27,8 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.choice("--norm", o.norm, norms, "normalization of the hidden states");
   line.choice("--pairs", o.pairs, {"cross", "siamese"}, "pairs as one sequence, or as two compared");
-  line.choice("--fine-tune-mode", o.fine_tune_mode, {"full-model", "last-linear-layer"}, "train everything, or the heads alone");
+  line.choice("--fine-tune-mode", o.fine_tune_mode, {"full-model", "last-linear-layer"},
+              "train everything, or the heads alone");
   line.alias("--option", "--fine-tune-mode", {{"finetune", "full-model"}, {"pretrain", "last-linear-layer"}},
              "the course's older spelling of --fine-tune-mode");
 
@@ -34,27 +37,31 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.option("--accumulate", o.accumulate, 1, "batches whose gradients are averaged into one step");
-  line.choice("--sampling", o.sampling, {"sequential", "round-robin", "proportional"}, "order of the tasks' batches in an epoch");
+  line.choice("--sampling", o.sampling, {"sequential", "round-robin", "proportional"},
+              "order of the tasks' batches in an epoch");
   line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
-  line.choice("--optimizer", o.optimizer, {"adamw", "adamw-course", "sgd"}, "adamw-course has the course's bias correction");
+  line.choice("--optimizer", o.optimizer, {"adamw", "adamw-course", "sgd"},
+              "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: 1e-5, or 1e-3 for the heads alone");
-  line.option("--momentum", o.momentum, 0, "of sgd");
+  line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
   line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
   line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
-  line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises");
+  line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
   line.choice("--schedule", o.schedule, {"linear", "constant"}, "after the warm-up: linear falls to 0");
-  line.option("--dropout", o.dropout, 0, "before the heads");
-  line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it");
+  line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
+  line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it",
+              0.999);
   line.option("--patience", o.patience, 0, "stop after N epochs without a better dev score; 0: never");
 
   line.section("Runs");
   line.option("--seed", o.seed, 0, "of every random number");
   line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...");
-  line.flag("--compare", o.compare, "train with layer and with conditional-layer under the same seeds; print both");
-  line.option("--out", o.out, "folder for the results; must not exist yet, unless --resume", "DIR");
+  line.flag("--compare", o.compare,
+            "train with layer and with conditional-layer under the same seeds; print both");
+  line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
   line.flag("--resume", o.resume, "go on with the run in --out, with its options");
   line.flag("--evaluate", o.evaluate, "print the dev scores of the run in --out, and stop");
-  line.option("--threads", o.threads, 0, "threads; 0: all cores");
+  line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
   line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
   line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
   line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");

@@ -1,0 +1,78 @@
+// Command lines: values are checked, choices are listed, and options are remembered.
+#include <doctest/doctest.h>
+
+#include "minbert/error.h"
+#include "minbert/train_options.h"
+
+namespace minbert::test {
+namespace {
+
+struct Line {
+  TrainOptions options;
+  CommandLine line{"program", "for the tests"};
+  explicit Line(std::vector<std::string> arguments = {}) {
+    add_train_options(line, options);
+    arguments.insert(arguments.begin(), "program");
+    std::vector<char*> pointers;
+    for (std::string& a : arguments) pointers.push_back(a.data());
+    line.parse(int(pointers.size()), pointers.data());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("options: what is given is set, what is not keeps its default") {
+  const Line given(
+      {"--epochs", "3", "--lr", "5e-4", "--norm", "conditional-layer", "--no-shuffle", "--data=d"});
+  CHECK(given.options.epochs == 3);
+  CHECK(given.options.lr == 5e-4);
+  CHECK(given.options.norm == "conditional-layer");
+  CHECK(given.options.no_shuffle);
+  CHECK(given.options.data == "d");
+  CHECK(given.options.batch == 8);
+  CHECK(given.line.given("--epochs"));
+  CHECK_FALSE(given.line.given("--batch"));
+}
+
+TEST_CASE("options: the course's --option is --fine-tune-mode, and counts as having given it") {
+  const Line older({"--option", "pretrain"});
+  CHECK(older.options.fine_tune_mode == "last-linear-layer");
+  CHECK(older.line.given("--fine-tune-mode"));
+  CHECK(Line({"--option", "finetune"}).options.fine_tune_mode == "full-model");
+}
+
+TEST_CASE("options: a value that is not valid is refused with what is") {
+  Line line;
+  const auto refused = [&line](const char* name, const char* value, const char* message) {
+    CHECK_THROWS_WITH_AS(line.line.set(name, value), message, Error);
+  };
+  refused("--norm", "batch", "--norm: there is no \"batch\"; valid are: layer, conditional-layer");
+  refused("--sampling", "", "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional");
+  refused("--epochs", "many", "--epochs: \"many\" is not a whole number");
+  refused("--epochs", "1.5", "--epochs: \"1.5\" is not a whole number");
+  refused("--epochs", "3x", "--epochs: \"3x\" is not a whole number");
+  refused("--epochs", "-1", "--epochs: -1 is too small; the least is 0");
+  refused("--epochs", "9999999999", "--epochs: 9999999999 is too large; the most is 2147483647");
+  refused("--batch", "0", "--batch: 0 is too small; the least is 1");
+  refused("--lr", "nan", "--lr: \"nan\" is not a number");
+  refused("--lr", "1e999", "--lr: \"1e999\" is not a number");
+  refused("--lr", "", "--lr: \"\" is not a number");
+  refused("--warmup", "2", "--warmup: 2 is too large; the most is 1");
+  CHECK_THROWS_AS(line.line.set("--unknown", "1"), Error);
+  CHECK(line.options.epochs == 10);
+}
+
+TEST_CASE("options: all of them survive being stored as text") {
+  const Line a({"--lr", "0.1", "--clip", "1e-7", "--warmup", "0.06", "--compare", "--tasks", "sst",
+                "--option", "pretrain"});
+  Line b;
+  for (const auto& [name, value] : a.line.values()) b.line.set(name, value);
+  CHECK(a.line.values() == b.line.values());
+  CHECK(b.options.lr == 0.1);
+  CHECK(b.options.clip == 1e-7);
+  CHECK(b.options.warmup == 0.06);
+  CHECK(b.options.compare);
+  CHECK_FALSE(b.line.given("--lr"));
+}
+
+}  // namespace minbert::test
