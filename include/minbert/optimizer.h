@@ -16,19 +16,22 @@ struct OptimizerOptions {
 };
 
 // One step:
-//   adamw         p -= lr wd p;  m, v moving means of g, g^2;  p -= lr mhat / (sqrt(vhat) + eps)   (Loshchilov & Hutter 2019)
+//   adamw         p -= lr wd p;  m, v moving means of g, g^2;  p -= lr mhat / (sqrt(vhat) + eps)
+//                 (Loshchilov & Hutter 2019)
 //   adamw-course  the course's form: the bias correction in the step size, the decay behind the step
-//   sgd           b = momentum b + g;  p -= lr (b + wd p)
-// A parameter that got no gradient since the last step is left alone, and so are its moments: the heads of other tasks.
+//   sgd           b = momentum b + g + wd p;  p -= lr b   (PyTorch's form)
+// A parameter that got no gradient since the last step is left alone, and so are its moments: the heads of
+// other tasks.
 class Optimizer {
  public:
   Optimizer(const Parameters& parameters, OptimizerOptions options);
 
-  // The Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next step scales them down to it.
+  // The Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next step scales them
+  // down to it.
   double clip(double max_norm);
   void step(double learning_rate);                  // then clears the gradients
 
-  // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's number of steps.
+  // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's steps.
   std::vector<std::pair<std::string, std::span<real>>> moments();
   std::vector<int64_t>& steps() { return steps_; }
 
@@ -40,8 +43,8 @@ class Optimizer {
   double scale_ = 1;
 };
 
-// The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction of the steps, then down
-// to 0 behind the last [TA sec.5.1]; constant: up, then 1. No step has rate 0.
+// The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction of the
+// steps, then down to 0 behind the last [TA sec.5.1]; constant: up, then 1. No step has rate 0.
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps, double warmup_fraction);
 
 }  // namespace minbert

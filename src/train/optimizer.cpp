@@ -11,7 +11,7 @@
 namespace minbert {
 namespace {
 
-// Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2, with PyTorch's order of operations.
+// Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2; operations in PyTorch's order.
 struct AdamW {
   real *p, *m, *v;
   const real* gradient;
@@ -25,7 +25,8 @@ struct AdamW {
   }
 };
 
-// The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay of the new value.
+// The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay of the
+// new value.
 struct CourseAdamW {
   real *p, *m, *v;
   const real* gradient;
@@ -102,7 +103,8 @@ void Optimizer::step(double learning_rate) {
     const Tensor g = item.value.grad();
     if (!g) continue;
     const double t = double(++steps_[i]), wd = item.decay == Decay::yes ? o.weight_decay : 0;
-    real *p = item.value.data(), *m = first_.data() + offsets_[i], *v = second_ ? second_.data() + offsets_[i] : nullptr;
+    real *p = item.value.data(), *m = first_.data() + offsets_[i],
+         *v = second_ ? second_.data() + offsets_[i] : nullptr;
     const auto adam = [&]<class Form>(Form) {
       launch_elements(item.value.device(), g.size(),
                       Form{p, m, v, g.data(), real(scale_), real(learning_rate), real(o.beta1), real(o.beta2),
@@ -121,16 +123,18 @@ void Optimizer::step(double learning_rate) {
 }
 
 std::vector<std::pair<std::string, std::span<real>>> Optimizer::moments() {
-  std::vector<std::pair<std::string, std::span<real>>> list = {{"first", {first_.data(), size_t(first_.size())}}};
+  std::vector<std::pair<std::string, std::span<real>>> list = {
+      {"first", {first_.data(), size_t(first_.size())}}};
   if (second_) list.emplace_back("second", std::span<real>(second_.data(), size_t(second_.size())));
   return list;
 }
 
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps, double warmup_fraction) {
+  MB_CHECK(schedule == "linear" || schedule == "constant",
+           "there is no schedule \"{}\"; the schedules are: linear, constant", schedule);
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
   if (schedule == "constant") return 1;
-  MB_CHECK(schedule == "linear", "there is no schedule \"{}\"; the schedules are: linear, constant", schedule);
   return (double(steps) - k) / std::max(1.0, double(steps) - warmup);
 }
 

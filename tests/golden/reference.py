@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Makes ops.safetensors, bert.safetensors, bert-expected.safetensors: what PyTorch computes, for the tests.
+# Makes ops.safetensors, bert.safetensors, bert-expected.safetensors, optimizer.safetensors: what PyTorch computes.
 #
 #   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
 #
@@ -153,5 +153,37 @@ def write_bert():
     })
 
 
+# ---- 20 steps of each optimizer -------------------------------------------------------------------------
+# weight decays, bias does not, head has a gradient in every third step only. The rate changes from step to step.
+OPTIMIZERS = {
+    "adamw": (torch.optim.AdamW, {"eps": 1e-6}, 0.0),
+    "adamw-decay": (torch.optim.AdamW, {"eps": 1e-6}, 0.1),
+    "sgd": (torch.optim.SGD, {"momentum": 0.0}, 0.0),
+    "sgd-momentum-decay": (torch.optim.SGD, {"momentum": 0.9}, 0.1),
+}
+
+
+def write_optimizers():
+    shapes, steps = {"weight": (3, 4), "bias": (4,), "head": (2, 3)}, 20
+    start = {name: random(*shape) for name, shape in shapes.items()}
+    gradients = {name: random(steps, *shape) for name, shape in shapes.items()}
+    tensors = {f"start.{name}": value for name, value in start.items()}
+    tensors.update({f"gradients.{name}": g.reshape(steps, -1) for name, g in gradients.items()})
+    for case, (optimizer, options, decay) in OPTIMIZERS.items():
+        p = {name: value.clone().requires_grad_() for name, value in start.items()}
+        groups = [{"params": [p["weight"], p["head"]], "weight_decay": decay},
+                  {"params": [p["bias"]], "weight_decay": 0.0}]
+        optimizer = optimizer(groups, lr=1.0, **options)
+        for step in range(steps):
+            for group in optimizer.param_groups:
+                group["lr"] = 0.01 * (1 + step / 10)
+            for name in shapes:
+                p[name].grad = gradients[name][step].clone() if name != "head" or step % 3 == 0 else None
+            optimizer.step()
+        tensors.update({f"{case}.{name}": value for name, value in p.items()})
+    write("optimizer.safetensors", tensors)
+
+
 write_operations()
 write_bert()
+write_optimizers()

@@ -1,0 +1,195 @@
+// Optimizers against PyTorch and the course's own fixture; clipping; the schedule of the learning rate.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "golden_file.h"
+#include "gradcheck.h"
+#include "minbert/files.h"
+#include "minbert/ops.h"
+#include "minbert/optimizer.h"
+
+namespace minbert::test {
+namespace {
+
+// Three parameters; a step's gradients are whatever we say: d sum(p * g) / dp = g.
+struct Three : Module {
+  Three() {
+    parameter("weight", {3, 4}, Init::normal);
+    parameter("bias", {4}, Init::zeros, Decay::no);
+    parameter("head", {2, 3}, Init::ones);
+  }
+};
+
+struct Model {
+  Three module;
+  Parameters parameters{module, {}};
+  Model() { parameters.set_trainable([](const std::string&) { return true; }); }
+  const Tensor& operator[](const std::string& name) const { return parameters.find(name)->value; }
+};
+
+void give_gradient(const Tensor& parameter, const std::vector<real>& gradient) {
+  backward(sum(mul(parameter, Tensor::from(parameter.shape(), gradient))));
+}
+
+const std::vector<std::string> names = {"weight", "bias", "head"};
+
+}  // namespace
+
+TEST_CASE("optimizer: 20 steps of AdamW and SGD are PyTorch's") {
+  const SafeTensors file(golden_file("optimizer.safetensors"));     // made by golden/reference.py
+  const std::vector<std::pair<std::string, OptimizerOptions>> cases = {
+      {"adamw", {.kind = "adamw"}},
+      {"adamw-decay", {.kind = "adamw", .weight_decay = 0.1}},
+      {"sgd", {.kind = "sgd"}},
+      {"sgd-momentum-decay", {.kind = "sgd", .weight_decay = 0.1, .momentum = 0.9}}};
+  for (const auto& [name, options] : cases) {
+    INFO(name);
+    Model model;
+    for (const std::string& p : names) model[p].copy_from(file.read("start." + p));
+    Optimizer optimizer(model.parameters, options);
+    for (int step = 0; step < 20; ++step) {
+      for (const std::string& p : names) {
+        const std::vector<real> all = file.read("gradients." + p);
+        const auto begin = all.begin() + step * model[p].size();
+        if (p != "head" || step % 3 == 0) give_gradient(model[p], {begin, begin + model[p].size()});
+      }
+      optimizer.step(0.01 * (1 + step / 10.0));
+    }
+    for (const std::string& p : names)
+      CHECK(difference(model[p].values(), file.read(name + "." + p)) < tolerance(2e-6, 1e-7));
+  }
+}
+
+TEST_CASE("optimizer: the course's AdamW reproduces its fixture") {
+  const char* folder = std::getenv("MINBERT_REAL_DATA");
+  if (!folder) return;
+  const Json fixture = Json::load(std::string(folder) + "/course/adamw_fixture.json");
+  const auto numbers = [](const Json& rows) {
+    std::vector<real> values;
+    for (const Json& row : rows.items())
+      for (const Json& v : row.items()) values.push_back(real(v.number()));
+    return values;
+  };
+  struct Linear23 : Module {
+    Linear23() { parameter("weight", {2, 3}, Init::zeros); }
+  } module;
+  Parameters parameters(module, {});
+  parameters.set_trainable([](const std::string&) { return true; });
+  const Tensor& w = parameters.items()[0].value;
+  w.copy_from(numbers(fixture["w0"]));
+  Optimizer optimizer(parameters, {.kind = "adamw-course", .weight_decay = 1e-4});
+  for (const Json& input : fixture["x"].items()) {
+    const std::vector<real> x = numbers(Json::array({input}));
+    const Tensor y = Tensor::from({1, 2}, std::vector<real>{x[0] + x[1], -x[2]});
+    backward(sum(square(sub(matmul_nt(Tensor::from({1, 3}, x), w), y))));
+    optimizer.step(1e-3);
+  }
+  const std::vector<real> expected = numbers(fixture["w_expected"]);
+  for (size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(w.values()[i] - expected[i]) < 1e-5);
+}
+
+TEST_CASE("optimizer: the forms of AdamW differ in epsilon's place and in when they decay") {
+  const std::vector<real> g = {real(1e-4), -2, 3, 4};
+  const double lr = 0.1, wd = 0.5, eps = 1e-6, p = 0.5;
+  for (const std::string kind : {"adamw", "adamw-course"}) {
+    INFO(kind);
+    struct One : Module {
+      One() { parameter("p", {4}, Init::zeros); }
+    } module;
+    Parameters parameters(module, {});
+    parameters.set_trainable([](const std::string&) { return true; });
+    const Tensor& value = parameters.items()[0].value;
+    value.copy_from(std::vector<real>(4, real(p)));
+    Optimizer optimizer(parameters, {.kind = kind, .weight_decay = wd});
+    give_gradient(value, g);
+    optimizer.step(lr);
+    for (size_t i = 0; i < 4; ++i) {               // in the first step mhat = g and vhat = g^2
+      const double x = double(g[i]), root = std::sqrt(0.001);
+      const double plain = p - lr * wd * p - lr * x / (std::abs(x) + eps);
+      const double course = (p - lr * root * x / (root * std::abs(x) + eps)) * (1 - lr * wd);
+      CHECK(double(value.values()[i]) == doctest::Approx(kind == "adamw" ? plain : course).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("optimizer: without a gradient a parameter and its moments stay as they are") {
+  for (const std::string kind : {"adamw", "adamw-course", "sgd"}) {
+    INFO(kind);
+    Model model;
+    Optimizer optimizer(model.parameters, {.kind = kind, .weight_decay = 0.1, .momentum = 0.9});
+    for (const std::string& p : names)
+      give_gradient(model[p], std::vector<real>(size_t(model[p].size()), real(0.5)));
+    optimizer.step(0.1);
+    const std::vector<real> head = model["head"].values(), weight = model["weight"].values();
+    std::vector<std::vector<real>> moments;
+    for (const auto& [name, values] : optimizer.moments())
+      moments.emplace_back(values.end() - 6, values.end());
+    for (int i = 0; i < 3; ++i) {
+      give_gradient(model["weight"], std::vector<real>(12, 1));
+      optimizer.step(0.1);
+    }
+    CHECK(model["head"].values() == head);
+    CHECK(model["weight"].values() != weight);
+    for (size_t i = 0; i < moments.size(); ++i) {
+      const auto values = optimizer.moments()[i].second;
+      CHECK(std::vector<real>(values.end() - 6, values.end()) == moments[i]);
+    }
+    CHECK(optimizer.steps() == std::vector<int64_t>{4, 1, 1});
+  }
+}
+
+TEST_CASE("optimizer: a frozen parameter has neither moments nor decay") {
+  Model model;
+  model.parameters.set_trainable([](const std::string& name) { return name == "bias"; });
+  Optimizer optimizer(model.parameters, {.weight_decay = 0.1});
+  CHECK(optimizer.moments()[0].second.size() == 4);
+  const std::vector<real> weight = model["weight"].values();
+  give_gradient(model["bias"], {1, 2, 3, 4});
+  optimizer.step(0.1);
+  CHECK(model["weight"].values() == weight);
+  CHECK(model["bias"].values()[0] == doctest::Approx(-0.1).epsilon(1e-5));
+}
+
+TEST_CASE("optimizer: clipping scales all gradients together, and only when they are too long") {
+  for (const double most : {1.0, 6.5, 100.0}) {    // the norm of (3, 4, 0, 12) is 13
+    Model model;
+    Optimizer optimizer(model.parameters, {.kind = "sgd"});
+    give_gradient(model["bias"], {3, 4, 0, 0});
+    give_gradient(model["head"], {12, 0, 0, 0, 0, 0});
+    CHECK(optimizer.clip(most) == doctest::Approx(13));
+    optimizer.step(1);
+    const double factor = std::min(1.0, most / 13);
+    CHECK(model["bias"].values()[1] == doctest::Approx(-4 * factor));
+    CHECK(model["head"].values()[0] == doctest::Approx(1 - 12 * factor));
+    give_gradient(model["bias"], {1, 0, 0, 0});    // the next step is not scaled
+    optimizer.step(1);
+    CHECK(model["bias"].values()[0] == doctest::Approx(-3 * factor - 1));
+  }
+}
+
+TEST_CASE("optimizer: the schedule rises over the warm-up, falls to 0 behind the last step, and is never 0") {
+  const auto factors = [](const std::string& schedule, double warmup) {
+    std::vector<double> list;
+    for (int step = 0; step < 10; ++step) list.push_back(schedule_factor(schedule, step, 10, warmup));
+    return list;
+  };
+  CHECK(factors("constant", 0) == std::vector<double>(10, 1.0));
+  const std::vector<double> linear = factors("linear", 0);
+  for (int step = 0; step < 10; ++step) CHECK(linear[size_t(step)] == doctest::Approx(1 - step / 10.0));
+  const std::vector<double> warm = factors("linear", 0.3), expected = {0.25, 0.5, 0.75, 1, 6 / 7.0, 5 / 7.0};
+  for (size_t i = 0; i < expected.size(); ++i) CHECK(warm[i] == doctest::Approx(expected[i]));
+  CHECK(warm.back() == doctest::Approx(1 / 7.0));
+  CHECK(factors("constant", 0.3)[2] == doctest::Approx(0.75));
+  CHECK(schedule_factor("linear", 0, 1, 1.0) > 0);
+  CHECK_THROWS_WITH_AS(schedule_factor("cosine", 0, 10, 0.5),
+                       "there is no schedule \"cosine\"; the schedules are: linear, constant", Error);
+}
+
+TEST_CASE("optimizer: an unknown kind is an error that lists the known ones") {
+  const Model model;
+  CHECK_THROWS_WITH_AS(Optimizer(model.parameters, {.kind = "adam"}),
+                       "there is no optimizer \"adam\"; the optimizers are: adamw, adamw-course, sgd", Error);
+}
+
+}  // namespace minbert::test
