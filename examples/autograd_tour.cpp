@@ -1,4 +1,4 @@
-// A tour of the engine in fifty lines: tensors, a tape, gradients, a check of them, and a network that learns XOR.
+// A tour of the engine in fifty lines: tensors, a tape, gradients, and a network that learns XOR.
 #include <cmath>
 #include <iostream>
 
@@ -32,7 +32,8 @@ int main() {
     std::cout << "\n   x     dy/dx by the tape   (1 - x) e^-x\n";
     for (int i = 0; i < 3; ++i) {
       const double v = double(x.data()[i]);
-      std::cout << "   " << v << "     " << x.grad().data()[i] << "          " << (1 - v) * std::exp(-v) << '\n';
+      std::cout << "   " << v << "     " << x.grad().data()[i] << "          " << (1 - v) * std::exp(-v)
+                << '\n';
     }
 
     // 3. Modules name their parameters; an optimizer moves them against their gradients.
@@ -52,8 +53,8 @@ int main() {
     const NoGrad no_tape;                                     // predictions need none
     const Tensor probability = sigmoid(network(inputs));
     for (int i = 0; i < 4; ++i)
-      std::cout << "   " << inputs.data()[2 * i] << " xor " << inputs.data()[2 * i + 1] << " is 1 with probability "
-                << probability.data()[i] << '\n';
+      std::cout << "   " << inputs.data()[2 * i] << " xor " << inputs.data()[2 * i + 1]
+                << " is 1 with probability " << probability.data()[i] << '\n';
     return 0;
   });
 }

@@ -1,8 +1,8 @@
 // Encodes texts with any BERT folder and writes what the encoder says of them to a safetensors file.
 //
-//   pooler_output [N,H]   cls [N,H]                                 always
-//   last_hidden_state [T,H]   offsets [N+1]                         --tokens: text i is rows offsets[i] .. offsets[i+1]-1
-//   attention.I [layers,heads,L_I,L_I]                              --attention: the weights of text I
+//   pooler_output [N,H]   cls [N,H]                always
+//   last_hidden_state [T,H]   offsets [N+1]        --tokens: text i is rows offsets[i] .. offsets[i+1]-1
+//   attention.I [layers,heads,L_I,L_I]             --attention: the weights of text I
 #include <fstream>
 #include <iostream>
 
@@ -35,12 +35,17 @@ std::vector<Sequence> read_texts(const std::string& file, const Tokenizer& token
     texts.push_back(build_sequence(tokenizer, line, max_length, &truncated));
     cut += truncated;
   }
+  MB_CHECK(!in.bad(), "{}: cannot be read", file);
   MB_CHECK(!texts.empty(), "{}: no line in it", file);
-  if (cut > 0) std::cerr << file << ": " << cut << " of " << texts.size() << " texts cut to " << max_length << " tokens\n";
+  if (cut > 0)
+    std::cerr << file << ": " << cut << " of " << texts.size() << " texts cut to " << max_length
+              << " tokens\n";
   return texts;
 }
 
-void append(std::vector<real>& to, const Tensor& from) { to.insert(to.end(), from.data(), from.data() + from.size()); }
+void append(std::vector<real>& to, const Tensor& from) {
+  to.insert(to.end(), from.data(), from.data() + from.size());
+}
 
 void encode_batch(const BertModel& bert, const Batch& batch, const Options& o, Encoded& to) {
   std::vector<Tensor> weights;
@@ -50,11 +55,13 @@ void encode_batch(const BertModel& bert, const Batch& batch, const Options& o, E
   if (o.tokens) append(to.last_hidden_state, out.last_hidden_state);
   int64_t begin = 0;                                // of sentence b's weights in each layer
   for (int64_t b = 0; b < batch.sentences(); ++b) {
-    const int64_t L = batch.offsets[b + 1] - batch.offsets[b], size = bert.config().num_attention_heads * L * L;
+    const int64_t L = batch.offsets[b + 1] - batch.offsets[b],
+                  size = bert.config().num_attention_heads * L * L;
     to.offsets.push_back(to.offsets.back() + L);
     if (o.attention) to.attention.emplace_back();
     for (const Tensor& layer : weights)
-      to.attention.back().insert(to.attention.back().end(), layer.data() + begin, layer.data() + begin + size);
+      to.attention.back().insert(to.attention.back().end(), layer.data() + begin,
+                                 layer.data() + begin + size);
     begin += size;
   }
 }
@@ -70,13 +77,15 @@ void write(const std::string& file, const Encoded& e, const BertConfig& config, 
   }
   for (size_t i = 0; i < e.attention.size(); ++i) {
     const int64_t L = e.offsets[i + 1] - e.offsets[i];
-    writer.add(format("attention.{}", i), {config.num_hidden_layers, config.num_attention_heads, L, L}, e.attention[i]);
+    writer.add(format("attention.{}", i), {config.num_hidden_layers, config.num_attention_heads, L, L},
+               e.attention[i]);
   }
   writer.write(file);
 }
 
 int run(const Options& o) {
-  MB_CHECK(!o.model.empty() && !o.input.empty() && !o.output.empty(), "--model, --input and --output are needed; see --help");
+  MB_CHECK(!o.model.empty() && !o.input.empty() && !o.output.empty(),
+           "--model, --input and --output are needed; see --help");
   TrainedModel trained(o.model, o.cased ? std::optional(true) : std::nullopt);
   const int max_length = std::min(o.max_length, trained.config.max_position_embeddings);
   const std::vector<Sequence> texts = read_texts(o.input, trained.tokenizer, max_length);
@@ -88,7 +97,8 @@ int run(const Options& o) {
     encode_batch(trained.model.network.bert(),
                  pack(std::span(texts).subspan(i, std::min(at_a_time, texts.size() - i)), task), o, encoded);
   write(o.output, encoded, trained.config, o);
-  std::cout << texts.size() << (texts.size() == 1 ? " text, " : " texts, ") << encoded.offsets.back() << " tokens -> " << o.output << '\n';
+  std::cout << texts.size() << (texts.size() == 1 ? " text, " : " texts, ") << encoded.offsets.back()
+            << " tokens -> " << o.output << '\n';
   return 0;
 }
 

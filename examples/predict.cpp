@@ -1,8 +1,9 @@
-// Labels texts with a trained model. One text a line on stdin, a pair TAB-separated; label and probability (or the score)
-// on stdout, TAB-separated, line by line.
+// Labels texts with a trained model. One text a line on stdin, a pair TAB-separated; label and probability
+// (or the score) on stdout, TAB-separated, line by line.
 //
 //   $ predict --model runs/first --task sst <<< "A lovely film."
 //   4	0.71
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -13,13 +14,15 @@ using namespace minbert;
 namespace {
 
 // The line as an example of the task, tokenized as the training data was.
-Example example_of(const std::string& line, int64_t number, const Task& task, const TrainedModel& trained) {
+Example example_of(const std::string& line, int64_t number, const Task& task, const TrainedModel& trained,
+                   bool* cut) {
+  MB_CHECK(std::count(line.begin(), line.end(), '\t') == task.is_pair(), "standard input:{}: {} takes {}",
+           number, task.name,
+           task.is_pair() ? "two texts with one TAB between them" : "one text, without a TAB");
   const size_t tab = line.find('\t');
-  MB_CHECK((tab != line.npos) == task.is_pair(), "standard input:{}: {} takes {}", number, task.name,
-           task.is_pair() ? "two texts with a TAB between them" : "one text, without a TAB");
   std::vector<std::string> texts = {line.substr(0, tab)};
   if (task.is_pair()) texts.push_back(line.substr(tab + 1));
-  return make_example(task, texts, trained.tokenizer, trained.dataset_options());
+  return make_example(task, texts, trained.tokenizer, trained.dataset_options(), cut);
 }
 
 }  // namespace
@@ -37,10 +40,14 @@ int main(int argc, char** argv) {
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
     std::string text;
-    for (int64_t number = 1; std::cin;) {
+    int64_t number = 0, cut = 0;
+    while (std::cin) {
       Dataset data{"standard input", {}};
-      while (int(data.examples.size()) < batch && std::getline(std::cin, text))
-        data.examples.push_back(example_of(text, number++, task, trained));
+      while (int(data.examples.size()) < batch && std::getline(std::cin, text)) {
+        bool was_cut = false;
+        data.examples.push_back(example_of(text, ++number, task, trained, &was_cut));
+        cut += was_cut;
+      }
       if (data.examples.empty()) break;
       const Predictions p = predict(trained.model.network, task, data);
       for (size_t i = 0; i < p.values.size(); ++i)
@@ -48,6 +55,10 @@ int main(int argc, char** argv) {
         else std::printf("%.0f\t%.4f\n", p.values[i], p.probabilities[i]);
       std::fflush(stdout);
     }
+    MB_CHECK(!std::ferror(stdin), "standard input cannot be read");
+    if (cut > 0)
+      std::cerr << "standard input: " << cut << " of " << number << " lines cut to "
+                << trained.config.max_length << " tokens\n";
     MB_CHECK(!std::ferror(stdout), "standard output cannot be written");
     return 0;
   });

@@ -34,7 +34,7 @@ class Experiment {
 
  private:
   TrainOptions options_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  std::optional<Tokenizer> tokenizer_;
   BertConfig config_;
   std::vector<TaskData> data_;
 };
@@ -47,7 +47,7 @@ struct Model {
   Parameters parameters;
 };
 
-// A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need nothing else.
+// A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need no more.
 struct TrainedModel {
   explicit TrainedModel(const std::string& folder, std::optional<bool> cased = {});
   DatasetOptions dataset_options() const;           // as its training data was read
@@ -58,7 +58,7 @@ struct TrainedModel {
   Model model;
 };
 
-// What the model says of each example: the class, 0 or 1, or the similarity; and how probable it holds that class.
+// What the model says of each example: the class, 0 or 1, or the similarity; and how probable it holds it.
 struct Predictions {
   std::vector<double> values, probabilities;        // probabilities: 1 for a similarity
 };
@@ -72,11 +72,12 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// One training run in the folder. stop_after: stop (and save) after so many optimizer steps of this session; 0: never.
-RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder,
-                int64_t stop_after = 0);
+// One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0: never.
+RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed,
+                const std::string& folder, int64_t stop_after = 0);
 
-// Ctrl-C asks a run to stop behind the step at work; a second one ends the program at once.
+// Ctrl-C (or the end of the terminal, or of the pipe that reads the output) asks a run to stop and save after
+// the step at work; a second Ctrl-C ends the program at once.
 void watch_for_interrupt();
 bool interrupted();
 

@@ -1,7 +1,7 @@
 // Several runs under the same seeds, and the paper's two tables [CLN].
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
-#include <algorithm>
 #include <sstream>
 
 #include "internal.h"
@@ -33,7 +33,9 @@ std::string cell(const Task& task, const std::vector<Scores>& runs, size_t i) {
 size_t width(const std::string& utf8) {             // characters, not bytes
   return size_t(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
-std::string padded(const std::string& text, size_t to) { return text + std::string(to > width(text) ? to - width(text) : 0, ' '); }
+std::string padded(const std::string& text, size_t to) {
+  return text + std::string(to > width(text) ? to - width(text) : 0, ' ');
+}
 
 void print_table(const std::string& title, const Experiment& experiment, const std::vector<Variant>& variants,
                  const Scores RunResult::*part) {
@@ -42,7 +44,8 @@ void print_table(const std::string& title, const Experiment& experiment, const s
   std::cout << '\n';
   for (size_t i = 0; i < experiment.data().size(); ++i) {
     const Task& task = experiment.data()[i].task;
-    std::cout << "  " << padded(task.title + (task.metric == Metric::accuracy ? " (accuracy, %)" : " (Pearson)"), 24);
+    std::cout << "  "
+              << padded(task.title + (task.metric == Metric::accuracy ? " (accuracy, %)" : " (Pearson)"), 24);
     for (const Variant& v : variants) {
       std::vector<Scores> scores;
       for (const RunResult& run : v.runs) scores.push_back(run.*part);
@@ -60,21 +63,27 @@ int compare(const Experiment& experiment, const std::vector<std::string>& norms)
   for (const std::string& norm : norms) variants.push_back({norm, {}});
   for (int s = 0; s < o.seeds; ++s)
     for (Variant& v : variants) {
-      const int seed = o.seed + s;
+      const int64_t seed = int64_t(o.seed) + s;
       std::cout << "\n== " << v.norm << ", seed " << seed << " ==\n";
-      v.runs.push_back(train(experiment, v.norm, uint64_t(seed), format("{}/{}/seed-{}", o.out, v.norm, seed)));
+      v.runs.push_back(
+          train(experiment, v.norm, uint64_t(seed), format("{}/{}/seed-{}", o.out, v.norm, seed)));
       if (v.runs.back().interrupted) return 130;
     }
+  if (o.epochs == 0) {
+    std::cout << "\nthe initial models are in " << o.out << "/NORM/seed-S/model\n";
+    return 0;
+  }
   std::cout << '\n' << o.seeds << (o.seeds == 1 ? " seed" : " seeds, mean ± standard deviation")
             << "; the best epoch of each run by its mean dev score\n";
   print_table("Training metrics [CLN]: on the training set", experiment, variants, &RunResult::train);
-  print_table("Dev metrics (the paper prints the test set's; its labels are not public)", experiment, variants, &RunResult::dev);
+  print_table("Dev metrics (the paper prints the test set's; its labels are not public)", experiment,
+              variants, &RunResult::dev);
   std::cout << '\n';
   for (const Variant& v : variants) {
     double seconds = 0;
     for (const RunResult& run : v.runs) seconds += run.seconds;
-    std::cout << "  " << padded(v.norm, 24) << std::fixed << std::setprecision(1) << seconds / double(v.runs.size())
-              << " s of training a run\n";
+    std::cout << "  " << padded(v.norm, 24) << std::fixed << std::setprecision(1)
+              << seconds / double(v.runs.size()) << " s of training a run\n";
   }
   return 0;
 }

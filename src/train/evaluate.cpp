@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t evaluation_batch = 64;
 
-// One row of logits: the likeliest class and its probability, the side of 1/2 that the probability of 1 is on, or the score.
+// One row of logits: the likeliest class and its probability; the side of 1/2 that the probability of 1 is
+// on; or the score.
 std::pair<double, double> read_logits(TaskKind kind, const real* x, int64_t outputs) {
   switch (kind) {
     case TaskKind::classification: {
@@ -39,7 +40,13 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
     std::iota(examples.begin(), examples.end(), int32_t(begin));
     const Tensor logits = network.forward(pack(inputs(data, examples), {task.id}), task.id);
     for (int64_t row = 0; row < logits.rows(); ++row) {
-      const auto [value, probability] = read_logits(task.kind, logits.data() + row * logits.cols(), logits.cols());
+      const real* x = logits.data() + row * logits.cols();
+      MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
+               "{}: the output of {} for example {} is not a finite number: the weights have diverged. Train "
+               "again with a "
+               "smaller --lr, --clip 1 or --warmup 0.1",
+               data.file, task.name, int64_t(begin) + row + 1);
+      const auto [value, probability] = read_logits(task.kind, x, logits.cols());
       predictions.values.push_back(value), predictions.probabilities.push_back(probability);
     }
   }

@@ -13,12 +13,35 @@ std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true
 
 Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
 
+// The folder itself, or a run's model/ in it.
 std::string model_folder(const std::string& folder) {
-  return fs::exists(folder + "/config.json") ? folder : folder + "/model";
+  std::error_code none;
+  for (const std::string& place : {folder, folder + "/model"})
+    if (fs::exists(place + "/config.json", none)) return place;
+  fail(
+      format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
+             "(config.json, "
+             "vocab.txt, model.safetensors) or the folder of a run",
+             folder));
 }
 
-Dataset load(const Task& task, const std::string& file, bool labels, const TrainOptions& o, const Tokenizer& tokenizer,
-             int max_length) {
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
+  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
+  MB_CHECK(
+      tokenizer.size() <= config.vocab_size,
+      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
+      folder, tokenizer.size(), config.vocab_size);
+  return tokenizer;
+}
+
+std::vector<Task> tasks_of(const BertConfig& config) {
+  std::string list;
+  for (const std::string& name : config.tasks) list += (list.empty() ? "" : ",") + name;
+  return list.empty() ? std::vector<Task>() : parse_tasks(list);
+}
+
+Dataset load(const Task& task, const std::string& file, bool labels, const TrainOptions& o,
+             const Tokenizer& tokenizer, int max_length) {
   LoadReport report;
   const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, labels};
   Dataset data = load_dataset(task, file, tokenizer, options, report);
@@ -26,17 +49,17 @@ Dataset load(const Task& task, const std::string& file, bool labels, const Train
   return data;
 }
 
-void print_report(const WeightsReport& report, const std::string& from) {
-  std::cout << from << ": " << report.loaded.size() << " tensors loaded";
-  const auto list = [](const char* what, const std::vector<std::string>& names) {
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& from) {
+  out << from << ": " << report.loaded.size() << " tensors loaded";
+  const auto list = [&out](const char* what, const std::vector<std::string>& names) {
     if (names.empty()) return;
-    std::cout << "\n  " << what << ":";
-    for (size_t i = 0; i < names.size() && i < 6; ++i) std::cout << ' ' << names[i];
-    if (names.size() > 6) std::cout << " and " << names.size() - 6 << " more";
+    out << "\n  " << what << ":";
+    for (size_t i = 0; i < names.size() && i < 6; ++i) out << ' ' << names[i];
+    if (names.size() > 6) out << " and " << names.size() - 6 << " more";
   };
   list("not in the file, as initialised", report.initialised);
   list("in the file, not used", report.unused);
-  std::cout << '\n';
+  out << '\n';
 }
 
 }  // namespace
@@ -50,21 +73,25 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
 
 Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.model.empty()) {
-    MB_CHECK(!options.vocab.empty(), "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
-    tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::from_vocab(options.vocab, cased_option(options.cased)));
+    MB_CHECK(!options.vocab.empty(),
+             "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
+    tokenizer_ = Tokenizer::from_vocab(options.vocab, cased_option(options.cased));
     config_ = BertConfig::named(options.config);
     config_.vocab_size = tokenizer_->size();
   } else {
+    MB_CHECK(options.vocab.empty(), "--vocab {}: --model {} brings its own vocabulary; leave one of them out",
+             options.vocab, options.model);
     const std::string folder = model_folder(options.model);
     config_ = BertConfig::load(folder + "/config.json");
-    tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::from_folder(folder, cased_option(options.cased)));
-    MB_CHECK(tokenizer_->size() <= config_.vocab_size, "{}: vocab.txt has {} tokens, but config.json allows {}", folder,
-             tokenizer_->size(), config_.vocab_size);
+    tokenizer_ = tokenizer_of(folder, config_, cased_option(options.cased));
   }
   config_.max_length = std::min(options.max_length, config_.max_position_embeddings);
   if (options.max_length > config_.max_position_embeddings)
-    std::cerr << "--max-length " << options.max_length << ": this model has " << config_.max_position_embeddings
-              << " positions; longer inputs are cut to that\n";
+    std::cerr << "--max-length " << options.max_length << ": this model has "
+              << config_.max_position_embeddings << " positions; longer inputs are cut to that\n";
+  MB_CHECK(options.encoder_dropout >= 0 || options.encoder_dropout == -1,
+           "--encoder-dropout {}: expected a probability, or -1: as config.json has it",
+           options.encoder_dropout);
   if (options.encoder_dropout >= 0)
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
@@ -76,7 +103,8 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
     config_.tasks.push_back(task.name);
     data_.push_back({task, read(data_file(options.data, task, Split::train), true),
                      read(data_file(options.data, task, Split::dev), true), {}});
-    if (const auto test = find_test_file(options.data, task, std::cerr)) data_.back().test = read(*test, false);
+    if (const auto test = find_test_file(options.data, task, std::cerr))
+      data_.back().test = read(*test, false);
   }
 }
 
@@ -94,34 +122,36 @@ std::vector<HeadSpec> Experiment::heads() const {
 
 Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
              bool initialise)
-    : network(config, heads, head_dropout), parameters(network, {seed, config.initializer_range, initialise}) {}
+    : network(config, heads, head_dropout),
+      parameters(network, {seed, config.initializer_range, initialise}) {}
 
 // The model to train: new, or from --model.
-std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed, bool report) {
+std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed,
+                                 bool report) {
   const TrainOptions& o = experiment.options();
-  auto model = std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed, o.model.empty());
+  auto model =
+      std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed, o.model.empty());
   if (!o.model.empty()) {
     const WeightsReport loaded = load_weights(model_folder(o.model), model->parameters);
-    if (report) print_report(loaded, o.model);
+    if (report) print_report(std::cout, loaded, o.model);
   }
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
-  model->parameters.set_trainable([heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });
+  model->parameters.set_trainable(
+      [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });
   return model;
 }
 
-namespace {
-std::vector<Task> tasks_of(const BertConfig& config) {
-  std::string list;
-  for (const std::string& name : config.tasks) list += (list.empty() ? "" : ",") + name;
-  return list.empty() ? std::vector<Task>() : parse_tasks(list);
-}
-}  // namespace
-
 TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
     : config(BertConfig::load(model_folder(folder) + "/config.json")),
-      tokenizer(Tokenizer::from_folder(model_folder(folder), cased)), tasks(tasks_of(config)),
+      tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
       model(config, heads_of(tasks), 0, 0, false) {
-  load_weights(model_folder(folder), model.parameters);
+  const WeightsReport report = load_weights(model_folder(folder), model.parameters);
+  for (const std::string& name : report.initialised)
+    MB_CHECK(!name.starts_with("heads."),
+             "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its "
+             "task; train it first",
+             model_folder(folder), name);
+  if (!report.initialised.empty()) print_report(std::cerr, report, folder);
 }
 
 DatasetOptions TrainedModel::dataset_options() const {

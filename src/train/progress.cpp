@@ -27,7 +27,8 @@ std::string duration(double seconds) {
 }
 
 Progress::Progress(int64_t total, int64_t done)
-    : terminal_(isatty(STDOUT_FILENO)), total_(total), done_at_start_(done), start_(Clock::now()), shown_(start_) {}
+    : terminal_(isatty(STDOUT_FILENO)), total_(total), done_at_start_(done), start_(Clock::now()),
+      shown_(start_) {}
 
 void Progress::update(const std::string& what, double loss, int64_t tokens, int64_t done) {
   tokens_ += tokens;
@@ -37,9 +38,9 @@ void Progress::update(const std::string& what, double loss, int64_t tokens, int6
   tokens_per_second_ = double(tokens_ - tokens_shown_) / since;
   const double per_unit = seconds_between(start_, now) / double(std::max<int64_t>(1, done - done_at_start_));
   std::ostringstream text;
-  text << what << "  " << std::setw(3) << 100 * done / std::max<int64_t>(1, total_) << "%  loss " << std::fixed
-       << std::setprecision(4) << loss << "  " << std::setprecision(0) << tokens_per_second_ << " tokens/s  "
-       << duration(per_unit * double(total_ - done)) << " left";
+  text << what << "  " << std::setw(3) << 100 * done / std::max<int64_t>(1, total_) << "%  loss "
+       << std::fixed << std::setprecision(4) << loss << "  " << std::setprecision(0) << tokens_per_second_
+       << " tokens/s  " << duration(per_unit * double(total_ - done)) << " left";
   std::cout << (terminal_ ? "\r\033[K" : "") << text.str() << (terminal_ ? "" : "\n") << std::flush;
   shown_ = now, tokens_shown_ = tokens_;
 }

@@ -37,7 +37,8 @@ std::string to_json(const Position& p) {
 
 Position from_json(const Json& json) {
   Position p;
-  p.epoch = json["epoch"].integer(), p.step_in_epoch = json["step_in_epoch"].integer(), p.step = json["step"].integer();
+  p.epoch = json["epoch"].integer(), p.step_in_epoch = json["step_in_epoch"].integer(),
+  p.step = json["step"].integer();
   p.batches = json["batches"].integer();
   p.loss_sums = numbers(json["loss_sums"]), p.loss_counts = numbers(json["loss_counts"]);
   p.best = json["best"].number(), p.best_epoch = json["best_epoch"].integer();
@@ -70,7 +71,8 @@ void CsvFile::flush() {
 }
 
 // One file, so that parameters, moments and position can never be of different steps.
-void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Position& position) {
+void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer,
+                const Position& position) {
   SafeTensorsWriter writer;
   writer.metadata["position"] = to_json(position);
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
@@ -79,18 +81,25 @@ void save_state(const std::string& folder, const Parameters& parameters, Optimiz
                  SafeTensorsWriter::As::real_type);
   for (const auto& [name, values] : optimizer.moments())
     writer.add("optimizer." + name, {int64_t(values.size())}, values, SafeTensorsWriter::As::real_type);
-  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())}, std::span<const int64_t>(optimizer.steps()));
+  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())},
+             std::span<const int64_t>(optimizer.steps()));
   writer.write(state_file(folder));
 }
 
 Position load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
   const SafeTensors file(state_file(folder));
   const auto position = file.metadata().find("position");
-  MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)", file.file());
+  MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)",
+           file.file());
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list) file.read(item.name, {item.value.data(), size_t(item.value.size())});
+    for (const Parameters::Item& item : *list)
+      file.read(item.name, {item.value.data(), size_t(item.value.size())});
   for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
-  optimizer.steps() = file.read_integers("optimizer.steps");
+  std::vector<int64_t> steps = file.read_integers("optimizer.steps");
+  MB_CHECK(steps.size() == optimizer.steps().size(),
+           "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(), steps.size(),
+           optimizer.steps().size());
+  optimizer.steps() = std::move(steps);
   return from_json(Json::parse(position->second, file.file()));
 }
 

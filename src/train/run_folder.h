@@ -1,8 +1,8 @@
 // The folder of a run: its tables, its best model, and the state from which it goes on.
 //
-//   options.json    what it was started with            state.safetensors   parameters, moments, where it stands
-//   steps.csv       every step                          model/              the best model, a Hugging Face folder
-//   epochs.csv      every epoch                         predictions/        dev and test predictions
+//   options.json    what it was started with      state.safetensors   parameters, moments, where it stands
+//   steps.csv       every step                    model/              the best model, a Hugging Face folder
+//   epochs.csv      every epoch                   predictions/        dev and test predictions
 #pragma once
 
 #include <fstream>
@@ -41,11 +41,13 @@ class CsvFile {
   std::ofstream out_;
 };
 
-void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Position& position);
+void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer,
+                const Position& position);
 Position load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer);
 bool has_state(const std::string& folder);
 
 // A Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
-void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer, const Parameters& parameters);
+void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
+                const Parameters& parameters);
 
 }  // namespace minbert

@@ -1,4 +1,6 @@
 // The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev scores.
+#include <unistd.h>
+
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -18,6 +20,13 @@ namespace {
 
 volatile std::sig_atomic_t interrupt = 0;
 
+void on_signal(int signal) {
+  interrupt = 1;
+  static constexpr char text[] = "\nfinishing this step, then saving; Ctrl-C again ends at once\n";
+  if (signal != SIGINT) return;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
+}
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -27,7 +36,7 @@ std::string fixed(double v, int digits) {
   out << std::fixed << std::setprecision(digits) << v;
   return out.str();
 }
-std::string exact(double v) {
+std::string exact(double v) {                        // a float's 9 digits, which read back as the same float
   std::ostringstream out;
   out << std::setprecision(9) << v;
   return out.str();
@@ -41,7 +50,9 @@ class Run {
  private:
   int64_t epoch_batches() const { return int64_t(order(0).size()); }
   std::vector<Step> order(int64_t epoch) const;
-  Tensor loss_of(const Step& step) const;
+  Tensor loss_of(const Step& step, const Batch& batch) const;
+  [[noreturn]] void fail_at(const Step& step, double loss) const;
+  std::string what_is_kept() const;
   void take_step(const std::vector<Step>& steps, Progress& progress);
   void finish_epoch(Progress& progress);
   void write_all_predictions();
@@ -63,26 +74,33 @@ class Run {
 Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder)
     : experiment_(experiment), o_(experiment.options()), norm_(norm), folder_(folder), seed_(seed),
       model_(new_model(experiment, norm, seed, !has_state(folder))),
-      optimizer_(model_->parameters, {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}) {
+      optimizer_(model_->parameters,
+                 {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}) {
   make_folder(folder_);
   const size_t tasks = experiment.data().size();
   at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
   if (has_state(folder_)) at_ = load_state(folder_, model_->parameters, optimizer_);
+  if (o_.resume)
+    std::cout << (has_state(folder_) ? format("going on after step {}\n", at_.step)
+                                     : std::string("nothing was saved yet: from the beginning\n"));
   std::string columns = "epoch";
-  for (const TaskData& d : experiment.data()) columns += "," + d.task.name + "_train_loss," + d.task.name + "_dev";
-  steps_csv_ = std::make_unique<CsvFile>(folder_ + "/steps.csv", "step,task,loss,learning_rate,tokens,seconds", at_.batches);
+  for (const TaskData& d : experiment.data())
+    columns += "," + d.task.name + "_train_loss," + d.task.name + "_dev";
+  steps_csv_ = std::make_unique<CsvFile>(folder_ + "/steps.csv",
+                                         "step,task,loss,learning_rate,tokens,seconds", at_.batches);
   epochs_csv_ = std::make_unique<CsvFile>(folder_ + "/epochs.csv", columns + ",dev_mean,seconds", at_.epoch);
 }
 
 std::vector<Step> Run::order(int64_t epoch) const {
   std::vector<TaskSize> tasks;
-  for (const TaskData& d : experiment_.data()) tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
+  for (const TaskData& d : experiment_.data())
+    tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
   return epoch_steps(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle, seed_});
 }
 
-Tensor Run::loss_of(const Step& step) const {
+Tensor Run::loss_of(const Step& step, const Batch& batch) const {
   const TaskData& data = experiment_.data()[size_t(step.task)];
-  const Tensor logits = model_->network.forward(pack(inputs(data.train, step.examples), {step.task}), step.task);
+  const Tensor logits = model_->network.forward(batch, step.task);
   std::vector<int32_t> classes;
   std::vector<real> values;
   for (const int32_t e : step.examples) {
@@ -91,16 +109,35 @@ Tensor Run::loss_of(const Step& step) const {
   }
   switch (data.task.kind) {
     case TaskKind::classification: return cross_entropy(logits, classes);
-    case TaskKind::binary: return binary_cross_entropy_with_logits(logits, Tensor::from(logits.shape(), values));
+    case TaskKind::binary:
+      return binary_cross_entropy_with_logits(logits, Tensor::from(logits.shape(), values));
     case TaskKind::regression: return mean_squared_error(logits, Tensor::from(logits.shape(), values));
   }
   fail("unknown kind of task");
 }
 
+void Run::fail_at(const Step& step, double loss) const {
+  clear_tape();
+  const TaskData& data = experiment_.data()[size_t(step.task)];
+  std::string ids;
+  for (const int32_t e : step.examples) ids += " " + data.train.examples[size_t(e)].id;
+  fail(format("the loss of {} became {} in epoch {}, batch {} (step {}); its examples:{}\n  {}",
+              data.task.name, loss, at_.epoch + 1, at_.step_in_epoch + 1, at_.step + 1, ids, what_is_kept()));
+}
+
+std::string Run::what_is_kept() const {
+  const std::string model =
+      at_.best_epoch < 0 ? "the initial model" : format("the model of epoch {}", at_.best_epoch + 1);
+  return format(
+      "{}/model keeps {}. Try a smaller --lr, --clip 1 or --warmup 0.1; --check-nan names the operation.",
+      folder_, model);
+}
+
 // One optimizer step over one batch, or over --accumulate of them.
 void Run::take_step(const std::vector<Step>& steps, Progress& progress) {
   const int64_t per_epoch = (int64_t(steps.size()) + o_.accumulate - 1) / o_.accumulate;
-  const double lr = o_.learning_rate() * schedule_factor(o_.schedule, at_.step, per_epoch * o_.epochs, o_.warmup);
+  const double lr =
+      o_.learning_rate() * schedule_factor(o_.schedule, at_.step, per_epoch * o_.epochs, o_.warmup);
   const int64_t end = std::min<int64_t>(at_.step_in_epoch + o_.accumulate, int64_t(steps.size()));
   const double share = 1 / double(end - at_.step_in_epoch);
   profile_resume();
@@ -108,26 +145,18 @@ void Run::take_step(const std::vector<Step>& steps, Progress& progress) {
     const Step& step = steps[size_t(at_.step_in_epoch)];
     const TaskData& data = experiment_.data()[size_t(step.task)];
     DropoutClock::mine() = {seed_, uint64_t(at_.batches)};
-    const Tensor loss = loss_of(step);
+    const Batch batch = pack(inputs(data.train, step.examples), {step.task});
+    const Tensor loss = loss_of(step, batch);
     const double value = double(loss.item());
-    if (!std::isfinite(value)) {
-      clear_tape();
-      std::string ids;
-      for (const int32_t e : step.examples) ids += " " + data.train.examples[size_t(e)].id;
-      fail(format("the loss of {} became {} in epoch {}, batch {} (step {}); its examples:{}\n"
-                  "  The last good state is kept in {}. Try a smaller --lr, --clip 1 or --warmup 0.1; --check-nan names "
-                  "the operation.", data.task.name, value, at_.epoch + 1, at_.step_in_epoch + 1, at_.step + 1, ids, folder_));
-    }
+    if (!std::isfinite(value)) fail_at(step, value);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(share == 1 ? loss : scale(loss, real(share)));
     at_.loss_sums[size_t(step.task)] += value, at_.loss_counts[size_t(step.task)] += 1;
-    int64_t tokens = 0;
-    for (const Sequence& s : inputs(data.train, step.examples)) tokens += int64_t(s.ids.size());
     at_.seconds += now() - since_, since_ = now();
-    steps_csv_->row(format("{},{},{},{},{},{}", at_.step + 1, data.task.name, exact(value), exact(lr), tokens,
-                           fixed(at_.seconds, 3)));
-    progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value, tokens,
-                    at_.epoch * int64_t(steps.size()) + at_.step_in_epoch + 1);
+    steps_csv_->row(format("{},{},{},{},{},{}", at_.step + 1, data.task.name, exact(value), exact(lr),
+                           batch.tokens(), fixed(at_.seconds, 3)));
+    progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value,
+                    batch.tokens(), at_.epoch * int64_t(steps.size()) + at_.step_in_epoch + 1);
   }
   if (o_.clip > 0) optimizer_.clip(o_.clip);
   optimizer_.step(lr);
@@ -157,7 +186,8 @@ void Run::finish_epoch(Progress& progress) {
     const Task& task = experiment_.data()[i].task;
     const double loss = at_.loss_sums[i] / std::max(1.0, at_.loss_counts[i]);
     row += "," + exact(loss) + "," + (dev[i] ? exact(*dev[i]) : "undefined");
-    line += format("   {} loss {} dev {} {}", task.name, fixed(loss, 4), task.metric == Metric::accuracy ? "accuracy" : "Pearson", score_text(dev[i]));
+    line += format("   {} loss {} dev {} {}", task.name, fixed(loss, 4),
+                   task.metric == Metric::accuracy ? "accuracy" : "Pearson", score_text(dev[i]));
   }
   const double mean = mean_score(dev);
   const bool better = mean > at_.best;              // ties keep the earlier
@@ -169,13 +199,19 @@ void Run::finish_epoch(Progress& progress) {
     save_model(folder_ + "/model", experiment_.config(norm_), experiment_.tokenizer(), model_->parameters);
   }
   ++at_.epoch, at_.step_in_epoch = 0;
-  std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0), std::fill(at_.loss_counts.begin(), at_.loss_counts.end(), 0);
+  std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0),
+      std::fill(at_.loss_counts.begin(), at_.loss_counts.end(), 0);
   at_.finished = at_.epoch >= o_.epochs || early();
   save();
   since_ = now();
 }
 
+// Weights that are no numbers any more must not take the place of the last good ones.
 void Run::save() {
+  for (const Parameters::Item& item : model_->parameters.items())
+    for (int64_t i = 0; i < item.value.size(); ++i)
+      MB_CHECK(std::isfinite(item.value.data()[i]), "{} is {} after step {}\n  {}", item.name,
+               item.value.data()[i], at_.step, what_is_kept());
   steps_csv_->flush(), epochs_csv_->flush();
   save_state(folder_, model_->parameters, optimizer_, at_);
 }
@@ -185,7 +221,8 @@ void Run::write_all_predictions() {
   for (const TaskData& d : experiment_.data())
     for (const auto& [data, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
       if (!data->examples.empty())
-        write_predictions(folder_ + "/predictions", d.task, split, *data, predict(model_->network, d.task, *data).values);
+        write_predictions(folder_ + "/predictions", d.task, split, *data,
+                          predict(model_->network, d.task, *data).values);
 }
 
 RunResult Run::go(int64_t stop_after) {
@@ -210,14 +247,14 @@ RunResult Run::go(int64_t stop_after) {
   result.seconds = at_.seconds, result.best_epoch = at_.best_epoch;
   if (result.interrupted && !at_.finished) {
     save();
-    std::cout << format("stopped behind step {}; go on with --resume --out {}\n", at_.step, folder_);
+    std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
     return result;
   }
   result.interrupted = false;
   if (o_.epochs == 0) return result;
   load_weights(folder_ + "/model", model_->parameters);           // the best epoch's
   result.dev = score_all(false);
-  if (o_.compare) result.train = score_all(true);
+  if (o_.compare || o_.seeds > 1) result.train = score_all(true);
   write_all_predictions();
   return result;
 }
@@ -225,17 +262,20 @@ RunResult Run::go(int64_t stop_after) {
 }  // namespace
 
 void watch_for_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupt = 1; };
-  action.sa_flags = int(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  action.sa_flags = int(SA_RESETHAND);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction action = {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;     // as nohup wants it
+    action.sa_handler = on_signal;
+    // Once, so that the second Ctrl-C kills; but a closed pipe signals every line that is printed.
+    action.sa_flags = signal == SIGPIPE ? SA_RESTART : int(SA_RESTART | SA_RESETHAND);
+    sigaction(signal, &action, nullptr);
+  }
 }
 bool interrupted() { return interrupt != 0; }
 
-RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder,
-                int64_t stop_after) {
+RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed,
+                const std::string& folder, int64_t stop_after) {
   if (experiment.options().profile) profile_start();
   RunResult result = Run(experiment, norm, seed, folder).go(stop_after);
   if (experiment.options().profile) profile_report(std::cout);

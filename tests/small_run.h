@@ -1,0 +1,140 @@
+// Data and a BERT so small that a training run takes milliseconds, and what a run leaves on the disk.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "minbert/files.h"
+#include "minbert/random.h"
+#include "minbert/trainer.h"
+#include "train/run_folder.h"
+
+namespace minbert::test {
+
+// What is printed while it lives goes to text() instead.
+class Quiet {
+ public:
+  Quiet() : out_(std::cout.rdbuf(text_.rdbuf())), error_(std::cerr.rdbuf(text_.rdbuf())) {}
+  ~Quiet() { std::cout.rdbuf(out_), std::cerr.rdbuf(error_); }
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf *out_, *error_;
+};
+
+// A temporary folder with data/ (10, 9 and 7 rows to learn from), vocab.txt and the model start/.
+class SmallWorld {
+ public:
+  SmallWorld() {
+    std::filesystem::create_directories(root_ / "data");
+    std::string vocab = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+    for (const char* word : words) vocab += word + std::string("\n");
+    write_file(path("vocab.txt"), vocab);
+    for (const Task& task : parse_tasks("sst,quora,sts")) {
+      write(task, Split::train, 10 - task.id - (task.id == 2));
+      write(task, Split::dev, 8);
+      if (task.name != "sts") write(task, Split::test, 5);
+    }
+    BertConfig config;
+    config.vocab_size = 20, config.max_position_embeddings = 16, config.max_length = 16;
+    config.hidden_size = 8, config.intermediate_size = 16, config.num_hidden_layers = 1,
+    config.num_attention_heads = 2;
+    config.initializer_range = 0.3;
+    const Model start(config, {}, 0, 5, true);
+    save_model(path("start"), config, Tokenizer(path("vocab.txt"), true), start.parameters);
+  }
+  ~SmallWorld() { std::filesystem::remove_all(root_); }
+
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
+
+  // Everything that could make a resumed run differ is on: dropout, accumulation with a rest, warm-up, ...
+  TrainOptions options() const {
+    TrainOptions o;
+    o.model = path("start"), o.data = path("data"), o.out = path("out");
+    o.epochs = 2, o.batch = 4, o.accumulate = 3;                     // 8 batches and 3 steps an epoch
+    o.lr = 0.01, o.weight_decay = 0.01, o.warmup = 0.3, o.schedule = "linear", o.clip = 1;
+    return o;
+  }
+
+  // Trains in the folder NAME; what it printed is in `printed`.
+  RunResult run(const TrainOptions& o, const std::string& name, int64_t stop_after = 0,
+                const std::string& norm = "conditional-layer", uint64_t seed = 1) {
+    const Quiet quiet;
+    const RunResult result = train(Experiment(o), norm, seed, path(name), stop_after);
+    printed = quiet.text();
+    return result;
+  }
+  std::string printed;
+
+ private:
+  static constexpr const char* words[] = {"good", "bad", "fine", "dull", "film", "plot", "who", "why",
+                                          "a",    "the", "is",   "not",  "very", ".",    "?"};
+  void write(const Task& task, Split split, int rows) const {
+    Random random(7, format("{}/{}", task.name, int(split)));
+    const auto text = [&] {
+      std::string words_of_it;
+      for (uint64_t i = 0, n = 1 + random.below(6); i < n; ++i)
+        words_of_it += (i ? " " : "") + std::string(words[random.below(std::size(words))]);
+      return words_of_it;
+    };
+    std::vector<std::string> header = {"", task.id_column};
+    header.insert(header.end(), task.text_columns.begin(), task.text_columns.end());
+    if (split != Split::test) header.push_back(task.label_column);
+    std::string all = tsv_line(header);
+    for (int row = 0; row < rows; ++row) {
+      std::vector<std::string> fields = {std::to_string(row), format("{}-{}-{}", task.name, int(split), row)};
+      for (size_t i = 0; i < task.text_columns.size(); ++i) fields.push_back(text());
+      if (split != Split::test) fields.push_back(std::to_string(row % (int(task.high) + 1)));
+      all += tsv_line(fields);
+    }
+    write_file(data_file(path("data"), task, split), all);
+  }
+
+  std::filesystem::path root_ =
+      std::filesystem::temp_directory_path() / format("minbert_small_world_{}", getpid());
+};
+
+// A CSV file without its last column, which holds seconds.
+inline std::string without_seconds(const std::string& file) {
+  std::istringstream in(read_file(file));
+  std::string kept;
+  for (std::string line; std::getline(in, line);) kept += line.substr(0, line.rfind(',')) + "\n";
+  return kept;
+}
+
+// Everything a run wrote, by file name, but for the seconds it took.
+inline std::map<std::string, std::string> contents(const std::string& run) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string file = entry.path().string(), name = std::filesystem::relative(file, run).string();
+    std::string& bytes = all[name] = read_file(file);
+    if (name.ends_with("steps.csv") || name.ends_with("epochs.csv")) bytes = without_seconds(file);
+    if (!name.ends_with("state.safetensors")) continue;
+    const SafeTensors state(file);
+    uint64_t size = 0;
+    for (const auto& [tensor, e] : state.entries()) size = std::max(size, e.end);
+    bytes = Json::parse(state.metadata().at("position"), file).set("seconds", 0).dump() +
+            bytes.substr(bytes.size() - size);
+  }
+  return all;
+}
+
+inline std::vector<std::vector<std::string>> csv(const std::string& file) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream in(read_file(file));
+  for (std::string line, field; std::getline(in, line);) {
+    std::istringstream fields(line);
+    for (rows.emplace_back(); std::getline(fields, field, ',');) rows.back().push_back(field);
+  }
+  return rows;
+}
+
+}  // namespace minbert::test

@@ -1,0 +1,301 @@
+// Training runs: what makes two of them equal, when they end, what they leave behind.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "gradcheck.h"
+#include "minbert/metrics.h"
+#include "minbert/ops.h"
+#include "minbert/optimizer.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+void check_equal(const std::string& a, const std::string& b) {
+  const auto one = contents(a), other = contents(b);
+  CHECK(one.size() == other.size());
+  for (const auto& [name, bytes] : one) {
+    INFO(name);
+    REQUIRE(other.count(name));
+    CHECK(bytes == other.at(name));
+  }
+}
+
+std::vector<std::string> column(const std::string& file, size_t i) {
+  std::vector<std::string> values;
+  for (const auto& row : csv(file)) values.push_back(row[i]);
+  return values;
+}
+
+std::map<std::string, std::vector<real>> weights(const std::string& run) {
+  const SafeTensors file(run + "/model/model.safetensors");
+  std::map<std::string, std::vector<real>> all;
+  for (const auto& [name, entry] : file.entries()) all[name] = file.read(name);
+  return all;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST_CASE("train: a run that was stopped and resumed equals the uninterrupted one, bit for bit") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  for (const auto& [sampling, optimizer, pairs] : {std::tuple("sequential", "adamw", "cross"),
+                                                   std::tuple("round-robin", "sgd", "siamese"),
+                                                   std::tuple("proportional", "adamw-course", "cross")}) {
+    INFO(sampling);
+    o.sampling = sampling, o.optimizer = optimizer, o.pairs = pairs, o.momentum = 0.9;
+    const std::string whole = format("{}-whole", sampling);
+    CHECK_FALSE(world.run(o, whole).interrupted);
+    CHECK(csv(world.path(whole) + "/steps.csv").size() == 1 + 16);
+    for (const int stop : {1, 3, 4}) {              // early, at the end of the first epoch, in the second
+      INFO("stopped after step " << stop);
+      const std::string parts = format("{}-{}", sampling, stop);
+      CHECK(world.run(o, parts, stop).interrupted);
+      CHECK(contains(world.printed, format("stopped after step {}; go on with --resume", stop)));
+      CHECK_FALSE(world.run(o, parts).interrupted);
+      check_equal(world.path(parts), world.path(whole));
+    }
+    while (world.run(o, "one-by-one", 1).interrupted) continue;      // a process for every step
+    check_equal(world.path("one-by-one"), world.path(whole));
+    std::filesystem::remove_all(world.path("one-by-one"));
+  }
+}
+
+TEST_CASE("train: a crash between two saves costs the steps since the last one, nothing else") {
+  SmallWorld world;
+  const TrainOptions o = world.options();
+  world.run(o, "whole");
+  world.run(o, "crashed", 2);
+  std::filesystem::copy(world.path("crashed"), world.path("saved"), std::filesystem::copy_options::recursive);
+  world.run(o, "crashed", 3);                       // these steps are in the tables, but their state is lost
+  std::filesystem::copy(world.path("saved/state.safetensors"), world.path("crashed/state.safetensors"),
+                        std::filesystem::copy_options::overwrite_existing);
+  world.run(o, "crashed");
+  check_equal(world.path("crashed"), world.path("whole"));
+}
+
+TEST_CASE("train: one seed gives one result, another seed another") {
+  SmallWorld world;
+  const TrainOptions o = world.options();
+  world.run(o, "a");
+  world.run(o, "b");
+  check_equal(world.path("a"), world.path("b"));
+  world.run(o, "c", 0, "conditional-layer", 2);
+  const auto a = column(world.path("a/steps.csv"), 2), c = column(world.path("c/steps.csv"), 2);
+  CHECK(a.size() == c.size());
+  CHECK(a[1] != c[1]);
+}
+
+TEST_CASE("train: two norms under one seed see the same batches, and differ by the task parameters alone") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  world.run(o, "plain", 0, "layer");
+  world.run(o, "conditional");
+  for (const size_t i : {1, 3, 4})                  // task, learning rate, tokens
+    CHECK(column(world.path("plain/steps.csv"), i) == column(world.path("conditional/steps.csv"), i));
+  CHECK(column(world.path("plain/steps.csv"), 2)[3] == column(world.path("conditional/steps.csv"), 2)[3]);
+  CHECK(column(world.path("plain/steps.csv"), 2) != column(world.path("conditional/steps.csv"), 2));
+
+  // With the task parameters frozen at 0: the same run, bit for bit.
+  const Quiet quiet;
+  const Experiment experiment(o);
+  std::vector<std::vector<real>> losses;
+  for (const std::string norm : {"layer", "conditional-layer"}) {
+    Model model(experiment.config(norm), experiment.heads(), 0.3, 3, true);
+    model.parameters.set_trainable([](const std::string& name) { return name.find(".task_") == name.npos; });
+    model.network.train();
+    Optimizer optimizer(model.parameters, {});
+    losses.emplace_back();
+    for (int step = 0; step < 9; ++step) {
+      DropoutClock::mine() = {3, uint64_t(step)};
+      const TaskData& data = experiment.data()[size_t(step % 3)];
+      const Tensor y = model.network.forward(
+          pack(inputs(data.train, std::vector<int32_t>{0, 1, 2}), {data.task.id}), data.task.id);
+      const Tensor loss = mean(square(y));
+      losses.back().push_back(loss.item());
+      backward(loss);
+      optimizer.step(0.01);
+    }
+  }
+  CHECK(losses[0] == losses[1]);
+}
+
+TEST_CASE("train: batches that are accumulated are one larger batch, to rounding") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "sst", o.limit = 8, o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = 0;
+  o.dropout = o.encoder_dropout = 0;
+  o.batch = 2, o.accumulate = 4;
+  world.run(o, "accumulated");
+  o.batch = 8, o.accumulate = 1;
+  world.run(o, "large");
+  const auto a = weights(world.path("accumulated")), b = weights(world.path("large"));
+  for (const auto& [name, values] : a) {
+    INFO(name);
+    CHECK(difference(values, b.at(name)) < 1e-5);
+  }
+}
+
+TEST_CASE("train: --no-shuffle keeps the order of the file, in every epoch") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "sst", o.accumulate = 1, o.no_shuffle = true;
+  world.run(o, "run");
+  const Quiet quiet;
+  const Dataset sst = Experiment(o).data()[0].train;
+  const auto tokens = column(world.path("run/steps.csv"), 4);
+  for (size_t batch = 0; batch < 6; ++batch) {
+    size_t sum = 0;
+    for (size_t i = batch % 3 * 4; i < std::min<size_t>(10, batch % 3 * 4 + 4); ++i)
+      sum += sst.examples[i].inputs[0].ids.size();
+    CHECK(tokens[1 + batch] == std::to_string(sum));
+  }
+}
+
+TEST_CASE("train: the best epoch is kept, of equal ones the first, and patience ends the run") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.lr = 1e-30, o.weight_decay = 0, o.epochs = 10,
+  o.patience = 2;                                   // nothing changes, so every epoch is as good
+  const RunResult result = world.run(o, "run");
+  CHECK(result.best_epoch == 0);
+  CHECK(csv(world.path("run/epochs.csv")).size() == 1 + 3);
+  const auto finished = contents(world.path("run"));
+  CHECK(world.run(o, "run").best_epoch == 0);       // resuming a finished run changes nothing
+  CHECK(contents(world.path("run")) == finished);
+
+  o.lr = 0.03, o.patience = 0, o.epochs = 8;
+  const RunResult best = world.run(o, "better");
+  double most = -1;
+  size_t epoch = 0;
+  const auto means = column(world.path("better/epochs.csv"), 7);
+  for (size_t i = 1; i < means.size(); ++i)
+    if (std::stod(means[i]) > most) most = std::stod(means[i]), epoch = i - 1;
+  CHECK(best.best_epoch == int64_t(epoch));
+  CHECK(mean_score(best.dev) == doctest::Approx(most).epsilon(1e-5));
+}
+
+TEST_CASE("train: the heads alone leave every byte of the encoder as it was") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.fine_tune_mode = "last-linear-layer";
+  world.run(o, "run", 0, "layer");
+  o.epochs = 0;
+  world.run(o, "initial", 0, "layer");
+  const auto trained = weights(world.path("run")), initial = weights(world.path("initial"));
+  for (const auto& [name, values] : initial) {
+    INFO(name);
+    CHECK((trained.at(name) == values) == !name.starts_with("heads."));
+  }
+  o.epochs = 2;
+  world.run(o, "conditional");                      // frozen at 0, the task parameters change nothing
+  CHECK(without_seconds(world.path("conditional/steps.csv")) == without_seconds(world.path("run/steps.csv")));
+  o.lr = 0;
+  CHECK(o.learning_rate() == 1e-3);
+  o.fine_tune_mode = "full-model";
+  CHECK(o.learning_rate() == 1e-5);
+}
+
+TEST_CASE("train: --epochs 0 writes the initial model and nothing else") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 0;
+  CHECK(world.run(o, "run").dev.empty());
+  const auto start = SafeTensors(world.path("start/model.safetensors")).read("bert.pooler.dense.weight");
+  CHECK(weights(world.path("run")).at("bert.pooler.dense.weight") == start);
+  CHECK_FALSE(std::filesystem::exists(world.path("run/predictions")));
+  const Quiet quiet;
+  CHECK(TrainedModel(world.path("run")).tasks.size() == 3);
+}
+
+TEST_CASE("train: predictions in the course's format, and evaluate() repeats the run's dev scores") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.pairs = "siamese";
+  const RunResult result = world.run(o, "run");
+  const auto files = contents(world.path("run/predictions"));
+  CHECK(files.size() == 5);                         // sts has no test file
+  CHECK(files.at("sst-dev-output.csv").starts_with("id \t Predicted_Sentiment \nsst-1-0 , "));
+  const auto sts = csv(world.path("run/predictions/sts-dev-output.csv"));
+  REQUIRE(sts.size() == 1 + 8);
+  for (size_t i = 1; i < sts.size(); ++i) {
+    CHECK(std::stod(sts[i][1]) >= 0);
+    CHECK(std::stod(sts[i][1]) <= 5);
+  }
+  const Quiet quiet;
+  const Experiment experiment(o);
+  const Scores dev = evaluate(experiment, world.path("run"));
+  REQUIRE(dev.size() == 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(dev[i] == result.dev[i]);
+  TrainedModel trained(world.path("run"));
+  const TaskData& sst = experiment.data()[0];
+  for (const double p : predict(trained.model.network, sst.task, sst.dev).probabilities)
+    CHECK((p >= 0.2 && p <= 1));
+}
+
+TEST_CASE("train: a loss that is no number stops the run, says where, and leaves the last good state") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.accumulate = 1, o.clip = 0, o.warmup = 0;
+  world.run(o, "run", 8);                           // one epoch
+  const auto state = contents(world.path("run")).at("state.safetensors");
+  o.lr = is_double ? 1e300 : 1e30;
+  std::string message;
+  try {
+    world.run(o, "run");
+  } catch (const Error& e) {
+    message = e.what();
+  }
+  INFO(message);
+  CHECK(contains(message, "the loss of sst became"));
+  CHECK(contains(message, "in epoch 2, batch 2 (step 10); its examples: sst-0-"));
+  CHECK(contains(message, "/run/model keeps the model of epoch 1"));
+  CHECK(contents(world.path("run")).at("state.safetensors") == state);
+  CHECK(tape_length() == 0);
+  o.lr = 0.01;
+  CHECK(world.run(o, "run").best_epoch >= 0);
+}
+
+TEST_CASE("train: a state of another model is refused by name, and a missing head too") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  world.run(o, "run", 1);
+  o.pairs = "siamese";
+  CHECK_THROWS_AS(world.run(o, "run"), Error);
+  o.pairs = "cross", o.tasks = "sst,quora";
+  CHECK_THROWS_AS(world.run(o, "run"), Error);
+  o.tasks = "sst,quora,sts";
+  CHECK_FALSE(world.run(o, "run").interrupted);
+
+  const std::string file = world.path("start/config.json");
+  write_file(file, Json::load(file).set("minbert", Json::object().set("tasks", Json::array({"sst"}))).dump());
+  const Quiet quiet;
+  CHECK_THROWS_WITH_AS(TrainedModel(world.path("start")),
+                       doctest::Contains("heads.sst.weight is not among the weights"), Error);
+  CHECK_THROWS_WITH_AS(TrainedModel(world.path("data")), doctest::Contains("has a config.json"), Error);
+}
+
+TEST_CASE("train: --compare and --seeds print both tables with mean and deviation") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.seeds = 2;
+  for (const bool both : {true, false}) {
+    o.compare = both, o.out = world.path(both ? "both" : "one");
+    const Quiet quiet;
+    CHECK(compare(Experiment(o), both ? std::vector<std::string>{"layer", "conditional-layer"}
+                                      : std::vector<std::string>{"layer"}) == 0);
+    CHECK(contains(quiet.text(), "Training metrics"));
+    CHECK(contains(quiet.text(), "Dev metrics"));
+    CHECK(contains(quiet.text(), " ± "));
+    CHECK(std::filesystem::exists(o.out + "/layer/seed-11712/model/model.safetensors"));
+    CHECK(std::filesystem::exists(o.out + "/conditional-layer") == both);
+  }
+  o.epochs = 0, o.out = world.path("initial");
+  const Quiet quiet;
+  CHECK(compare(Experiment(o), {"layer"}) == 0);
+}
+
+}  // namespace minbert::test
