@@ -139,6 +139,27 @@ TEST_CASE("train: batches that are accumulated are one larger batch, to rounding
   }
 }
 
+TEST_CASE("train: --clip bounds a step, and the learning rate follows warm-up and schedule") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  world.run(o, "rates");
+  const auto rates = column(world.path("rates/steps.csv"), 3);
+  for (size_t batch = 0; batch < 16; ++batch) {     // 6 steps, one of them warm-up; 3, 3 and 2 batches to a step
+    const size_t step = batch / 8 * 3 + batch % 8 / 3;
+    CHECK(std::stod(rates[1 + batch]) == doctest::Approx(step == 0 ? 0.005 : 0.01 * double(6 - step) / 5));
+  }
+
+  o.epochs = 0;
+  world.run(o, "initial");
+  o.optimizer = "sgd", o.lr = 1, o.warmup = 0, o.weight_decay = 0, o.clip = 0.01, o.epochs = 1, o.accumulate = 100;
+  world.run(o, "clipped");
+  const auto before = weights(world.path("initial")), after = weights(world.path("clipped"));
+  double squares = 0;                               // of the one step of length lr * clip
+  for (const auto& [name, values] : before)
+    for (size_t i = 0; i < values.size(); ++i) squares += std::pow(double(values[i] - after.at(name)[i]), 2);
+  CHECK(std::sqrt(squares) == doctest::Approx(0.01).epsilon(1e-3));
+}
+
 TEST_CASE("train: --no-shuffle keeps the order of the file, in every epoch") {
   SmallWorld world;
   TrainOptions o = world.options();
@@ -276,6 +297,29 @@ TEST_CASE("train: a state of another model is refused by name, and a missing hea
   CHECK_THROWS_WITH_AS(TrainedModel(world.path("start")),
                        doctest::Contains("heads.sst.weight is not among the weights"), Error);
   CHECK_THROWS_WITH_AS(TrainedModel(world.path("data")), doctest::Contains("has a config.json"), Error);
+}
+
+TEST_CASE("train: a config.json that contradicts the weights or the vocabulary is refused") {
+  SmallWorld world;
+  const std::string file = world.path("start/config.json");
+  const Json good = Json::load(file);
+  const auto refused = [&](Json config, const char* message) {
+    write_file(file, config.dump());
+    const Quiet quiet;
+    CHECK_THROWS_WITH_AS(TrainedModel(world.path("start")), doctest::Contains(message), Error);
+  };
+  refused(Json(good).set("vocab_size", 19), "vocab.txt has 20 tokens, but \"vocab_size\" in config.json is 19");
+  refused(Json(good).set("num_hidden_layers", 2), "bert.encoder.layer.1.output.LayerNorm.bias");
+  refused(Json(good).set("hidden_size", 4), "[20, 8] in the file, but [20, 4] by config.json");
+  for (const auto& [key, message] : {std::pair("pairs", "\"minbert.pairs\" is \"x\"; valid are: cross, siamese"),
+                                     std::pair("placement", "\"x\"; valid are: post"),
+                                     std::pair("norm", "no norm \"x\"; the norms are: layer, conditional-layer")})
+    refused(Json(good).set("minbert", Json::object().set(key, "x")), message);
+
+  BertConfig two = BertConfig::load((write_file(file, good.dump()), file));
+  two.num_hidden_layers = 2;                        // a layer more among the weights than config.json has
+  save_weights(world.path("start/model.safetensors"), Model(two, {}, 0, 1, true).parameters);
+  refused(good, "bert.encoder.layer.1.attention.output.LayerNorm.bias is among the weights");
 }
 
 TEST_CASE("train: --compare and --seeds print both tables with mean and deviation") {

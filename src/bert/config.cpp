@@ -32,11 +32,12 @@ constexpr Number numbers[] = {
 struct Choice {
   const char* key;
   std::string BertConfig::*value;
+  std::string_view valid;                          // the names it may have; "": the table of norms knows
 };
-constexpr Choice choices[] = {{"norm", &BertConfig::norm},
-                              {"placement", &BertConfig::placement},
-                              {"cls_norm", &BertConfig::cls_norm},
-                              {"pairs", &BertConfig::pairs}};
+constexpr Choice choices[] = {{"norm", &BertConfig::norm, ""},
+                              {"placement", &BertConfig::placement, "post"},
+                              {"cls_norm", &BertConfig::cls_norm, "none"},
+                              {"pairs", &BertConfig::pairs, "cross, siamese"}};
 
 // Keys whose other values mean another network than the one we compute.
 void check_kind(const Json& json, const std::string& file) {
@@ -63,6 +64,12 @@ void check_values(const BertConfig& c, const std::string& file) {
       MB_CHECK(0 <= v && v < 1, "{}: \"{}\" is {}, expected a probability from 0 to below 1", file, n.key, v);
     else
       MB_CHECK(0 < v && v < 1e30, "{}: \"{}\" is {}, expected a positive number", file, n.key, v);
+  }
+  for (const Choice& choice : choices) {
+    const std::string& v = c.*choice.value;
+    const std::string names = ", " + std::string(choice.valid) + ", ";
+    MB_CHECK(choice.valid.empty() || names.find(", " + v + ", ") != std::string::npos,
+             "{}: \"minbert.{}\" is \"{}\"; valid are: {}", file, choice.key, v, choice.valid);
   }
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
            "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: expected a multiple of it",

@@ -34,6 +34,17 @@ Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std:
   return tokenizer;
 }
 
+// A config.json with fewer layers than the weights have is not theirs.
+WeightsReport load_all_layers(const std::string& folder, const Model& model) {
+  const WeightsReport report = load_weights(folder, model.parameters);
+  const int layers = model.network.bert().config().num_hidden_layers;
+  for (const std::string& name : report.unused)
+    MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
+             "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
+             "model?", folder, name, layers);
+  return report;
+}
+
 std::vector<Task> tasks_of(const BertConfig& config) {
   std::string list;
   for (const std::string& name : config.tasks) list += (list.empty() ? "" : ",") + name;
@@ -132,7 +143,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string
   auto model =
       std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed, o.model.empty());
   if (!o.model.empty()) {
-    const WeightsReport loaded = load_weights(model_folder(o.model), model->parameters);
+    const WeightsReport loaded = load_all_layers(model_folder(o.model), *model);
     if (report) print_report(std::cout, loaded, o.model);
   }
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
@@ -145,13 +156,13 @@ TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
     : config(BertConfig::load(model_folder(folder) + "/config.json")),
       tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
       model(config, heads_of(tasks), 0, 0, false) {
-  const WeightsReport report = load_weights(model_folder(folder), model.parameters);
+  const WeightsReport report = load_all_layers(model_folder(folder), model);
   for (const std::string& name : report.initialised)
     MB_CHECK(!name.starts_with("heads."),
              "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its "
              "task; train it first",
              model_folder(folder), name);
-  if (!report.initialised.empty()) print_report(std::cerr, report, folder);
+  if (!report.initialised.empty() || !report.unused.empty()) print_report(std::cerr, report, folder);
 }
 
 DatasetOptions TrainedModel::dataset_options() const {

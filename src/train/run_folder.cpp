@@ -91,10 +91,14 @@ Position load_state(const std::string& folder, const Parameters& parameters, Opt
   const auto position = file.metadata().find("position");
   MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)",
            file.file());
-  for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list)
-      file.read(item.name, {item.value.data(), size_t(item.value.size())});
-  for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
+  try {
+    for (const auto* list : {&parameters.items(), &parameters.buffers()})
+      for (const Parameters::Item& item : *list)
+        file.read(item.name, {item.value.data(), size_t(item.value.size())});
+    for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
+  } catch (const Error& e) {
+    fail(format("{}\n  this state is not of the model that the options describe; is it another run's?", e.what()));
+  }
   std::vector<int64_t> steps = file.read_integers("optimizer.steps");
   MB_CHECK(steps.size() == optimizer.steps().size(),
            "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(), steps.size(),

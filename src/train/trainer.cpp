@@ -122,7 +122,8 @@ void Run::fail_at(const Step& step, double loss) const {
   std::string ids;
   for (const int32_t e : step.examples) ids += " " + data.train.examples[size_t(e)].id;
   fail(format("the loss of {} became {} in epoch {}, batch {} (step {}); its examples:{}\n  {}",
-              data.task.name, loss, at_.epoch + 1, at_.step_in_epoch + 1, at_.step + 1, ids, what_is_kept()));
+              data.task.name, std::isnan(loss) ? "NaN" : "infinite", at_.epoch + 1, at_.step_in_epoch + 1,
+              at_.step + 1, ids, what_is_kept()));
 }
 
 std::string Run::what_is_kept() const {
