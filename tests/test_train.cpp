@@ -299,6 +299,17 @@ TEST_CASE("train: a state of another model is refused by name, and a missing hea
   CHECK_THROWS_WITH_AS(TrainedModel(world.path("data")), doctest::Contains("has a config.json"), Error);
 }
 
+TEST_CASE("train: a run does not go on with other data") {
+  SmallWorld world;
+  const TrainOptions o = world.options();
+  world.run(o, "run", 4);
+  const std::string file = world.path("data/ids-sst-train.csv"), text = read_file(file);
+  write_file(file, text + text.substr(text.find('\n') + 1));
+  CHECK_THROWS_WITH_AS(world.run(o, "run"), doctest::Contains("the data is not that with which it began"), Error);
+  write_file(file, text);
+  CHECK_FALSE(world.run(o, "run").interrupted);
+}
+
 TEST_CASE("train: a config.json that contradicts the weights or the vocabulary is refused") {
   SmallWorld world;
   const std::string file = world.path("start/config.json");

@@ -59,4 +59,12 @@ std::optional<double> score(const Task& task, const Dataset& data, const Predict
   return score(task, predictions.values, labels);
 }
 
+Scores evaluate(const Experiment& experiment, const std::string& folder) {
+  TrainedModel trained(folder);
+  Scores scores;
+  for (const TaskData& d : experiment.data())
+    scores.push_back(score(d.task, d.dev, predict(trained.model.network, trained.task(d.task.name), d.dev)));
+  return scores;
+}
+
 }  // namespace minbert

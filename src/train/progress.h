@@ -19,9 +19,6 @@ class Progress {
   bool terminal_;
   int64_t total_, done_at_start_, tokens_ = 0, tokens_shown_ = 0;
   Clock::time_point start_, shown_;
-  double tokens_per_second_ = 0;
 };
-
-std::string duration(double seconds);               // "48 s", "3 min 20 s", "2 h 05 min"
 
 }  // namespace minbert

@@ -1,9 +1,6 @@
 // The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev scores.
-#include <unistd.h>
-
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -17,15 +14,6 @@
 
 namespace minbert {
 namespace {
-
-volatile std::sig_atomic_t interrupt = 0;
-
-void on_signal(int signal) {
-  interrupt = 1;
-  static constexpr char text[] = "\nfinishing this step, then saving; Ctrl-C again ends at once\n";
-  if (signal != SIGINT) return;
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
-}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -58,7 +46,6 @@ class Run {
   void write_all_predictions();
   Scores score_all(bool on_train);
   void save();
-  bool early() const { return o_.patience > 0 && at_.epochs_since_best >= o_.patience; }
 
   const Experiment& experiment_;
   const TrainOptions& o_;
@@ -80,6 +67,9 @@ Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, c
   const size_t tasks = experiment.data().size();
   at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
   if (has_state(folder_)) at_ = load_state(folder_, model_->parameters, optimizer_);
+  MB_CHECK(at_.batches == at_.epoch * epoch_batches() + at_.step_in_epoch,
+           "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data is "
+           "not that with which it began", folder_, at_.step_in_epoch, at_.epoch + 1, at_.batches, epoch_batches());
   if (o_.resume)
     std::cout << (has_state(folder_) ? format("going on after step {}\n", at_.step)
                                      : std::string("nothing was saved yet: from the beginning\n"));
@@ -202,7 +192,7 @@ void Run::finish_epoch(Progress& progress) {
   ++at_.epoch, at_.step_in_epoch = 0;
   std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0),
       std::fill(at_.loss_counts.begin(), at_.loss_counts.end(), 0);
-  at_.finished = at_.epoch >= o_.epochs || early();
+  at_.finished = at_.epoch >= o_.epochs || (o_.patience > 0 && at_.epochs_since_best >= o_.patience);
   save();
   since_ = now();
 }
@@ -262,33 +252,12 @@ RunResult Run::go(int64_t stop_after) {
 
 }  // namespace
 
-void watch_for_interrupt() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
-    struct sigaction action = {};
-    sigaction(signal, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;     // as nohup wants it
-    action.sa_handler = on_signal;
-    // Once, so that the second Ctrl-C kills; but a closed pipe signals every line that is printed.
-    action.sa_flags = signal == SIGPIPE ? SA_RESTART : int(SA_RESTART | SA_RESETHAND);
-    sigaction(signal, &action, nullptr);
-  }
-}
-bool interrupted() { return interrupt != 0; }
-
 RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed,
                 const std::string& folder, int64_t stop_after) {
   if (experiment.options().profile) profile_start();
   RunResult result = Run(experiment, norm, seed, folder).go(stop_after);
   if (experiment.options().profile) profile_report(std::cout);
   return result;
-}
-
-Scores evaluate(const Experiment& experiment, const std::string& folder) {
-  TrainedModel trained(folder);
-  Scores scores;
-  for (const TaskData& d : experiment.data())
-    scores.push_back(score(d.task, d.dev, predict(trained.model.network, trained.task(d.task.name), d.dev)));
-  return scores;
 }
 
 }  // namespace minbert
