@@ -9,30 +9,27 @@
 namespace minbert {
 namespace {
 
-bool ends_with(const std::string& s, const std::string& end) {
-  return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
-}
-
-// The name in the file for a parameter of ours, "" where there is none: its own, without `bert.` (or with it, where ours
-// is a lone BertModel's), with the older names LayerNorm.gamma and LayerNorm.beta.
+// The name in the file for a parameter of ours, "" where there is none: its own, without `bert.` (or with it,
+// where ours is a lone BertModel's), with the older names LayerNorm.gamma and LayerNorm.beta.
 std::string name_in(const SafeTensors& file, const std::string& ours) {
   std::vector<std::string> names = {ours, ours.starts_with("bert.") ? ours.substr(5) : "bert." + ours};
   for (size_t i = 0, n = names.size(); i < n; ++i)
-    for (const auto& [ending, older] : {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
-      if (ends_with(names[i], ending)) names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
+    for (const auto& [ending, older] :
+         {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
+      if (names[i].ends_with(ending)) names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
   for (const std::string& name : names)
-    if (file.entries().count(name)) return name;
+    if (file.entries().contains(name)) return name;
   return "";
 }
 
-// May be missing from a checkpoint: what a pre-trained encoder does not have, and what minbert adds.
-bool optional(const std::string& name) {
+// What a pre-trained encoder does not have, and what minbert adds.
+bool may_be_missing(const std::string& name) {
   return name.starts_with("heads.") || name.find("pooler.") != name.npos || name.find(".task_") != name.npos;
 }
 
 // Of no use to an encoder, and in most published files: the pre-training heads, and position_ids 0, 1, 2, ...
 bool expected_extra(const std::string& name) {
-  return name.starts_with("cls.") || ends_with(name, "position_ids");
+  return name.starts_with("cls.") || name.ends_with("position_ids");
 }
 
 std::vector<int64_t> sizes_of(const Shape& shape) {
@@ -40,7 +37,7 @@ std::vector<int64_t> sizes_of(const Shape& shape) {
   for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
   return sizes;
 }
-std::string written(const std::vector<int64_t>& sizes) {               // as a Shape is, of any number of dimensions
+std::string written(const std::vector<int64_t>& sizes) {   // as a Shape is, of any number of dimensions
   std::string text;
   for (const int64_t n : sizes) text += (text.empty() ? "" : ", ") + std::to_string(n);
   return "[" + text + "]";
@@ -63,14 +60,14 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
     for (const Parameters::Item& item : *list) {
       const std::string name = name_in(file, item.name);
       if (name.empty()) {
-        const bool buffer = list == &parameters.buffers(), may_miss = buffer || optional(item.name);
-        if (may_miss && !buffer) parameters.initialise(item);
-        (may_miss ? report.initialised : missing).push_back(item.name);
+        const bool buffer = list == &parameters.buffers(), fresh = buffer || may_be_missing(item.name);
+        if (fresh && !buffer) parameters.initialise(item);
+        (fresh ? report.initialised : missing).push_back(item.name);
         continue;
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;
-      MB_CHECK(sizes == sizes_of(item.value.shape()), "{}: {} is {} in the file, but {} by config.json", file.file(), name,
-               written(sizes), item.value.shape());
+      MB_CHECK(sizes == sizes_of(item.value.shape()), "{}: {} is {} in the file, but {} by config.json",
+               file.file(), name, written(sizes), item.value.shape());
       found.emplace_back(&item, name);
       report.loaded.push_back(item.name), used.push_back(name);
     }
@@ -78,7 +75,8 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
            listed(missing));
   std::sort(used.begin(), used.end());
   for (const auto& [name, entry] : file.entries())
-    if (!std::binary_search(used.begin(), used.end(), name) && !expected_extra(name)) report.unused.push_back(name);
+    if (!std::binary_search(used.begin(), used.end(), name) && !expected_extra(name))
+      report.unused.push_back(name);
 
   std::exception_ptr failure;
 #pragma omp parallel for schedule(dynamic)
