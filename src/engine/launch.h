@@ -1,9 +1,10 @@
 // Launching kernels: one source for the CPU and the GPU.
 //
-// A kernel is a *row program*: a functor whose operator()(Team team, int64_t row) handles one row, using the team for
-// every loop over the row's elements. On the CPU, OpenMP threads share the rows and a SerialTeam loops with SIMD; on the
-// GPU a row is one block, and a BlockTeam's threads share its elements. A program may not depend on the order in which
-// elements are visited, and two threads never write the same element. Sums run in a fixed order; no atomics.
+// A kernel is a *row program*: a functor whose operator()(Team team, int64_t row) handles one row, using the
+// team for every loop over the row's elements. On the CPU, OpenMP threads share the rows and a SerialTeam loops
+// with SIMD; on the GPU a row is one block, and a BlockTeam's threads share its elements. A program may not
+// depend on the order in which elements are visited, and two threads never write the same element. Where rows
+// do not matter, a kernel is a function of one element, f(i). Sums run in a fixed order; no atomics.
 //
 // Every .cpp that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
@@ -83,12 +84,13 @@ struct BlockTeam {
 
  private:
   template <class Combine>
-  __device__ static real reduce(real v, Combine combine) {          // a tree over the block: a fixed order
+  __device__ static real reduce(real v, Combine combine) {          // a tree over 2^n threads: a fixed order
     __shared__ real shared[1024];
     shared[threadIdx.x] = v;
     for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
       __syncthreads();
-      if (threadIdx.x < stride) shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + stride]);
+      const unsigned i = threadIdx.x;
+      if (i < stride) shared[i] = combine(shared[i], shared[i + stride]);
     }
     __syncthreads();
     v = shared[0];
@@ -103,7 +105,8 @@ __global__ void row_kernel(int64_t rows, Program program) {
 }
 template <class F>
 __global__ void element_kernel(int64_t n, F f) {
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < n; i += int64_t(gridDim.x) * blockDim.x) f(i);
+  const int64_t first = blockIdx.x * int64_t(blockDim.x) + threadIdx.x, step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = first; i < n; i += step) f(i);
 }
 #endif
 
@@ -138,7 +141,7 @@ void launch_elements(Device device, int64_t n, const F& f) {
 #pragma omp parallel for schedule(static) if (n >= parallel_threshold)
   for (int64_t begin = 0; begin < n; begin += chunk) {
     const int64_t end = n - begin < chunk ? n : begin + chunk;
-    const F each = f;                               // a copy of its own: the compiler knows that no write changes it
+    const F each = f;                               // its own copy: the compiler knows that no write changes it
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) each(i);
   }
@@ -183,5 +186,12 @@ void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, c
     }
   }
 }
+
+// The f of plain sums.
+struct Element {
+  const real* x;
+  int64_t cols;
+  HD real operator()(int64_t row, int64_t col) const { return x[row * cols + col]; }
+};
 
 }  // namespace minbert

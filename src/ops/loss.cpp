@@ -1,6 +1,4 @@
 // Losses, each the mean over the batch, and the cosine similarity that a siamese head looks at.
-#include <algorithm>
-
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -41,7 +39,10 @@ struct CrossEntropyBackward {
   }
 };
 
-// l = max(x,0) - x t + log(1 + exp(-|x|)), which is -t log s(x) - (1-t) log(1-s(x)) without overflow     dl/dx = s(x) - t
+// L = 1/B sum_b l(x_b, t_b)          dL/dx_b = dl/dx (x_b, t_b) / B
+
+// l = -t log s(x) - (1-t) log(1-s(x)), without overflow: max(x,0) - x t + log(1 + exp(-|x|)), s the sigmoid
+// dl/dx = s(x) - t          dl/dt = -x
 struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
     return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));
@@ -49,6 +50,7 @@ struct BinaryCrossEntropy {
   HD static real dx(real x, real t) { return 1 / (1 + std::exp(-x)) - t; }
   HD static real dt(real x, real) { return -x; }
 };
+// l = (x-t)^2               dl/dx = 2 (x-t)          dl/dt = 2 (t-x)
 struct SquaredError {
   HD static real f(real x, real t) { return (x - t) * (x - t); }
   HD static real dx(real x, real t) { return 2 * (x - t); }
@@ -107,7 +109,8 @@ Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
   });
 }
 
-// c = u.v / (|u| |v|), each norm at least eps      dL/du = dc (v/(|u||v|) - c u/|u|^2); the second term only where |u| > eps
+// c = u.v / (|u| |v|), each norm at least eps
+// dL/du = dc (v/(|u||v|) - c u/|u|^2), the second term only where |u| > eps; dL/dv likewise
 struct Cosine {
   const real *u, *v;
   int H;
@@ -116,7 +119,8 @@ struct Cosine {
   HD void operator()(Team team, int64_t row) const {
     const real *a = u + row * H, *b = v + row * H;
     const real uv = team.sum(H, [=](int i) { return a[i] * b[i]; });
-    const real uu = team.sum(H, [=](int i) { return a[i] * a[i]; }), vv = team.sum(H, [=](int i) { return b[i] * b[i]; });
+    const real uu = team.sum(H, [=](int i) { return a[i] * a[i]; });
+    const real vv = team.sum(H, [=](int i) { return b[i] * b[i]; });
     real* to = c + row;
     team.each(1, [=](int) { to[0] = uv / (norm(uu) * norm(vv)); });
   }
@@ -133,7 +137,8 @@ struct CosineBackward {                             // the gradient of u; with u
   HD void operator()(Team team, int64_t row) const {
     const int h = H;
     const real *a = u + row * h, *b = v + row * h;
-    const real uu = team.sum(h, [=](int i) { return a[i] * a[i]; }), vv = team.sum(h, [=](int i) { return b[i] * b[i]; });
+    const real uu = team.sum(h, [=](int i) { return a[i] * a[i]; });
+    const real vv = team.sum(h, [=](int i) { return b[i] * b[i]; });
     const real nu = Cosine::norm(uu), nv = Cosine::norm(vv), d = dc[row];
     const real along = nu > std::sqrt(uu) ? real(0) : c[row] / (nu * nu);    // a norm raised to eps is a constant
     const Target to = du;

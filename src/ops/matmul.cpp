@@ -46,21 +46,15 @@ struct FillRows {
 
 // The rows start as b and the product is added to them: the bias costs no pass over y of its own.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(), "linear: x {}, weight {} and bias {} do not fit",
-           x.shape(), weight.shape(), bias.shape());
+  MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
+           "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(), bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
   launch_rows(x.device(), y.rows(), y.size(), FillRows{bias.data(), y.data(), int(y.cols())});
   gemm_nt(x, weight, {y, true});
   return y;
 }
 
-struct Element {
-  const real* x;
-  int64_t cols;
-  HD real operator()(int64_t row, int64_t col) const { return x[row * cols + col]; }
-};
-
-void sum_rows_into(const Tensor& dy, const Sink& db) {
+void sum_columns_into(const Tensor& dy, const Sink& db) {
   launch_column_sums(dy.device(), dy.rows(), dy.cols(), 1, nullptr, {db.to.data(), db.add},
                      Element{dy.data(), dy.cols()});
 }
@@ -71,7 +65,7 @@ struct GeluOf {
   HD void operator()(int64_t i) const { g[i] = Gelu::f(h[i]); }
 };
 
-// From h and dg to g = GELU(h) and dh = dg GELU'(h), each in the other's place: nothing else reads h and dg any more.
+// g = GELU(h) in h's place and dh = dg GELU'(h) in dg's: nothing else reads h and dg any more.
 struct GeluBoth {
   real *h, *dg;
   HD void operator()(int64_t i) const {
@@ -83,30 +77,32 @@ struct GeluBoth {
 
 }  // namespace
 
-// y = x W^T + b   dL/dx = dy W   dL/dW = dy^T x   dL/db = sum of dy's rows        x [T,in]  W [out,in]  b [out]  y [T,out]
+// y = x W^T + b   dL/dx = dy W   dL/dW = dy^T x   dL/db = sum of dy's rows
+// x [T,in]  W [out,in]  b [out]  y [T,out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return record("linear", affine(x, weight, bias), {x, weight, bias}, [x, weight](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) { gemm_nn(dy, weight, dx); });
     g(1, [&](Sink dW) { gemm_tn(dy, x, dW); });
-    g(2, [&](Sink db) { sum_rows_into(dy, db); });
+    g(2, [&](Sink db) { sum_columns_into(dy, db); });
   });
 }
 
-// h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2                                  Vaswani et al. 2017, eq. 2
-// dg = dy W_2    dW_2 = dy^T g    dh = dg GELU'(h)    dx = dh W_1    dW_1 = dh^T x       x, y [T,H]   h, g [T,I]
-// Only h is kept: the backward computes g again in the pass that computes dh, at no cost, and a layer keeps I numbers a
-// token less.
+// h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2         Vaswani et al. 2017, eq. 2, with GELU for ReLU
+// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows                               x, y [T,H]   h, g [T,I]
+// dh = dg GELU'(h)    dx = dh W_1    dW_1 = dh^T x    db_1 = sum of dh's rows
+// Only h is kept: the backward computes g again in the pass that computes dh, at no cost, and a layer keeps I
+// numbers a token less.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
   const Tensor g = Tensor(h.shape(), h.device());
   launch_elements(h.device(), h.size(), GeluOf{h.data(), g.data()});
   const Tensor y = affine(g, W2, b2);
   return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
-    const Tensor dh = gemm_nn(dy, W2);
+    const Tensor dh = gemm_nn(dy, W2);                                                   // dg as yet
     launch_elements(h.device(), h.size(), GeluBoth{h.data(), dh.data()});                // now h is g, and dh is dh
-    grads(4, [&](Sink db2) { sum_rows_into(dy, db2); });
+    grads(4, [&](Sink db2) { sum_columns_into(dy, db2); });
     grads(3, [&](Sink dW2) { gemm_tn(dy, h, dW2); });
-    grads(2, [&](Sink db1) { sum_rows_into(dh, db1); });
+    grads(2, [&](Sink db1) { sum_columns_into(dh, db1); });
     grads(1, [&](Sink dW1) { gemm_tn(dh, x, dW1); });
     grads(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
   });

@@ -20,7 +20,7 @@ struct RowSums {
   }
 };
 
-// The backward of every sum: element (row, col) gets w times the gradient of the sum it went into.
+// The backward of every sum: element (row, i) gets w times the gradient of the sum it went into.
 struct SpreadGradient {
   const real* ds;
   int cols;
@@ -48,6 +48,7 @@ Tensor sum_each_row(const char* name, const Tensor& x, int64_t rows, int64_t col
   });
 }
 
+// s_i = w sum_r x_ri              dL/dx_ri = w ds_i
 struct WeightedElement {
   const real* x;
   int64_t cols;
