@@ -1,7 +1,8 @@
 // Scaled dot-product attention over packed sentences: the one place where tokens of a sentence meet.
 //
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1:   softmax(Q K^T / sqrt(d)) V, head by head
-//   Shapes      q, k, v, result [T,H], head h in columns h d .. (h+1) d - 1; P: heads x L_b x L_b for each sentence, packed
+//   Shapes      q, k, v, result [T,H], head h in columns h d .. (h+1) d - 1
+//               P: heads x L_b x L_b for each sentence, packed
 //   No padding  every product is of one sentence and head, read in place from [T,H]; there is nothing to mask.
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
@@ -113,8 +114,8 @@ struct ScoresBackward {
 
 }  // namespace
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p, RandomKey key,
-                 Tensor* weights) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p,
+                 RandomKey key, Tensor* weights) {
   MB_CHECK(heads > 0 && q.cols() % heads == 0, "attention: {} columns cannot be shared by {} heads", q.cols(), heads);
   MB_CHECK(q.shape() == k.shape() && k.shape() == v.shape() && q.rows() == batch.tokens(),
            "attention: q {}, k {}, v {} for a batch of {} tokens", q.shape(), k.shape(), v.shape(), batch.tokens());
@@ -140,21 +141,21 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dropped().data(), v.data(), O.data()), 1, 0);
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
-    g(2, [&](Sink dV) {                                                                      // dV = P'^T dO
-      gemm_batch(device, Transpose::tn, at.products(tokens_from_scores, dropped().data(), dO.data(), dV.to.data()), 1,
-                 dV.beta());
+    g(2, [&](Sink dV) {                                                               // dV = P'^T dO
+      gemm_batch(device, Transpose::tn,
+                 at.products(tokens_from_scores, dropped().data(), dO.data(), dV.to.data()), 1, dV.beta());
     });
     if (!g.wants(0) && !g.wants(1)) return;
-    const Tensor dS(P.shape(), device);                                                      // dP' = dO V^T, then dS
+    const Tensor dS(P.shape(), device);                                               // dP' = dO V^T, then dS
     gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, dO.data(), v.data(), dS.data()), 1, 0);
     launch_rows(device, rows, elements, ScoresBackward{score_row(at), P.data(), dS.data(), p > 0, mask});
-    g(0, [&](Sink dQ) {                                                                      // dQ = dS K / sqrt(d)
-      gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dS.data(), k.data(), dQ.to.data()), scaling,
-                 dQ.beta());
+    g(0, [&](Sink dQ) {                                                               // dQ = dS K / sqrt(d)
+      gemm_batch(device, Transpose::nn,
+                 at.products(tokens_from_scores, dS.data(), k.data(), dQ.to.data()), scaling, dQ.beta());
     });
-    g(1, [&](Sink dK) {                                                                      // dK = dS^T Q / sqrt(d)
-      gemm_batch(device, Transpose::tn, at.products(tokens_from_scores, dS.data(), q.data(), dK.to.data()), scaling,
-                 dK.beta());
+    g(1, [&](Sink dK) {                                                               // dK = dS^T Q / sqrt(d)
+      gemm_batch(device, Transpose::tn,
+                 at.products(tokens_from_scores, dS.data(), q.data(), dK.to.data()), scaling, dK.beta());
     });
   });
 }

@@ -1,5 +1,7 @@
-// Sums, differences and products of two tensors. The second may be a row for all rows or a column for all columns of the
-// first; its gradient is then summed over what it was spread over.
+// Sums, differences and products of two tensors. The second may be a row for all rows or a column for all
+// columns of the first; its gradient is then summed over what it was spread over.
+#include <type_traits>
+
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -33,8 +35,8 @@ Spread spread_of(const char* name, const Tensor& a, const Tensor& b) {
   if (b.shape() == a.shape()) return {a.cols(), 1};
   if (b.size() == a.cols() && b.cols() == a.cols()) return {0, 1};
   MB_CHECK(b.size() == a.rows() && b.cols() == 1,
-           "{}: a {} and b {} do not fit: b must be as large as a, one row of it, or one column [rows, 1]", name,
-           a.shape(), b.shape());
+           "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one column [rows, 1]",
+           name, a.shape(), b.shape());
   return {1, 0};
 }
 
@@ -94,7 +96,8 @@ template <class F>
 Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
   const Spread spread = spread_of(name, a, b);
   Tensor c(a.shape(), a.device());
-  launch_rows(a.device(), a.rows(), a.size(), BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), spread});
+  launch_rows(a.device(), a.rows(), a.size(),
+              BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), spread});
   constexpr bool plain = std::is_same_v<F, Add>;    // a sum hands its gradient on as it is
   return record(name, c, {a, b}, [a, b, spread](const Tensor& dc, Grads& g) {
     const bool same = b.shape() == a.shape();

@@ -1,4 +1,5 @@
-// Dropout (Srivastava et al. 2014), in the inverted form: y_i = m_i x_i / (1-p) with m_i = 0 with probability p, else 1.
+// Dropout (Srivastava et al. 2014), in the inverted form: y_i = m_i x_i / (1-p), m_i = 0 with probability p,
+// else 1.          dL/dx_i = dy_i m_i / (1-p)
 //
 // The mask is drawn again in the backward from its key; it is never stored.
 #include "engine/dropout_mask.h"
@@ -19,8 +20,8 @@ struct Dropout {
     const int64_t begin = row * cols;
     const real *from = x + begin, *also = residual ? residual + begin : nullptr;
     real* to = out + begin;
-    if (also) mask.each(team, cols, row, [=](int i, real m) { to[i] = also[i] + m * from[i]; });
-    else mask.each(team, cols, row, [=](int i, real m) { to[i] = m * from[i]; });
+    if (also) mask.each(team, cols, row, [=](int i, real factor) { to[i] = also[i] + factor * from[i]; });
+    else mask.each(team, cols, row, [=](int i, real factor) { to[i] = factor * from[i]; });
   }
 };
 
@@ -41,8 +42,8 @@ DropoutMask mask_for(const char* name, double p, RandomKey key) {
 Tensor dropout(const Tensor& x, double p, RandomKey key) {
   if (p == 0) return x;
   const DropoutMask mask = mask_for("dropout", p, key);
-  return record("dropout", apply(x, {}, mask), {x}, [mask](const Tensor& dc, Grads& g) {
-    if (g.wants(0)) g.pass(0, apply(dc, {}, mask));
+  return record("dropout", apply(x, {}, mask), {x}, [mask](const Tensor& dy, Grads& g) {
+    if (g.wants(0)) g.pass(0, apply(dy, {}, mask));
   });
 }
 
@@ -50,9 +51,9 @@ Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey 
   MB_CHECK(residual.shape() == x.shape(), "dropout_add: residual {} and x {}", residual.shape(), x.shape());
   if (p == 0) return add(residual, x);
   const DropoutMask mask = mask_for("dropout_add", p, key);
-  return record("dropout_add", apply(x, residual, mask), {residual, x}, [mask](const Tensor& dc, Grads& g) {
-    if (g.wants(1)) g.pass(1, apply(dc, {}, mask));
-    g.pass(0, dc);
+  return record("dropout_add", apply(x, residual, mask), {residual, x}, [mask](const Tensor& dy, Grads& g) {
+    if (g.wants(1)) g.pass(1, apply(dy, {}, mask));
+    g.pass(0, dy);
   });
 }
 

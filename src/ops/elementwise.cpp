@@ -1,5 +1,6 @@
-// Operations element by element. A function is a struct with its formula f and its derivative: df(x) where it is written in
-// the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is needed.
+// Operations element by element. A function is a struct with its formula f and its derivative: df(x) where it is
+// written in the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is
+// needed.
 #include "engine/launch.h"
 #include "minbert/ops.h"
 #include "ops/gelu.h"
@@ -7,7 +8,7 @@
 namespace minbert {
 namespace {
 
-// y = f(x)        dL/dx = dc f'(x)
+// y = f(x)        dL/dx = dy f'(x)
 template <class F>
 struct Forward {
   const real* x;
@@ -16,9 +17,9 @@ struct Forward {
 };
 template <class F>
 struct BackwardOf {
-  const real *kept, *dc;
+  const real *kept, *dy;
   Target dx;
-  HD void operator()(int64_t i) const { dx(i, dc[i] * derivative(kept[i])); }
+  HD void operator()(int64_t i) const { dx(i, dy[i] * derivative(kept[i])); }
   HD static real derivative(real v) {
     if constexpr (keeps_y) return F::df_of_y(v);
     else return F::df(v);
@@ -31,9 +32,9 @@ Tensor elementwise(const char* name, const Tensor& x) {
   Tensor y(x.shape(), x.device());
   launch_elements(x.device(), x.size(), Forward<F>{x.data(), y.data()});
   const Tensor kept = BackwardOf<F>::keeps_y ? y : x;
-  return record(name, y, {x}, [kept](const Tensor& dc, Grads& g) {
+  return record(name, y, {x}, [kept](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_elements(dc.device(), dc.size(), BackwardOf<F>{kept.data(), dc.data(), {dx.to.data(), dx.add}});
+      launch_elements(dy.device(), dy.size(), BackwardOf<F>{kept.data(), dy.data(), {dx.to.data(), dx.add}});
     });
   });
 }
@@ -42,7 +43,6 @@ struct Relu {
   HD static real f(real x) { return x > 0 ? x : real(0); }
   HD static real df_of_y(real y) { return y > 0 ? real(1) : real(0); }
 };
-
 struct Tanh {
   HD static real f(real x) { return std::tanh(x); }
   HD static real df_of_y(real y) { return 1 - y * y; }
@@ -72,6 +72,7 @@ struct Sqrt {
   HD static real df_of_y(real y) { return real(0.5) / y; }
 };
 
+// y = factor x        dL/dx = factor dy
 struct Scale {
   const real* x;
   real factor;
@@ -94,9 +95,9 @@ Tensor sqrt(const Tensor& x) { return elementwise<Sqrt>("sqrt", x); }
 Tensor scale(const Tensor& x, real factor) {
   Tensor y(x.shape(), x.device());
   launch_elements(x.device(), x.size(), Scale{x.data(), factor, {y.data(), false}});
-  return record("scale", y, {x}, [factor](const Tensor& dc, Grads& g) {
+  return record("scale", y, {x}, [factor](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_elements(dc.device(), dc.size(), Scale{dc.data(), factor, {dx.to.data(), dx.add}});
+      launch_elements(dy.device(), dy.size(), Scale{dy.data(), factor, {dx.to.data(), dx.add}});
     });
   });
 }

@@ -1,6 +1,4 @@
 // Choosing rows and columns, joining columns, and laying a batch end to end.
-#include <algorithm>
-
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -23,9 +21,9 @@ struct CopyRows {                                   // to[row] (+)= from[row of 
   }
 };
 
-// dx[rows[r]] += dc[r]: the columns are shared out, so that no two threads meet and every sum runs in row order.
+// dx[rows[r]] += dy[r]: the columns are shared out, so that no two threads meet and every sum runs in row order.
 struct ScatterRows {
-  const real* dc;
+  const real* dy;
   const int32_t* rows;
   int64_t count, cols;
   real* dx;
@@ -34,7 +32,7 @@ struct ScatterRows {
     const int64_t begin = block * width, n = count, h = cols;
     const int wide = int(h - begin < width ? h - begin : width);
     for (int64_t r = 0; r < n; ++r) {
-      const real* from = dc + r * h + begin;
+      const real* from = dy + r * h + begin;
       real* to = dx + rows[r] * h + begin;
       team.each(wide, [=](int i) { to[i] += from[i]; });
     }
@@ -49,11 +47,11 @@ Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
   Tensor y({count, cols}, x.device());
   launch_rows(x.device(), count, y.size(),
               CopyRows{x.data(), cols, rows.data(), {y.data(), false}, cols, int(cols)});
-  return record(name, y, {x}, [rows, count, cols](const Tensor& dc, Grads& g) {
+  return record(name, y, {x}, [rows, count, cols](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       dx.zero_unless_add();
       const int64_t blocks = (cols + ScatterRows::width - 1) / ScatterRows::width;
-      launch_rows(dc.device(), blocks, dc.size(), ScatterRows{dc.data(), rows.data(), count, cols, dx.to.data()});
+      launch_rows(dy.device(), blocks, dy.size(), ScatterRows{dy.data(), rows.data(), count, cols, dx.to.data()});
     });
   });
 }
@@ -80,27 +78,28 @@ Tensor concatenate_columns(const std::vector<Tensor>& parts) {
   }
   std::vector<int64_t> widths;
   for (const Tensor& part : parts) widths.push_back(part.cols());
-  return record("concatenate_columns", y, parts, [widths, rows, cols](const Tensor& dc, Grads& g) {
-    const real* from = dc.data();
+  return record("concatenate_columns", y, parts, [widths, rows, cols](const Tensor& dy, Grads& g) {
+    const real* from = dy.data();
     for (size_t i = 0; i < widths.size(); from += widths[i], ++i)
       g(int(i), [&](Sink dx) {
-        launch_rows(dc.device(), rows, dx.to.size(),
+        launch_rows(dy.device(), rows, dx.to.size(),
                     CopyRows{from, cols, nullptr, {dx.to.data(), dx.add}, widths[i], int(widths[i])});
       });
   });
 }
 
 Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end) {
-  MB_CHECK(0 <= begin && begin < end && end <= x.cols(), "slice_columns: columns {} to {} of {}", begin, end, x.shape());
+  MB_CHECK(0 <= begin && begin < end && end <= x.cols(), "slice_columns: columns {} to {} of {}", begin, end,
+           x.shape());
   const int64_t rows = x.rows(), cols = x.cols(), width = end - begin;
   Tensor y({rows, width}, x.device());
   launch_rows(x.device(), rows, y.size(),
               CopyRows{x.data() + begin, cols, nullptr, {y.data(), false}, width, int(width)});
-  return record("slice_columns", y, {x}, [rows, cols, width, begin](const Tensor& dc, Grads& g) {
+  return record("slice_columns", y, {x}, [rows, cols, width, begin](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       dx.zero_unless_add();
-      launch_rows(dc.device(), rows, dc.size(),
-                  CopyRows{dc.data(), width, nullptr, {dx.to.data() + begin, true}, cols, int(width)});
+      launch_rows(dy.device(), rows, dy.size(),
+                  CopyRows{dy.data(), width, nullptr, {dx.to.data() + begin, true}, cols, int(width)});
     });
   });
 }
