@@ -1,7 +1,7 @@
 // The mask of a dropout, as a function of key, row and column: 0 with probability p, else 1/(1-p).
 //
-// A Philox block holds four words. With n = ceil(cols/4), block j serves the columns j, j+n, j+2n, j+3n of its row: the
-// four streams are contiguous, so the loop over blocks vectorises, and on a GPU it reads whole lines.
+// A Philox block holds four words. With n = ceil(cols/4), block j serves the columns j, j+n, j+2n, j+3n of its
+// row: the four streams are contiguous, so the loop over blocks vectorises, and on a GPU it reads whole lines.
 #pragma once
 
 #include "engine/launch.h"

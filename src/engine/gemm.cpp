@@ -20,26 +20,28 @@ void cblas_gemm(Transpose form, const Product& p, real alpha, real beta) {
       (CblasRowMajor, ta, tb, n(p.m), n(p.n), n(p.k), alpha, p.a, n(p.lda), p.b, n(p.ldb), beta, p.c, n(p.ldc));
 }
 
-Product whole(Transpose form, const Tensor& a, const Tensor& b) {
+// The product of two whole tensors, still without a place for its result.
+Product product_of(Transpose form, const Tensor& a, const Tensor& b) {
   const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
   const int64_t m = ta ? a.cols() : a.rows(), k = ta ? a.rows() : a.cols();
   const int64_t n = tb ? b.rows() : b.cols(), k_of_b = tb ? b.cols() : b.rows();
   MB_CHECK(k == k_of_b, "{}: inner sizes differ: a {} and b {}",
-           form == Transpose::nn ? "matmul" : form == Transpose::nt ? "matmul_nt" : "matmul_tn", a.shape(), b.shape());
+           form == Transpose::nn ? "matmul" : form == Transpose::nt ? "matmul_nt" : "matmul_tn", a.shape(),
+           b.shape());
   return {m, n, k, a.data(), a.cols(), b.data(), b.cols(), nullptr, n};
 }
 
-void whole(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
-  Product p = whole(form, a, b);
+void multiply(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
+  Product p = product_of(form, a, b);
   MB_CHECK(c.to.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.to.shape());
   p.c = c.to.data();
   gemm(c.to.device(), form, p, 1, c.beta());
 }
 
-Tensor whole_new(Transpose form, const Tensor& a, const Tensor& b) {
-  const Product p = whole(form, a, b);
+Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
+  const Product p = product_of(form, a, b);
   const Tensor c({p.m, p.n}, a.device());
-  whole(form, a, b, {c, false});
+  multiply(form, a, b, {c, false});
   return c;
 }
 
@@ -59,12 +61,12 @@ void gemm_batch(Device, Transpose form, const std::vector<Product>& products, re
   for (size_t i = 0; i < products.size(); ++i) cblas_gemm(form, products[i], alpha, beta);
 }
 
-Tensor gemm_nn(const Tensor& a, const Tensor& b) { return whole_new(Transpose::nn, a, b); }
-Tensor gemm_nt(const Tensor& a, const Tensor& b) { return whole_new(Transpose::nt, a, b); }
-Tensor gemm_tn(const Tensor& a, const Tensor& b) { return whole_new(Transpose::tn, a, b); }
-void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c) { whole(Transpose::nn, a, b, c); }
-void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c) { whole(Transpose::nt, a, b, c); }
-void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) { whole(Transpose::tn, a, b, c); }
+Tensor gemm_nn(const Tensor& a, const Tensor& b) { return multiply(Transpose::nn, a, b); }
+Tensor gemm_nt(const Tensor& a, const Tensor& b) { return multiply(Transpose::nt, a, b); }
+Tensor gemm_tn(const Tensor& a, const Tensor& b) { return multiply(Transpose::tn, a, b); }
+void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nn, a, b, c); }
+void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nt, a, b, c); }
+void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::tn, a, b, c); }
 
 int openblas_flavour() { return openblas_get_parallel(); }
 

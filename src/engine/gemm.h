@@ -9,8 +9,8 @@
 
 namespace minbert {
 
-// One product C = alpha op(A) op(B) + beta C of row-major matrices: op(A) [m,k], op(B) [k,n], C [m,n]. ld: elements from a
-// row to the next.
+// One product C = alpha op(A) op(B) + beta C of row-major matrices: op(A) [m,k], op(B) [k,n], C [m,n].
+// ld: elements from one row to the next.
 struct Product {
   int64_t m, n, k;
   const real* a;
@@ -27,7 +27,8 @@ void gemm(Device device, Transpose form, const Product& product, real alpha, rea
 // Many small products at once, such as one for each sentence and head: C_i = alpha op(A_i) op(B_i) + beta C_i.
 void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha, real beta);
 
-// On whole tensors of two dimensions (all but the last counted as rows). The first three return a new tensor.
+// On whole tensors, all sizes but the last counted as rows. The first three return a new tensor.
+// Error where the inner sizes or the result's size do not fit.
 Tensor gemm_nn(const Tensor& a, const Tensor& b);                    // [m,k] [k,n] -> [m,n]
 Tensor gemm_nt(const Tensor& a, const Tensor& b);                    // [m,k] [n,k] -> [m,n]
 Tensor gemm_tn(const Tensor& a, const Tensor& b);                    // [k,m] [k,n] -> [m,n]

@@ -53,14 +53,15 @@ void profile_charge(const char* name, const char* suffix, int64_t bytes) {
 
 void profile_report(std::ostream& out) {
   std::vector<std::pair<std::string, Row>> rows(profile.rows.begin(), profile.rows.end());
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   double total = 0;
   for (const auto& [name, row] : rows) total += row.seconds;
   const auto cell = [&](int width, int digits, double v) -> std::ostream& {
     return out << std::setw(width) << std::fixed << std::setprecision(digits) << v;
   };
-  out << std::left << std::setw(32) << "operation" << std::right << std::setw(9) << "calls" << std::setw(10) << "seconds"
-      << std::setw(8) << "share" << std::setw(10) << "GFLOP/s" << std::setw(9) << "GB/s" << "\n";
+  out << std::left << std::setw(32) << "operation" << std::right << std::setw(9) << "calls" << std::setw(10)
+      << "seconds" << std::setw(8) << "share" << std::setw(10) << "GFLOP/s" << std::setw(9) << "GB/s" << '\n';
   for (const auto& [name, row] : rows) {
     out << std::left << std::setw(32) << name << std::right << std::setw(9) << row.calls;
     cell(10, 3, row.seconds);

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <map>
@@ -24,14 +25,14 @@ Pool& pool() {
   return *the_pool;
 }
 
-// The next multiple of 1/8 of the power of two below: 1024, 1152, 1280, ... 2048, 2304, ...
+// The next multiple of 1/8 of the power of two below: 1024, 1152, 1280, ... 2048, 2304, ...; but of 64 at least.
 int64_t size_class(int64_t bytes) {
   const int64_t step = std::max<int64_t>(alignment, int64_t(std::bit_floor(uint64_t(bytes))) / 8);
   return (bytes + step - 1) / step * step;
 }
 
 void* from_system(int64_t bytes, Device device) {
-  MB_CHECK(device == Device::cpu, "device cuda: this build has no GPU backend; use --device cpu");
+  MB_CHECK(device == Device::cpu, "a tensor on Device::cuda: there is no GPU backend yet; use Device::cpu");
   const int64_t align = bytes >= huge_page ? huge_page : alignment;
   const int64_t rounded = (bytes + align - 1) / align * align;
   void* block = std::aligned_alloc(size_t(align), size_t(rounded));
@@ -65,7 +66,8 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
 }
 
 std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device) {
-  return std::shared_ptr<Storage>(new Storage(from_system(std::max<int64_t>(bytes, 1), device), bytes, device, false));
+  void* block = from_system(std::max<int64_t>(bytes, 1), device);
+  return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));
 }
 
 Storage::~Storage() {

@@ -1,8 +1,8 @@
 // Storage: a block of memory from a pool that keeps what is given back.
 //
-// Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A request takes
-// the smallest free block that holds it; only where none does, the system is asked. After the first batches of a
-// training run no step asks the system again.
+// Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A
+// request takes the smallest free block that holds it; only where none does, the system is asked. After the
+// first batches of a training run no step asks the system again.
 #pragma once
 
 #include <memory>

@@ -12,9 +12,9 @@ namespace {
 
 std::atomic<bool> check_nan = false;
 
-int64_t bytes_of(const std::vector<std::shared_ptr<Gradient>>& tensors) {
+int64_t bytes_of(const std::vector<std::shared_ptr<Gradient>>& gradients) {
   int64_t elements = 0;
-  for (const auto& t : tensors) elements += t->shape.size();
+  for (const auto& gradient : gradients) elements += gradient->shape.size();
   return elements * int64_t(sizeof(real));
 }
 
@@ -54,7 +54,8 @@ void Tape::step_back(Entry& entry) const {
   const Scope scope(entry.path ? *entry.path : no_module);
   Grads grads(entry.inputs, !result.retained);
   entry.backward(result.value, grads);
-  if (profile_is_on()) profile_charge(entry.name, " backward", 2 * bytes_of(entry.inputs) + bytes_of({entry.result}));
+  if (profile_is_on())
+    profile_charge(entry.name, " backward", 2 * bytes_of(entry.inputs) + bytes_of({entry.result}));
   if (check_nan)
     for (const auto& input : entry.inputs)
       if (input->required && input->value) check_values(" backward", entry.name, input->value);
@@ -66,8 +67,9 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
            "backward: this result is not on the tape. Either backward() has run already (it frees the tape as it "
            "goes; run the forward again), or no input requires a gradient, or it was computed under NoGrad");
   if (!cotangent) cotangent = Tensor::full(result.shape(), 1, result.device());
-  MB_CHECK(cotangent.shape() == result.shape(), "backward: the result is {} but its cotangent is {}", result.shape(),
-           cotangent.shape());
+  MB_CHECK(cotangent.shape() == result.shape(), "backward: the result is {} but its cotangent is {}",
+           result.shape(), cotangent.shape());
+  // A copy: what is given for a gradient may be added to in place, and the cotangent is the caller's.
   result.impl_->gradient->value = Tensor::from(cotangent.shape(), cotangent.values(), cotangent.device());
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
