@@ -1,9 +1,9 @@
 // The tape: reverse-mode differentiation in the order in which operations ran.
 //
-// An operation computes its result at once and appends {name, result, inputs, backward} to a thread-local list. The list
-// is already in topological order, so backward() walks it once from its end, calls each entry's backward with the
-// gradient dc of its result, and frees the entry as it passes. Nothing is recorded where no input needs a gradient, nor
-// under NoGrad.
+// An operation computes its result at once and appends {name, result, inputs, backward} to a thread-local
+// list. The list is already in topological order, so backward() walks it once from its end, calls each
+// entry's backward with the gradient dc of its result, and frees the entry as it passes. Nothing is recorded
+// where no input needs a gradient, nor under NoGrad.
 //
 //   return record("matmul_nt", gemm_nt(a, b), {a, b}, [a, b](const Tensor& dc, Grads& g) {
 //     g(0, [&](Sink da) { gemm_nn(dc, b, da); });      // skipped when a needs no gradient
@@ -24,8 +24,8 @@ namespace minbert {
 struct Sink {
   Tensor to;
   bool add;
-  real beta() const { return add ? real(1) : real(0); }             // as a matrix product wants it
-  void zero_unless_add() const;                                      // before a backward that touches only some elements
+  real beta() const { return add ? real(1) : real(0); }            // as a matrix product wants it
+  void zero_unless_add() const;                     // before a backward that touches only some elements
 };
 
 struct Gradient;                                    // a tensor's gradient and its place, see src/engine/tape.h
@@ -38,7 +38,7 @@ class Grads {
   void operator()(int input, Write&& write) {
     if (wants(input)) write(sink(input));
   }
-  void pass(int input, const Tensor& dc);                            // the gradient is dc itself: no copy where possible
+  void pass(int input, const Tensor& dc);           // the gradient is dc itself: no copy where possible
 
  private:
   friend class Tape;
@@ -50,7 +50,8 @@ class Grads {
 
 using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 
-// Puts an operation on the tape and returns its result. name: a string literal.
+// Puts an operation on the tape and returns its result. name: a string literal. backward is called at most
+// once, and only where the result has a gradient; it keeps what it reads by capturing it.
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
 
 // d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default; result's shape).

@@ -1,7 +1,8 @@
 // BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of it.
 //
-//   Paper    Devlin, Chang, Lee & Toutanova, BERT, 2019; the layer is Vaswani et al. 2017 with LayerNorm behind each sum
-//   Letters  T tokens in the batch, B sentences, H hidden size, heads of d = H/heads columns, L_b tokens of sentence b
+//   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017, a norm behind each sum
+//   Letters  T tokens in the batch, B sentences, L_b tokens of sentence b
+//            H hidden size, heads of d = H/heads columns
 #pragma once
 
 #include <memory>
@@ -49,6 +50,7 @@ class BertModel : public Module {
   // tasks: the number of task ids that a conditional norm has parameters for.
   explicit BertModel(const BertConfig& config, int tasks = 0);
   // attention_weights, if given, receives one tensor a layer (see attention() in ops.h).
+  // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its table.
   BertOutput forward(const Batch& batch, std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
 
@@ -66,8 +68,8 @@ struct HeadSpec {
   bool cosine;                                      // siamese: the cosine of u and v is among the features
 };
 
-// One BERT under several heads: pooled [CLS] -> dropout -> linear. A siamese pair is packed as u_0, v_0, u_1, v_1, ... and
-// its head sees (u, v, |u-v|), for a similarity also cos(u, v).
+// One BERT under several heads: pooled [CLS] -> dropout -> linear. A siamese pair is packed as u_0, v_0, u_1,
+// v_1, ... and its head sees (u, v, |u-v|), for a similarity also cos(u, v).
 class MultitaskBert : public Module {
  public:
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
@@ -83,14 +85,16 @@ class MultitaskBert : public Module {
   std::vector<std::unique_ptr<Linear>> heads_;
 };
 
-// ---- Hugging Face's files -------------------------------------------------------------------------------------------
+// ---- Hugging Face's files ---------------------------------------------------------------------------------
 struct WeightsReport {
-  std::vector<std::string> loaded, initialised, unused;           // parameters found; not in the file; in the file only
+  std::vector<std::string> loaded, initialised;     // parameters and buffers: found; not in the file
+  std::vector<std::string> unused;                  // in the file only
 };
 
-// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with or without
-// `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all be there; a pooler,
-// heads and what minbert adds may be missing and keep their initial values. Error: file, name, both shapes.
+// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with
+// or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all
+// be there; a pooler, heads and what minbert adds may be missing and get their initial values. Error: file,
+// name, both shapes.
 WeightsReport load_weights(const std::string& path, const Parameters& parameters);
 void save_weights(const std::string& file, const Parameters& parameters);     // .safetensors, F32, atomically
 

@@ -1,8 +1,10 @@
-// Errors: every failure of the library is a minbert::Error whose message names what was wrong, where, and what to do.
+// Errors: every failure of the library is a minbert::Error whose message names what was wrong, where, and what
+// to do.
 //
 //   MB_CHECK(a.cols() == b.cols(), "matmul_nt: inner sizes differ: a {} and b {}", a.shape(), b.shape());
 //
-// Inside a module's forward or backward the message ends with the module's path: "   (bert.encoder.layer.3.output.dense)".
+// Inside a module's forward or backward the message ends with the module's path:
+// "   (bert.encoder.layer.3.output.dense)".
 #pragma once
 
 #include <sstream>
@@ -40,7 +42,8 @@ std::string format(std::string_view pattern, const Args&... args) {
       ::minbert::fail(::minbert::format(__VA_ARGS__)); \
   } while (false)
 
-// While it lives, errors and the tape name this module path. `path` must outlive it and every tape entry made meanwhile.
+// While it lives, errors and the tape name this module path. `path` must outlive it and every tape entry made
+// meanwhile.
 class Scope {
  public:
   explicit Scope(const std::string& path);

@@ -32,9 +32,8 @@ Summary summarize(std::span<const double> runs);
 // scores .625 or .375), or a constant similarity.
 std::string collapse_warning(const Task& task, std::span<const double> predicted);
 
-// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value ". Scores are
-// clipped to the task's range. Written atomically. Error: another number of
-// predictions than of examples.
+// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value ". Scores are clipped
+// to the task's range. Written atomically. Error: another number of predictions than of examples.
 void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
                        std::span<const double> predicted);
 

@@ -2,7 +2,7 @@
 //
 //   struct Linear : Module { Linear(in, out) { weight_ = &parameter("weight", {out, in}, Init::normal); ... } };
 //   BertModel bert(config);
-//   Parameters parameters(bert, {.seed = 11711});       // gives every parameter its place, its name and its first value
+//   Parameters parameters(bert, {.seed = 11711});  // gives each parameter its place, its name, its first value
 #pragma once
 
 #include <deque>
@@ -39,7 +39,8 @@ class Module {
 
   const std::string& path() const { return path_; } // "bert.encoder.layer.3.output.dense"; set by Parameters
   bool training() const { return training_; }
-  void train(bool on = true);                       // with all children; off: no dropout, running statistics are used
+  // With all children. Off, as at first: no dropout, and running statistics are used.
+  void train(bool on = true);
   void visit(const std::function<void(Module&)>& f);             // this module and all below, in order of registration
   std::deque<Parameter>& own_parameters() { return parameters_; }
   std::deque<Buffer>& own_buffers() { return buffers_; }
@@ -70,7 +71,7 @@ class Parameters {
   struct Options {
     uint64_t seed = 11711;
     double initializer_range = 0.02;
-    bool initialise = true;                         // false: load_weights follows, and initialises what it does not find
+    bool initialise = true;                         // false: load_weights follows and does it where it must
   };
   Parameters(Module& root, Options options);
   void initialise(const Item& item) const;          // its first value: a function of the seed and its name alone

@@ -34,8 +34,8 @@ class Dropout : public Module {
   explicit Dropout(double p);
   Tensor operator()(const Tensor& x) const;
   Tensor add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x)
-  double p() const { return training() ? p_ : 0; }
-  RandomKey key() const;
+  double p() const { return training() ? p_ : 0; }               // 0 unless training
+  RandomKey key() const;                                         // of this step's mask
 
  private:
   double p_;

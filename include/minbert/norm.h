@@ -14,6 +14,7 @@ class Norm : public Module {
 };
 
 // y = (x - mu) / sqrt(sigma^2 + eps) * gamma + beta                           [CLN eq.1-3]
+// mu, sigma^2 over the H features of each row   gamma, beta [H]
 class LayerNorm : public Norm {
  public:
   LayerNorm(int64_t hidden, double eps);
@@ -25,6 +26,8 @@ class LayerNorm : public Norm {
 };
 
 // y = xhat * (gamma + gamma_t) + (beta + beta_t), t the task of the row       [CLN eq.4]
+// xhat = (x - mu) / sqrt(sigma^2 + eps)   gamma, beta [H]   gamma_t, beta_t [tasks,H], 0 at the start
+// A batch without tasks gets plain LayerNorm. Errors: no tasks at all; a task id outside of 0..tasks-1.
 class ConditionalLayerNorm : public Norm {
  public:
   ConditionalLayerNorm(int64_t hidden, int64_t tasks, double eps);
@@ -35,11 +38,11 @@ class ConditionalLayerNorm : public Norm {
   Tensor *weight_, *bias_, *task_weight_, *task_bias_;
 };
 
-// The composed forms: the text of the equations in elementary operations. They are the tests' oracle.
+// The composed form: the text of the equations in elementary operations. It is the tests' oracle.
 Tensor layer_norm_composed(const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps);
 
 struct NormEntry {
-  const char *name, *formula, *paper;
+  const char *name, *formula, *paper;               // name: as --norm takes it
 };
 struct NormOptions {
   int64_t hidden;

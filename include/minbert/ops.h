@@ -1,7 +1,9 @@
-// Every differentiable operation. Each has its backward beside its forward in src/ops, and a gradient check in the tests.
+// Every differentiable operation. Each has its backward beside its forward in src/ops, and a gradient check in
+// the tests.
 //
-// Shapes: x [T,H] stands for any tensor read as rows() x cols(); all sizes but the last count as rows. Errors: shapes that
-// do not fit throw minbert::Error naming the operation and both shapes.
+// Shapes: x [T,H] stands for any tensor read as rows() x cols(); all sizes but the last count as rows.
+// Errors: shapes that do not fit, indices and labels out of range and probabilities outside of 0 <= p < 1
+// throw minbert::Error, which names the operation and what it was given.
 #pragma once
 
 #include <vector>
@@ -13,8 +15,8 @@
 
 namespace minbert {
 
-// ---- element by element -----------------------------------------------------------------------------------------
-// b is as large as a, or one row [H] (or [1,H]) for all rows of a, or one column [T,1] for all columns of a.
+// ---- element by element -----------------------------------------------------------------------------------
+// b has a's shape, or is one row [H] (or [1,H]) for all rows of a, or one column [T,1] for all columns of a.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
@@ -30,15 +32,17 @@ Tensor log(const Tensor& x);
 Tensor square(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 
-// ---- matrix products ----------------------------------------------------------------------------------------------
-Tensor matmul(const Tensor& a, const Tensor& b);    // a b      a [m,k]  b [k,n]
-Tensor matmul_nt(const Tensor& a, const Tensor& b); // a b^T    a [m,k]  b [n,k]
-Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n]
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);   // x W^T + b   x [T,in]  W [out,in]  b [out]
-// gelu(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  W2 [H,I]; keeps less for its backward than its three parts would
+// ---- matrix products --------------------------------------------------------------------------------------
+Tensor matmul(const Tensor& a, const Tensor& b);    // a b      a [m,k]  b [k,n] -> [m,n]
+Tensor matmul_nt(const Tensor& a, const Tensor& b); // a b^T    a [m,k]  b [n,k] -> [m,n]
+Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n] -> [m,n]
+// x W^T + b     x [T,in]  W [out,in]  b [out] -> [T,out]
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+// gelu(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  b1 [I]  W2 [H,I]  b2 [H] -> [T,H]
+// Keeps less for its backward than its three parts would.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2);
 
-// ---- sums and means -----------------------------------------------------------------------------------------------
+// ---- sums and means ---------------------------------------------------------------------------------------
 Tensor sum(const Tensor& x);                        // [] over all elements
 Tensor mean(const Tensor& x);
 Tensor sum_rows(const Tensor& x);                   // [T,1] over each row
@@ -47,35 +51,38 @@ Tensor sum_columns(const Tensor& x);                // [H] over each column
 Tensor mean_columns(const Tensor& x);
 Tensor mean_sentences(const Tensor& x, const Batch& batch);   // [T,H] -> [B,H], over each sentence's tokens
 
-// ---- choosing and joining -----------------------------------------------------------------------------------------
+// ---- choosing and joining ---------------------------------------------------------------------------------
 Tensor gather_rows(const Tensor& x, const Indices& rows);           // [T,H] -> [n,H]; a row may be chosen twice
 Tensor embedding(const Tensor& table, const Indices& ids);          // [V,H] -> [n,H]
 Tensor concatenate_columns(const std::vector<Tensor>& parts);       // [T,H1] [T,H2] ... -> [T,H1+H2+...]
 Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end);  // [T,H] -> [T,end-begin]
 
-// ---- rows ---------------------------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x);                    // of each row
 Tensor log_softmax(const Tensor& x);
-// (x-mu)/sqrt(sigma^2+eps)*gain+bias for each row, biased variance [CLN eq.1-3]. gain, bias [H]; or, with the group of each
-// row (group [T], values 0..G-1), gain, bias [G,H].
+// (x-mu)/sqrt(sigma^2+eps)*gain+bias for each row, biased variance [CLN eq.1-3]. gain, bias [H]; or, with the
+// group of each row (group [T], values 0..G-1), gain, bias [G,H].
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group = {});
 Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,H] -> [B,1], norms at least 1e-8
 
-// ---- dropout ------------------------------------------------------------------------------------------------------
+// ---- dropout ----------------------------------------------------------------------------------------------
 // Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
 
-// ---- attention ----------------------------------------------------------------------------------------------------
-// softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each, with dropout on the
-// weights (Vaswani et al. 2017, eq. 1). q, k, v [T,H] -> [T,H]. weights, if given, receives the weights before dropout,
-// sentence by sentence, head by head: the L_b x L_b matrices one behind the other.
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p, RandomKey key,
-                 Tensor* weights = nullptr);
+// ---- attention --------------------------------------------------------------------------------------------
+// softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each, with dropout
+// of probability p on the weights (Vaswani et al. 2017, eq. 1). q, k, v [T,H] -> [T,H].
+// weights, if given, receives the weights before dropout, sentence by sentence, head by head: the L_b x L_b
+// matrices one behind the other. They are values to look at; no gradient passes through them.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p,
+                 RandomKey key, Tensor* weights = nullptr);
 
-// ---- losses, each the mean over the batch -------------------------------------------------------------------------
-Tensor cross_entropy(const Tensor& logits, const Indices& labels);  // [B,C], labels 0..C-1 -> []
-Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets);   // [B,1] or [B], targets 0..1
+// ---- losses, each the mean over the batch -----------------------------------------------------------------
+Tensor cross_entropy(const Tensor& logits, const Indices& labels);  // [B,C], labels [B] of 0..C-1 -> []
+// logits, targets [B,1] or [B] -> []; targets 0..1
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets);
+// [B,1] or [B], both of them -> []
 Tensor mean_squared_error(const Tensor& prediction, const Tensor& target);
 
 }  // namespace minbert

@@ -1,4 +1,5 @@
-// Where the time goes: --profile. Between start and report, each operation is charged the time since the one before it.
+// Where the time goes: --profile. Between start and report, each operation is charged the time since the one
+// before it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // Random numbers that do not depend on threads, on the order of construction or on the machine.
 //
 // Every number is a pure function of (seed, stream, index), by Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel
-// Random Numbers: As Easy as 1, 2, 3", 2011). A stream is named: "init/bert.pooler.dense.weight", "shuffle/sst/3".
-// So two models that differ in one norm share every other number, and a resumed run repeats an uninterrupted one.
+// Random Numbers: As Easy as 1, 2, 3", 2011). A stream is named: "init/bert.pooler.dense.weight/17" for row 17,
+// "shuffle/sst/epoch 3". So two models that differ in one norm share every other number, and a resumed run
+// repeats an uninterrupted one.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
-// Philox4x32 with 10 rounds: counter (4 words), key (2 words) -> 4 words. The constants are the paper's, table 2.
+// Philox4x32 with 10 rounds: counter (4 words), key (2 words) -> 4 words. The constants are the paper's.
 HD inline PhiloxBlock philox(PhiloxBlock c, uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
     const uint64_t p0 = uint64_t(c.word[0]) * 0xD2511F53u;
@@ -47,8 +48,8 @@ class Random {
   PhiloxBlock block_{};
 };
 
-// What a kernel needs to recompute its random words: the seed and the stream. Philox's key is the seed, its counter
-// (column block, row, stream).
+// What a kernel needs to recompute its random words: the seed and the stream. Philox's key is the seed, its
+// counter (column block, row, stream).
 struct RandomKey {
   uint64_t seed = 0, stream = 0;
   HD PhiloxBlock block(uint32_t column, uint32_t row) const {

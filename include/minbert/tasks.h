@@ -45,8 +45,8 @@ struct Task {
 const std::vector<Task>& all_tasks();
 
 // "sst,quora,sts" -> their tasks in the order of the table, with ids from 0 in that order (SST 0, Quora 1,
-// STS 2 [CLN]): a model's task ids do not depend on how the list was typed. Errors: an unknown name (lists
-// the valid ones), a name given twice, an empty list.
+// STS 2, the order of [CLN loop]): a model's task ids do not depend on how the list was typed. Errors: an
+// unknown name (lists the valid ones), a name given twice, an empty list.
 std::vector<Task> parse_tasks(std::string_view list);
 
 std::string data_file(const std::string& folder, const Task& task, Split split);

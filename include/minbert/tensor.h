@@ -1,7 +1,7 @@
 // Tensor: a contiguous row-major array of `real` on one device; and Indices, its integer sibling.
 //
 // A Tensor is a handle: copies share the same values and the same gradient. There are no strides and no other
-// element types. Two tensors share storage only by reshape, or as parameters inside one flat buffer.
+// element types. Two tensors share storage only by reshape or detach, or as parameters inside one flat buffer.
 #pragma once
 
 #include <array>
@@ -49,7 +49,8 @@ class Tensor {
   static Tensor zeros(Shape shape, Device device = Device::cpu);
   static Tensor full(Shape shape, real value, Device device = Device::cpu);
   static Tensor from(Shape shape, std::span<const real> values, Device device = Device::cpu);
-  static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);   // a place inside a flat buffer
+  // A place inside a flat buffer, `offset` elements from its start.
+  static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
 
   explicit operator bool() const { return impl_ != nullptr; }
   bool is(const Tensor& other) const { return impl_ == other.impl_; }
@@ -72,7 +73,7 @@ class Tensor {
   Tensor grad() const;                             // no tensor until backward has reached this one
   void clear_grad() const;                         // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
-  void set_grad_storage(Tensor place) const;       // from now on write the gradient there; none: wherever there is room
+  void set_grad_storage(Tensor place) const;       // write the gradient there; none: wherever there is room
 
   static int64_t live();                           // tensors alive in the process, for leak tests
 
@@ -87,7 +88,8 @@ class Tensor {
 class Indices {
  public:
   Indices() = default;
-  Indices(std::vector<int32_t> values) : values_(std::make_shared<const std::vector<int32_t>>(std::move(values))) {}
+  Indices(std::vector<int32_t> values)
+      : values_(std::make_shared<const std::vector<int32_t>>(std::move(values))) {}
   Indices(std::initializer_list<int32_t> values) : Indices(std::vector<int32_t>(values)) {}
   explicit operator bool() const { return values_ != nullptr; }
   int64_t size() const { return values_ ? int64_t(values_->size()) : 0; }
