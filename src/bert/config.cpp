@@ -107,8 +107,7 @@ BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
-  // The sizes have to be there: a default would be a guess. The numbers have one (old files have no
-  // layer_norm_eps).
+  // The sizes have to be there: a default would be a guess. The numbers have one, since old files lack some.
   for (const Size& size : sizes) {
     c.loaded[size.key].integer();                  // fails where it is missing
     c.*size.value = c.loaded.get(size.key, 0);

@@ -1,12 +1,13 @@
 // The embeddings: the sum of what the token is, where it stands and which segment it is of, normalized.
 //
-//   x_i = Norm(word[id_i] + position[i] + segment[s_i])         Devlin et al. 2019, fig. 2      x [T,H]
+//   x_i = Dropout(Norm(word[id_i] + position[i] + segment[s_i]))         Devlin et al. 2019, fig. 2      x [T,H]
 #include "minbert/bert.h"
 
 namespace minbert {
 
 BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm)
-    : word_(config.vocab_size, config.hidden_size), position_(config.max_position_embeddings, config.hidden_size),
+    : word_(config.vocab_size, config.hidden_size),
+      position_(config.max_position_embeddings, config.hidden_size),
       segment_(config.type_vocab_size, config.hidden_size), norm_(make_norm(config.norm, norm)),
       dropout_(config.hidden_dropout_prob) {
   child("word_embeddings", word_);

@@ -1,4 +1,5 @@
-// One layer of the encoder: attention, then a feed-forward network, each in a residual sum with a norm behind it (post-LN).
+// One layer of the encoder: attention, then a feed-forward network, each in a residual sum with a norm behind it
+// (post-LN). Every matrix has its bias, not written here.
 //
 //   a = Norm(x + Dropout(W_o Attention(W_q x, W_k x, W_v x)))        Vaswani et al. 2017, sec. 3.1-3.2
 //   y = Norm(a + Dropout(W_2 GELU(W_1 a)))                           sec. 3.3, with BERT's GELU

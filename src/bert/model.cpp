@@ -8,8 +8,8 @@ BertModel::BertModel(const BertConfig& config, int tasks)
       pooler_(config.hidden_size, config.hidden_size) {
   child("embeddings", embeddings_);
   for (int i = 0; i < config.num_hidden_layers; ++i) {
-    layers_.push_back(std::make_unique<BertLayer>(
-        config, NormOptions{config.hidden_size, tasks, config.layer_norm_eps}));
+    const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
+    layers_.push_back(std::make_unique<BertLayer>(config, norm));
     child(format("encoder.layer.{}", i), *layers_.back());
   }
   child("pooler.dense", pooler_);

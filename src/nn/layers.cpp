@@ -4,7 +4,8 @@
 namespace minbert {
 
 Linear::Linear(int64_t in, int64_t out)
-    : weight_(&parameter("weight", {out, in}, Init::normal)), bias_(&parameter("bias", {out}, Init::zeros, Decay::no)) {}
+    : weight_(&parameter("weight", {out, in}, Init::normal)),
+      bias_(&parameter("bias", {out}, Init::zeros, Decay::no)) {}
 
 Tensor Linear::operator()(const Tensor& x) const {
   const Scope scope(path());

@@ -15,7 +15,8 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> table = {
       {{"layer", "(x-μ)/√(σ²+ε)⊙γ+β", "Ba, Kiros & Hinton 2016 [CLN eq.1-3]"},
        [](const NormOptions& o) { return std::make_unique<LayerNorm>(o.hidden, o.eps); }},
-      {{"conditional-layer", "x̂⊙(γ+γ_t)+(β+β_t)", "Improving minBERT with Conditional Layer Normalization [CLN eq.4]"},
+      {{"conditional-layer", "x̂⊙(γ+γ_t)+(β+β_t)",
+        "Improving minBERT with Conditional Layer Normalization [CLN eq.4]"},
        [](const NormOptions& o) { return std::make_unique<ConditionalLayerNorm>(o.hidden, o.tasks, o.eps); }},
   };
   return table;

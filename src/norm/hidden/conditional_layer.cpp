@@ -18,7 +18,8 @@ ConditionalLayerNorm::ConditionalLayerNorm(int64_t hidden, int64_t tasks, double
   task_bias_   = &parameter("task_bias",   {tasks, hidden}, Init::zeros, Decay::no);
 }
 
-// Without a task it is plain LayerNorm. With one, row i takes the gain and bias of its task: the same kernel, G = tasks.
+// Without a task it is plain LayerNorm. With one, row i takes the gain and bias of its task: the same kernel,
+// G = tasks.
 Tensor ConditionalLayerNorm::forward(const Tensor& x, const Batch& batch) const {
   const Scope scope(path());
   if (!batch.row_task) return layer_norm(x, *weight_, *bias_, eps_);                // [CLN eq.1-3]
