@@ -79,6 +79,7 @@ class Tensor {
 
  private:
   struct Impl;                                     // src/engine/tape.h
+  Impl& impl() const;                              // Error for no tensor
   std::shared_ptr<Impl> impl_;
   friend class Tape;
   friend class Grads;

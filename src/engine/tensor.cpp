@@ -66,25 +66,20 @@ void Tensor::copy_from(std::span<const real> values) const {
   std::copy(values.begin(), values.end(), data());
 }
 
-const Shape& Tensor::shape() const {
-  MB_CHECK(impl_, "an empty tensor has no shape: it was never given a value");
-  return impl_->shape;
+Tensor::Impl& Tensor::impl() const {
+  MB_CHECK(impl_, "this tensor is empty: it was never given a value (a module's parameters get theirs by Parameters)");
+  return *impl_;
 }
 
+const Shape& Tensor::shape() const { return impl().shape; }
 int64_t Tensor::cols() const { return shape().rank() ? shape()[shape().rank() - 1] : 1; }
 int64_t Tensor::rows() const {
   int64_t product = 1;
   for (int i = 0; i + 1 < shape().rank(); ++i) product *= shape()[i];
   return product;
 }
-Device Tensor::device() const {
-  MB_CHECK(impl_, "an empty tensor is on no device: it was never given a value");
-  return impl_->storage->device();
-}
-real* Tensor::data() const {
-  MB_CHECK(impl_, "an empty tensor has no values: it was never given any");
-  return static_cast<real*>(impl_->storage->data()) + impl_->offset;
-}
+Device Tensor::device() const { return impl().storage->device(); }
+real* Tensor::data() const { return static_cast<real*>(impl().storage->data()) + impl_->offset; }
 
 real Tensor::item() const {
   MB_CHECK(size() == 1, "item: a tensor of {} is not a single value", shape());
@@ -103,16 +98,16 @@ Tensor Tensor::detach() const { return at(impl_->storage, impl_->offset, shape()
 
 bool Tensor::requires_grad() const { return impl_ && impl_->gradient->required; }
 Tensor& Tensor::set_requires_grad(bool on) {
-  MB_CHECK(!impl_->gradient->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
-  impl_->gradient->required = on;
+  MB_CHECK(!impl().gradient->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
+  impl().gradient->required = on;
   return *this;
 }
-Tensor Tensor::grad() const { return impl_->gradient->value; }
-void Tensor::clear_grad() const { impl_->gradient->value = {}; }
-void Tensor::retain_grad() const { impl_->gradient->retained = true; }
+Tensor Tensor::grad() const { return impl().gradient->value; }
+void Tensor::clear_grad() const { impl().gradient->value = {}; }
+void Tensor::retain_grad() const { impl().gradient->retained = true; }
 void Tensor::set_grad_storage(Tensor place) const {
   MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(), place.shape());
-  impl_->gradient->place = std::move(place);
+  impl().gradient->place = std::move(place);
 }
 
 }  // namespace minbert

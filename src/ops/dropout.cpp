@@ -10,7 +10,7 @@ namespace minbert {
 namespace {
 
 // out = m x / (1-p) (+ residual). The gradient of x is the same function of the gradient of out.
-struct Dropout {
+struct ApplyMask {
   const real *x, *residual;                         // residual may be nullptr
   real* out;
   int cols;
@@ -28,7 +28,7 @@ struct Dropout {
 Tensor apply(const Tensor& x, const Tensor& residual, const DropoutMask& mask) {
   const Tensor y(x.shape(), x.device());
   launch_rows(x.device(), x.rows(), x.size(),
-              Dropout{x.data(), residual ? residual.data() : nullptr, y.data(), int(x.cols()), mask});
+              ApplyMask{x.data(), residual ? residual.data() : nullptr, y.data(), int(x.cols()), mask});
   return y;
 }
 

@@ -14,7 +14,7 @@ namespace minbert {
 namespace {
 
 // [CLN eq.1-3]  mu = 1/H sum x_i   s2 = 1/H sum (x_i-mu)^2   y_i = (x_i-mu)/sqrt(s2+eps) gain_i + bias_i
-struct LayerNorm {
+struct LayerNormForward {
   const real *in, *gain, *bias;
   const int32_t* group;
   real *out, *mean, *inverse_deviation;             // mean, inverse_deviation [T]: kept for the backward
@@ -84,7 +84,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 
   Tensor y(x.shape(), x.device()), mean({T}, x.device()), r({T}, x.device());
   launch_rows(x.device(), T, x.size(),
-              LayerNorm{x.data(), gain.data(), bias.data(), group.data(), y.data(), mean.data(), r.data(), int(H),
+              LayerNormForward{x.data(), gain.data(), bias.data(), group.data(), y.data(), mean.data(), r.data(), int(H),
                         real(eps)});
   return record("layer_norm", y, {x, gain, bias}, [=](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "internal.h"
+#include "minbert/profile.h"
 
 namespace minbert {
 namespace {
@@ -38,6 +39,7 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   for (size_t begin = 0; begin < data.examples.size(); begin += evaluation_batch) {
     std::vector<int32_t> examples(std::min(evaluation_batch, data.examples.size() - begin));
     std::iota(examples.begin(), examples.end(), int32_t(begin));
+    profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {task.id}), task.id);
     for (int64_t row = 0; row < logits.rows(); ++row) {
       const real* x = logits.data() + row * logits.cols();
