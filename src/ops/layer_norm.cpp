@@ -84,8 +84,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 
   Tensor y(x.shape(), x.device()), mean({T}, x.device()), r({T}, x.device());
   launch_rows(x.device(), T, x.size(),
-              LayerNormForward{x.data(), gain.data(), bias.data(), group.data(), y.data(), mean.data(), r.data(), int(H),
-                        real(eps)});
+              LayerNormForward{x.data(), gain.data(), bias.data(), group.data(), y.data(), mean.data(), r.data(),
+                               int(H), real(eps)});
   return record("layer_norm", y, {x, gain, bias}, [=](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(x.device(), T, x.size(),
