@@ -50,8 +50,8 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// A product is shared out by rows of C, or by columns where there are more of them: a batch with a part for each thread.
-// OpenBLAS's own threads meet after every block; these never do (on 2 cores up to 1.3 times faster).
+// A product is shared out by rows of C, or by columns where there are more of them: a part for each thread. OpenBLAS's
+// own threads meet after every block; these never do (on 2 cores up to 1.3 times faster).
 void gemm(Device device, Transpose form, const Product& whole, real alpha, real beta) {
   const bool by_rows = whole.m >= whole.n;
   const int64_t length = by_rows ? whole.m : whole.n, threads = omp_get_max_threads();
