@@ -20,6 +20,7 @@
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
+#include "ops/softmax_row.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
 

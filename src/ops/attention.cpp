@@ -8,6 +8,7 @@
 #include "engine/gemm.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/softmax_row.h"
 
 namespace minbert {
 namespace {
@@ -72,9 +73,7 @@ struct SoftmaxScores {
   HD void operator()(Team team, int64_t row) const {
     int n;
     real* p = scores + at.begin(row, &n);
-    const real m = team.max(n, [=](int i) { return p[i]; });
-    const real inverse = 1 / team.sum(n, [=](int i) { return p[i] = std::exp(p[i] - m); });
-    team.each(n, [=](int i) { p[i] *= inverse; });
+    softmax_row(team, n, p, p);
   }
 };
 // P' = m P / (1-p)
@@ -107,8 +106,7 @@ struct ScoresBackward {
     real* dp = d_scores + begin;
     if (drop) mask.each(team, n, row, [=](int i, real factor) { dp[i] *= factor; });
     team.sync();                                    // the mask's lanes are not the sum's
-    const real dot = team.sum(n, [=](int i) { return dp[i] * p[i]; });
-    team.each(n, [=](int i) { dp[i] = p[i] * (dp[i] - dot); });
+    softmax_row_backward(team, n, p, dp, {dp, false});
   }
 };
 

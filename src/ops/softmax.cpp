@@ -1,38 +1,27 @@
 // Softmax and its logarithm, of each row.
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/softmax_row.h"
 
 namespace minbert {
 namespace {
 
-// y_i = exp(x_i - m) / sum_j exp(x_j - m), m = max_j x_j
 struct Softmax {
   const real* in;
   real* out;
   int cols;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    const int n = cols;
-    const real* x = in + row * n;
-    real* y = out + row * n;
-    const real m = team.max(n, [=](int i) { return x[i]; });
-    const real s = team.sum(n, [=](int i) { return y[i] = std::exp(x[i] - m); });
-    team.each(n, [=](int i) { y[i] /= s; });
+    softmax_row(team, cols, in + row * cols, out + row * cols);
   }
 };
-// dL/dx_i = y_i (dy_i - sum_j dy_j y_j)
 struct SoftmaxBackward {
   const real *out, *d_out;
   Target dx;
   int cols;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    const int n = cols;
-    const real* y = out + row * n;
-    const real* dy = d_out + row * n;
-    const real dot = team.sum(n, [=](int i) { return dy[i] * y[i]; });
-    const Target to = dx;
-    team.each(n, [=](int i) { to(row * n + i, y[i] * (dy[i] - dot)); });
+    softmax_row_backward(team, cols, out + row * cols, d_out + row * cols, {dx.at + row * cols, dx.add});
   }
 };
 
