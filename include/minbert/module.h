@@ -78,6 +78,7 @@ class Parameters {
 
   const std::vector<Item>& items() const { return items_; }
   const std::vector<Item>& buffers() const { return buffers_; }
+  std::vector<Item> all() const;                    // parameters, then buffers: what a checkpoint holds
   int64_t count() const { return count_; }          // numbers in all parameters
   int64_t trainable() const;
   const Item* find(const std::string& name) const;  // parameter or buffer; nullptr where there is none

@@ -95,9 +95,8 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
 
 void save_weights(const std::string& file, const Parameters& parameters) {
   SafeTensorsWriter writer;
-  for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list)
-      writer.add(item.name, sizes_of(item.value.shape()), {item.value.data(), size_t(item.value.size())});
+  for (const Parameters::Item& item : parameters.all())
+    writer.add(item.name, sizes_of(item.value.shape()), {item.value.data(), size_t(item.value.size())});
   writer.write(file);
 }
 

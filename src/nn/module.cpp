@@ -74,6 +74,12 @@ int64_t Parameters::trainable() const {
   return sum;
 }
 
+std::vector<Parameters::Item> Parameters::all() const {
+  std::vector<Item> list = items_;
+  list.insert(list.end(), buffers_.begin(), buffers_.end());
+  return list;
+}
+
 const Parameters::Item* Parameters::find(const std::string& name) const {
   for (const auto* list : {&items_, &buffers_})
     for (const Item& item : *list)

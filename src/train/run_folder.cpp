@@ -75,10 +75,9 @@ void save_state(const std::string& folder, const Parameters& parameters, Optimiz
                 const Position& position) {
   SafeTensorsWriter writer;
   writer.metadata["position"] = to_json(position);
-  for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list)
-      writer.add(item.name, {item.value.size()}, {item.value.data(), size_t(item.value.size())},
-                 SafeTensorsWriter::As::real_type);
+  for (const Parameters::Item& item : parameters.all())
+    writer.add(item.name, {item.value.size()}, {item.value.data(), size_t(item.value.size())},
+               SafeTensorsWriter::As::real_type);
   for (const auto& [name, values] : optimizer.moments())
     writer.add("optimizer." + name, {int64_t(values.size())}, values, SafeTensorsWriter::As::real_type);
   writer.add("optimizer.steps", {int64_t(optimizer.steps().size())},
@@ -92,9 +91,8 @@ Position load_state(const std::string& folder, const Parameters& parameters, Opt
   MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)",
            file.file());
   try {
-    for (const auto* list : {&parameters.items(), &parameters.buffers()})
-      for (const Parameters::Item& item : *list)
-        file.read(item.name, {item.value.data(), size_t(item.value.size())});
+    for (const Parameters::Item& item : parameters.all())
+      file.read(item.name, {item.value.data(), size_t(item.value.size())});
     for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
   } catch (const Error& e) {
     fail(format("{}\n  this state is not of the model that the options describe; is it another run's?", e.what()));
