@@ -54,8 +54,7 @@ void print_scores(const Experiment& experiment, const Scores& scores) {
   for (size_t i = 0; i < scores.size(); ++i) {
     const Task& task = experiment.data()[i].task;
     std::cout << "  " << std::left << std::setw(8) << task.title << "dev "
-              << (task.metric == Metric::accuracy ? "accuracy " : "Pearson  ") << score_text(scores[i])
-              << '\n';
+              << std::setw(9) << metric_name(task.metric) << score_text(scores[i]) << '\n';
   }
 }
 

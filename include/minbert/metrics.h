@@ -19,6 +19,7 @@ std::optional<double> pearson(std::span<const double> x, std::span<const double>
 
 std::optional<double> score(const Task& task, std::span<const double> predicted,
                             std::span<const double> labels);
+inline const char* metric_name(Metric metric) { return metric == Metric::accuracy ? "accuracy" : "Pearson"; }
 std::string score_text(std::optional<double> score);                     // "0.515", or "undefined"
 double mean_score(std::span<const std::optional<double>> scores);        // an undefined one counts 0
 

@@ -45,8 +45,7 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
       const real* x = logits.data() + row * logits.cols();
       MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
                "{}: the output of {} for example {} is not a finite number: the weights have diverged. Train "
-               "again with a "
-               "smaller --lr, --clip 1 or --warmup 0.1",
+               "again with a smaller --lr, --clip 1 or --warmup 0.1",
                data.file, task.name, int64_t(begin) + row + 1);
       const auto [value, probability] = read_logits(task.kind, x, logits.cols());
       predictions.values.push_back(value), predictions.probabilities.push_back(probability);

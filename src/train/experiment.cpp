@@ -18,11 +18,8 @@ std::string model_folder(const std::string& folder) {
   std::error_code none;
   for (const std::string& place : {folder, folder + "/model"})
     if (fs::exists(place + "/config.json", none)) return place;
-  fail(
-      format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
-             "(config.json, "
-             "vocab.txt, model.safetensors) or the folder of a run",
-             folder));
+  fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
+              "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
 }
 
 Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
@@ -136,16 +133,13 @@ Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, doubl
     : network(config, heads, head_dropout),
       parameters(network, {seed, config.initializer_range, initialise}) {}
 
-// The model to train: new, or from --model.
 std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed,
-                                 bool report) {
+                                 bool with_values) {
   const TrainOptions& o = experiment.options();
-  auto model =
-      std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed, o.model.empty());
-  if (!o.model.empty()) {
-    const WeightsReport loaded = load_all_layers(model_folder(o.model), *model);
-    if (report) print_report(std::cout, loaded, o.model);
-  }
+  const bool pretrained = !o.model.empty();
+  auto model = std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed,
+                                       with_values && !pretrained);
+  if (with_values && pretrained) print_report(std::cout, load_all_layers(model_folder(o.model), *model), o.model);
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
   model->parameters.set_trainable(
       [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });
@@ -159,8 +153,7 @@ TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
   const WeightsReport report = load_all_layers(model_folder(folder), model);
   for (const std::string& name : report.initialised)
     MB_CHECK(!name.starts_with("heads."),
-             "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its "
-             "task; train it first",
+             "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; train it first",
              model_folder(folder), name);
   if (!report.initialised.empty() || !report.unused.empty()) print_report(std::cerr, report, folder);
 }

@@ -36,7 +36,6 @@ class Run {
   RunResult go(int64_t stop_after);
 
  private:
-  int64_t epoch_batches() const { return int64_t(order(0).size()); }
   std::vector<Step> order(int64_t epoch) const;
   Tensor loss_of(const Step& step, const Batch& batch) const;
   [[noreturn]] void fail_at(const Step& step, double loss) const;
@@ -51,6 +50,7 @@ class Run {
   const TrainOptions& o_;
   std::string norm_, folder_;
   uint64_t seed_;
+  int64_t epoch_batches_;                           // in every epoch
   std::unique_ptr<Model> model_;
   Optimizer optimizer_;
   Position at_;
@@ -60,6 +60,7 @@ class Run {
 
 Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder)
     : experiment_(experiment), o_(experiment.options()), norm_(norm), folder_(folder), seed_(seed),
+      epoch_batches_(int64_t(order(0).size())),
       model_(new_model(experiment, norm, seed, !has_state(folder))),
       optimizer_(model_->parameters,
                  {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}) {
@@ -67,9 +68,9 @@ Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, c
   const size_t tasks = experiment.data().size();
   at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
   if (has_state(folder_)) at_ = load_state(folder_, model_->parameters, optimizer_);
-  MB_CHECK(at_.batches == at_.epoch * epoch_batches() + at_.step_in_epoch,
+  MB_CHECK(at_.batches == at_.epoch * epoch_batches_ + at_.step_in_epoch,
            "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data is "
-           "not that with which it began", folder_, at_.step_in_epoch, at_.epoch + 1, at_.batches, epoch_batches());
+           "not that with which it began", folder_, at_.step_in_epoch, at_.epoch + 1, at_.batches, epoch_batches_);
   if (o_.resume)
     std::cout << (has_state(folder_) ? format("going on after step {}\n", at_.step)
                                      : std::string("nothing was saved yet: from the beginning\n"));
@@ -178,7 +179,7 @@ void Run::finish_epoch(Progress& progress) {
     const double loss = at_.loss_sums[i] / std::max(1.0, at_.loss_counts[i]);
     row += "," + exact(loss) + "," + (dev[i] ? exact(*dev[i]) : "undefined");
     line += format("   {} loss {} dev {} {}", task.name, fixed(loss, 4),
-                   task.metric == Metric::accuracy ? "accuracy" : "Pearson", score_text(dev[i]));
+                   metric_name(task.metric), score_text(dev[i]));
   }
   const double mean = mean_score(dev);
   const bool better = mean > at_.best;              // ties keep the earlier
@@ -222,8 +223,8 @@ RunResult Run::go(int64_t stop_after) {
   if (at_.epoch == 0 && at_.batches == 0)
     save_model(folder_ + "/model", experiment_.config(norm_), experiment_.tokenizer(), model_->parameters);
   std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
-                      model_->parameters.trainable(), epoch_batches());
-  Progress progress(epoch_batches() * o_.epochs, at_.batches);
+                      model_->parameters.trainable(), epoch_batches_);
+  Progress progress(epoch_batches_ * o_.epochs, at_.batches);
   since_ = now();
   const int64_t start = at_.step;
   while (at_.epoch < o_.epochs && !at_.finished && !result.interrupted) {
