@@ -2,53 +2,14 @@
 //
 //   multitask --model bert-base-uncased --data data --compare   with LayerNorm and with conditional LayerNorm
 //   multitask --config tiny --vocab vocab.txt --data data       a small network from scratch
-#include <sys/resource.h>
-
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
 
-#include "minbert/files.h"
 #include "minbert/trainer.h"
 
 using namespace minbert;
 
 namespace {
-
-// A run folder remembers how it was started. Resuming takes those options, and names any that were given
-// otherwise.
-std::string options_file(const std::string& run) { return run + "/options.json"; }
-
-void remember_options(const CommandLine& line, const std::string& run) {
-  Json stored = Json::object();
-  for (const auto& [name, value] : line.values()) stored.set(name, value);
-  write_file(options_file(run), stored.dump() + "\n");
-}
-
-void recall_options(CommandLine& line, const std::string& run) {
-  const std::string file = options_file(run);
-  MB_CHECK(std::filesystem::exists(file), "--out {}: there is no run: {} is missing", run, file);
-  std::string conflicts;
-  const Json stored = Json::load(file);
-  for (const auto& [name, value] : stored.members()) {
-    if (may_differ_on_resume(name)) continue;
-    if (!line.given(name)) line.set(name, value.string());
-    else if (line.values().at(name) != value.string())
-      conflicts +=
-          "\n  " + name + " " + line.values().at(name) + ", but the run was started with " + value.string();
-  }
-  MB_CHECK(conflicts.empty(), "these options contradict {}; leave them out:{}", file, conflicts);
-}
-
-void prepare_folder(const std::string& run) {
-  MB_CHECK(!run.empty(), "--out is empty; expected the name of a folder");
-  std::error_code none;
-  MB_CHECK(!std::filesystem::exists(run, none) || std::filesystem::is_empty(run, none),
-           "--out {}: exists already. Go on with it by --resume, look at it by --evaluate, or choose another "
-           "folder",
-           run);
-  make_folder(run);
-}
 
 void print_scores(const Experiment& experiment, const Scores& scores) {
   for (size_t i = 0; i < scores.size(); ++i) {
@@ -61,7 +22,7 @@ void print_scores(const Experiment& experiment, const Scores& scores) {
 int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
   if (again) recall_options(line, o.out);
-  else prepare_folder(o.out);
+  else prepare_folder(o);
   use_threads(o.threads);
   set_check_nan(o.check_nan);
   if (o.evaluate) {
@@ -99,9 +60,7 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("multitask", [&] {
     const int status = run(line, options);
-    rusage usage = {};
-    getrusage(RUSAGE_SELF, &usage);
-    std::cout << "peak memory " << usage.ru_maxrss / 1024 << " MB; results in " << options.out << '\n';
+    std::cout << "peak memory " << peak_memory() / 1000000 << " MB; results in " << options.out << '\n';
     return status;
   });
 }

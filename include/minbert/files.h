@@ -57,6 +57,23 @@ class Json {
   std::string file_, path_;                                  // config.json, minbert.tasks[0]: for messages
 };
 
+// A whole file, read where it lies: the system brings in what is looked at, and the file may be larger than the
+// memory. Error where it cannot be read, is no file (a pipe, a folder) or has no byte in it.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& file);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  const unsigned char* bytes() const { return bytes_; }
+  uint64_t size() const { return size_; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(bytes_), size_}; }
+
+ private:
+  const unsigned char* bytes_;
+  uint64_t size_;
+};
+
 // A safetensors file, mapped into memory. Every header field is checked against the file before any byte is
 // used. Source: the format's description, https://github.com/huggingface/safetensors#format
 //
@@ -81,18 +98,10 @@ class SafeTensors {
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
 
  private:
-  struct Mapping {
-    explicit Mapping(const std::string& file);
-    ~Mapping();
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-    const unsigned char* bytes = nullptr;
-    uint64_t size = 0;
-  };
   void check_coverage() const;
 
   std::string file_;
-  Mapping map_;
+  MappedFile map_;
   uint64_t data_ = 0;                                        // where the values begin in the file
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> metadata_;

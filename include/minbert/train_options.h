@@ -1,43 +1,61 @@
-// The options of a training run: one table serves every training program.
+// The options of training runs: one table serves every training program.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "minbert/options.h"
 
 namespace minbert {
 
-struct TrainOptions {
+// How weights are learnt.
+struct LearnOptions {
+  int batch = 8, accumulate = 1;
+  std::string optimizer = "adamw", schedule = "constant";
+  double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
+};
+
+// How and where a program runs.
+struct RunOptions {
+  int seed = 11711;
+  std::string out;
+  bool resume = false;
+  int threads = 0;                                  // 0: all
+  bool check_nan = false, profile = false, trace = false;
+};
+
+// Fine-tuning on tasks.
+struct TrainOptions : LearnOptions, RunOptions {
   std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts";
   bool cased = false;
   int limit = 0;
 
   std::string norm = "layer", pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
-  int epochs = 10, batch = 8, max_length = 512, accumulate = 1;
+  int epochs = 10, max_length = 512;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
+  int seeds = 1, patience = 0;
+  bool compare = false, evaluate = false;
 
-  std::string optimizer = "adamw", schedule = "constant";
-  double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;        // lr 0: by fine_tune_mode
-
-  int seed = 11711, seeds = 1, patience = 0;
-  bool compare = false;
-
-  std::string out = "runs/multitask";
-  bool resume = false, evaluate = false;
-  int threads = 0;                                  // 0: all
-  bool check_nan = false, profile = false, trace = false;
-
+  TrainOptions() { out = "runs/multitask"; }
   double learning_rate() const { return lr > 0 ? lr : fine_tune_mode == "full-model" ? 1e-5 : 1e-3; }
 };
 
-// Binds every option above to the command line.
+// Bind every option above to the command line; the lr's help says what 0 stands for.
 void add_train_options(CommandLine& line, TrainOptions& options);
+void add_learn_options(CommandLine& line, LearnOptions& options, const std::string& default_lr);
+void add_run_options(CommandLine& line, RunOptions& options);
+std::vector<std::string> norm_names();              // for the option --norm
 
-// Those that do not change what is learnt: a resumed run may be given others.
-bool may_differ_on_resume(const std::string& option);
+// ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
+
+void prepare_folder(const RunOptions& options);     // makes --out; Error where it is in use already
+void remember_options(const CommandLine& line, const std::string& folder);
+// Sets what is remembered. Error where there is no run, or an option was given otherwise: names each of them.
+void recall_options(CommandLine& line, const std::string& folder);
 
 void use_threads(int threads);                      // 0: leave as it is
+int64_t peak_memory();                              // the most bytes this process has held in RAM
 
 }  // namespace minbert

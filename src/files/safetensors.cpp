@@ -1,12 +1,6 @@
 // The safetensors format: 8 bytes, the header's length; the header, JSON: name -> dtype, shape, data_offsets;
 // the values. Little-endian, as is every machine this library runs on.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <type_traits>
@@ -64,31 +58,12 @@ void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}
 
 }  // namespace
 
-SafeTensors::Mapping::Mapping(const std::string& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  MB_CHECK(descriptor >= 0, "{}: cannot read: {}", file, std::strerror(errno));
-  struct stat status = {};
-  const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  void* map = MAP_FAILED;
-  if (regular && status.st_size > 0)
-    map = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-  const int reason = errno;
-  ::close(descriptor);
-  MB_CHECK(regular, "{}: cannot read: this is not a file", file);
-  MB_CHECK(status.st_size > 0, "{}: the file is empty", file);
-  MB_CHECK(map != MAP_FAILED, "{}: cannot read: {}", file, std::strerror(reason));
-  bytes = static_cast<const unsigned char*>(map);
-  size = uint64_t(status.st_size);
-}
-
-SafeTensors::Mapping::~Mapping() { ::munmap(const_cast<unsigned char*>(bytes), size); }
-
 SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
-  const std::string_view all(reinterpret_cast<const char*>(map_.bytes), map_.size);
-  MB_CHECK(map_.size > 8, "{}: the file has only {} bytes: {}", file, map_.size, guess(all));
-  const uint64_t length = value_at<uint64_t>(map_.bytes, 0);
-  MB_CHECK(length <= map_.size - 8, "{}: its header would have {} bytes, but the file has {}: {}", file,
-           length, map_.size, guess(all));
+  const std::string_view all = map_.text();
+  MB_CHECK(map_.size() > 8, "{}: the file has only {} bytes: {}", file, map_.size(), guess(all));
+  const uint64_t length = value_at<uint64_t>(map_.bytes(), 0);
+  MB_CHECK(length <= map_.size() - 8, "{}: its header would have {} bytes, but the file has {}: {}", file,
+           length, map_.size(), guess(all));
   MB_CHECK(length > 1 && all[8] == '{', "{}: no header at its start: {}", file, guess(all));
   data_ = 8 + length;
 
@@ -130,7 +105,7 @@ void SafeTensors::check_coverage() const {
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) {
     return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
   });
-  const uint64_t available = map_.size - data_;
+  const uint64_t available = map_.size() - data_;
   uint64_t covered = 0;
   for (const auto* item : sorted) {
     const auto& [name, entry] = *item;
@@ -157,7 +132,7 @@ const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
 void SafeTensors::read(const std::string& name, std::span<real> out) const {
   const Entry& e = entry(name);
   const uint64_t bytes = width(e.type) * out.size();
-  const unsigned char* from = map_.bytes + data_ + e.begin;
+  const unsigned char* from = map_.bytes() + data_ + e.begin;
   MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for",
            file_, name, e.type, listed(e.shape), out.size());
   if (e.type == "F32") return unpack<float>(from, out);
@@ -179,7 +154,7 @@ std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name,
            e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
-  const unsigned char* from = map_.bytes + data_ + e.begin;
+  const unsigned char* from = map_.bytes() + data_ + e.begin;
   e.type == "I64" ? unpack<int64_t>(from, std::span(values)) : unpack<int32_t>(from, std::span(values));
   return values;
 }

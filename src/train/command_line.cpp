@@ -94,7 +94,18 @@ void CommandLine::option(const std::string& names, double& value, double least, 
              [&value] { return text_of(value); }, help, "X");
 }
 void CommandLine::option(const std::string& names, std::vector<std::string>& files, const std::string& help) {
-  impl_->app.add_option(names, files, help)->type_name("FILE")->group(impl_->group);
+  CLI::Option* option = impl_->app.add_option(names, files, help)->type_name("FILE")->group(impl_->group);
+  const auto set = [&files](const std::string& lines) {        // one a line
+    files.clear();
+    std::istringstream in(lines);
+    for (std::string file; std::getline(in, file);) files.push_back(file);
+  };
+  const auto get = [&files] {
+    std::string lines;
+    for (const std::string& file : files) lines += file + "\n";
+    return lines;
+  };
+  impl_->entries.push_back({names.substr(0, names.find(',')), {option}, set, get});
 }
 
 void CommandLine::choice(const std::string& names, std::string& value, std::vector<std::string> valid,
@@ -136,7 +147,7 @@ void CommandLine::parse(int argc, char** argv) {
   } catch (const std::exception& e) {               // CLI's, or an Error of ours
     std::string what = e.what();
     for (const Impl::Entry& entry : impl_->entries)
-      if (const size_t times = entry.options[0]->count(); times > 1)
+      if (const size_t times = entry.options[0]->count(); times > 1 && entry.options[0]->get_expected_max() == 1)
         what = format("{}: given {} times; once is enough", entry.name, times);
     std::cerr << impl_->app.get_name() << ": " << what << "\nRun with --help to see every option.\n";
     std::exit(2);

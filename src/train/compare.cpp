@@ -4,7 +4,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "internal.h"
+#include "shared.h"
 
 namespace minbert {
 namespace {

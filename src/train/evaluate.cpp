@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "internal.h"
+#include "shared.h"
 #include "minbert/profile.h"
 
 namespace minbert {

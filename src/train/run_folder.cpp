@@ -9,44 +9,6 @@ namespace {
 
 std::string state_file(const std::string& folder) { return folder + "/state.safetensors"; }
 
-Json numbers(const std::vector<double>& values) {
-  std::vector<Json> items(values.begin(), values.end());
-  return Json::array(std::move(items));
-}
-std::vector<double> numbers(const Json& items) {
-  std::vector<double> values;
-  for (const Json& v : items.items()) values.push_back(v.number());
-  return values;
-}
-
-std::string to_json(const Position& p) {
-  return Json::object()
-      .set("epoch", p.epoch)
-      .set("step_in_epoch", p.step_in_epoch)
-      .set("step", p.step)
-      .set("batches", p.batches)
-      .set("loss_sums", numbers(p.loss_sums))
-      .set("loss_counts", numbers(p.loss_counts))
-      .set("best", p.best)
-      .set("best_epoch", p.best_epoch)
-      .set("epochs_since_best", p.epochs_since_best)
-      .set("seconds", p.seconds)
-      .set("finished", p.finished)
-      .dump();
-}
-
-Position from_json(const Json& json) {
-  Position p;
-  p.epoch = json["epoch"].integer(), p.step_in_epoch = json["step_in_epoch"].integer(),
-  p.step = json["step"].integer();
-  p.batches = json["batches"].integer();
-  p.loss_sums = numbers(json["loss_sums"]), p.loss_counts = numbers(json["loss_counts"]);
-  p.best = json["best"].number(), p.best_epoch = json["best_epoch"].integer();
-  p.epochs_since_best = json["epochs_since_best"].integer();
-  p.seconds = json["seconds"].number(), p.finished = json["finished"].boolean();
-  return p;
-}
-
 }  // namespace
 
 CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
@@ -71,10 +33,9 @@ void CsvFile::flush() {
 }
 
 // One file, so that parameters, moments and position can never be of different steps.
-void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer,
-                const Position& position) {
+void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Json& position) {
   SafeTensorsWriter writer;
-  writer.metadata["position"] = to_json(position);
+  writer.metadata["position"] = position.dump();
   for (const Parameters::Item& item : parameters.all())
     writer.add(item.name, {item.value.size()}, {item.value.data(), size_t(item.value.size())},
                SafeTensorsWriter::As::real_type);
@@ -85,7 +46,7 @@ void save_state(const std::string& folder, const Parameters& parameters, Optimiz
   writer.write(state_file(folder));
 }
 
-Position load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
+Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
   const SafeTensors file(state_file(folder));
   const auto position = file.metadata().find("position");
   MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)",
@@ -102,7 +63,7 @@ Position load_state(const std::string& folder, const Parameters& parameters, Opt
            "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(), steps.size(),
            optimizer.steps().size());
   optimizer.steps() = std::move(steps);
-  return from_json(Json::parse(position->second, file.file()));
+  return Json::parse(position->second, file.file());
 }
 
 bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }

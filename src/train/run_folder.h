@@ -16,18 +16,6 @@
 
 namespace minbert {
 
-// Where a run stands, between two steps. All of it is saved: a resumed run equals an uninterrupted one.
-struct Position {
-  int64_t epoch = 0, step_in_epoch = 0;             // the next step to take
-  int64_t step = 0;                                 // optimizer steps taken
-  int64_t batches = 0;                              // batches seen: the clock of the dropout masks
-  std::vector<double> loss_sums, loss_counts;       // of this epoch so far, for each task
-  double best = -1e300;                             // the best mean dev score, and the epochs since
-  int64_t best_epoch = -1, epochs_since_best = 0;
-  double seconds = 0;                               // of training, over all sessions
-  bool finished = false;
-};
-
 // A table that grows by rows, on disk at all times but for the last rows of a crash.
 class CsvFile {
  public:
@@ -41,9 +29,10 @@ class CsvFile {
   std::ofstream out_;
 };
 
-void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer,
-                const Position& position);
-Position load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer);
+// Parameters, moments, and where the run stands: an object of the training loop's own. All of it is saved: a resumed
+// run equals an uninterrupted one.
+void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Json& position);
+Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer);
 bool has_state(const std::string& folder);
 
 // A Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.

@@ -3,16 +3,40 @@
 
 #include <omp.h>
 
-#include <set>
-
 #include "minbert/norm.h"
 
 namespace minbert {
 
-void add_train_options(CommandLine& line, TrainOptions& o) {
-  std::vector<std::string> norms;
-  for (const NormEntry& norm : norm_table()) norms.push_back(norm.name);
+std::vector<std::string> norm_names() {
+  std::vector<std::string> names;
+  for (const NormEntry& norm : norm_table()) names.push_back(norm.name);
+  return names;
+}
 
+void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
+  line.option("--batch", o.batch, 1, "examples in a batch");
+  line.option("--accumulate", o.accumulate, 1, "batches whose gradients are averaged into one step");
+  line.choice("--optimizer", o.optimizer, {"adamw", "adamw-course", "sgd"},
+              "adamw-course has the course's bias correction");
+  line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
+  line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
+  line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
+  line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
+  line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
+  line.choice("--schedule", o.schedule, {"linear", "constant"}, "after the warm-up: linear falls to 0");
+}
+
+void add_run_options(CommandLine& line, RunOptions& o) {
+  line.option("--seed", o.seed, 0, "of every random number");
+  line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
+  line.flag("--resume", o.resume, "go on with the run in --out, with its options");
+  line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
+  line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
+  line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
+  line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
+}
+
+void add_train_options(CommandLine& line, TrainOptions& o) {
   line.section("Where it starts");
   line.option("--model", o.model,
               "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
@@ -25,7 +49,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--data", o.data, "folder with ids-sst-train.csv, quora-train.csv, sts-train.csv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas: sst, quora, sts, cfimdb", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
-  line.choice("--norm", o.norm, norms, "normalization of the hidden states");
+  line.choice("--norm", o.norm, norm_names(), "normalization of the hidden states");
   line.choice("--pairs", o.pairs, {"cross", "siamese"}, "pairs as one sequence, or as two compared");
   line.choice("--fine-tune-mode", o.fine_tune_mode, {"full-model", "last-linear-layer"},
               "train everything, or the heads alone");
@@ -34,43 +58,22 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
 
   line.section("How it learns");
   line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
-  line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.option("--accumulate", o.accumulate, 1, "batches whose gradients are averaged into one step");
   line.choice("--sampling", o.sampling, {"sequential", "round-robin", "proportional"},
               "order of the tasks' batches in an epoch");
   line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
-  line.choice("--optimizer", o.optimizer, {"adamw", "adamw-course", "sgd"},
-              "adamw-course has the course's bias correction");
-  line.option("--lr", o.lr, 0, "learning rate; 0: 1e-5, or 1e-3 for the heads alone");
-  line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
-  line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
-  line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
-  line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
-  line.choice("--schedule", o.schedule, {"linear", "constant"}, "after the warm-up: linear falls to 0");
+  add_learn_options(line, o, "1e-5, or 1e-3 for the heads alone");
   line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
   line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it",
               0.999);
   line.option("--patience", o.patience, 0, "stop after N epochs without a better dev score; 0: never");
 
   line.section("Runs");
-  line.option("--seed", o.seed, 0, "of every random number");
   line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...");
   line.flag("--compare", o.compare,
             "train with layer and with conditional-layer under the same seeds; print both");
-  line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
-  line.flag("--resume", o.resume, "go on with the run in --out, with its options");
   line.flag("--evaluate", o.evaluate, "print the dev scores of the run in --out, and stop");
-  line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
-  line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
-  line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
-  line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
-}
-
-bool may_differ_on_resume(const std::string& option) {
-  static const std::set<std::string> free = {"--out",     "--resume",  "--evaluate", "--threads",
-                                             "--profile", "--trace",   "--check-nan"};
-  return free.count(option) > 0;
+  add_run_options(line, o);
 }
 
 void use_threads(int threads) {

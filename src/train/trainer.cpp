@@ -1,34 +1,17 @@
 // The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev scores.
-#include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
-#include "internal.h"
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
+#include "position.h"
 #include "progress.h"
 #include "run_folder.h"
+#include "shared.h"
 
 namespace minbert {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::string fixed(double v, int digits) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(digits) << v;
-  return out.str();
-}
-std::string exact(double v) {                        // a float's 9 digits, which read back as the same float
-  std::ostringstream out;
-  out << std::setprecision(9) << v;
-  return out.str();
-}
 
 class Run {
  public:
@@ -67,7 +50,7 @@ Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, c
   make_folder(folder_);
   const size_t tasks = experiment.data().size();
   at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
-  if (has_state(folder_)) at_ = load_state(folder_, model_->parameters, optimizer_);
+  if (has_state(folder_)) at_ = from_json(load_state(folder_, model_->parameters, optimizer_));
   MB_CHECK(at_.batches == at_.epoch * epoch_batches_ + at_.step_in_epoch,
            "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data is "
            "not that with which it began", folder_, at_.step_in_epoch, at_.epoch + 1, at_.batches, epoch_batches_);
@@ -198,14 +181,10 @@ void Run::finish_epoch(Progress& progress) {
   since_ = now();
 }
 
-// Weights that are no numbers any more must not take the place of the last good ones.
 void Run::save() {
-  for (const Parameters::Item& item : model_->parameters.items())
-    for (int64_t i = 0; i < item.value.size(); ++i)
-      MB_CHECK(std::isfinite(item.value.data()[i]), "{} is {} after step {}\n  {}", item.name,
-               item.value.data()[i], at_.step, what_is_kept());
+  check_finite(model_->parameters, at_.step, what_is_kept());
   steps_csv_->flush(), epochs_csv_->flush();
-  save_state(folder_, model_->parameters, optimizer_, at_);
+  save_state(folder_, model_->parameters, optimizer_, to_json(at_));
 }
 
 void Run::write_all_predictions() {

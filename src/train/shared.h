@@ -10,4 +10,11 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed,
                                  bool with_values);
 
+// Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
+void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
+
+double now();                                       // seconds
+std::string fixed(double v, int digits);
+std::string exact(double v);                        // a float's 9 digits, which read back as the same float
+
 }  // namespace minbert
