@@ -26,6 +26,7 @@ class BertEmbeddings : public Module {
  public:
   BertEmbeddings(const BertConfig& config, const NormOptions& norm);
   Tensor forward(const Batch& batch) const;         // [T,H]
+  const Tensor& word_weight() const { return word_.weight(); }       // [V,H]
 
  private:
   Embedding word_, position_, segment_;
@@ -53,6 +54,7 @@ class BertModel : public Module {
   // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its table.
   BertOutput forward(const Batch& batch, std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
+  const BertEmbeddings& embeddings() const { return embeddings_; }
 
  private:
   BertConfig config_;
@@ -83,6 +85,28 @@ class MultitaskBert : public Module {
   bool siamese_;
   Dropout dropout_;
   std::vector<std::unique_ptr<Linear>> heads_;
+};
+
+struct PretrainingOutput {
+  Tensor mlm_loss;                                  // [] the mean cross-entropy at the masked places
+  Tensor nsp_logits;                                // [B,2]: B follows A, or it does not
+};
+
+// BERT under its two pre-training heads. Names as in Hugging Face's BertForPreTraining: cls.predictions.*,
+// cls.seq_relationship.*; the decoder's weights are the word embeddings.
+class BertForPreTraining : public Module {
+ public:
+  explicit BertForPreTraining(const BertConfig& config);
+  // masked [M]: rows of the batch; originals [M]: the ids that stood there.
+  PretrainingOutput forward(const Batch& batch, const Indices& masked, const Indices& originals) const;
+  const BertModel& bert() const { return bert_; }
+
+ private:
+  BertModel bert_;
+  Linear transform_;
+  LayerNorm norm_;
+  Tensor* decoder_bias_;
+  Linear seq_relationship_;
 };
 
 // ---- Hugging Face's files ---------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class Embedding : public Module {
  public:
   Embedding(int64_t vocabulary, int64_t hidden);
   Tensor operator()(const Indices& ids) const;
+  const Tensor& weight() const { return *weight_; }
 
  private:
   Tensor* weight_;

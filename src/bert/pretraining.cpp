@@ -1,0 +1,30 @@
+// The two heads of pre-training                                             Devlin et al. 2019, sec. 3.1
+//
+//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the masked rows alone
+//                   E [V,H] are the word embeddings themselves (tied), c [V]
+//   next sentence   logits = pooled W^T + b                                  pooled [B,H]
+#include "minbert/bert.h"
+
+namespace minbert {
+
+BertForPreTraining::BertForPreTraining(const BertConfig& config)
+    : bert_(config), transform_(config.hidden_size, config.hidden_size),
+      norm_(config.hidden_size, config.layer_norm_eps),
+      decoder_bias_(&parameter("cls.predictions.bias", {config.vocab_size}, Init::zeros, Decay::no)),
+      seq_relationship_(config.hidden_size, 2) {
+  child("bert", bert_);
+  child("cls.predictions.transform.dense", transform_);
+  child("cls.predictions.transform.LayerNorm", norm_);
+  child("cls.seq_relationship", seq_relationship_);
+}
+
+PretrainingOutput BertForPreTraining::forward(const Batch& batch, const Indices& masked,
+                                              const Indices& originals) const {
+  const BertOutput out = bert_.forward(batch);
+  const Tensor x = gather_rows(out.last_hidden_state, masked);
+  const Tensor h = norm_.forward(gelu(transform_(x)), batch);
+  const Tensor logits = linear(h, bert_.embeddings().word_weight(), *decoder_bias_);
+  return {cross_entropy(logits, originals), seq_relationship_(out.pooler_output)};
+}
+
+}  // namespace minbert
