@@ -1,0 +1,152 @@
+// Figures: their numbers, what gnuplot is told, and what happens without it.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "minbert/figure.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+// A folder for figures. While it lives, programs may be looked for somewhere else.
+class Folder {
+ public:
+  Folder() : path_(getenv("PATH") ? getenv("PATH") : "") { std::filesystem::create_directories(root_); }
+  ~Folder() {
+    search_programs_in(path_);
+    std::filesystem::remove_all(root_);
+  }
+  void search_programs_in(const std::string& path) { setenv("PATH", path.c_str(), 1); }
+  std::string path(const std::string& name = "") const { return (root_ / name).string(); }
+  bool has(const std::string& name) const { return std::filesystem::exists(root_ / name); }
+
+ private:
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_figures_{}", getpid());
+  std::string path_;
+};
+
+bool gnuplot_is_installed() {
+  const bool found = std::system("command -v gnuplot >/dev/null") == 0;
+  if (!found) MESSAGE("gnuplot: not run (not installed)");
+  return found;
+}
+
+size_t times(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+constexpr const char* hostile = "it's \"q\" \\n a_b^2 {/Bold x} 50% $x @y <&> `touch hacked`\n!touch hacked\n# é";
+
+Figure one_curve(const std::vector<double>& x, const std::vector<double>& y) {
+  return {.title = "T", .panels = {{.title = "P", .x_label = "x", .y_label = "y", .curves = {{"c", x, y}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("figure: the CSV file has every number, quotes what it must, and leaves out what is not finite") {
+  const Folder folder;
+  Figure figure = one_curve({1, 2, 1234567}, {0.5, NAN, 1e-7});
+  figure.panels.push_back({.title = "a, \"b\"", .x_label = "x", .y_label = "y"});
+  figure.panels[1].curves = {{.title = "with\ndeviation", .x = {3}, .y = {4}, .deviation = {0.25}}, {"empty", {}, {}}};
+  write_figure(folder.path("new/folder/figure"), figure);
+  CHECK(read_file(folder.path("new/folder/figure.csv")) ==
+        "panel,curve,x,y,deviation\nP,c,1,0.5,\nP,c,2,,\nP,c,1234567,1e-07,\n"
+        "\"a, \"\"b\"\"\",\"with\ndeviation\",3,4,0.25\n");
+
+  figure.panels[0].curves[0].y.pop_back();
+  CHECK_THROWS_WITH_AS(write_figure(folder.path("wrong"), figure),
+                       doctest::Contains("curve \"c\" of panel \"P\" has 3 values of x, 2 of y and 0 deviations"),
+                       Error);
+}
+
+TEST_CASE("figure: whatever a title holds, gnuplot takes it for a title") {
+  Figure figure = one_curve({1, 2}, {3, 4});
+  figure.title = figure.panels[0].title = figure.panels[0].x_label = figure.panels[0].y_label = hostile;
+  figure.panels[0].curves.push_back({hostile, {1, 2}, {4, 5}});
+  const std::string script = gnuplot_script(figure);
+  CHECK(times(script, "'it''s \"q\" \\n a_b^2 {/Bold x} 50% $x @y <&> `touch hacked` !touch hacked # é'") == 6);
+  for (const char* command : {"\n!", "\n#", "it's"}) CHECK(times(script, command) == 0);
+  CHECK(times(script, " noenhanced ") == 1);
+
+  if (!gnuplot_is_installed()) return;
+  const Folder folder;
+  const std::string stem = folder.path("a 'b' \"c\" $d `touch hacked` \\n %s");
+  write_figure(stem, figure);
+  const std::string picture = read_file(stem + ".svg");
+  CHECK(times(picture, "it's \"q\" \\n a_b^2 {/Bold x} 50% $x @y &lt;&amp;> `touch hacked` !touch hacked # é") >= 5);
+  CHECK_FALSE(std::filesystem::exists("hacked"));
+  CHECK_FALSE(folder.has("hacked"));
+}
+
+TEST_CASE("figure: a legend stands where there are two curves, and once where all panels have the same") {
+  Figure figure = one_curve({1, 2}, {3, 4});
+  CHECK(times(gnuplot_script(figure), "\nset key") == 0);
+  figure.panels[0].curves.push_back({"d", {1, 2}, {4, 5}});
+  figure.panels.push_back(figure.panels[0]);
+  CHECK(times(gnuplot_script(figure), "\nset key") == 1);
+  figure.panels[1].curves[1].title = "e";
+  CHECK(times(gnuplot_script(figure), "\nset key") == 2);
+}
+
+TEST_CASE("figure: gnuplot draws what is awkward: nothing, one point, constants, gaps, logarithms, many curves") {
+  if (!gnuplot_is_installed()) return;
+  const Folder folder;
+  const auto draws = [&](const char* name, const Figure& figure) {
+    INFO(name);
+    const Quiet quiet;
+    write_figure(folder.path(name), figure);
+    CHECK(quiet.text() == "");
+    CHECK(folder.has(std::string(name) + ".svg"));
+  };
+  draws("no-panels", {});
+  draws("no-curves", {.title = "", .columns = 3, .panels = {{}, {}, {}, {}}});
+  draws("no-points", one_curve({}, {}));
+  draws("not-finite", one_curve({1, 2}, {NAN, INFINITY}));
+  draws("one-point", one_curve({0}, {0}));
+  draws("constant", one_curve({1, 2, 3}, {1, 1, 1}));
+  draws("large-and-small", one_curve({1e-300, 1e300}, {-1e30, 1e-30}));
+  Figure logarithms = one_curve({-1, 0, 1, 10}, {1, 1, 0, -1});
+  logarithms.panels[0].log_x = logarithms.panels[0].log_y = true;
+  draws("logarithms-of-nothing", logarithms);
+  logarithms.panels[0].curves[0].y = {1, 1, 1, 1};
+  draws("logarithms", logarithms);
+  Figure many = one_curve({}, {});
+  for (int i = 0; i < 40; ++i)
+    many.panels[0].curves.push_back({.title = std::to_string(i), .x = {0, 1, 2}, .y = {0.5, NAN, 1.0 * i},
+                                     .deviation = {1, 0, 2}, .style = Curve::Style(i % 3)});
+  draws("many", many);
+}
+
+TEST_CASE("figure: without gnuplot, or when it fails, the CSV is there and one message says why no picture is") {
+  Folder folder;
+  const Figure figure = one_curve({1, 2}, {3, 4});
+  folder.search_programs_in(folder.path());
+  write_file(folder.path("a.svg"), "of an older run");
+  {
+    const Quiet quiet;
+    write_figure(folder.path("a"), figure);
+    write_figure(folder.path("b"), figure);
+    CHECK(times(quiet.text(), "gnuplot is not installed") <= 1);     // 0: another test met the same, and it was said
+    CHECK(times(quiet.text(), "gnuplot is not installed") == times(quiet.text(), "apt-get install gnuplot-nox"));
+  }
+  CHECK(folder.has("a.csv"));
+  CHECK_FALSE(folder.has("a.svg"));
+  CHECK(folder.has("b.csv"));
+
+  write_file(folder.path("gnuplot"), "#!/bin/sh\necho 'out of ink' >&2\nexit 3\n");
+  chmod(folder.path("gnuplot").c_str(), 0755);
+  const Quiet quiet;
+  write_figure(folder.path("c"), figure);
+  write_figure(folder.path("d"), figure);
+  CHECK(times(quiet.text(), "c.csv has the figure's numbers, but there is no picture: gnuplot failed: out of") == 1);
+  CHECK(times(quiet.text(), "out of ink") == 1);
+  CHECK(folder.has("d.csv"));
+  CHECK_FALSE(folder.has("d.svg"));
+}
+
+}  // namespace minbert::test
