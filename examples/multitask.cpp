@@ -36,9 +36,9 @@ int run(CommandLine& line, TrainOptions& o) {
   const Experiment experiment(o);
   if (!again) remember_options(line, o.out);        // not before: what cannot be read leaves no run behind
   watch_for_interrupt();
-  if (o.compare) return compare(experiment, {"layer", "conditional-layer"});
-  if (o.seeds > 1) return compare(experiment, {o.norm});
-  const RunResult result = train(experiment, o.norm, uint64_t(o.seed), o.out);
+  const std::vector<Variant> variants = variants_of(o);
+  if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants);
+  const RunResult result = train(experiment, variants[0], uint64_t(o.seed), o.out);
   if (result.interrupted) return 130;
   if (o.epochs == 0) std::cout << "the initial model is in " << o.out << "/model\n";
   else print_scores(experiment, result.dev);

@@ -340,17 +340,109 @@ TEST_CASE("train: --compare and --seeds print both tables with mean and deviatio
   for (const bool both : {true, false}) {
     o.compare = both, o.out = world.path(both ? "both" : "one");
     const Quiet quiet;
-    CHECK(compare(Experiment(o), both ? std::vector<std::string>{"layer", "conditional-layer"}
-                                      : std::vector<std::string>{"layer"}) == 0);
+    CHECK(compare(Experiment(o), variants_of(o)) == 0);
     CHECK(contains(quiet.text(), "Training metrics"));
     CHECK(contains(quiet.text(), "Dev metrics"));
     CHECK(contains(quiet.text(), " ± "));
     CHECK(std::filesystem::exists(o.out + "/layer/seed-11712/model/model.safetensors"));
     CHECK(std::filesystem::exists(o.out + "/conditional-layer") == both);
+    CHECK_FALSE(std::filesystem::exists(o.out + "/from-scratch"));
   }
   o.epochs = 0, o.out = world.path("initial");
   const Quiet quiet;
-  CHECK(compare(Experiment(o), {"layer"}) == 0);
+  CHECK(compare(Experiment(o), variants_of(o)) == 0);
+}
+
+TEST_CASE("train: --from-scratch takes the sizes and the vocabulary of --model, and none of its weights") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 0;
+  world.run(o, "tuned");
+  o.from_scratch = true;
+  world.run(o, "new");
+  const auto tuned = weights(world.path("tuned")), fresh = weights(world.path("new"));
+  CHECK(read_file(world.path("new/model/config.json")) == read_file(world.path("tuned/model/config.json")));
+  CHECK(read_file(world.path("new/model/vocab.txt")) == read_file(world.path("tuned/model/vocab.txt")));
+  for (const auto& [name, values] : tuned) {
+    INFO(name);
+    REQUIRE(fresh.count(name));
+    const bool drawn = name.ends_with("weight") && !contains(name, "LayerNorm");
+    CHECK((fresh.at(name) == values) == (!drawn || name.starts_with("heads.")));   // heads are new in both
+  }
+
+  o.epochs = 2;                                     // stopped and resumed as any other run
+  world.run(o, "whole");
+  CHECK(world.run(o, "parts", 4).interrupted);
+  CHECK_FALSE(world.run(o, "parts").interrupted);
+  check_equal(world.path("parts"), world.path("whole"));
+
+  o.compare = true, o.out = world.path("compared");
+  {
+    const Quiet quiet;
+    CHECK(compare(Experiment(o), variants_of(o)) == 0);
+    CHECK(contains(quiet.text(), "layer                 conditional-layer     from-scratch"));
+  }
+  world.run(o, "alone", 0, "conditional-layer", uint64_t(o.seed));
+  CHECK(weights(world.path("compared/from-scratch/seed-11711")) == weights(world.path("alone")));
+  o.from_scratch = false;
+  world.run(o, "tuned-alone", 0, "conditional-layer", uint64_t(o.seed));
+  CHECK(weights(world.path("compared/conditional-layer/seed-11711")) == weights(world.path("tuned-alone")));
+
+  o.from_scratch = true, o.model.clear(), o.vocab = world.path("vocab.txt");
+  CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains("need a --model"), Error);
+}
+
+TEST_CASE("train: the figure shows every task's losses and dev scores, of several seeds the mean") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 6, o.batch = 1, o.seeds = 2, o.out = world.path("runs");
+  {
+    const Quiet quiet;
+    CHECK(compare(Experiment(o), variants_of(o)) == 0);
+  }
+  const auto points = [&](const std::string& run, const std::string& panel) {
+    std::vector<std::vector<double>> all;           // x, y and, where there is one, the deviation
+    for (const auto& row : csv(world.path("runs/" + run + "/figures/training.csv"))) {
+      if (row[0] != panel) continue;
+      CHECK(row[1] == "layer");
+      all.emplace_back();
+      for (size_t i = 2; i < row.size(); ++i) all.back().push_back(row[i].empty() ? NAN : std::stod(row[i]));
+    }
+    return all;
+  };
+  for (const Task& task : parse_tasks(o.tasks)) {
+    INFO(task.name);
+    const size_t window = task.name == "sts" ? 1 : 2;                // for 42, or 54 and 60 batches: at most 50 points
+    std::vector<std::vector<std::vector<double>>> seeds;
+    for (const std::string run : {"layer/seed-11711", "layer/seed-11712"}) {
+      std::vector<double> x, y;
+      for (const auto& row : csv(world.path("runs/" + run + "/steps.csv")))
+        if (row[1] == task.name) x.push_back(std::stod(row[0])), y.push_back(std::stod(row[2]));
+      const auto losses = seeds.emplace_back(points(run, task.title + ": training"));
+      REQUIRE(losses.size() == x.size() / window);
+      for (size_t i = 0; i < losses.size(); ++i) {
+        const size_t first = i * window, last = first + window - 1;
+        CHECK(losses[i].size() == 2);
+        CHECK(losses[i][0] == doctest::Approx((x[first] + x[last]) / 2));
+        CHECK(losses[i][1] == doctest::Approx((y[first] + y[last]) / 2));
+      }
+      const auto dev = points(run, task.title + ": dev");
+      const auto scores = column(world.path("runs/" + run + "/epochs.csv"), 2 + 2 * size_t(task.id));
+      REQUIRE(dev.size() == 6);
+      for (size_t i = 0; i < dev.size(); ++i) {
+        CHECK(dev[i][0] == double(i + 1));
+        if (scores[i + 1] == "undefined") CHECK(std::isnan(dev[i][1]));
+        else CHECK(dev[i][1] == doctest::Approx(std::stod(scores[i + 1])));
+      }
+    }
+    const auto joint = points(".", task.title + ": training");
+    REQUIRE(joint.size() == seeds[0].size());
+    for (size_t i = 0; i < joint.size(); ++i) {
+      const double a = seeds[0][i][1], b = seeds[1][i][1];
+      CHECK(joint[i][1] == doctest::Approx((a + b) / 2));
+      CHECK(joint[i][2] == doctest::Approx(std::abs(a - b) / std::sqrt(2.0)).epsilon(1e-4));
+    }
+  }
 }
 
 }  // namespace minbert::test

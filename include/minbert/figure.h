@@ -15,7 +15,7 @@ namespace minbert {
 struct Curve {
   enum class Style { line, line_and_points, points };
   std::string title;                               // in the legend, which a panel with one curve does not have
-  std::vector<double> x, y;                        // [N]; where y is not finite the line has a gap
+  std::vector<double> x = {}, y = {};              // [N]; where y is not finite the line has a gap
   std::vector<double> deviation = {};              // [N], or none: a band from y - deviation to y + deviation
   Style style = Style::line;
 };

@@ -28,7 +28,7 @@ struct RunOptions {
 // Fine-tuning on tasks.
 struct TrainOptions : LearnOptions, RunOptions {
   std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts";
-  bool cased = false;
+  bool cased = false, from_scratch = false;
   int limit = 0;
 
   std::string norm = "layer", pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";

@@ -65,6 +65,16 @@ struct Predictions {
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data);
 std::optional<double> score(const Task& task, const Dataset& data, const Predictions& predictions);
 
+// What may differ between runs that are compared; all else, the seeds included, is the same.
+struct Variant {
+  std::string label;                                // in tables and figures, and the name of its folder
+  std::string norm;
+  bool from_scratch = false;                        // new weights, of --model's sizes
+};
+// Those that the options ask for: one, or with --compare layer and conditional-layer, and with --from-scratch beside it
+// conditional-layer from scratch.
+std::vector<Variant> variants_of(const TrainOptions& options);
+
 struct RunResult {
   Scores train, dev;                                // of the best model
   int64_t best_epoch = -1;
@@ -73,8 +83,8 @@ struct RunResult {
 };
 
 // One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0: never.
-RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed,
-                const std::string& folder, int64_t stop_after = 0);
+RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder,
+                int64_t stop_after = 0);
 
 // Ctrl-C (or the end of the terminal, or of the pipe that reads the output) asks a run to stop and save after
 // the step at work; a second Ctrl-C ends the program at once.
@@ -84,7 +94,8 @@ bool interrupted();
 // Dev scores of the model in the folder.
 Scores evaluate(const Experiment& experiment, const std::string& folder);
 
-// Every seed with every norm (--compare, --seeds); prints mean and standard deviation as the paper's tables.
-int compare(const Experiment& experiment, const std::vector<std::string>& norms);
+// Every seed with every variant (--compare, --seeds), in OUT/VARIANT/seed-S; prints mean and standard deviation as the
+// paper's tables and writes a figure of all runs.
+int compare(const Experiment& experiment, const std::vector<Variant>& variants);
 
 }  // namespace minbert

@@ -9,9 +9,8 @@
 namespace minbert {
 namespace {
 
-struct Variant {
-  std::string norm;
-  std::vector<RunResult> runs;
+struct Column : VariantRuns {                       // of the tables
+  std::vector<RunResult> runs;                      // one a folder
 };
 
 // "0.5123 ± 0.0045", in percent for accuracies as the paper prints them
@@ -37,18 +36,18 @@ std::string padded(const std::string& text, size_t to) {
   return text + std::string(to > width(text) ? to - width(text) : 0, ' ');
 }
 
-void print_table(const std::string& title, const Experiment& experiment, const std::vector<Variant>& variants,
+void print_table(const std::string& title, const Experiment& experiment, const std::vector<Column>& columns,
                  const Scores RunResult::*part) {
   std::cout << '\n' << title << "\n  " << padded("", 24);
-  for (const Variant& v : variants) std::cout << padded(v.norm, 22);
+  for (const Column& c : columns) std::cout << padded(c.label, 22);
   std::cout << '\n';
   for (size_t i = 0; i < experiment.data().size(); ++i) {
     const Task& task = experiment.data()[i].task;
     std::cout << "  "
               << padded(task.title + (task.metric == Metric::accuracy ? " (accuracy, %)" : " (Pearson)"), 24);
-    for (const Variant& v : variants) {
+    for (const Column& c : columns) {
       std::vector<Scores> scores;
-      for (const RunResult& run : v.runs) scores.push_back(run.*part);
+      for (const RunResult& run : c.runs) scores.push_back(run.*part);
       std::cout << padded(cell(task, scores, i), 22);
     }
     std::cout << '\n';
@@ -57,34 +56,43 @@ void print_table(const std::string& title, const Experiment& experiment, const s
 
 }  // namespace
 
-int compare(const Experiment& experiment, const std::vector<std::string>& norms) {
+std::vector<Variant> variants_of(const TrainOptions& o) {
+  if (!o.compare) return {{o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch}};
+  std::vector<Variant> variants = {{"layer", "layer"}, {"conditional-layer", "conditional-layer"}};
+  if (o.from_scratch) variants.push_back({"from-scratch", "conditional-layer", true});
+  return variants;
+}
+
+int compare(const Experiment& experiment, const std::vector<Variant>& variants) {
   const TrainOptions& o = experiment.options();
-  std::vector<Variant> variants;
-  for (const std::string& norm : norms) variants.push_back({norm, {}});
+  std::vector<Column> columns(variants.size());
   for (int s = 0; s < o.seeds; ++s)
-    for (Variant& v : variants) {
+    for (size_t v = 0; v < variants.size(); ++v) {
       const int64_t seed = int64_t(o.seed) + s;
-      std::cout << "\n== " << v.norm << ", seed " << seed << " ==\n";
-      v.runs.push_back(
-          train(experiment, v.norm, uint64_t(seed), format("{}/{}/seed-{}", o.out, v.norm, seed)));
-      if (v.runs.back().interrupted) return 130;
+      Column& column = columns[v];
+      column.label = variants[v].label;
+      column.folders.push_back(format("{}/{}/seed-{}", o.out, column.label, seed));
+      std::cout << "\n== " << column.label << ", seed " << seed << " ==\n";
+      column.runs.push_back(train(experiment, variants[v], uint64_t(seed), column.folders.back()));
+      if (column.runs.back().interrupted) return 130;
     }
   if (o.epochs == 0) {
-    std::cout << "\nthe initial models are in " << o.out << "/NORM/seed-S/model\n";
+    std::cout << "\nthe initial models are in " << o.out << "/VARIANT/seed-S/model\n";
     return 0;
   }
   std::cout << '\n' << o.seeds << (o.seeds == 1 ? " seed" : " seeds, mean ± standard deviation")
             << "; the best epoch of each run by its mean dev score\n";
-  print_table("Training metrics [CLN]: on the training set", experiment, variants, &RunResult::train);
-  print_table("Dev metrics (the paper prints the test set's; its labels are not public)", experiment,
-              variants, &RunResult::dev);
+  print_table("Training metrics [CLN]: on the training set", experiment, columns, &RunResult::train);
+  print_table("Dev metrics (the paper prints the test set's; its labels are not public)", experiment, columns,
+              &RunResult::dev);
   std::cout << '\n';
-  for (const Variant& v : variants) {
+  for (const Column& c : columns) {
     double seconds = 0;
-    for (const RunResult& run : v.runs) seconds += run.seconds;
-    std::cout << "  " << padded(v.norm, 24) << std::fixed << std::setprecision(1)
-              << seconds / double(v.runs.size()) << " s of training a run\n";
+    for (const RunResult& run : c.runs) seconds += run.seconds;
+    std::cout << "  " << padded(c.label, 24) << std::fixed << std::setprecision(1)
+              << seconds / double(c.runs.size()) << " s of training a run\n";
   }
+  write_training_figure(o.out, experiment, {columns.begin(), columns.end()});
   return 0;
 }
 

@@ -81,6 +81,8 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
 
 Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.model.empty()) {
+    MB_CHECK(!options.from_scratch,
+             "--from-scratch: new weights of --model's sizes need a --model; a network by --config is new anyway");
     MB_CHECK(!options.vocab.empty(),
              "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
     tokenizer_ = Tokenizer::from_vocab(options.vocab, cased_option(options.cased));
@@ -133,11 +135,11 @@ Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, doubl
     : network(config, heads, head_dropout),
       parameters(network, {seed, config.initializer_range, initialise}) {}
 
-std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed,
+std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
                                  bool with_values) {
   const TrainOptions& o = experiment.options();
-  const bool pretrained = !o.model.empty();
-  auto model = std::make_unique<Model>(experiment.config(norm), experiment.heads(), o.dropout, seed,
+  const bool pretrained = !o.model.empty() && !variant.from_scratch;
+  auto model = std::make_unique<Model>(experiment.config(variant.norm), experiment.heads(), o.dropout, seed,
                                        with_values && !pretrained);
   if (with_values && pretrained) print_report(std::cout, load_all_layers(model_folder(o.model), *model), o.model);
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";

@@ -7,11 +7,19 @@ namespace minbert {
 
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 // The model to train: new, or from --model. with_values false: the state of a run follows, which holds every value.
-std::unique_ptr<Model> new_model(const Experiment& experiment, const std::string& norm, uint64_t seed,
+std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
                                  bool with_values);
 
 // Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
+
+// FOLDER/figures/training: losses and dev scores of runs that have ended, of each variant the mean over its runs.
+struct VariantRuns {
+  std::string label;
+  std::vector<std::string> folders;                 // one a seed
+};
+void write_training_figure(const std::string& folder, const Experiment& experiment,
+                           const std::vector<VariantRuns>& variants);
 
 double now();                                       // seconds
 std::string fixed(double v, int digits);

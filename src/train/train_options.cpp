@@ -40,6 +40,8 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.section("Where it starts");
   line.option("--model", o.model,
               "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
+  line.flag("--from-scratch", o.from_scratch,
+            "the sizes and vocabulary of --model, with new weights; with --compare: that too, for comparison");
   line.choice("--config", o.config, {"tiny", "mini", "small", "base", "large"},
               "without --model: a new network");
   line.option("--vocab", o.vocab, "without --model: its vocabulary, one token a line", "FILE");

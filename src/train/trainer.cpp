@@ -15,7 +15,7 @@ namespace {
 
 class Run {
  public:
-  Run(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder);
+  Run(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder);
   RunResult go(int64_t stop_after);
 
  private:
@@ -31,7 +31,8 @@ class Run {
 
   const Experiment& experiment_;
   const TrainOptions& o_;
-  std::string norm_, folder_;
+  Variant variant_;
+  std::string folder_;
   uint64_t seed_;
   int64_t epoch_batches_;                           // in every epoch
   std::unique_ptr<Model> model_;
@@ -41,10 +42,10 @@ class Run {
   double since_ = 0;                                // when the seconds of at_ were last brought up to date
 };
 
-Run::Run(const Experiment& experiment, const std::string& norm, uint64_t seed, const std::string& folder)
-    : experiment_(experiment), o_(experiment.options()), norm_(norm), folder_(folder), seed_(seed),
+Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder)
+    : experiment_(experiment), o_(experiment.options()), variant_(variant), folder_(folder), seed_(seed),
       epoch_batches_(int64_t(order(0).size())),
-      model_(new_model(experiment, norm, seed, !has_state(folder))),
+      model_(new_model(experiment, variant, seed, !has_state(folder))),
       optimizer_(model_->parameters,
                  {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}) {
   make_folder(folder_);
@@ -171,7 +172,7 @@ void Run::finish_epoch(Progress& progress) {
   at_.epochs_since_best = better ? 0 : at_.epochs_since_best + 1;
   if (better) {
     at_.best = mean, at_.best_epoch = at_.epoch;
-    save_model(folder_ + "/model", experiment_.config(norm_), experiment_.tokenizer(), model_->parameters);
+    save_model(folder_ + "/model", experiment_.config(variant_.norm), experiment_.tokenizer(), model_->parameters);
   }
   ++at_.epoch, at_.step_in_epoch = 0;
   std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0),
@@ -200,7 +201,7 @@ RunResult Run::go(int64_t stop_after) {
   RunResult result;
   model_->network.train();
   if (at_.epoch == 0 && at_.batches == 0)
-    save_model(folder_ + "/model", experiment_.config(norm_), experiment_.tokenizer(), model_->parameters);
+    save_model(folder_ + "/model", experiment_.config(variant_.norm), experiment_.tokenizer(), model_->parameters);
   std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
                       model_->parameters.trainable(), epoch_batches_);
   Progress progress(epoch_batches_ * o_.epochs, at_.batches);
@@ -227,15 +228,16 @@ RunResult Run::go(int64_t stop_after) {
   result.dev = score_all(false);
   if (o_.compare || o_.seeds > 1) result.train = score_all(true);
   write_all_predictions();
+  write_training_figure(folder_, experiment_, {{variant_.label, {folder_}}});
   return result;
 }
 
 }  // namespace
 
-RunResult train(const Experiment& experiment, const std::string& norm, uint64_t seed,
-                const std::string& folder, int64_t stop_after) {
+RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder,
+                int64_t stop_after) {
   if (experiment.options().profile) profile_start();
-  RunResult result = Run(experiment, norm, seed, folder).go(stop_after);
+  RunResult result = Run(experiment, variant, seed, folder).go(stop_after);
   if (experiment.options().profile) profile_report(std::cout);
   return result;
 }
