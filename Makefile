@@ -1,7 +1,8 @@
 # minbert: a minimal deep-learning framework to read beside papers.
 #
 #   make               every program and benchmark, in build/bin
-#   make demo          makes a small data set and trains the multitask example on it, in under a minute
+#   make demo          trains the multitask example on the generated data of data/mini, in under a minute
+#   make mini          writes data/mini again from data/grammar.txt
 #   make test          the tests, in float and in double (gradient checks); T=norm: those with "norm" in their name
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make bench         the benchmark; ARGS="..." goes to it
@@ -45,7 +46,8 @@ find       = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 LIBRARY   := $(call find,src,*.cpp)
 TESTS     := $(wildcard tests/test_*.cpp) tests/main.cpp
 BENCHMARK := $(wildcard tests/bench/*.cpp)
-PROGRAMS  := $(notdir $(basename $(wildcard examples/*.cpp data/make_demo_data.cpp))) $(if $(BENCHMARK),bench)
+WORLD     := $(wildcard data/*.cpp)
+PROGRAMS  := $(notdir $(basename $(wildcard examples/*.cpp))) make-mini $(if $(BENCHMARK),bench)
 KERNELS   := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 objects    = $(patsubst %.cpp,build/$(1)/%.o,$(2))
 Q         := $(if $(V),,@)
@@ -79,7 +81,7 @@ programs: $(PROGRAMS:%=build/cpu/bin/%)
 	@ln -sfn cpu/bin build/bin
 build/cpu/bin/bench: $(call objects,cpu,$(BENCHMARK) $(LIBRARY))
 	$(link)
-build/cpu/bin/make_demo_data: build/cpu/data/make_demo_data.o $(call objects,cpu,$(LIBRARY))
+build/cpu/bin/make-mini: $(call objects,cpu,$(WORLD) $(LIBRARY))
 	$(link)
 build/cpu/bin/%: build/cpu/examples/%.o $(call objects,cpu,$(LIBRARY))
 	$(link)
@@ -88,17 +90,23 @@ build/cpu/bin/%: build/cpu/examples/%.o $(call objects,cpu,$(LIBRARY))
 test asan-test demo: export OMP_WAIT_POLICY ?= passive
 test: programs build/test-cpu build/test-double
 	@.build/run-tests "$(T)" build/test-cpu build/test-double
+	@rm -rf build/mini && build/bin/make-mini --out build/mini > /dev/null
+	@diff -rq --exclude=bert build/mini data/mini || { echo "data/mini is not what make-mini writes: make mini"; exit 1; }
 asan-test: build/test-asan
 	@.build/run-tests "$(T)" build/test-asan
 
 demo: programs
 	@rm -rf build/demo && mkdir -p build/demo
-	build/bin/make_demo_data --out build/demo/data
-	build/bin/multitask --config tiny --vocab build/demo/data/vocab.txt --data build/demo/data \
+	@{ printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]'; tr A-Z a-z < data/mini/corpus.txt | \
+	  grep -oE '[a-z]+|[0-9]+|[^a-z0-9 ]' | LC_ALL=C sort -u; } > build/demo/vocab.txt
+	build/bin/multitask --config tiny --vocab build/demo/vocab.txt --data data/mini --limit 500 \
 	  --epochs 16 --batch 16 --lr 1e-3 --warmup 0.1 --schedule linear --sampling round-robin \
 	  --dropout 0.1 --encoder-dropout 0 --out build/demo/run
 	@echo; echo "The run is in build/demo/run: epochs.csv, steps.csv, predictions/ and model/."
 	@echo "Ask it about a sentence:  echo 'a fine film' | build/bin/predict --model build/demo/run --task sst"
+
+mini: programs
+	build/bin/make-mini
 
 bench: programs
 	build/bin/bench $(ARGS)
@@ -131,5 +139,5 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test asan-test demo bench cuda-compile lint format deps clean help FORCE
+.PHONY: all programs test asan-test demo mini bench cuda-compile lint format deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

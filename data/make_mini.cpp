@@ -1,0 +1,190 @@
+// Writes the generated world: a corpus, the course's three sets and three of GLUE's, from a grammar.
+//
+//   make-mini [--grammar data/grammar.txt] [--out data/mini] [--seed 11711]
+//
+// A row of a set is a text of one of its rules "SET:LABEL", each label as often as the others; ">>" parts the two
+// texts of a pair. In "noise" percent of the rows the label is another one. A training file knows only "seen" percent
+// of each list of words; no two rows of a set are alike. The same seed writes the same bytes everywhere.
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "grammar.h"
+#include "minbert/error.h"
+#include "minbert/files.h"
+#include "minbert/tsv.h"
+
+using namespace minbert;
+using Fields = std::vector<std::string>;
+
+namespace {
+
+constexpr int train_rows = 2500, dev_rows = 500;   // test files are as long as dev files
+constexpr size_t corpus_bytes = 2'500'000;
+
+struct Row {
+  Fields texts;
+  std::string label;
+};
+
+Row draw_row(const Grammar& grammar, const std::string& set, Writer& writer, std::set<Fields>& known) {
+  const std::vector<Labeled>& labels = grammar.labels(set);
+  for (int tries = 0; tries < 1000; ++tries) {
+    const size_t drawn = writer.random().below(labels.size());
+    const std::string text = writer.write(*labels[drawn].rule);
+    const size_t parting = text.find(" >> ");
+    Row row{{text.substr(0, parting)}, labels[drawn].label};
+    if (parting != text.npos) row.texts.push_back(text.substr(parting + 4));
+    if (row.texts.size() == 2 && row.texts[0] == row.texts[1]) continue;
+    if (!known.insert(row.texts).second) continue;
+    if (writer.random().below(100) < uint64_t(grammar.percent("noise")))
+      row.label = labels[(drawn + 1 + writer.random().below(labels.size() - 1)) % labels.size()].label;
+    return row;
+  }
+  fail(format("{}: the set \"{}\" has no new texts left\n  expected more alternatives in its rules", grammar.file(),
+              set));
+}
+
+// ---- The layouts: the course's, and those of GLUE's MRPC, RTE and CoLA
+
+enum Split { train, dev, test };
+
+std::string digits(Random& random, size_t count, std::string_view alphabet) {
+  std::string id;
+  for (size_t i = 0; i < count; ++i) id += alphabet[random.below(alphabet.size())];
+  return id;
+}
+
+std::string plain_line(const Fields& fields) {     // GLUE's files know no quotes
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : "\t") + field;
+  return line + "\n";
+}
+
+std::string course(Split split, int number, const Row& row, Random& random) {
+  Fields fields = {std::to_string(number), digits(random, 25, "0123456789abcdef")};
+  if (split == test && row.texts.size() == 1) fields.insert(fields.begin() + 1, std::to_string(number) + ".0");
+  fields.insert(fields.end(), row.texts.begin(), row.texts.end());
+  if (split != test) fields.push_back(row.label);
+  return tsv_line(fields);
+}
+
+std::string mrpc(Split, int, const Row& row, Random& random) {
+  const std::string first = digits(random, 7, "123456789"), second = digits(random, 7, "123456789");
+  return plain_line({row.label, first, second, row.texts[0], row.texts[1]});
+}
+
+std::string rte(Split split, int number, const Row& row, Random&) {
+  Fields fields = {std::to_string(number), row.texts[0], row.texts[1]};
+  if (split != test) fields.push_back(row.label);
+  return plain_line(fields);
+}
+
+std::string cola(Split split, int number, const Row& row, Random&) {
+  if (split == test) return plain_line({std::to_string(number), row.texts[0]});
+  return "mini\t" + row.label + "\t" + (row.label == "0" ? "*" : "") + "\t" + row.texts[0] + "\n";
+}
+
+struct File {
+  std::string name, header;
+  Split split;
+};
+struct Set {
+  std::string name;
+  std::string (*line)(Split, int, const Row&, Random&);
+  std::vector<File> files;
+};
+const std::vector<Set> sets = {
+    {"sst", course,
+     {{"ids-sst-train.csv", "\tid\tsentence\tsentiment\n", train},
+      {"ids-sst-dev.csv", "\tid\tsentence\tsentiment\n", dev},
+      {"ids-sst-test-student.csv", "0\t\tid\tsentence\n", test}}},
+    {"quora", course,
+     {{"quora-train.csv", "\tid\tsentence1\tsentence2\tis_duplicate\n", train},
+      {"quora-dev.csv", "\tid\tsentence1\tsentence2\tis_duplicate\n", dev},
+      {"quora-test-student.csv", "\tid\tsentence1\tsentence2\n", test}}},
+    {"sts", course,
+     {{"sts-train.csv", "\tid\tsentence1\tsentence2\tsimilarity\n", train},
+      {"sts-dev.csv", "\tid\tsentence1\tsentence2\tsimilarity\n", dev},
+      {"sts-test-student.csv", "\tid\tsentence1\tsentence2\n", test}}},
+    {"mrpc", mrpc,
+     {{"glue/MRPC/msr_paraphrase_train.txt", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", train},
+      {"glue/MRPC/msr_paraphrase_test.txt", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", test}}},
+    {"rte", rte,
+     {{"glue/RTE/train.tsv", "index\tsentence1\tsentence2\tlabel\n", train},
+      {"glue/RTE/dev.tsv", "index\tsentence1\tsentence2\tlabel\n", dev},
+      {"glue/RTE/test.tsv", "index\tsentence1\tsentence2\n", test}}},
+    {"cola", cola,
+     {{"glue/CoLA/train.tsv", "", train},
+      {"glue/CoLA/dev.tsv", "", dev},
+      {"glue/CoLA/test.tsv", "index\tsentence\n", test}}}};
+
+void write_set(const Grammar& grammar, const Set& set, const std::string& out, uint64_t seed) {
+  const Cut cut = cut_lists(grammar, set.name, seed), nothing;
+  std::set<Fields> known;
+  for (const File& file : set.files) {
+    Writer writer(grammar, Random(seed, "mini/" + file.name), file.split == train ? cut : nothing);
+    std::string text = file.header;
+    for (int number = 0; number < (file.split == train ? train_rows : dev_rows); ++number) {
+      const Row row = draw_row(grammar, set.name, writer, known);
+      text += set.line(file.split, number, row, writer.random());
+    }
+    const std::filesystem::path path = std::filesystem::path(out) / file.name;
+    make_folder(path.parent_path().string());
+    write_file(path.string(), text);
+  }
+}
+
+std::string corpus(const Grammar& grammar, uint64_t seed) {
+  const Cut nothing;
+  Writer writer(grammar, Random(seed, "mini/corpus.txt"), nothing);
+  std::string text;
+  while (text.size() < corpus_bytes) text += (text.empty() ? "" : "\n") + writer.write(grammar.rule("corpus")) + "\n";
+  return text;
+}
+
+std::string readme(const Grammar& grammar, uint64_t seed) {
+  return format(
+      "# A generated world\n\n"
+      "Written by `make-mini --seed {}` from `data/grammar.txt`; edit that file, not these.\n\n"
+      "- `corpus.txt`: documents for pre-training, one paragraph a line, a blank line between documents.\n"
+      "- `ids-sst-*`, `quora-*`, `sts-*`: sentiment 0 to 4, question pairs, similarity 0 to 5, in the course's\n"
+      "  columns.\n"
+      "- `glue/MRPC`, `glue/RTE`, `glue/CoLA`: paraphrases, entailment, acceptability, in GLUE's columns.\n\n"
+      "{} training rows a set, {} to develop on and {} to test on; no row twice in a set. In {} % of the rows, of\n"
+      "all files, the label is a wrong one: about {} % is the best accuracy there can be. Training files use {} % of\n"
+      "each long list of words, the others all of it, and so does the corpus.\n",
+      seed, train_rows, dev_rows, dev_rows, grammar.percent("noise"), 100 - grammar.percent("noise"),
+      grammar.percent("seen"));
+}
+
+bool is_whole(const std::string& text) {
+  return !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::string out = "data/mini", file = "data/grammar.txt";
+  uint64_t seed = 11711;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string option = argv[i];
+    MB_CHECK(i + 1 < argc, "{}: a value is missing", option);
+    const std::string value = argv[i + 1];
+    if (option == "--out") out = value;
+    else if (option == "--grammar") file = value;
+    else if (option == "--seed" && is_whole(value)) seed = std::stoull(value);
+    else fail(format("{} {}: expected --out DIR, --grammar FILE or --seed N", option, value));
+  }
+  const Grammar grammar(file);
+  make_folder(out);
+  for (const Set& set : sets) write_set(grammar, set, out, seed);
+  write_file(out + "/corpus.txt", corpus(grammar, seed));
+  write_file(out + "/README.md", readme(grammar, seed));
+  std::cout << out << ": " << train_rows << " training rows a set, and a corpus of " << corpus_bytes / 1000 << " KB\n";
+} catch (const std::exception& error) {
+  std::cerr << "make-mini: " << error.what() << "\n";
+  return 1;
+}
