@@ -133,7 +133,7 @@ lint:
 format:
 	@.build/lint --mend
 deps:
-	@.build/deps && echo "deps: nothing is missing"
+	@.build/deps optional && echo "deps: the build has all it needs"
 clean:
 	rm -rf build
 help:

@@ -162,7 +162,7 @@ read_table() {
       '' | '#'*) ;;
       group) group=$name; groups+=("$name"); abouts+=("${bytes:-}${sum:+ $sum}${more:+ $more}") ;;
       from) from=$name
-        [[ $from == https://* || -n $table_file && $from =~ ^http://(127\.0\.0\.1|localhost): ]] ||
+        [[ $from == https://* || -n $table_file && $from =~ ^http://(127\.0\.0\.1|localhost):[0-9]+(/|$) ]] ||
           bad "$from: expected an address that begins with https://" ;;
       to) folder=$into/$name; folder=${folder%/.} ;;
       file | zip | text)
@@ -170,7 +170,7 @@ read_table() {
         if [ "$word" = text ]; then rest=${rest#"$name"}; bytes=- sum=${rest# }
         else
           [ -n "$from" ] || bad "$word before the first from"
-          [[ $bytes =~ ^(-|[0-9]+)$ ]] || bad "\"$bytes\" is not a size in bytes; expected a number or -"
+          [[ $bytes =~ ^(-|0|[1-9][0-9]*)$ ]] || bad "\"$bytes\" is not a size in bytes; expected a number or -"
           [[ $sum =~ ^(-|[0-9a-f]{64})$ ]] || bad "\"$sum\" is not a SHA-256; expected 64 hexadecimal digits or -"
         fi
         kinds+=("$word") owners+=("$group") addresses+=("$from/$name") folders+=("$folder")
