@@ -40,8 +40,12 @@ int run(CommandLine& line, TrainOptions& o) {
   if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants);
   const RunResult result = train(experiment, variants[0], uint64_t(o.seed), o.out);
   if (result.interrupted) return 130;
-  if (o.epochs == 0) std::cout << "the initial model is in " << o.out << "/model\n";
-  else print_scores(experiment, result.dev);
+  if (o.epochs == 0) {
+    std::cout << "the initial model is in " << o.out << "/model\n";
+    return 0;
+  }
+  print_scores(experiment, result.dev);
+  print_in_words(experiment, o.out);
   return 0;
 }
 

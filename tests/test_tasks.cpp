@@ -201,6 +201,31 @@ TEST_CASE("dataset: siamese pairs, truncation and test files") {
   CHECK(all[3].ids == std::vector<int32_t>{2, 6, 3});
 }
 
+TEST_CASE("tasks: labels in words, and the texts of the first valid rows") {
+  CHECK(in_words(task_named("sst"), 0) == "very negative");
+  CHECK(in_words(task_named("sst"), 4) == "very positive");
+  CHECK(in_words(task_named("quora"), 1) == "same question");
+  CHECK(in_words(task_named("sts"), 3.44) == "3.4 of 5");
+  CHECK(in_words(task_named("sts"), -0.7) == "0.0 of 5");
+  CHECK(in_words(task_named("sts"), 5.2) == "5.0 of 5");
+  for (const Task& task : all_tasks())
+    if (!task.class_names.empty()) CHECK(double(task.class_names.size()) == task.high + 1);
+
+  const Folder folder;
+  const std::string file = folder.file(
+      "quora.csv", "id\tsentence1\tsentence2\tis_duplicate\n0\ta\tb\t2\n1\tA b?\tC\t1\n2\tb\tc\t0\n3\tc\ta\t0\n");
+  LoadReport report;
+  const auto load = [&](size_t texts) {
+    return load_dataset(task_named("quora"), file, small_tokenizer(folder), {.keep_texts = texts}, report).examples;
+  };
+  const std::vector<Example> two = load(2);
+  REQUIRE(two.size() == 3);
+  CHECK(two[0].texts == Fields{"A b?", "C"});
+  CHECK(two[1].texts == Fields{"b", "c"});
+  CHECK(two[2].texts.empty());
+  CHECK(load(0)[0].texts.empty());
+}
+
 TEST_CASE("sampling: each example once, in an order that is a function of seed, task and epoch") {
   const std::vector<TaskSize> sizes = {{"sst", 21}, {"quora", 50}, {"sts", 8}};
   for (const char* name : {"sequential", "round-robin", "proportional"}) {

@@ -257,6 +257,42 @@ TEST_CASE("train: predictions in the course's format, and evaluate() repeats the
     CHECK((p >= 0.2 && p <= 1));
 }
 
+TEST_CASE("train: predictions in words are those of the prediction file, beside text and label") {
+  SmallWorld world;
+  const std::string file = world.path("data/ids-sst-dev.csv"), rows = read_file(file);
+  std::string film;                                 // 3 bytes a letter, so that a cut after 100 is inside of one
+  for (int i = 0; i < 50; ++i) film += "\u5f71";
+  write_file(file, rows.substr(0, rows.find('\n') + 1) + "0\tlong\t" + film + "\t4\n1\tescape\tgood\x1b[31m film\t0\n" +
+                       rows.substr(rows.find('\n') + 1));
+  const TrainOptions o = world.options();
+  world.run(o, "run");
+  const Quiet quiet;
+  const Experiment experiment(o);
+  print_in_words(experiment, world.path("run"));
+  const std::string printed = quiet.text();
+  CHECK(contains(printed, '"' + film.substr(0, 99) + "...\""));
+  CHECK(contains(printed, "\"good [31m film\""));
+  CHECK_FALSE(contains(printed, "\x1b"));
+  size_t at = 0;                                    // three examples of each task, in order
+  for (const TaskData& d : experiment.data()) {
+    INFO(d.task.name);
+    at = printed.find("  " + d.task.title + " ", at);
+    REQUIRE(at != printed.npos);
+    const auto predicted = csv(world.path("run/predictions/" + d.task.prediction_stem + "-dev-output.csv"));
+    for (size_t i = 0; i < 3; ++i) {
+      const std::string said = "            " + in_words(d.task, std::stod(predicted[i + 1][1])),
+                        label = "; labeled " + in_words(d.task, d.dev.examples[i].label) + "\n";
+      at = printed.find(said, at);
+      REQUIRE(at != printed.npos);
+      const size_t end = printed.find('\n', at) + 1;
+      CHECK(printed.substr(at, end - at).ends_with(label));
+      CHECK(contains(printed.substr(at, end - at), " (probability 0.") == (d.task.name != "sts"));
+      at = end;
+    }
+  }
+  CHECK(at == printed.size());
+}
+
 TEST_CASE("train: a loss that is no number stops the run, says where, and leaves the last good state") {
   SmallWorld world;
   TrainOptions o = world.options();

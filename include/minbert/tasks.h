@@ -36,6 +36,7 @@ struct Task {
   std::vector<std::string> files;                  // of train, dev and test, below the data folder
   std::string prediction_stem, prediction_column;  // "sst", "Predicted_Sentiment": see write_predictions
   TsvFormat format = {};
+  std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
   int id = 0;                                      // its place among the model's tasks, set by parse_tasks
 
   bool is_pair() const { return text_columns.size() == 2; }
@@ -43,6 +44,9 @@ struct Task {
 };
 
 const std::vector<Task>& all_tasks();
+
+// A label or a prediction, for people: "very positive", "same question", "3.4 of 5" (within the range of the labels).
+std::string in_words(const Task& task, double value);
 
 // "sst,quora,sts" -> their tasks in the order of the table, with ids from 0 in that order (SST 0, Quora 1,
 // STS 2, the order of [CLN loop]): a model's task ids do not depend on how the list was typed. Errors: an
@@ -65,6 +69,7 @@ struct Example {
   std::string id;
   double label = 0;                                // class, 0 or 1, or score; 0 where the file has none
   std::vector<Sequence> inputs;                    // one; or two, for a siamese pair
+  std::vector<std::string> texts = {};             // as in the file, where DatasetOptions::keep_texts asks for them
 };
 
 struct Dataset {
@@ -77,7 +82,9 @@ struct DatasetOptions {
   Pairs pairs = Pairs::cross;
   int64_t limit = 0;                               // the first so many valid rows; 0: all
   bool has_labels = true;                          // false: a test file, where a row with an empty text is
-};                                                 // kept, since every id needs a prediction
+                                                   // kept, since every id needs a prediction
+  size_t keep_texts = 0;                           // of the first so many examples, to be shown
+};
 
 struct SkippedRow {
   int64_t line;                                    // the physical line on which it starts

@@ -94,6 +94,9 @@ bool interrupted();
 // Dev scores of the model in the folder.
 Scores evaluate(const Experiment& experiment, const std::string& folder);
 
+// What the model in the folder says of the first dev examples of each task, in words, beside their labels.
+void print_in_words(const Experiment& experiment, const std::string& folder);
+
 // Every seed with every variant (--compare, --seeds), in OUT/VARIANT/seed-S; prints mean and standard deviation as the
 // paper's tables and writes a figure of all runs.
 int compare(const Experiment& experiment, const std::vector<Variant>& variants);

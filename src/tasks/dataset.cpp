@@ -41,6 +41,7 @@ struct RowReader {
   const TsvReader& file;
   std::vector<size_t> place;                       // of the id, the texts and, where it has one, the label
   int64_t truncated = 0;
+  size_t valid = 0;                                // rows so far
 
   Example example(const TsvRow& row) {
     const size_t columns = file.columns().size();
@@ -65,6 +66,7 @@ struct RowReader {
     bool cut = false;
     example.inputs = make_example(task, texts, tokenizer, options, &cut).inputs;
     truncated += cut;
+    if (++valid <= options.keep_texts) example.texts = std::move(texts);
     return example;
   }
 

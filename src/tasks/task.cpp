@@ -1,6 +1,7 @@
 // The table of tasks: an entry is all that reading, training, scoring and prediction files know about a task.
 #include <algorithm>
 #include <filesystem>
+#include <iomanip>
 
 #include "minbert/error.h"
 #include "minbert/tasks.h"
@@ -13,21 +14,31 @@ const std::vector<Task>& all_tasks() {
   static const std::vector<Task> table = {
       // name, title, kind, lowest and highest label, metric, columns of the texts, the label and the id;
       //   files of train, dev and test;
-      //   stem and column of the prediction files ("Similiary" is how the course spells it)
+      //   stem and column of the prediction files ("Similiary" is how the course spells it), the form of the files,
+      //   names of the classes
       {"sst", "SST", classification, 0, 4, Metric::accuracy, text, "sentiment", "id",
        {"ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"},
-       "sst", "Predicted_Sentiment"},
+       "sst", "Predicted_Sentiment", {}, {"very negative", "negative", "neutral", "positive", "very positive"}},
       {"quora", "Quora", binary, 0, 1, Metric::accuracy, pair, "is_duplicate", "id",
        {"quora-train.csv", "quora-dev.csv", "quora-test-student.csv"},
-       "para", "Predicted_Is_Paraphrase"},
+       "para", "Predicted_Is_Paraphrase", {}, {"different questions", "same question"}},
       {"sts", "STS", regression, 0, 5, Metric::pearson, pair, "similarity", "id",
        {"sts-train.csv", "sts-dev.csv", "sts-test-student.csv"},
        "sts", "Predicted_Similiary"},
       {"cfimdb", "CFIMDB", classification, 0, 1, Metric::accuracy, text, "sentiment", "id",
        {"ids-cfimdb-train.csv", "ids-cfimdb-dev.csv", "ids-cfimdb-test-student.csv"},
-       "cfimdb", "Predicted_Sentiment"},
+       "cfimdb", "Predicted_Sentiment", {}, {"negative", "positive"}},
   };
   return table;
+}
+
+std::string in_words(const Task& task, double value) {
+  if (task.kind != TaskKind::regression)
+    return task.class_names.empty() ? format("class {}", value) : task.class_names.at(size_t(value));
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << std::clamp(value, task.low, task.high) << " of "
+      << std::setprecision(0) << task.high;
+  return out.str();
 }
 
 std::vector<Task> parse_tasks(std::string_view list) {

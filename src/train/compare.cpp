@@ -1,5 +1,6 @@
 // Several runs under the same seeds, and the paper's two tables [CLN].
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -54,6 +55,16 @@ void print_table(const std::string& title, const Experiment& experiment, const s
   }
 }
 
+// The folder of the run with the best mean dev score.
+std::string best_run(const std::vector<Column>& columns) {
+  std::string folder;
+  double best = -INFINITY;
+  for (const Column& c : columns)
+    for (size_t i = 0; i < c.runs.size(); ++i)
+      if (const double mean = mean_score(c.runs[i].dev); mean > best) best = mean, folder = c.folders[i];
+  return folder;
+}
+
 }  // namespace
 
 std::vector<Variant> variants_of(const TrainOptions& o) {
@@ -93,6 +104,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants) 
               << seconds / double(c.runs.size()) << " s of training a run\n";
   }
   write_training_figure(o.out, experiment, {columns.begin(), columns.end()});
+  print_in_words(experiment, best_run(columns));
   return 0;
 }
 

@@ -51,7 +51,7 @@ std::vector<Task> tasks_of(const BertConfig& config) {
 Dataset load(const Task& task, const std::string& file, bool labels, const TrainOptions& o,
              const Tokenizer& tokenizer, int max_length) {
   LoadReport report;
-  const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, labels};
+  const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, labels, 3};
   Dataset data = load_dataset(task, file, tokenizer, options, report);
   std::cerr << report.text();
   return data;
