@@ -60,8 +60,6 @@ class Tokenizer {
   };
   void insert(int32_t id);                         // into the table; Error where the token is there already
   int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const;   // prefix + rest, or -1
-  int32_t special_at(std::string_view text) const;       // the special token that the text begins with, or -1
-  void encode_plain(std::string_view text, std::vector<int32_t>& ids) const;   // no special tokens in it
   void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
 
   std::string vocab_file_;

@@ -7,12 +7,10 @@
 #include <iostream>
 
 #include "minbert/files.h"
-#include "unicode.h"
+#include "words.h"
 
 namespace minbert {
 namespace {
-
-constexpr std::array<std::string_view, 5> special_names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
 bool is_utf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {

@@ -5,13 +5,10 @@
 #include <algorithm>
 
 #include "minbert/tokenizer.h"
-#include "unicode.h"
+#include "words.h"
 
 namespace minbert {
 namespace {
-
-constexpr size_t longest_word = 100;               // characters; what is longer becomes [UNK]
-constexpr std::string_view continues = "##";
 
 // FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak: slots come from a product's high ones.
 constexpr uint32_t empty_hash = 2166136261u;
@@ -24,20 +21,6 @@ constexpr uint32_t hash_of(std::string_view text) {
 
 size_t slot_of(uint32_t hash, size_t slots) {
   return size_t((hash * 0x9E3779B97F4A7C15u) >> 32) & (slots - 1);
-}
-
-size_t count_characters(std::string_view utf8) {
-  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
-}
-
-// The end of the word at text[begin]: the next space or punctuation character, itself a word.
-size_t word_end(std::string_view text, size_t begin) {
-  size_t at = begin;
-  while (at < text.size() && text[at] != ' ') {
-    const size_t here = at;
-    if (is_punctuation(next_code_point(text, at))) return here == begin ? at : here;
-  }
-  return at;
 }
 
 }  // namespace
@@ -70,46 +53,16 @@ int32_t Tokenizer::id(std::string_view token) const {
   return found;
 }
 
-int32_t Tokenizer::special_at(std::string_view text) const {
-  for (const int32_t id : special_) {
-    if (text.starts_with(tokens_[size_t(id)])) return id;
-  }
-  return -1;
-}
-
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   std::vector<int32_t> ids;
   ids.reserve(text.size() / 4 + 1);
-  size_t begin = 0;                                // of what is not encoded yet
-  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
-    const int32_t special = special_at(text.substr(at));
-    if (special < 0) {
-      ++at;
-      continue;
-    }
-    encode_plain(text.substr(begin, at - begin), ids);
-    ids.push_back(special);
-    begin = at += tokens_[size_t(special)].size();
-  }
-  encode_plain(text.substr(begin), ids);
+  for_each_word(text, lower_case_, [&](std::string_view word) { encode_word(word, ids); },
+                [&](size_t special) { ids.push_back(special_[special]); });
   return ids;
 }
 
-void Tokenizer::encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
-  const std::string normalized = normalize(text, lower_case_);
-  for (size_t at = 0; at < normalized.size();) {
-    if (normalized[at] == ' ') {
-      ++at;
-      continue;
-    }
-    const size_t end = word_end(normalized, at);
-    encode_word(std::string_view(normalized).substr(at, end - at), ids);
-    at = end;
-  }
-}
-
 void Tokenizer::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
-  if (word.size() > longest_word && count_characters(word) > longest_word) return ids.push_back(unk());
+  if (is_too_long(word)) return ids.push_back(unk());
   std::array<uint32_t, 4 * longest_word + 1> hashes;     // of the prefixes of `rest`
   const size_t before = ids.size();
   for (size_t begin = 0; begin < word.size();) {

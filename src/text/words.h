@@ -1,0 +1,68 @@
+// How text falls into words before WordPiece cuts them: one definition for the tokenizer and the vocabulary trainer.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "unicode.h"
+
+namespace minbert {
+
+inline constexpr std::array<std::string_view, 5> special_names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+inline constexpr size_t longest_word = 100;        // characters; what is longer becomes [UNK]
+inline constexpr std::string_view continues = "##";    // before a piece that does not begin its word
+
+inline size_t count_characters(std::string_view utf8) {
+  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+inline bool is_too_long(std::string_view word) {
+  return word.size() > longest_word && count_characters(word) > longest_word;
+}
+
+// The end of the word at normalized[begin]: the next space or punctuation character, itself a word.
+inline size_t word_end(std::string_view normalized, size_t begin) {
+  size_t at = begin;
+  while (at < normalized.size() && normalized[at] != ' ') {
+    const size_t here = at;
+    if (is_punctuation(next_code_point(normalized, at))) return here == begin ? at : here;
+  }
+  return at;
+}
+
+// Calls on_word(word) for each word of a text without special tokens, after the clean-up.
+template <class OnWord>
+void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word) {
+  const std::string normalized = normalize(text, lower_case);
+  for (size_t at = 0; at < normalized.size();) {
+    if (normalized[at] == ' ') {
+      ++at;
+      continue;
+    }
+    const size_t end = word_end(normalized, at);
+    on_word(std::string_view(normalized).substr(at, end - at));
+    at = end;
+  }
+}
+
+// The same for any text: on_special(i) stands where it spells out special_names[i].
+template <class OnWord, class OnSpecial>
+void for_each_word(std::string_view text, bool lower_case, OnWord on_word, OnSpecial on_special) {
+  size_t begin = 0;                                // of what is not cut into words yet
+  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
+    const auto special = std::find_if(special_names.begin(), special_names.end(), [&](std::string_view name) {
+      return text.substr(at).starts_with(name);
+    });
+    if (special == special_names.end()) {
+      ++at;
+      continue;
+    }
+    for_each_plain_word(text.substr(begin, at - begin), lower_case, on_word);
+    on_special(size_t(special - special_names.begin()));
+    begin = at += special->size();
+  }
+  for_each_plain_word(text.substr(begin), lower_case, on_word);
+}
+
+}  // namespace minbert
