@@ -1,0 +1,165 @@
+// The vocabulary trainer: words and how often each occurs, their alphabet, then pair after pair.
+#include "minbert/vocabulary.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <unordered_map>
+
+#include "minbert/error.h"
+#include "minbert/files.h"
+#include "pair_merges.h"
+#include "words.h"
+
+namespace minbert {
+namespace {
+
+struct Hash {
+  using is_transparent = void;                     // a string_view is looked up without making a string of it
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
+
+void add(Counts& counts, std::string_view text, int64_t count) {
+  const auto at = counts.find(text);
+  if (at != counts.end()) at->second += count;
+  else counts.emplace(text, count);
+}
+
+// Calls on_block(text) for pieces of the file of about a megabyte, cut behind ASCII white space: the words are those
+// of the whole text. Only what has no white space for longer is held longer.
+template <class OnBlock>
+void for_each_block(const std::string& file, OnBlock on_block) {
+  constexpr size_t room = 1 << 20;
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
+  std::string block;                               // begins with what the last one left over
+  while (in) {
+    const size_t before = block.size();
+    block.resize(before + std::max(room, before));
+    in.read(&block[before], std::streamsize(block.size() - before));
+    MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
+    block.resize(before + size_t(in.gcount()));
+    const size_t end = in ? block.find_last_of(" \t\r\n") + 1 : block.size();     // 0 where there is none
+    on_block(std::string_view(block).substr(0, end));
+    block.erase(0, end);
+  }
+}
+
+Counts count_words(std::span<const std::string> files, const VocabularyOptions& options) {
+  Counts words;
+  int64_t total = 0;
+  for (const std::string& file : files) {
+    for_each_block(file, [&](std::string_view block) {
+      const auto on_word = [&](std::string_view word) {
+        if (is_too_long(word)) return;
+        add(words, word, 1);
+        ++total;
+      };
+      for_each_word(block, options.lower_case, on_word, [](size_t) {});
+      if (options.progress) options.progress(format("{}: {} words, {} different", file, total, words.size()));
+    });
+  }
+  return words;
+}
+
+// Calls on_character(x, is_first) for each character x of the word.
+template <class OnCharacter>
+void for_each_character(std::string_view word, OnCharacter on_character) {
+  for (size_t at = 0; at < word.size();) {
+    const size_t begin = at;
+    next_code_point(word, at);
+    on_character(word.substr(begin, at - begin), begin == 0);
+  }
+}
+
+std::string piece(std::string_view text, bool is_first) {
+  return std::string(is_first ? "" : continues).append(text);
+}
+
+// The most frequent characters; of equally frequent ones, those of smaller code points.
+std::set<std::string, std::less<>> choose_alphabet(const Counts& words, size_t most) {
+  Counts counts;
+  for (const auto& entry : words) {
+    for_each_character(entry.first, [&](std::string_view x, bool) { add(counts, x, entry.second); });
+  }
+  std::vector<std::pair<int64_t, std::string>> order;
+  for (const auto& [x, count] : counts) order.emplace_back(-count, x);
+  std::sort(order.begin(), order.end());
+  order.resize(std::min(order.size(), most));
+  std::set<std::string, std::less<>> alphabet;
+  for (auto& [count, x] : order) alphabet.insert(std::move(x));
+  return alphabet;
+}
+
+void remove_words_outside(const std::set<std::string, std::less<>>& alphabet, Counts& words) {
+  std::erase_if(words, [&](const auto& entry) {
+    bool outside = false;
+    for_each_character(entry.first, [&](std::string_view x, bool) { outside = outside || !alphabet.contains(x); });
+    return outside;
+  });
+}
+
+// x and ##x as they occur in the words: first those that begin a word, each in the order of code points.
+std::vector<std::string> character_pieces(const Counts& words) {
+  std::set<std::pair<bool, std::string>> forms;
+  for (const auto& entry : words) {
+    for_each_character(entry.first, [&](std::string_view x, bool is_first) { forms.emplace(!is_first, x); });
+  }
+  std::vector<std::string> pieces;
+  for (const auto& [goes_on, x] : forms) pieces.push_back(piece(x, !goes_on));
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
+  Counts words = count_words(files, options);
+  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
+           files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
+  const auto alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
+  remove_words_outside(alphabet, words);
+  MB_CHECK(!words.empty(), "every word has a character that is not among the {} most frequent; "
+           "ask for a larger alphabet", alphabet.size());
+  std::vector<std::string> tokens(special_names.begin(), special_names.end());
+  for (std::string& x : character_pieces(words)) tokens.push_back(std::move(x));
+  MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the alphabet "
+           "take {} ({} characters, those counted twice that both begin words and stand within)\n"
+           "ask for a size of {} or more, or for fewer characters (words with others become [UNK])",
+           options.size, special_names.size(), tokens.size(), alphabet.size(), tokens.size());
+
+  std::unordered_map<std::string, int32_t> id_of;
+  for (size_t id = 0; id < tokens.size(); ++id) id_of[tokens[id]] = int32_t(id);
+  PairMerges merges(int32_t(tokens.size()), options.least_frequency);
+  std::vector<int32_t> spelled;
+  for (const auto& entry : words) {
+    spelled.clear();
+    for_each_character(entry.first, [&](std::string_view x, bool is_first) {
+      spelled.push_back(id_of.at(piece(x, is_first)));
+    });
+    merges.add_word(spelled, entry.second);
+  }
+
+  // A token comes about once: whatever stands within one occurrence of its text was joined in the same order within
+  // every other that becomes one token, so that ab + c excludes a + bc.
+  while (int64_t(tokens.size()) < options.size) {
+    const auto best = merges.best();
+    if (!best) break;
+    const auto [left, right] = *best;
+    tokens.push_back(tokens[size_t(left)] + tokens[size_t(right)].substr(continues.size()));
+    merges.join(left, right);
+    if (options.progress && tokens.size() % 1000 == 0) options.progress(format("{} tokens", tokens.size()));
+  }
+  return tokens;
+}
+
+void write_vocabulary(const std::string& file, std::span<const std::string> tokens) {
+  std::string text;
+  for (const std::string& token : tokens) text += token + '\n';
+  write_file(file, text);
+}
+
+}  // namespace minbert
