@@ -232,8 +232,8 @@ TEST_CASE("vocabulary: errors name the file and the numbers") {
   CHECK(error(repeat("x", 101), {}).find("no words") != std::string::npos);
   CHECK(error("abc cba", {.size = 9}) ==
         "a vocabulary of 9 tokens: the 5 special tokens and the alphabet take 10 (3 characters, those counted twice "
-        "that both begin words and stand within)\nask for a size of 10 or more, or for fewer characters (words with others "
-        "become [UNK])");
+        "that both begin words and stand within)\n"
+        "ask for a size of 10 or more, or for fewer characters (words with others become [UNK])");
   CHECK(error("abc cba", {.size = 10}) == "no error");
   CHECK(error("ab", {.alphabet = 1}) ==
         "every word has a character that is not among the 1 most frequent; ask for a larger alphabet");
