@@ -62,7 +62,7 @@ build/$(1)/%.o: %.cpp build/config.mk
 	@mkdir -p $$(@D)
 	@echo "$(1)  $$<"
 	$$(Q)$$(CXX) $$(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) $$(OPTIMISE) -MMD -MP -c $$< -o $$@
-build/test-$(1): $$(call objects,$(1),$$(TESTS) $$(LIBRARY))
+build/test-$(1): $$(call objects,$(1),$$(TESTS) $$(filter-out data/make_mini.cpp,$$(WORLD)) $$(LIBRARY))
 	$$(call link,$$(FLAGS_$(1)))
 endef
 define link
@@ -97,8 +97,7 @@ asan-test: build/test-asan
 
 demo: programs
 	@rm -rf build/demo && mkdir -p build/demo
-	@{ printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]'; tr A-Z a-z < data/mini/corpus.txt | \
-	  grep -oE '[a-z]+|[0-9]+|[^a-z0-9 ]' | LC_ALL=C sort -u; } > build/demo/vocab.txt
+	build/bin/vocabulary --input data/mini/corpus.txt --size 2500 --output build/demo/vocab.txt
 	build/bin/multitask --config tiny --vocab build/demo/vocab.txt --data data/mini --limit 500 \
 	  --epochs 16 --batch 16 --lr 1e-3 --warmup 0.1 --schedule linear --sampling round-robin \
 	  --dropout 0.1 --encoder-dropout 0 --out build/demo/run
