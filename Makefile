@@ -95,14 +95,24 @@ test: programs build/test-cpu build/test-double
 asan-test: build/test-asan
 	@.build/run-tests "$(T)" build/test-asan
 
+ifneq ($(wildcard data/mini/bert/config.json),)
+demo: programs
+	@rm -rf build/demo
+	build/bin/multitask --model data/mini/bert --data data/mini --compare --from-scratch --epochs 4 --batch 16 \
+	  --lr 5e-4 --warmup 0.1 --schedule linear --sampling round-robin --dropout 0.1 --out build/demo
+	@echo; echo "Losses and dev scores of the three: build/demo/figures/training.svg, the numbers in training.csv"
+	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
+	@echo "Ask one:  echo 'a fine film' | build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst"
+else
 demo: programs
 	@rm -rf build/demo && mkdir -p build/demo
 	build/bin/vocabulary --input data/mini/corpus.txt --size 2500 --output build/demo/vocab.txt
 	build/bin/multitask --config tiny --vocab build/demo/vocab.txt --data data/mini --limit 500 \
 	  --epochs 16 --batch 16 --lr 1e-3 --warmup 0.1 --schedule linear --sampling round-robin \
 	  --dropout 0.1 --encoder-dropout 0 --out build/demo/run
-	@echo; echo "The run is in build/demo/run: epochs.csv, steps.csv, predictions/ and model/."
+	@echo; echo "The run is in build/demo/run: predictions/, figures/training.svg, model/, epochs.csv and steps.csv."
 	@echo "Ask it about a sentence:  echo 'a fine film' | build/bin/predict --model build/demo/run --task sst"
+endif
 
 mini: programs
 	build/bin/make-mini

@@ -1,6 +1,7 @@
 // minBERT on several tasks at once: the main example [CLN].
 //
-//   multitask --model bert-base-uncased --data data --compare   with LayerNorm and with conditional LayerNorm
+//   multitask --model bert-base-uncased --data data --compare   with LayerNorm and with conditional LayerNorm;
+//                                                               --from-scratch: and without the pre-training
 //   multitask --config tiny --vocab vocab.txt --data data       a small network from scratch
 #include <iomanip>
 #include <iostream>

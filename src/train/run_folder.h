@@ -3,6 +3,7 @@
 //   options.json    what it was started with      state.safetensors   parameters, moments, where it stands
 //   steps.csv       every step                    model/              the best model, a Hugging Face folder
 //   epochs.csv      every epoch                   predictions/        dev and test predictions
+//                                                 figures/            losses and dev scores, drawn
 #pragma once
 
 #include <fstream>
