@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
       const Predictions p = predict(trained.model.network, task, data);
       for (size_t i = 0; i < p.values.size(); ++i)
         if (task.kind == TaskKind::regression) std::printf("%.3f\n", p.values[i]);
-        else std::printf("%.0f\t%.4f\n", p.values[i], p.probabilities[i]);
+        else std::printf("%s\t%.4f\n", task.label_text(p.values[i]).c_str(), p.probabilities[i]);
       std::fflush(stdout);
     }
     MB_CHECK(!std::ferror(stdin), "standard input cannot be read");

@@ -1,13 +1,9 @@
 // Tasks: reading TSV files and data sets, sampling, metrics, prediction files.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -15,27 +11,12 @@
 #include <sstream>
 
 #include "minbert/metrics.h"
-#include "minbert/tasks.h"
+#include "task_files.h"
 
 using namespace minbert;
-namespace fs = std::filesystem;
+using namespace minbert::test;
 
 namespace {
-
-struct Folder {                                    // a temporary folder, removed at the end
-  fs::path path = fs::temp_directory_path() / ("minbert_test_tasks_" + std::to_string(getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-    return (path / name).string();
-  }
-};
-
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::vector<TsvRow> rows_of(const std::string& file, const TsvFormat& format = {}) {
   TsvReader tsv(file, format);
@@ -44,27 +25,7 @@ std::vector<TsvRow> rows_of(const std::string& file, const TsvFormat& format = {
   return rows;
 }
 
-template <class Action>
-std::string message(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 using Fields = std::vector<std::string>;
-
-Tokenizer small_tokenizer(const Folder& folder) {
-  return Tokenizer(folder.file("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n"), true);
-}
-
-const Task& task_named(const std::string& name) {
-  return *std::ranges::find_if(all_tasks(), [&](const Task& task) { return task.name == name; });
-}
 
 }  // namespace
 
@@ -190,7 +151,7 @@ TEST_CASE("dataset: siamese pairs, truncation and test files") {
   const std::string file =
       folder.file("sts.csv", "\tid\tsentence1\tsentence2\n0\tp\ta b c a\tb\n1\tq\ta\t\n");
   LoadReport report;
-  const DatasetOptions options{.max_length = 4, .pairs = Pairs::siamese, .limit = 0, .has_labels = false};
+  const DatasetOptions options{.max_length = 4, .pairs = Pairs::siamese, .limit = 0, .split = Split::test};
   const Dataset data = load_dataset(task_named("sts"), file, tokenizer, options, report);
   REQUIRE(data.examples.size() == 2);              // an empty text in a test file still needs a prediction
   CHECK(contains(report.text(), "1 of 2 rows truncated to 4 tokens"));
@@ -344,7 +305,7 @@ TEST_CASE("real data: every row of the course's files is read or reported") {
       const std::string file = data_file(std::string(root) + "/course", task_named(name), Split(split));
       LoadReport report;
       DatasetOptions options;
-      options.has_labels = Split(split) != Split::test;
+      options.split = Split(split);
       CAPTURE(file);
       CHECK(load_dataset(task_named(name), file, tokenizer, options, report).examples.size() == rows[split]);
       const bool quora_dev = name == "quora" && split == 1;

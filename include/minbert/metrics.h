@@ -1,4 +1,4 @@
-// Scores: accuracy, Pearson's correlation, their mean over runs, and prediction files in the course's format.
+// Scores of predictions, their mean over runs, and prediction files in the course's and GLUE's formats.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,17 @@
 
 namespace minbert {
 
-// predicted, labels [N], N > 0. A task's predictions are classes, 0 or 1, or scores.
-// The accuracy is the share of predictions that equal their label.
+// predicted, labels, x, y [N], N > 0. A task's predictions are classes, 0 or 1, or scores. The formula of each
+// metric [LN-PEFT tab.4] stands beside its code; where it divides 0 by 0 there is no score.
 double accuracy(std::span<const double> predicted, std::span<const double> labels);
-
-// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2); nothing where x or y is constant or not finite.
+std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);        // of class 1
+std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);  // of 0 and 1
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
+std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
 
 std::optional<double> score(const Task& task, std::span<const double> predicted,
                             std::span<const double> labels);
-inline const char* metric_name(Metric metric) { return metric == Metric::accuracy ? "accuracy" : "Pearson"; }
+const char* metric_name(Metric metric);                                  // "accuracy", "Pearson", ...
 std::string score_text(std::optional<double> score);                     // "0.515", or "undefined"
 double mean_score(std::span<const std::optional<double>> scores);        // an undefined one counts 0
 
@@ -33,8 +34,9 @@ Summary summarize(std::span<const double> runs);
 // scores .625 or .375), or a constant similarity.
 std::string collapse_warning(const Task& task, std::span<const double> predicted);
 
-// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value ". Scores are clipped
-// to the task's range. Written atomically. Error: another number of predictions than of examples.
+// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value "; for GLUE's tasks
+// folder/RTE.tsv (RTE-dev.tsv): "index\tprediction", then "ID\tentailment". Scores are clipped to the task's range.
+// Written atomically. Error: another number of predictions than of examples.
 void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
                        std::span<const double> predicted);
 

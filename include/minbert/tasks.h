@@ -22,7 +22,7 @@ namespace minbert {
 // ---- The table of tasks (src/tasks/task.cpp)
 
 enum class TaskKind { classification, binary, regression };   // cross-entropy, binary cross-entropy, MSE
-enum class Metric { accuracy, pearson };
+enum class Metric { accuracy, matthews, f1, pearson, spearman };   // src/tasks/metrics.cpp
 enum class Split { train, dev, test };
 
 struct Task {
@@ -32,18 +32,21 @@ struct Task {
   double low, high;                                // of the labels; whole numbers, but for a regression
   Metric metric;
   std::vector<std::string> text_columns;           // one, or two for a pair
-  std::string label_column, id_column;
-  std::vector<std::string> files;                  // of train, dev and test, below the data folder
+  std::string label_column, id_column;             // id_column "": the rows are numbered from 0, as GLUE does
+  std::vector<std::string> files;                  // of train, dev and, if any, test; see also load_dataset
   std::string prediction_stem, prediction_column;  // "sst", "Predicted_Sentiment": see write_predictions
   TsvFormat format = {};
   std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
+  std::vector<std::string> label_words = {};       // of label 0, 1, ..., where the files have words for them
   int id = 0;                                      // its place among the model's tasks, set by parse_tasks
 
   bool is_pair() const { return text_columns.size() == 2; }
   int outputs() const { return kind == TaskKind::classification ? int(high) + 1 : 1; }   // of the task's head
+  std::string label_text(double label) const;      // "entailment", "1", "3.25"
 };
 
 const std::vector<Task>& all_tasks();
+std::string task_names();                          // "sst, quora, sts, ..."
 
 // A label or a prediction, for people: "very positive", "same question", "3.4 of 5" (within the range of the labels).
 std::string in_words(const Task& task, double value);
@@ -55,7 +58,7 @@ std::vector<Task> parse_tasks(std::string_view list);
 
 std::string data_file(const std::string& folder, const Task& task, Split split);
 
-// The task's test file; where there is none, one line in `log` says so.
+// The task's test file; where it is missing, one line in `log` says so.
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, std::ostream& log);
 
 // ---- Data sets (src/tasks/dataset.cpp)
@@ -81,7 +84,7 @@ struct DatasetOptions {
   int max_length = 512;
   Pairs pairs = Pairs::cross;
   int64_t limit = 0;                               // the first so many valid rows; 0: all
-  bool has_labels = true;                          // false: a test file, where a row with an empty text is
+  Split split = Split::train;                      // test: without labels, and a row with an empty text is
                                                    // kept, since every id needs a prediction
   size_t keep_texts = 0;                           // of the first so many examples, to be shown
 };
@@ -102,8 +105,10 @@ struct LoadReport {
   std::string text() const;
 };
 
-// Reads a task's file. Rows that are ragged, or whose label is empty, no number or out of range, are skipped
-// and reported. Errors: no such file, a missing column, a quote that never closes, no valid row at all.
+// Reads a task's file. Rows that are ragged, or whose label is empty, unknown or out of range, are skipped and
+// reported. Where one file is both train and dev (Financial PhraseBank), a fifth of it is dev: each text is drawn
+// with a seed of its own, 11711, so that every run has the same two sets, and never one sentence in both.
+// Errors: no such file, a missing column, a quote that never closes, no valid row at all.
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
 

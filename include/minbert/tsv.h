@@ -1,4 +1,4 @@
-// TAB-separated files, read row by row and by column name.
+// Tables in text files, with TABs (or another character) between the columns, read row by row and by column name.
 //
 // Quoting is that of Python's csv module (and of pandas.read_csv(sep="\t")), which wrote the course's files:
 //   "say ""hi"""     a field that starts with a quote ends at the next single one; "" inside is one quote
@@ -16,8 +16,9 @@
 namespace minbert {
 
 struct TsvFormat {
-  bool quoting = true;                             // false: a quote is never special (GLUE's MRPC)
-  std::vector<std::string> names;                  // of the columns, where no header line has them (CoLA)
+  bool quoting = true;                             // false: a quote is never special (GLUE)
+  std::vector<std::string> names = {};             // of the columns, where the first line has none of them (CoLA)
+  char separator = '\t';
 };
 
 struct TsvRow {
@@ -46,6 +47,7 @@ class TsvReader {
 
   std::string file_, text_;
   bool quoting_;
+  char separator_;
   std::vector<std::string> columns_;
   size_t at_ = 0;
   int64_t line_ = 1;

@@ -1,21 +1,35 @@
 // From a task's file to sequences of token ids. No row is dropped without a word: the report names it.
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "minbert/error.h"
+#include "minbert/random.h"
 #include "minbert/tasks.h"
 
 namespace minbert {
 namespace {
 
+std::string joined(const std::vector<std::string>& names, const std::string& separator) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : separator) + name;
+  return all;
+}
+
 std::string expected_label(const Task& task) {
+  if (!task.label_words.empty()) return joined(task.label_words, " or ");
   if (task.kind == TaskKind::regression) return format("a number from {} to {}", task.low, task.high);
   if (task.high == 1) return "0 or 1 (0.0 and 1.0 also count)";
   return format("a whole number from {} to {}", task.low, task.high);
 }
 
-// The label in `text`, or nothing where it is no number, out of range, or a fraction where a class is needed.
+// The label in `text`, or nothing where it is no number, out of range, or a fraction where a class is needed; or
+// none of the words for it.
 std::optional<double> parse_label(const Task& task, const std::string& text) {
+  if (const auto& words = task.label_words; !words.empty()) {
+    const auto word = std::ranges::find(words, text);
+    return word == words.end() ? std::nullopt : std::optional(double(word - words.begin()));
+  }
   const char* end = text.data() + text.size();
   double value = 0;
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
@@ -34,46 +48,52 @@ std::string shown(const std::string& text) {       // a field as messages quote 
   return '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
 }
 
+// Is a row with this text in the split? See load_dataset.
+bool belongs(const Task& task, Split split, const std::string& text) {
+  if (split == Split::test || task.files[0] != task.files[1]) return true;
+  const bool dev = Random(11711, format("split/{}/{}", task.name, text)).below(5) == 0;
+  return dev == (split == Split::dev);
+}
+
 struct RowReader {
   const Task& task;
   const Tokenizer& tokenizer;
   const DatasetOptions& options;
   const TsvReader& file;
-  std::vector<size_t> place;                       // of the id, the texts and, where it has one, the label
+  std::vector<size_t> place;                       // of the texts and, where they have one, the label and the id
+  bool has_labels = options.split != Split::test;
   int64_t truncated = 0;
   size_t valid = 0;                                // rows so far
 
-  Example example(const TsvRow& row) {
+  // Nothing for a row of the other split.
+  std::optional<Example> example(const TsvRow& row, int64_t number) {
     const size_t columns = file.columns().size();
     if (row.fields.size() != columns) {
       const bool one_line = row.last_line == row.line;
       throw BadRow{format("{} fields", row.fields.size()) +
                        (one_line ? "" : format(" in a row that runs to line {}", row.last_line)),
-                   format("{}, one a column; is there a stray quote, or a TAB in a text?", columns)};
+                   format("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
     }
-    Example example{row.fields[place[0]], 0, {}};
-    if (options.has_labels) {
-      for (size_t i = 1; i < place.size(); ++i)
-        if (row.fields[place[i]].empty()) throw empty(place[i]);
-      const std::string& label = row.fields[place.back()];
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[place[i]]);
+    if (!belongs(task, options.split, texts[0])) return std::nullopt;
+    Example example{task.id_column.empty() ? std::to_string(number) : row.fields[place.back()], 0, {}};
+    if (has_labels) {
+      for (size_t i = 0; i <= texts.size(); ++i)
+        if (row.fields[place[i]].empty())
+          throw BadRow{format("column \"{}\" is empty", file.columns()[place[i]]),
+                       i == texts.size() ? expected_label(task) : "a text"};
+      const std::string& label = row.fields[place[texts.size()]];
       const std::optional<double> value = parse_label(task, label);
       if (!value)
         throw BadRow{format("column \"{}\" is {}", task.label_column, shown(label)), expected_label(task)};
       example.label = *value;
     }
-    std::vector<std::string> texts;
-    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[place[1 + i]]);
     bool cut = false;
     example.inputs = make_example(task, texts, tokenizer, options, &cut).inputs;
     truncated += cut;
     if (++valid <= options.keep_texts) example.texts = std::move(texts);
     return example;
-  }
-
-  BadRow empty(size_t column) const {
-    const bool label = column == place.back();
-    return {format("column \"{}\" is empty", file.columns()[column]),
-            label ? expected_label(task) : "a text"};
   }
 };
 
@@ -101,11 +121,11 @@ Example make_example(const Task& task, std::span<const std::string> texts, const
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report) {
   MB_CHECK(std::filesystem::exists(file),
-           "{}: there is no such file\n  task \"{}\" reads {}, {} and {} from its folder", file, task.name,
-           task.files[0], task.files[1], task.files[2]);
-  std::vector<std::string> needed = {task.id_column};
-  needed.insert(needed.end(), task.text_columns.begin(), task.text_columns.end());
-  if (options.has_labels) needed.push_back(task.label_column);
+           "{}: there is no such file\n  task \"{}\" reads {} from the data folder", file, task.name,
+           joined(task.files, ", "));
+  std::vector<std::string> needed = task.text_columns;
+  if (options.split != Split::test) needed.push_back(task.label_column);
+  if (!task.id_column.empty()) needed.push_back(task.id_column);
 
   TsvReader tsv(file, task.format);
   RowReader reader{task, tokenizer, options, tsv, tsv.find(needed)};
@@ -115,13 +135,13 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   while ((options.limit == 0 || int64_t(data.examples.size()) < options.limit) && tsv.next(row)) {
     ++report.rows;
     try {
-      data.examples.push_back(reader.example(row));
+      if (auto example = reader.example(row, report.rows - 1)) data.examples.push_back(std::move(*example));
     } catch (const BadRow& bad) {
       report.skipped.push_back({row.line, bad.what, bad.expected});
     }
   }
   report.truncated = reader.truncated;
-  MB_CHECK(!data.examples.empty(), "{}: no valid row for task \"{}\" in the {} rows behind the header\n{}",
+  MB_CHECK(!data.examples.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}",
            file, task.name, report.rows, report.text());
   return data;
 }

@@ -1,10 +1,11 @@
-// Scores of predictions, and their files in the course's format.
+// Scores of predictions, and their files in the course's and in GLUE's format.
 #include "minbert/metrics.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -27,13 +28,32 @@ void check_lengths(std::span<const double> predicted, std::span<const double> la
       predicted.size(), labels.size());
 }
 
-std::string shortest(double value) {               // the fewest digits that read back as the same float
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, float(value)).ptr};
+// How often predicted (first letter: true or false) class 1 or 0 (second: positive or negative).
+struct Confusion {
+  double tp = 0, fp = 0, tn = 0, fn = 0;
+  Confusion(std::span<const double> predicted, std::span<const double> labels) {
+    check_lengths(predicted, labels);
+    for (size_t i = 0; i < labels.size(); ++i)
+      (predicted[i] == 1 ? labels[i] == 1 ? tp : fp : labels[i] == 1 ? fn : tn) += 1;
+  }
+};
+
+// 1 for the smallest, N for the largest; equal values share the mean of their places.
+std::vector<double> ranks(std::span<const double> x) {
+  std::vector<size_t> order(x.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::sort(order, {}, [x](size_t i) { return x[i]; });
+  std::vector<double> rank(x.size());
+  for (size_t begin = 0, end; begin < order.size(); begin = end) {
+    for (end = begin; end < order.size() && x[order[end]] == x[order[begin]];) ++end;
+    for (size_t i = begin; i < end; ++i) rank[order[i]] = double(begin + 1 + end) / 2;
+  }
+  return rank;
 }
 
 }  // namespace
 
+// The share of predictions that equal their label.
 double accuracy(std::span<const double> predicted, std::span<const double> labels) {
   check_lengths(predicted, labels);
   size_t right = 0;
@@ -41,6 +61,24 @@ double accuracy(std::span<const double> predicted, std::span<const double> label
   return double(right) / double(labels.size());
 }
 
+// F1 = 2 precision recall / (precision + recall) = 2 TP / (2 TP + FP + FN); nothing where class 1 is neither
+// predicted nor among the labels.
+std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels) {
+  const Confusion n(predicted, labels);
+  if (n.tp + n.fp + n.fn == 0) return std::nullopt;
+  return 2 * n.tp / (2 * n.tp + n.fp + n.fn);
+}
+
+// (TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN))     Matthews 1975; nothing where one of the two classes
+// is never predicted, or is not among the labels.
+std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels) {
+  const Confusion n(predicted, labels);
+  const double product = (n.tp + n.fp) * (n.tp + n.fn) * (n.tn + n.fp) * (n.tn + n.fn);
+  if (product == 0) return std::nullopt;
+  return (n.tp * n.tn - n.fp * n.fn) / std::sqrt(product);
+}
+
+// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2); nothing where x or y is constant or not finite.
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y) {
   check_lengths(x, y);
   const double mx = mean(x), my = mean(y);
@@ -56,10 +94,29 @@ std::optional<double> pearson(std::span<const double> x, std::span<const double>
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
 
+// Pearson's r of the ranks; nothing where x or y is constant or not finite.
+std::optional<double> spearman(std::span<const double> x, std::span<const double> y) {
+  check_lengths(x, y);
+  const auto finite = [](double v) { return std::isfinite(v); };
+  if (!std::ranges::all_of(x, finite) || !std::ranges::all_of(y, finite)) return std::nullopt;
+  return pearson(ranks(x), ranks(y));
+}
+
 std::optional<double> score(const Task& task, std::span<const double> predicted,
                             std::span<const double> labels) {
-  if (task.metric == Metric::pearson) return pearson(predicted, labels);
-  return accuracy(predicted, labels);
+  switch (task.metric) {
+    case Metric::accuracy: return accuracy(predicted, labels);
+    case Metric::matthews: return matthews(predicted, labels);
+    case Metric::f1: return f1(predicted, labels);
+    case Metric::pearson: return pearson(predicted, labels);
+    case Metric::spearman: return spearman(predicted, labels);
+  }
+  fail("unknown metric");
+}
+
+const char* metric_name(Metric metric) {
+  constexpr const char* names[] = {"accuracy", "Matthews", "F1", "Pearson", "Spearman"};   // as in enum Metric
+  return names[size_t(metric)];
 }
 
 std::string score_text(std::optional<double> score) {
@@ -87,23 +144,27 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
   if (predicted.size() < 2) return "";
   const auto [least, most] = std::ranges::minmax(predicted);
   if (task.kind != TaskKind::regression && least == most)
-    return format("{}: every prediction is {}; its accuracy is only that class's share of the labels",
-                  task.name, least);
+    return format("{}: every prediction is {}; {}", task.name, task.label_text(least),
+                  task.metric == Metric::accuracy ? "its accuracy is only that class's share of the labels"
+                                                  : format("a {} score says nothing here", metric_name(task.metric)));
   if (task.kind == TaskKind::regression && most - least < 1e-3 * (task.high - task.low))
     return format("{}: every prediction is about {}; a correlation says nothing here", task.name,
-                  shortest(least));
+                  task.label_text(least));
   return "";
 }
 
 void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
                        std::span<const double> predicted) {
   const char* const split_name[] = {"train", "dev", "test"};
-  const std::string name = format("{}-{}-output.csv", task.prediction_stem, split_name[size_t(split)]);
+  const bool glue = task.prediction_column.empty();
+  const std::string name = glue ? task.prediction_stem + (split == Split::test ? ".tsv" : "-dev.tsv")
+                                : format("{}-{}-output.csv", task.prediction_stem, split_name[size_t(split)]);
   MB_CHECK(predicted.size() == data.examples.size(), "{}: there are {} predictions for {} examples of {}",
            name, predicted.size(), data.examples.size(), data.file);
-  std::string text = format("id \t {} \n", task.prediction_column);
+  std::string text = glue ? "index\tprediction\n" : format("id \t {} \n", task.prediction_column);
   for (size_t i = 0; i < predicted.size(); ++i)
-    text += data.examples[i].id + " , " + shortest(std::clamp(predicted[i], task.low, task.high)) + " \n";
+    text += format(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
+                   task.label_text(std::clamp(predicted[i], task.low, task.high)));
   write_file((std::filesystem::path(folder) / name).string(), text);
 }
 

@@ -1,5 +1,10 @@
 // The table of tasks: an entry is all that reading, training, scoring and prediction files know about a task.
+//
+//   sst quora sts cfimdb    the course's (CS224n minBERT)
+//   sst2 ... mnli-mm        GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
+//   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all annotators agree [NT]
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <iomanip>
 
@@ -10,12 +15,15 @@ namespace minbert {
 
 const std::vector<Task>& all_tasks() {
   using enum TaskKind;
-  static const std::vector<std::string> text = {"sentence"}, pair = {"sentence1", "sentence2"};
+  static const std::vector<std::string> text = {"sentence"}, pair = {"sentence1", "sentence2"},
+                                        entailment = {"entailment", "not_entailment"},
+                                        inference = {"entailment", "neutral", "contradiction"};
+  static const TsvFormat glue = {.quoting = false};
   static const std::vector<Task> table = {
       // name, title, kind, lowest and highest label, metric, columns of the texts, the label and the id;
       //   files of train, dev and test;
-      //   stem and column of the prediction files ("Similiary" is how the course spells it), the form of the files,
-      //   names of the classes
+      //   stem and column of the prediction files ("Similiary" is how the course spells it; "": in GLUE's form),
+      //   the form of the files, names of the classes, and the words for them in the files
       {"sst", "SST", classification, 0, 4, Metric::accuracy, text, "sentiment", "id",
        {"ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"},
        "sst", "Predicted_Sentiment", {}, {"very negative", "negative", "neutral", "positive", "very positive"}},
@@ -28,17 +36,62 @@ const std::vector<Task>& all_tasks() {
       {"cfimdb", "CFIMDB", classification, 0, 1, Metric::accuracy, text, "sentiment", "id",
        {"ids-cfimdb-train.csv", "ids-cfimdb-dev.csv", "ids-cfimdb-test-student.csv"},
        "cfimdb", "Predicted_Sentiment", {}, {"negative", "positive"}},
+      {"sst2", "SST-2", classification, 0, 1, Metric::accuracy, text, "label", "",
+       {"SST-2/train.tsv", "SST-2/dev.tsv", "SST-2/test.tsv"},
+       "SST-2", "", glue},
+      {"cola", "CoLA", classification, 0, 1, Metric::matthews, text, "label", "",
+       {"CoLA/train.tsv", "CoLA/dev.tsv", "CoLA/test.tsv"},
+       "CoLA", "", {.quoting = false, .names = {"source", "label", "star", "sentence"}}},
+      {"mrpc", "MRPC", classification, 0, 1, Metric::f1, {"#1 String", "#2 String"}, "Quality", "",
+       {"MRPC/msr_paraphrase_train.txt", "MRPC/msr_paraphrase_test.txt", "MRPC/test.tsv"},
+       "MRPC", "", glue},
+      {"rte", "RTE", classification, 0, 1, Metric::accuracy, pair, "label", "index",
+       {"RTE/train.tsv", "RTE/dev.tsv", "RTE/test.tsv"},
+       "RTE", "", glue, {}, entailment},
+      {"stsb", "STS-B", regression, 0, 5, Metric::spearman, pair, "score", "index",
+       {"STS-B/train.tsv", "STS-B/dev.tsv", "STS-B/test.tsv"},
+       "STS-B", "", glue},
+      {"qnli", "QNLI", classification, 0, 1, Metric::accuracy, {"question", "sentence"}, "label", "index",
+       {"QNLI/train.tsv", "QNLI/dev.tsv", "QNLI/test.tsv"},
+       "QNLI", "", glue, {}, entailment},
+      {"qqp", "QQP", classification, 0, 1, Metric::f1, {"question1", "question2"}, "is_duplicate", "id",
+       {"QQP/train.tsv", "QQP/dev.tsv", "QQP/test.tsv"},
+       "QQP", "", {.quoting = false, .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
+      {"mnli", "MNLI-m", classification, 0, 2, Metric::accuracy, pair, "gold_label", "index",
+       {"MNLI/train.tsv", "MNLI/dev_matched.tsv", "MNLI/test_matched.tsv"},
+       "MNLI-m", "", glue, {}, inference},
+      {"mnli-mm", "MNLI-mm", classification, 0, 2, Metric::accuracy, pair, "gold_label", "index",
+       {"MNLI/train.tsv", "MNLI/dev_mismatched.tsv", "MNLI/test_mismatched.tsv"},
+       "MNLI-mm", "", glue, {}, inference},
+      {"phrasebank", "PhraseBank", classification, 0, 2, Metric::accuracy, text, "label", "",
+       {"Sentences_AllAgree.txt", "Sentences_AllAgree.txt"},
+       "phrasebank", "", {.quoting = false, .names = {"sentence", "label"}, .separator = '@'}, {},
+       {"negative", "neutral", "positive"}},
   };
   return table;
 }
 
 std::string in_words(const Task& task, double value) {
   if (task.kind != TaskKind::regression)
-    return task.class_names.empty() ? format("class {}", value) : task.class_names.at(size_t(value));
+    return !task.class_names.empty()   ? task.class_names.at(size_t(value))
+           : !task.label_words.empty() ? task.label_text(value)
+                                       : format("class {}", value);
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << std::clamp(value, task.low, task.high) << " of "
       << std::setprecision(0) << task.high;
   return out.str();
+}
+
+std::string Task::label_text(double label) const {
+  if (!label_words.empty()) return label_words.at(size_t(label));
+  char digits[32];                                 // the fewest that read back as the same float
+  return {digits, std::to_chars(digits, digits + sizeof digits, float(label)).ptr};
+}
+
+std::string task_names() {
+  std::string names;
+  for (const Task& task : all_tasks()) names += (names.empty() ? "" : ", ") + task.name;
+  return names;
 }
 
 std::vector<Task> parse_tasks(std::string_view list) {
@@ -47,10 +100,8 @@ std::vector<Task> parse_tasks(std::string_view list) {
     end = std::min(list.find(',', begin), list.size());
     wanted.emplace_back(list.substr(begin, end - begin));
   }
-  std::string valid;
   std::vector<Task> tasks;
   for (Task task : all_tasks()) {
-    valid += (valid.empty() ? "" : ", ") + task.name;
     task.id = int(tasks.size());
     const auto times = std::count(wanted.begin(), wanted.end(), task.name);
     MB_CHECK(times <= 1, "--tasks {}: \"{}\" is named {} times; once is enough", list, task.name, times);
@@ -59,7 +110,7 @@ std::vector<Task> parse_tasks(std::string_view list) {
   for (const std::string& name : wanted)
     MB_CHECK(std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) { return task.name == name; }),
              "--tasks {}: there is no task \"{}\"\n  expected names among {}, separated by commas", list,
-             name, valid);
+             name, task_names());
   return tasks;
 }
 
@@ -68,6 +119,7 @@ std::string data_file(const std::string& folder, const Task& task, Split split) 
 }
 
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, std::ostream& log) {
+  if (task.files.size() <= size_t(Split::test)) return std::nullopt;
   const std::string file = data_file(folder, task, Split::test);
   if (std::filesystem::exists(file)) return file;
   log << file << ": not there, so no test predictions for " << task.name << "\n";

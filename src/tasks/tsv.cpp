@@ -1,4 +1,4 @@
-// TAB-separated files: what a field is, where a row ends, and which column is which.
+// Tables in text files: what a field is, where a row ends, and which column is which.
 #include "minbert/tsv.h"
 
 #include <algorithm>
@@ -31,14 +31,17 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
     : file_(std::move(file)),
       text_(read_file(file_)),
       quoting_(format.quoting),
+      separator_(format.separator),
       columns_(std::move(format.names)) {
   if (text_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
-  if (!columns_.empty()) return;
-  TsvRow header;
-  MB_CHECK(next(header),
+  const size_t begin = at_;
+  TsvRow first;
+  MB_CHECK(next(first) || !columns_.empty(),
            "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
            file_);
-  columns_ = std::move(header.fields);
+  const auto is_name = [&](const std::string& field) { return std::ranges::count(columns_, field) > 0; };
+  if (columns_.empty() || std::ranges::any_of(first.fields, is_name)) columns_ = std::move(first.fields);
+  else at_ = begin, line_ = 1;                     // no header: the first line is a row
 }
 
 std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const {
@@ -59,7 +62,7 @@ bool TsvReader::next(TsvRow& row) {
   if (at_ == text_.size()) return false;
   row.line = line_;
   row.fields.assign(1, field());
-  while (peek() == '\t') {
+  while (peek() == separator_) {
     ++at_;
     row.fields.push_back(field());
   }
@@ -68,7 +71,7 @@ bool TsvReader::next(TsvRow& row) {
   return true;
 }
 
-// The quoted part, if there is one, and then whatever stands before the next TAB or line end.
+// The quoted part, if there is one, and then whatever stands before the next separator or line end.
 std::string TsvReader::field() {
   std::string value;
   if (quoting_ && peek() == '"') {
@@ -88,7 +91,7 @@ std::string TsvReader::field() {
     }
   }
   const size_t begin = at_;
-  while (at_ < text_.size() && text_[at_] != '\t' && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
+  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
   value.append(text_, begin, at_ - begin);
   return value;
 }

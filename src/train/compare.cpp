@@ -14,13 +14,15 @@ struct Column : VariantRuns {                       // of the tables
   std::vector<RunResult> runs;                      // one a folder
 };
 
-// "0.5123 ± 0.0045", in percent for accuracies as the paper prints them
+bool in_percent(Metric metric) { return metric == Metric::accuracy || metric == Metric::f1; }
+
+// "0.5123 ± 0.0045"; shares in percent, as the paper prints them
 std::string cell(const Task& task, const std::vector<Scores>& runs, size_t i) {
   std::vector<double> values;
   for (const Scores& scores : runs)
     if (scores[i]) values.push_back(*scores[i]);
   if (values.empty()) return "undefined";
-  const bool percent = task.metric == Metric::accuracy;
+  const bool percent = in_percent(task.metric);
   for (double& v : values) v *= percent ? 100 : 1;
   const Summary s = summarize(values);
   std::ostringstream out;
@@ -45,7 +47,8 @@ void print_table(const std::string& title, const Experiment& experiment, const s
   for (size_t i = 0; i < experiment.data().size(); ++i) {
     const Task& task = experiment.data()[i].task;
     std::cout << "  "
-              << padded(task.title + (task.metric == Metric::accuracy ? " (accuracy, %)" : " (Pearson)"), 24);
+              << padded(format("{} ({}{})", task.title, metric_name(task.metric),
+                               in_percent(task.metric) ? ", %" : ""), 24);
     for (const Column& c : columns) {
       std::vector<Scores> scores;
       for (const RunResult& run : c.runs) scores.push_back(run.*part);

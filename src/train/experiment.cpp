@@ -48,10 +48,10 @@ std::vector<Task> tasks_of(const BertConfig& config) {
   return list.empty() ? std::vector<Task>() : parse_tasks(list);
 }
 
-Dataset load(const Task& task, const std::string& file, bool labels, const TrainOptions& o,
+Dataset load(const Task& task, const std::string& file, Split split, const TrainOptions& o,
              const Tokenizer& tokenizer, int max_length) {
   LoadReport report;
-  const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, labels, 3};
+  const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, split, 3};
   Dataset data = load_dataset(task, file, tokenizer, options, report);
   std::cerr << report.text();
   return data;
@@ -107,14 +107,12 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   config_.pairs = options.pairs;
   config_.tasks.clear();
   for (const Task& task : parse_tasks(options.tasks)) {
-    const auto read = [&](const std::string& file, bool labels) {
-      return load(task, file, labels, options, *tokenizer_, config_.max_length);
+    const auto read = [&](Split split) {
+      return load(task, data_file(options.data, task, split), split, options, *tokenizer_, config_.max_length);
     };
     config_.tasks.push_back(task.name);
-    data_.push_back({task, read(data_file(options.data, task, Split::train), true),
-                     read(data_file(options.data, task, Split::dev), true), {}});
-    if (const auto test = find_test_file(options.data, task, std::cerr))
-      data_.back().test = read(*test, false);
+    data_.push_back({task, read(Split::train), read(Split::dev), {}});
+    if (find_test_file(options.data, task, std::cerr)) data_.back().test = read(Split::test);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include "minbert/norm.h"
+#include "minbert/tasks.h"
 
 namespace minbert {
 
@@ -48,8 +49,8 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 
   line.section("What it learns");
-  line.option("--data", o.data, "folder with ids-sst-train.csv, quora-train.csv, sts-train.csv, ...", "DIR");
-  line.option("--tasks", o.tasks, "tasks, separated by commas: sst, quora, sts, cfimdb", "LIST");
+  line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
+  line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.choice("--norm", o.norm, norm_names(), "normalization of the hidden states");
   line.choice("--pairs", o.pairs, {"cross", "siamese"}, "pairs as one sequence, or as two compared");
