@@ -10,6 +10,11 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
                                  bool with_values);
 
+// The loss of a task's head, by its kind. logits [B,outputs], labels [B] -> []
+Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);
+// Appends what each row of logits says, for the next examples of data. Error for a logit that is no number.
+void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
+
 // Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
 

@@ -76,19 +76,9 @@ std::vector<Step> Run::order(int64_t epoch) const {
 Tensor Run::loss_of(const Step& step, const Batch& batch) const {
   const TaskData& data = experiment_.data()[size_t(step.task)];
   const Tensor logits = model_->network.forward(batch, step.task);
-  std::vector<int32_t> classes;
-  std::vector<real> values;
-  for (const int32_t e : step.examples) {
-    const double label = data.train.examples[size_t(e)].label;
-    classes.push_back(int32_t(label)), values.push_back(real(label));
-  }
-  switch (data.task.kind) {
-    case TaskKind::classification: return cross_entropy(logits, classes);
-    case TaskKind::binary:
-      return binary_cross_entropy_with_logits(logits, Tensor::from(logits.shape(), values));
-    case TaskKind::regression: return mean_squared_error(logits, Tensor::from(logits.shape(), values));
-  }
-  fail("unknown kind of task");
+  std::vector<double> labels;
+  for (const int32_t e : step.examples) labels.push_back(data.train.examples[size_t(e)].label);
+  return task_loss(data.task, logits, labels);
 }
 
 void Run::fail_at(const Step& step, double loss) const {

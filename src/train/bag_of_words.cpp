@@ -1,0 +1,115 @@
+// Regression on bags of word pieces.
+//
+//   Features   n_a(w), how often piece w is in the text; for a pair (a, b) n_a(w), n_b(w), |n_a(w) - n_b(w)| and
+//              min(n_a(w), n_b(w)), the last two also summed over all w
+//   Output     y = W^T x + c          x [G V], the counts or their shares of the bag   W [G V,C]   c [C]
+//   Sparse     x is never written down: a bag lists feature w n(w) times, and W^T x is the sum of those rows of W.
+#include "minbert/bag_of_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+
+#include "minbert/ops.h"
+#include "minbert/optimizer.h"
+#include "shared.h"
+
+namespace minbert {
+namespace {
+
+class Regression : public Module {
+ public:
+  Regression(int64_t features, int outputs)
+      : weight_(parameter("weight", {features, outputs}, Init::zeros)),
+        bias_(parameter("bias", {outputs}, Init::zeros, Decay::no)) {}
+
+  // mean_length 0: counts; else shares times it, the mean length of a bag, so that both have the same scale.
+  Tensor forward(const Batch& bags, double mean_length) const {
+    const Tensor mean = mean_sentences(embedding(weight_, bags.ids), bags);
+    std::vector<real> lengths;
+    for (int64_t b = 0; b < bags.sentences(); ++b)
+      lengths.push_back(mean_length > 0 ? real(mean_length) : real(bags.offsets[b + 1] - bags.offsets[b]));
+    return add(mul(mean, Tensor::from({bags.sentences(), 1}, lengths)), bias_);
+  }
+
+ private:
+  Tensor &weight_, &bias_;
+};
+
+// [CLS] and [SEP] are in it too: constants, which keep it from being empty. [PAD], which is in no text, stands for
+// every piece.
+Sequence bag_of(const Example& example, int V) {
+  if (example.inputs.size() == 1) return example.inputs[0];
+  std::map<int32_t, std::array<int, 2>> count;
+  for (size_t side = 0; side < 2; ++side)
+    for (const int32_t w : example.inputs[side].ids) ++count[w][side];
+  Sequence bag;
+  for (const auto& [w, n] : count) {
+    const int apart = std::abs(n[0] - n[1]), shared = std::min(n[0], n[1]);
+    bag.ids.insert(bag.ids.end(), size_t(n[0]), w);
+    bag.ids.insert(bag.ids.end(), size_t(n[1]), V + w);
+    for (const int32_t feature : {0, w}) {
+      bag.ids.insert(bag.ids.end(), size_t(apart), 2 * V + feature);
+      bag.ids.insert(bag.ids.end(), size_t(shared), 3 * V + feature);
+    }
+  }
+  bag.segments.resize(bag.ids.size());
+  return bag;
+}
+
+struct Bags {
+  Bags(const Dataset& set, int vocabulary) : data(set) {
+    for (const Example& e : set.examples) {
+      bags.push_back(bag_of(e, vocabulary)), labels.push_back(e.label);
+      mean_length += double(bags.back().ids.size()) / double(set.examples.size());
+    }
+  }
+  const Dataset& data;
+  std::vector<Sequence> bags;
+  std::vector<double> labels;
+  double mean_length = 0;
+};
+
+std::optional<double> score_on(const Bags& dev, const Task& task, const Regression& model, double mean_length) {
+  const NoGrad no_tape;
+  Predictions predictions;
+  read_logits(task, dev.data, model.forward(pack(dev.bags), mean_length), predictions);
+  return score(task, dev.data, predictions);
+}
+
+}  // namespace
+
+BagResult bag_of_words(const Task& task, const Dataset& train, const Dataset& dev, int vocabulary, uint64_t seed) {
+  constexpr int batch = 128, least_steps = 600, most_epochs = 60;
+  constexpr double learning_rate = 0.02;
+  const Bags learn(train, vocabulary), test(dev, vocabulary);
+  const int64_t rows = int64_t(train.examples.size()), per_epoch = (rows + batch - 1) / batch;
+  const int epochs = int(std::clamp<int64_t>(least_steps / per_epoch, 3, most_epochs));
+  BagResult best;
+  for (const bool mean : {false, true})
+    for (const double decay : {0.01, 0.3, 1.0, 3.0, 10.0}) {
+      const double mean_length = mean ? learn.mean_length : 0;
+      Regression model(int64_t(vocabulary) * (task.is_pair() ? 4 : 1), task.outputs());
+      Parameters parameters(model, {.seed = seed});
+      parameters.set_trainable([](const std::string&) { return true; });
+      Optimizer optimizer(parameters, {.weight_decay = decay});
+      for (int epoch = 0; epoch < epochs; ++epoch) {
+        const std::vector<TaskSize> size = {{task.name, rows}};
+        int64_t step = epoch * per_epoch;
+        for (const Step& s : epoch_steps(size, epoch, {.batch = batch, .seed = seed})) {
+          std::vector<Sequence> bags;
+          std::vector<double> labels;
+          for (const int32_t e : s.examples)
+            bags.push_back(learn.bags[size_t(e)]), labels.push_back(learn.labels[size_t(e)]);
+          backward(task_loss(task, model.forward(pack(bags), mean_length), labels));
+          optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
+        }
+        const std::optional<double> dev_score = score_on(test, task, model, mean_length);
+        if (dev_score && (!best.dev || *dev_score > *best.dev)) best = {dev_score, decay, mean, epoch + 1};
+      }
+    }
+  return best;
+}
+
+}  // namespace minbert

@@ -1,0 +1,56 @@
+// What the numbers that a head puts out mean: their loss, and what they say.
+#include <algorithm>
+#include <cmath>
+
+#include "minbert/ops.h"
+#include "shared.h"
+
+namespace minbert {
+namespace {
+
+// One row of logits: the likeliest class and its probability; the side of 1/2 that the probability of 1 is
+// on; or the score.
+std::pair<double, double> read_row(TaskKind kind, const real* x, int64_t outputs) {
+  switch (kind) {
+    case TaskKind::classification: {
+      const real* best = std::max_element(x, x + outputs);
+      double sum = 0;
+      for (int64_t i = 0; i < outputs; ++i) sum += std::exp(double(x[i] - *best));
+      return {double(best - x), 1 / sum};
+    }
+    case TaskKind::binary: {
+      const double p = 1 / (1 + std::exp(-double(x[0])));
+      return {p >= 0.5, std::max(p, 1 - p)};
+    }
+    case TaskKind::regression: return {double(x[0]), 1};
+  }
+  fail("unknown kind of task");
+}
+
+}  // namespace
+
+Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {
+  const std::vector<int32_t> classes(labels.begin(), labels.end());
+  const std::vector<real> values(labels.begin(), labels.end());
+  switch (task.kind) {
+    case TaskKind::classification: return cross_entropy(logits, classes);
+    case TaskKind::binary:
+      return binary_cross_entropy_with_logits(logits, Tensor::from(logits.shape(), values));
+    case TaskKind::regression: return mean_squared_error(logits, Tensor::from(logits.shape(), values));
+  }
+  fail("unknown kind of task");
+}
+
+void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions) {
+  for (int64_t row = 0; row < logits.rows(); ++row) {
+    const real* x = logits.data() + row * logits.cols();
+    MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
+             "{}: the output of {} for example {} is not a finite number: the weights have diverged. Train "
+             "again with a smaller --lr, --clip 1 or --warmup 0.1",
+             data.file, task.name, predictions.values.size() + 1);
+    const auto [value, probability] = read_row(task.kind, x, logits.cols());
+    predictions.values.push_back(value), predictions.probabilities.push_back(probability);
+  }
+}
+
+}  // namespace minbert
