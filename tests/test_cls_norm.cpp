@@ -1,0 +1,220 @@
+// Norms of [CLS]: every one in the table, against their equations in plain loops, and against numpy and PyTorch.
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cls_set.h"
+#include "golden_file.h"
+#include "minbert/files.h"
+#include "minbert/isotropy.h"
+
+namespace minbert::test {
+
+TEST_CASE("cls norm: every norm in the table passes the gradient check, in training and in evaluation") {
+  const Tensor set = embeddings("set", 29, 6);
+  for (const ClsNormEntry& entry : cls_norm_table())
+    for (const bool training : {true, false}) {
+      const std::string name = entry.name;
+      if (name == "none" || (name == "iso-bn" && training)) continue;             // its statistics are detached
+      const auto norm = fitted(name, 6, set);
+      Parameters parameters(*norm, {});
+      norm->train();
+      norm->forward(rows_of(set, 0, 9));            // moving statistics
+      norm->train(training);
+      Inputs inputs = {rows_of(set, 3, 8)};
+      for (const Parameters::Item& item : parameters.items())
+        inputs.push_back(item.value), item.value.copy_from(normal(item.name, item.value.shape()).values());
+      gradcheck(format("{}, training {}", name, training), inputs,
+                [&](const Inputs& in) { return norm->forward(in[0]); });
+    }
+}
+
+TEST_CASE("cls norm: an unknown name or preset is an error that lists what there is, and shapes must fit") {
+  CHECK_THROWS_WITH_AS(make_cls_norm("zz", {6}), doctest::Contains("they are: none, z, min-max, l2, "), Error);
+  CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn", {.hidden = 6, .preset = "theirs"}),
+                       doctest::Contains("the presets are: ours, paper, authors"), Error);
+  CHECK_THROWS_WITH_AS(make_cls_norm("whitening", {.hidden = 6, .shrinkage = 0}), doctest::Contains("shrinkage of 0"),
+                       Error);
+  CHECK_THROWS_AS(make_cls_norm("none", {6})->fit(normal("x", {2, 6})), Error);
+  for (const ClsNormEntry& entry : cls_norm_table()) {
+    if (std::string(entry.name) == "none") continue;
+    const auto norm = fitted(entry.name, 6, embeddings("set", 20, 6));
+    norm->train();
+    CHECK_THROWS_AS(norm->forward(normal("x", {2, 5})), Error);
+    CHECK(cls_norm_place(entry.name, "pooled") == "pooled");
+    CHECK(cls_norm_place(entry.name, "per-method") == entry.place);
+  }
+}
+
+TEST_CASE("cls norm: without statistics, using a norm is an error that says so") {
+  const Tensor x = normal("x", {3, 6});
+  for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
+    const auto norm = make_cls_norm(name, {6});
+    const std::string message = name + ": this norm has no statistics yet";
+    CHECK_THROWS_WITH_AS(norm->forward(x), doctest::Contains(message.c_str()), Error);
+    CHECK_THROWS_WITH_AS(norm->finish_fit(), doctest::Contains("empty set"), Error);
+    std::vector<real> bad = x.values();
+    bad[7] = std::numeric_limits<real>::quiet_NaN();
+    CHECK_THROWS_WITH_AS(norm->fit(Tensor::from({3, 6}, bad)), doctest::Contains("nan"), Error);
+  }
+  CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn", {6})->forward(x), doctest::Contains("it has seen no batch"), Error);
+}
+
+TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, IsoBN by its authors, isotropy") {
+  const SafeTensors file(golden_file("cls_norm.safetensors"));
+  const auto stored = [&](const std::string& name, int64_t step = 0) {
+    const std::vector<real> all = file.read(name);
+    const std::vector<int64_t> s = file.entry(name).shape;
+    const int64_t H = s.back(), rows = s.size() > 1 ? s[s.size() - 2] : 1;
+    return Tensor::from({rows, H}, std::span(all).subspan(size_t(step * rows * H), size_t(rows * H)));
+  };
+  for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
+    INFO(name);
+    const auto norm = fitted(name, 5, stored("fit"), 4);
+    CHECK(difference(norm->forward(stored("x")).values(), file.read(name)) < tolerance(3e-6, 1e-6));
+  }
+  for (const std::string name : {"iso-bn", "batch"}) {
+    const auto& table = cls_norm_table();
+    if (std::none_of(table.begin(), table.end(), [&](const ClsNormEntry& e) { return e.name == name; })) continue;
+    INFO(name);
+    const auto norm = make_cls_norm(name, {.hidden = 5, .preset = "authors"});
+    Parameters parameters(*norm, {});
+    for (const Parameters::Item& item : parameters.items()) item.value.copy_from(file.read(item.name));
+    norm->train();
+    std::vector<real> y, dx;
+    for (int64_t step = 0; step < 20; ++step) {
+      Tensor x = stored("x", step).set_requires_grad(true);
+      const Tensor out = norm->forward(x);
+      backward(out, stored("dy", step));
+      for (const real v : out.values()) y.push_back(v);
+      for (const real v : x.grad().values()) dx.push_back(v);
+    }
+    CHECK(difference(y, file.read(name + ".y")) < tolerance(3e-6, 1e-6));
+    CHECK(difference(dx, file.read(name + ".dx")) < tolerance(1e-5, 1e-6));
+    norm->train(false);
+    CHECK(difference(norm->forward(stored("x", 19)).values(), file.read(name + ".y_eval")) < tolerance(3e-6, 1e-6));
+  }
+  const Tensor h = stored("fit");
+  const auto same = [&](const Vector& values, const char* name) {
+    const std::vector<real> expected = file.read(name);
+    REQUIRE(values.size() == expected.size());
+    for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == doctest::Approx(double(expected[i])).epsilon(2e-6));
+  };
+  same(explained_variance(h), "ev");
+  same(explained_variance(h, false), "ev_uncentered");
+  same(pearson_matrix(h), "pearson");
+}
+
+TEST_CASE("cls norm: statistics of a set are the same in one batch and in many, and at a huge mean") {
+  for (const double mean : {0.0, 3000.0}) {
+    const Tensor set = embeddings("set", 40, 8, mean), x = rows_of(set, 5, 9);
+    for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
+      INFO(name << " at " << mean);
+      const auto whole = fitted(name, 8, set, 40), parts = fitted(name, 8, set, 7), single = fitted(name, 8, set, 1);
+      const std::vector<real> expected = whole->forward(x).values();
+      CHECK(difference(parts->forward(x).values(), expected) < tolerance(2e-4, 1e-9));
+      CHECK(difference(single->forward(x).values(), expected) < tolerance(2e-4, 1e-9));
+      whole->fit(x), whole->finish_fit();           // another set: nothing is left of the first
+      CHECK(buffers_of(*whole) == buffers_of(*fitted(name, 8, x, 4)));
+    }
+    // z of its own set has mean 0 and variance 1, whatever the mean was.
+    const Tensor z = fitted("z", 8, set)->forward(set);
+    for (int64_t i = 0; i < 8; ++i) {
+      double sum = 0, squares = 0;
+      for (int64_t row = 0; row < 40; ++row) sum += double(z.data()[8 * row + i]) / 40;
+      for (int64_t row = 0; row < 40; ++row) squares += std::pow(double(z.data()[8 * row + i]) - sum, 2) / 40;
+      if (i % 4 == 3 && mean > 0 && !is_double) continue;         // a deviation of 1e-3 at 3000 is float's own rounding
+      CHECK(std::abs(sum) < (mean > 0 ? tolerance(0.02, 1e-9) : tolerance(1e-5, 1e-12)));
+      CHECK(squares == doctest::Approx(1).epsilon(0.03));         // eps, beside a deviation of 1e-3
+    }
+  }
+}
+
+TEST_CASE("cls norm: min-max takes its set to -1 .. 1, and l2 the mean square of each dimension to 1") {
+  const Tensor set = embeddings("set", 40, 4);
+  const Tensor m = fitted("min-max", 4, set)->forward(set), l = fitted("l2", 4, set)->forward(set);
+  for (int64_t i = 0; i < 4; ++i) {
+    double least = 9, most = -9, squares = 0;
+    for (int64_t row = 0; row < 40; ++row) {
+      least = std::min(least, double(m.data()[4 * row + i])), most = std::max(most, double(m.data()[4 * row + i]));
+      squares += std::pow(double(l.data()[4 * row + i]), 2) / 40;
+    }
+    CHECK(least == doctest::Approx(-1).epsilon(0.01));
+    CHECK(most == doctest::Approx(1).epsilon(0.01));
+    CHECK(squares == doctest::Approx(1).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("cls norm: whitening gives its set nearly the unit matrix, and shrinkage bounds what a singular one does") {
+  const Tensor set = embeddings("set", 60, 6);
+  const auto norm = make_cls_norm("whitening", {.hidden = 6, .shrinkage = 1e-7});
+  norm->fit(set), norm->finish_fit();
+  const Vector rho = pearson_matrix(norm->forward(set));
+  for (size_t k = 0; k < 36; ++k)
+    CHECK(std::abs(rho[k] - (k % 7 == 0)) < tolerance(0.02, 0.02));
+
+  const Tensor few = embeddings("few", 16, 768), other = embeddings("other", 16, 768);     // rank 15 at most
+  const Tensor y = fitted("whitening", 768, few)->forward(other);
+  CHECK(std::isfinite(largest(y.values())));
+  CHECK(largest(y.values()) < 1000);
+}
+
+TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge mean: always numbers") {
+  Tensor set = embeddings("set", 30, 6);
+  for (int64_t row = 0; row < 30; ++row) set.data()[6 * row + 2] = real(10.1);    // dead
+  Tensor far = embeddings("far", 16, 6, 1e6);
+  const Tensor one = rows_of(set, 4, 5), constant = Tensor::full({5, 6}, real(10.1));
+  for (const ClsNormEntry& entry : cls_norm_table())
+    for (const std::string preset : {"ours", "paper", "authors"}) {
+      INFO(entry.name << ' ' << preset);
+      for (const Tensor& start : {one, constant, set, far}) {
+        const auto norm = make_cls_norm(entry.name, {.hidden = 6, .preset = preset});
+        if (norm->wants_set()) norm->fit(start), norm->finish_fit();
+        for (const bool training : {true, true, false, true, false})
+          for (const Tensor& x : {one, constant, set, far}) {
+            norm->train(training);
+            Tensor in = Tensor::from(x.shape(), x.values());
+            const Tensor y = norm->forward(in.set_requires_grad(true));
+            CHECK(std::isfinite(largest(y.values())));
+            backward(scale(y, 1));
+            CHECK(std::isfinite(largest(in.grad().values())));
+          }
+      }
+    }
+  // Where nothing has varied yet, IsoBN changes nothing; what varies later is not shrunk by what is dead.
+  const auto norm = make_cls_norm("iso-bn", {6});
+  norm->train();
+  CHECK(norm->forward(constant).values() == constant.values());
+  CHECK(norm->forward(one).values() == one.values());
+  const Vector rho = pearson_matrix(set);
+  for (size_t i = 0; i < 6; ++i) CHECK(rho[6 * 2 + i] == 0);
+  CHECK_THROWS_WITH_AS(explained_variance(constant), doctest::Contains("no variance to explain"), Error);
+}
+
+TEST_CASE("cls norm: results do not depend on the number of threads") {
+  const Tensor set = embeddings("set", 40, 320), dy = normal("dy", {40, 320});
+  const int before = omp_get_max_threads();
+  for (const ClsNormEntry& entry : cls_norm_table()) {
+    std::vector<std::vector<real>> results[2];
+    for (const int threads : {1, 2}) {
+      omp_set_num_threads(threads);
+      const auto norm = fitted(entry.name, 320, set);
+      Parameters parameters(*norm, {});
+      norm->train();
+      Tensor x = rows_of(set, 0, 40);
+      for (int step = 0; step < 3; ++step) {
+        const Tensor y = norm->forward(normalize_gradient(x.set_requires_grad(true), 0.5));
+        backward(scale(y, 1), dy);
+        results[threads - 1].push_back(y.values());
+      }
+      results[threads - 1].push_back(x.grad().values());
+    }
+    INFO(entry.name);
+    CHECK(results[0] == results[1]);
+  }
+  omp_set_num_threads(before);
+}
+
+}  // namespace minbert::test
