@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "minbert/cls_norm.h"
 #include "minbert/config.h"
 #include "minbert/nn.h"
 #include "minbert/norm.h"
@@ -18,7 +19,7 @@ namespace minbert {
 struct BertOutput {
   Tensor last_hidden_state;                         // [T,H]
   Tensor cls;                                       // [B,H] the last hidden state of each sentence's [CLS]
-  Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f)
+  Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f), with the norm of [CLS] in it
 };
 
 // Norm(word + position + segment), with dropout behind it
@@ -56,11 +57,22 @@ class BertModel : public Module {
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
 
+  // The norm of [CLS]: before the pooler or after its tanh, as the config says.
+  ClsNorm& cls_norm() { return *cls_norm_; }
+  void fit_cls_norm(const Batch& batch);            // adds the batch to the set of the norm's statistics
+  // From now on, gradient normalization of this alpha (0: none) in training, at "pre-pooler" or "pooled".
+  void normalize_gradients(double alpha, const std::string& at);
+
  private:
+  Tensor encode(const Batch& batch, std::vector<Tensor>* attention_weights) const;
+  Tensor at(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;
   std::vector<std::unique_ptr<BertLayer>> layers_;
   Linear pooler_;
+  std::unique_ptr<ClsNorm> cls_norm_;
+  std::string norm_place_, gradient_place_;
+  double gradient_alpha_ = 0;
 };
 
 struct HeadSpec {
@@ -77,6 +89,7 @@ class MultitaskBert : public Module {
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
   Tensor forward(const Batch& batch, int head) const;             // [B,outputs]; siamese pairs: [B/2,outputs]
   const BertModel& bert() const { return bert_; }
+  BertModel& bert() { return bert_; }
   const std::vector<HeadSpec>& heads() const { return specs_; }
 
  private:

@@ -18,7 +18,9 @@ struct BertConfig {
 
   // What minbert adds, under one key "minbert" of config.json. Where the file has none, these defaults hold,
   // and max_length is at most max_position_embeddings.
-  std::string norm = "layer", placement = "post", cls_norm = "none", pairs = "cross";
+  std::string norm = "layer", placement = "post", pairs = "cross";
+  std::string cls_norm = "none", cls_norm_at = "per-method", iso_bn_preset = "ours";
+  double iso_bn_beta = 0;                          // 0: the preset's
   std::vector<std::string> tasks;
   int max_length = 512;
 

@@ -31,7 +31,9 @@ struct TrainOptions : LearnOptions, RunOptions {
   bool cased = false, from_scratch = false;
   int limit = 0;
 
-  std::string norm = "layer", pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
+  std::string norm = "layer", cls_norm = "none", cls_norm_at = "per-method", iso_bn_preset = "ours";
+  double iso_bn_beta = 0, grad_norm = 0;            // 0: the preset's; no gradient normalization
+  std::string pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
   int epochs = 10, max_length = 512;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
@@ -47,6 +49,7 @@ void add_train_options(CommandLine& line, TrainOptions& options);
 void add_learn_options(CommandLine& line, LearnOptions& options, const std::string& default_lr);
 void add_run_options(CommandLine& line, RunOptions& options);
 std::vector<std::string> norm_names();              // for the option --norm
+std::vector<std::string> cls_norm_names();          // for the option --cls-norm
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
 

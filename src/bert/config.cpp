@@ -32,11 +32,13 @@ constexpr Number numbers[] = {
 struct Choice {
   const char* key;
   std::string BertConfig::*value;
-  std::string_view valid;                          // the names it may have; "": the table of norms knows
+  std::string_view valid;                          // the names it may have; "": a table of norms knows
 };
 constexpr Choice choices[] = {{"norm", &BertConfig::norm, ""},
                               {"placement", &BertConfig::placement, "post"},
-                              {"cls_norm", &BertConfig::cls_norm, "none"},
+                              {"cls_norm", &BertConfig::cls_norm, ""},
+                              {"cls_norm_at", &BertConfig::cls_norm_at, "per-method, pre-pooler, pooled"},
+                              {"iso_bn_preset", &BertConfig::iso_bn_preset, "ours, paper, authors"},
                               {"pairs", &BertConfig::pairs, "cross, siamese"}};
 
 // Keys whose other values mean another network than the one we compute.
@@ -77,6 +79,8 @@ void check_values(const BertConfig& c, const std::string& file) {
   MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size,
            "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
            c.vocab_size - 1);
+  MB_CHECK(0 <= c.iso_bn_beta && c.iso_bn_beta < 1e30, "{}: \"minbert.iso_bn_beta\" is {}, expected a number from 0",
+           file, c.iso_bn_beta);
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file, c.max_length,
            c.max_position_embeddings);
@@ -117,6 +121,7 @@ BertConfig BertConfig::load(const std::string& file) {
 
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
   for (const Choice& choice : choices) c.*choice.value = ours.get(choice.key, c.*choice.value);
+  c.iso_bn_beta = ours.get("iso_bn_beta", c.iso_bn_beta);
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_position_embeddings));
@@ -132,6 +137,7 @@ void BertConfig::save(const std::string& file) const {
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
   for (const Choice& choice : choices) ours.set(choice.key, this->*choice.value);
   ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);
+  ours.set("iso_bn_beta", iso_bn_beta);
   write_file(file, json.set("minbert", std::move(ours)).dump() + "\n");
 }
 

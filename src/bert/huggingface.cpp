@@ -24,7 +24,8 @@ std::string name_in(const SafeTensors& file, const std::string& ours) {
 
 // What a pre-trained encoder does not have, and what minbert adds.
 bool may_be_missing(const std::string& name) {
-  return name.starts_with("heads.") || name.starts_with("cls.") || name.find("pooler.") != name.npos || name.find(".task_") != name.npos;
+  return name.starts_with("heads.") || name.starts_with("cls.") || name.find("pooler.") != name.npos ||
+         name.find(".task_") != name.npos || name.find("cls_norm.") != name.npos;
 }
 
 // Of no use to an encoder, and in most published files: the pre-training heads, and position_ids 0, 1, 2, ...

@@ -2,10 +2,23 @@
 #include "minbert/bert.h"
 
 namespace minbert {
+namespace {
+
+ClsNormOptions cls_norm_options(const BertConfig& config) {
+  ClsNormOptions options{.hidden = config.hidden_size, .preset = config.iso_bn_preset};
+  if (config.iso_bn_beta > 0) options.beta = config.iso_bn_beta;
+  return options;
+}
+
+std::vector<int32_t> first_rows(const Batch& batch) { return {batch.offsets.begin(), batch.offsets.end() - 1}; }
+
+}  // namespace
 
 BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
-      pooler_(config.hidden_size, config.hidden_size) {
+      pooler_(config.hidden_size, config.hidden_size),
+      cls_norm_(make_cls_norm(config.cls_norm, cls_norm_options(config))),
+      norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
   child("embeddings", embeddings_);
   for (int i = 0; i < config.num_hidden_layers; ++i) {
     const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
@@ -13,18 +26,40 @@ BertModel::BertModel(const BertConfig& config, int tasks)
     child(format("encoder.layer.{}", i), *layers_.back());
   }
   child("pooler.dense", pooler_);
+  child("cls_norm", *cls_norm_);
 }
 
-BertOutput BertModel::forward(const Batch& batch, std::vector<Tensor>* attention_weights) const {
-  const Scope scope(path());
+Tensor BertModel::encode(const Batch& batch, std::vector<Tensor>* attention_weights) const {
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;
     x = layer->forward(x, batch, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
-  const Tensor cls = gather_rows(x, std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1));
-  return {x, cls, tanh(pooler_(cls))};
+  return x;
+}
+
+// Gradient normalization stands before the norm: a gradient on its way down passes the norm first.
+Tensor BertModel::at(const std::string& place, Tensor h) const {
+  if (training() && gradient_alpha_ > 0 && gradient_place_ == place) h = normalize_gradient(h, gradient_alpha_);
+  return norm_place_ == place ? cls_norm_->forward(h) : h;
+}
+
+BertOutput BertModel::forward(const Batch& batch, std::vector<Tensor>* attention_weights) const {
+  const Scope scope(path());
+  const Tensor x = encode(batch, attention_weights), h = gather_rows(x, first_rows(batch));
+  return {x, h, at("pooled", tanh(pooler_(at("pre-pooler", h))))};
+}
+
+void BertModel::fit_cls_norm(const Batch& batch) {
+  const NoGrad no_tape;
+  const Scope scope(path());
+  const Tensor h = gather_rows(encode(batch, nullptr), first_rows(batch));
+  cls_norm_->fit(norm_place_ == "pooled" ? tanh(pooler_(h)) : h);
+}
+
+void BertModel::normalize_gradients(double alpha, const std::string& place) {
+  gradient_alpha_ = alpha, gradient_place_ = place;
 }
 
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout)

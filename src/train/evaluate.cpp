@@ -6,19 +6,20 @@
 #include "minbert/profile.h"
 
 namespace minbert {
-namespace {
 
-constexpr size_t evaluation_batch = 64;
-
-}  // namespace
+std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin) {
+  std::vector<int32_t> examples(std::min<size_t>(64, data.examples.size() - begin));
+  std::iota(examples.begin(), examples.end(), int32_t(begin));
+  return examples;
+}
 
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data) {
   const NoGrad no_tape;
   network.train(false);
   Predictions predictions;
-  for (size_t begin = 0; begin < data.examples.size(); begin += evaluation_batch) {
-    std::vector<int32_t> examples(std::min(evaluation_batch, data.examples.size() - begin));
-    std::iota(examples.begin(), examples.end(), int32_t(begin));
+  while (predictions.values.size() < data.examples.size()) {
+    const size_t begin = predictions.values.size();
+    const std::vector<int32_t> examples = evaluation_batch(data, begin);
     profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {task.id}), task.id);
     read_logits(task, data, logits, predictions);

@@ -70,6 +70,15 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   out << '\n';
 }
 
+void set_cls_norm(BertConfig& config, const TrainOptions& o) {
+  MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
+           "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
+  MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
+           "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
+  config.cls_norm = o.cls_norm, config.cls_norm_at = cls_norm_place(o.cls_norm, o.cls_norm_at);
+  config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
+}
+
 }  // namespace
 
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
@@ -105,6 +114,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.encoder_dropout >= 0)
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
+  set_cls_norm(config_, options);
   config_.tasks.clear();
   for (const Task& task : parse_tasks(options.tasks)) {
     const auto read = [&](Split split) {
@@ -140,6 +150,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
   auto model = std::make_unique<Model>(experiment.config(variant.norm), experiment.heads(), o.dropout, seed,
                                        with_values && !pretrained);
   if (with_values && pretrained) print_report(std::cout, load_all_layers(model_folder(o.model), *model), o.model);
+  model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
   model->parameters.set_trainable(
       [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });

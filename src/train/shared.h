@@ -15,6 +15,13 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
 // Appends what each row of logits says, for the next examples of data. Error for a logit that is no number.
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
 
+// Where the model's [CLS] norm takes statistics from a set: the pass over the training set, without dropout
+// [TA sec.4.2]. False: interrupted.
+bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
+
+// Examples `begin` and those behind it, as many as evaluation takes at a time.
+std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin);
+
 // Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
 

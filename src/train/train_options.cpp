@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include "minbert/cls_norm.h"
 #include "minbert/norm.h"
 #include "minbert/tasks.h"
 
@@ -11,6 +12,12 @@ namespace minbert {
 std::vector<std::string> norm_names() {
   std::vector<std::string> names;
   for (const NormEntry& norm : norm_table()) names.push_back(norm.name);
+  return names;
+}
+
+std::vector<std::string> cls_norm_names() {
+  std::vector<std::string> names;
+  for (const ClsNormEntry& norm : cls_norm_table()) names.push_back(norm.name);
   return names;
 }
 
@@ -53,6 +60,12 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.choice("--norm", o.norm, norm_names(), "normalization of the hidden states");
+  line.choice("--cls-norm", o.cls_norm, cls_norm_names(), "normalization of [CLS]");
+  line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
+              "where --cls-norm and --grad-norm stand");
+  line.choice("--iso-bn-preset", o.iso_bn_preset, {"ours", "paper", "authors"}, "how iso-bn reads its paper");
+  line.option("--iso-bn-beta", o.iso_bn_beta, 0, "strength of iso-bn; 0: the preset's, 0.5");
+  line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
   line.choice("--pairs", o.pairs, {"cross", "siamese"}, "pairs as one sequence, or as two compared");
   line.choice("--fine-tune-mode", o.fine_tune_mode, {"full-model", "last-linear-layer"},
               "train everything, or the heads alone");

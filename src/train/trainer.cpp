@@ -189,9 +189,15 @@ void Run::write_all_predictions() {
 
 RunResult Run::go(int64_t stop_after) {
   RunResult result;
-  model_->network.train();
-  if (at_.epoch == 0 && at_.batches == 0)
+  if (at_.epoch == 0 && at_.batches == 0) {
+    if (!fit_cls_norm(model_->network, experiment_.data())) {
+      std::cout << format("stopped before the first step; begin again with --resume --out {}\n", o_.out);
+      result.interrupted = true;
+      return result;
+    }
     save_model(folder_ + "/model", experiment_.config(variant_.norm), experiment_.tokenizer(), model_->parameters);
+  }
+  model_->network.train();
   std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
                       model_->parameters.trainable(), epoch_batches_);
   Progress progress(epoch_batches_ * o_.epochs, at_.batches);

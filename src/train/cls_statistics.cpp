@@ -1,0 +1,32 @@
+// The pass over the training set in which a norm of [CLS] takes its statistics, once, before the first step.
+#include <iostream>
+
+#include "shared.h"
+
+namespace minbert {
+
+// All tasks' training sets are one set; each example is encoded as a sentence of its own task.
+bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
+  BertModel& bert = network.bert();
+  if (!bert.cls_norm().wants_set()) return true;
+  size_t total = 0, done = 0, tenths = 1;
+  for (const TaskData& d : data) total += d.train.examples.size();
+  std::cout << format("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total)
+            << std::flush;
+  const double start = now();
+  network.train(false);
+  for (const TaskData& d : data)
+    for (size_t begin = 0; begin < d.train.examples.size();) {
+      const std::vector<int32_t> examples = evaluation_batch(d.train, begin);
+      bert.fit_cls_norm(pack(inputs(d.train, examples), {d.task.id}));
+      begin += examples.size(), done += examples.size();
+      if (interrupted()) return std::cout << '\n', false;
+      if (done * 10 >= tenths * total && now() - start > 2) std::cout << " " << done * 100 / total << "%" << std::flush;
+      tenths = done * 10 / total + 1;
+    }
+  bert.cls_norm().finish_fit();
+  std::cout << format(", {} s\n", fixed(now() - start, 1));
+  return true;
+}
+
+}  // namespace minbert

@@ -1,0 +1,213 @@
+// Norms of [CLS] in a model and in a run: where they stand, the pass over the training set, saving, resuming.
+#include <doctest/doctest.h>
+
+#include "minbert/bert.h"
+#include "small_run.h"
+#include "tiny_bert.h"
+
+namespace minbert::test {
+namespace {
+
+std::vector<std::string> names() {
+  std::vector<std::string> list;
+  for (const ClsNormEntry& entry : cls_norm_table()) list.push_back(entry.name);
+  return list;
+}
+
+BertConfig with(const std::string& cls_norm, const std::string& at = "per-method") {
+  BertConfig config = tiny_config();
+  config.cls_norm = cls_norm, config.cls_norm_at = at, config.max_length = 64;
+  return config;
+}
+
+void fit(BertModel& bert, const Batch& batch) {
+  if (!bert.cls_norm().wants_set()) return;
+  bert.fit_cls_norm(batch);
+  bert.cls_norm().finish_fit();
+}
+
+}  // namespace
+
+TEST_CASE("cls norm run: it stands before the pooler or behind its tanh, each where it belongs or where it is told") {
+  const Batch batch = pack(sentences({3, 1, 4, 2, 6}), {});
+  BertModel plain(tiny_config());
+  Parameters plain_parameters(plain, {});
+  randomise(plain_parameters);
+  const BertOutput expected = plain.forward(batch);
+  const auto parameter = [&](const char* name) { return plain_parameters.find(name)->value; };
+  for (const std::string& name : names())
+    for (const std::string at : {"per-method", "pre-pooler", "pooled"}) {
+      INFO(name << ' ' << at);
+      BertModel bert(with(name, at));
+      Parameters parameters(bert, {});
+      for (const Parameters::Item& item : plain_parameters.items())
+        parameters.find(item.name)->value.copy_from(item.value.values());
+      fit(bert, batch);
+      bert.cls_norm().train();                      // moving statistics
+      const BertOutput out = bert.forward(batch);
+      CHECK(out.cls.values() == expected.cls.values());
+      const bool before = cls_norm_place(name, at) == "pre-pooler";
+      bert.cls_norm().train(false);
+      const auto norm = [&](const Tensor& h) { return bert.cls_norm().forward(h); };
+      const auto pooler = [&](const Tensor& h) {
+        return tanh(linear(h, parameter("pooler.dense.weight"), parameter("pooler.dense.bias")));
+      };
+      const Tensor by_hand = before ? pooler(norm(expected.cls)) : norm(pooler(expected.cls));
+      CHECK(difference(bert.forward(batch).pooler_output.values(), by_hand.values()) < 1e-6);
+      if (name != "none") CHECK(difference(by_hand.values(), expected.pooler_output.values()) > 1e-3);
+    }
+}
+
+TEST_CASE("cls norm run: gradient normalization changes what the encoder learns from, in training alone") {
+  const Batch batch = pack(sentences({3, 1, 4, 2}), {});
+  const Tensor dy = normal("dy", {4, 8});
+  const auto gradient = [&](double alpha, const std::string& at, bool training, const std::string& norm) {
+    BertModel bert(with(norm));
+    Parameters parameters(bert, {});
+    randomise(parameters);
+    parameters.set_trainable([](const std::string&) { return true; });
+    fit(bert, batch);
+    bert.normalize_gradients(alpha, at);
+    bert.train(training);
+    backward(bert.forward(batch).pooler_output, dy);
+    return std::pair(parameters.find("encoder.layer.1.output.dense.bias")->value.grad().values(),
+                     parameters.find("pooler.dense.weight")->value.grad().values());
+  };
+  for (const std::string norm : {"none", "z", "iso-bn"}) {
+    const auto plain = gradient(0, "pre-pooler", true, norm), before = gradient(0.5, "pre-pooler", true, norm),
+               behind = gradient(0.5, "pooled", true, norm);
+    CHECK(before.second == plain.second);           // the pooler is above it
+    CHECK(before.first != plain.first);
+    CHECK(behind.second != plain.second);
+  }
+  CHECK(gradient(0.5, "pre-pooler", false, "z") == gradient(0, "pre-pooler", false, "z"));
+}
+
+TEST_CASE("cls norm run: saved with the model, loaded with it, and a model without its statistics says so") {
+  const Batch batch = pack(sentences({3, 1, 4, 2, 6}), {});
+  const SmallWorld world;
+  for (const std::string& name : names()) {
+    INFO(name);
+    BertModel bert(with(name));
+    Parameters parameters(bert, {});
+    randomise(parameters);
+    const std::string file = world.path("weights.safetensors"), config = world.path("config.json");
+    if (name != "none" && name != "batch") {
+      save_weights(file, parameters);
+      BertModel empty(with(name));
+      load_weights(file, Parameters(empty, {}));
+      CHECK_THROWS_WITH_AS(empty.forward(batch), doctest::Contains("(cls_norm)"), Error);
+    }
+    fit(bert, batch);
+    bert.train();
+    bert.forward(batch);
+    bert.train(false);
+    save_weights(file, parameters);
+    with(name).save(config);
+    BertModel again(BertConfig::load(config));
+    const Parameters loaded(again, {.seed = 3});
+    CHECK(load_weights(file, loaded).unused.empty());
+    CHECK(difference(again.forward(batch).pooler_output.values(), bert.forward(batch).pooler_output.values()) <
+          tolerance(1e-12, 1e-5));                  // weights are stored as float32; whitening magnifies that
+  }
+  BertConfig config = with("iso-bn", "pre-pooler");
+  config.iso_bn_preset = "authors", config.iso_bn_beta = 0.25;
+  config.save(world.path("config.json"));
+  const BertConfig loaded = BertConfig::load(world.path("config.json"));
+  CHECK(loaded.cls_norm == "iso-bn");
+  CHECK(loaded.cls_norm_at == "pre-pooler");
+  CHECK(loaded.iso_bn_preset == "authors");
+  CHECK(loaded.iso_bn_beta == 0.25);
+  config.cls_norm_at = "behind";
+  CHECK_THROWS_WITH_AS(config.save(world.path("config.json")),
+                       doctest::Contains("valid are: per-method, pre-pooler, pooled"), Error);
+}
+
+TEST_CASE("cls norm run: the statistics are those of all tasks' training sets under the initial encoder [TA sec.4.2]") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 0, o.encoder_dropout = 0.5;            // which the pass leaves out
+  for (const std::string at : {"pre-pooler", "pooled"})
+    for (const std::string pairs : {"cross", "siamese"}) {
+      INFO(at << ' ' << pairs);
+      o.cls_norm = "z", o.cls_norm_at = at, o.pairs = pairs;
+      const std::string run = at + pairs;
+      world.run(o, run);
+      CHECK(world.printed.find("z: statistics of [CLS] over 26 examples to learn from, ") != std::string::npos);
+      o.cls_norm = "none", o.cls_norm_at = "per-method";
+      world.run(o, run + "-plain");
+
+      const Quiet quiet;
+      TrainedModel plain(world.path(run + "-plain")), fitted(world.path(run));
+      std::vector<double> mean(8);
+      double count = 0;
+      const Experiment experiment(o);
+      for (const TaskData& d : experiment.data())
+        for (int32_t e = 0; e < int32_t(d.train.examples.size()); ++e) {
+          const Batch batch = pack(inputs(d.train, std::vector<int32_t>{e}), {d.task.id});
+          const BertOutput out = plain.model.network.bert().forward(batch);
+          const Tensor h = at == "pooled" ? out.pooler_output : out.cls;
+          for (int64_t k = 0; k < h.size(); ++k) mean[size_t(k % 8)] += double(h.data()[k]);
+          count += double(h.rows());
+        }
+      const auto buffer = [&](const char* name) {
+        return fitted.model.parameters.find(std::string("bert.cls_norm.") + name)->value.values();
+      };
+      CHECK(double(buffer("count")[0]) == count);
+      CHECK(count == (pairs == "siamese" ? 42 : 26));
+      for (size_t i = 0; i < 8; ++i) CHECK(double(buffer("mean")[i]) == doctest::Approx(mean[i] / count).epsilon(1e-4));
+    }
+}
+
+TEST_CASE("cls norm run: a run that was stopped and resumed equals the uninterrupted one, with each of them") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  for (const std::string& name : names())
+    for (const std::string preset : {"ours", "authors"}) {
+      if (preset != "ours" && name != "iso-bn") continue;
+      INFO(name << ' ' << preset);
+      o.cls_norm = name, o.iso_bn_preset = preset, o.grad_norm = 0.5;
+      const std::string whole = name + preset;
+      const RunResult result = world.run(o, whole);
+      CHECK_FALSE(result.interrupted);
+      while (world.run(o, whole + "-parts", 1).interrupted) continue;
+      CHECK(contents(world.path(whole)) == contents(world.path(whole + "-parts")));
+
+      const Quiet quiet;                            // the folder is all that predicting needs
+      const Experiment experiment(o);
+      CHECK(evaluate(experiment, world.path(whole)) == result.dev);
+    }
+}
+
+TEST_CASE("cls norm run: what it was fitted to stays as it is, whatever is learnt") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.cls_norm = "whitening";
+  world.run(o, "trained");
+  o.epochs = 0;
+  world.run(o, "initial");
+  const SafeTensors trained(world.path("trained/model/model.safetensors")),
+      initial(world.path("initial/model/model.safetensors"));
+  for (const char* name : {"bert.cls_norm.mean", "bert.cls_norm.matrix", "bert.cls_norm.count"})
+    CHECK(trained.read(name) == initial.read(name));
+  CHECK(trained.read("bert.pooler.dense.weight") != initial.read("bert.pooler.dense.weight"));
+}
+
+TEST_CASE("cls norm run: options that have nothing to work on are refused") {
+  const SmallWorld world;
+  const Quiet quiet;
+  const auto refused = [&](const char* message, auto set) {
+    TrainOptions o = world.options();
+    set(o);
+    CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains(message), Error);
+  };
+  refused("--cls-norm-at pooled: nothing stands there", [](TrainOptions& o) { o.cls_norm_at = "pooled"; });
+  refused("are for --cls-norm iso-bn, but it is z",
+          [](TrainOptions& o) { o.cls_norm = "z", o.iso_bn_preset = "authors"; });
+  refused("are for --cls-norm iso-bn", [](TrainOptions& o) { o.iso_bn_beta = 1; });
+  TrainOptions o = world.options();
+  o.grad_norm = 1, o.cls_norm_at = "pooled";
+  CHECK(Experiment(o).config("layer").cls_norm == "none");
+}
+
+}  // namespace minbert::test
