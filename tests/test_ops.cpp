@@ -109,6 +109,10 @@ std::vector<Case> cases() {
       {"attention", "to itself", {n({9, 6})},
        [=](const Inputs& x) { return attention(x[0], x[0], x[0], batch, 2, 0, key); }},
       {"cross_entropy", "", {n({3, 4})}, [=](const Inputs& x) { return cross_entropy(x[0], labels); }},
+      {"linear_cross_entropy", "", {n({3, 4}), m({5, 4}), m({5})},
+       [=](const Inputs& x) { return linear_cross_entropy(x[0], x[1], x[2], labels); }},
+      {"linear_cross_entropy", "one row", {n({1, 4}), m({5, 4}), m({5})},
+       [=](const Inputs& x) { return linear_cross_entropy(x[0], x[1], x[2], {4}); }},
       {"binary_cross_entropy_with_logits", "", {n({4, 1}), positive({4})},
        [](const Inputs& x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
       {"mean_squared_error", "", {n({4, 1}), m({4})},
@@ -173,6 +177,7 @@ TEST_CASE("ops: a shape that does not fit is an error naming the operation and b
       {"layer_norm", [&] { layer_norm(a, n({3}), n({3}), 1e-12); }},
       {"attention", [&] { attention(a, b, a, ragged(), 2, 0, key); }},
       {"cross_entropy", [&] { cross_entropy(a, {1, 2}); }},
+      {"linear_cross_entropy", [&] { linear_cross_entropy(a, n({5, 4}), n({5}), {1, 2}); }},
       {"mean_squared_error", [&] { mean_squared_error(a, b); }},
       {"binary_cross_entropy_with_logits", [&] { binary_cross_entropy_with_logits(a, b); }},
       {"reshape", [&] { a.reshape({5}); }},
@@ -185,6 +190,8 @@ TEST_CASE("ops: a shape that does not fit is an error naming the operation and b
   }
   CHECK(message([&] { embedding(a, {0, 3}); }) == "embedding: index 3 is outside of 0..2");
   CHECK(message([&] { cross_entropy(a, {0, 4, 1}); }) == "cross_entropy: label 4 is outside of 0..3");
+  CHECK(message([&] { linear_cross_entropy(a, n({5, 4}), n({5}), {0, 5, 1}); }) ==
+        "linear_cross_entropy: label 5 is outside of 0..4");
   CHECK(message([&] { dropout(a, 1, key); }).starts_with("dropout: "));
   CHECK(message([&] { attention(a, a, a, ragged(), 3, 0, key); }).starts_with("attention: "));
   const Tensor gains = n({2, 4}), q = n({9, 4});

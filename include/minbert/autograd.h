@@ -54,6 +54,9 @@ using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 // once, and only where the result has a gradient; it keeps what it reads by capturing it.
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
 
+// Whether record() would put an operation of this input on the tape: for one that computes its gradient forward.
+bool will_record(const Tensor& input);
+
 // d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default; result's shape).
 // The whole tape is used up. Error where result is not on the tape: a second backward needs a new forward.
 void backward(const Tensor& result, Tensor cotangent = {});

@@ -80,6 +80,9 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
 
 // ---- losses, each the mean over the batch -----------------------------------------------------------------
 Tensor cross_entropy(const Tensor& logits, const Indices& labels);  // [B,C], labels [B] of 0..C-1 -> []
+// cross_entropy(linear(x, weight, bias), labels), which never holds its logits: for a decoder into many words.
+// x [M,H]  weight [V,H]  bias [V]  labels [M] of 0..V-1 -> []
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Indices& labels);
 // logits, targets [B,1] or [B] -> []; targets 0..1
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets);
 // [B,1] or [B], both of them -> []

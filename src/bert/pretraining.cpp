@@ -23,8 +23,8 @@ PretrainingOutput BertForPreTraining::forward(const Batch& batch, const Indices&
   const BertOutput out = bert_.forward(batch);
   const Tensor x = gather_rows(out.last_hidden_state, masked);
   const Tensor h = norm_.forward(gelu(transform_(x)), batch);
-  const Tensor logits = linear(h, bert_.embeddings().word_weight(), *decoder_bias_);
-  return {cross_entropy(logits, originals), seq_relationship_(out.pooler_output)};
+  const Tensor loss = linear_cross_entropy(h, bert_.embeddings().word_weight(), *decoder_bias_, originals);
+  return {loss, seq_relationship_(out.pooler_output)};
 }
 
 }  // namespace minbert

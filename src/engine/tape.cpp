@@ -117,6 +117,7 @@ void Sink::zero_unless_add() const {
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward) {
   return Tape::mine().record(name, std::move(result), inputs, std::move(backward));
 }
+bool will_record(const Tensor& input) { return Tape::mine().enabled && input.requires_grad(); }
 void backward(const Tensor& result, Tensor cotangent) { Tape::mine().backward(result, std::move(cotangent)); }
 void clear_tape() { Tape::mine().clear(); }
 int64_t tape_length() { return int64_t(Tape::mine().entries.size()); }

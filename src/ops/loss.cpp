@@ -1,6 +1,8 @@
 // Losses, each the mean over the batch, and the cosine similarity that a siamese head looks at.
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/mean_of.h"
+#include "ops/softmax_row.h"
 
 namespace minbert {
 namespace {
@@ -13,13 +15,11 @@ struct CrossEntropy {
   int classes;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    const int n = classes, label = labels[row];
+    const int n = classes;
     const real* x = logits + row * n;
-    real *y = p + row * n, *l = loss + row;
-    const real m = team.max(n, [=](int i) { return x[i]; });
-    const real s = team.sum(n, [=](int i) { return std::exp(x[i] - m); });
-    team.each(n, [=](int i) { y[i] = std::exp(x[i] - m) / s; });
-    team.each(1, [=](int) { l[0] = std::log(s) - (x[label] - m); });
+    real* to = loss + row;
+    const real l = cross_entropy_row(team, n, [=](int i) { return x[i]; }, labels[row], p + row * n);
+    team.each(1, [=](int) { to[0] = l; });
   }
 };
 struct CrossEntropyBackward {
@@ -72,24 +72,6 @@ struct EachLossBackward {
     to(i, dc[0] * inverse_batch * (first ? L::dx(x[i], t[i]) : L::dt(x[i], t[i])));
   }
 };
-
-struct MeanOf {                                     // a row program of one row
-  const real* x;
-  int n;
-  real* to;
-  template <class Team>
-  HD void operator()(Team team, int64_t) const {
-    const real* from = x;
-    real* out = to;
-    const real m = team.sum(n, [=](int i) { return from[i]; }) / real(n);
-    team.each(1, [=](int) { out[0] = m; });
-  }
-};
-Tensor mean_of(const Tensor& losses) {
-  Tensor loss(Shape{}, losses.device());
-  launch_rows(losses.device(), 1, losses.size(), MeanOf{losses.data(), int(losses.size()), loss.data()});
-  return loss;
-}
 
 template <class L>
 Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {

@@ -1,4 +1,4 @@
-// Softmax of one row and its gradient, for every kernel that has one: softmax, attention.
+// Softmax of one row and its gradient, for every kernel that has one: softmax, attention, cross-entropy.
 #pragma once
 
 #include "engine/launch.h"
@@ -11,6 +11,17 @@ HD void softmax_row(Team team, int n, const real* x, real* y) {
   const real m = team.max(n, [=](int i) { return x[i]; });
   const real inverse = 1 / team.sum(n, [=](int i) { return y[i] = std::exp(x[i] - m); });
   team.each(n, [=](int i) { y[i] *= inverse; });
+}
+
+// -log p_label, p = softmax(x)                                    x(i) for i < n, p [n]; x may read p
+template <class Team, class X>
+HD real cross_entropy_row(Team team, int n, X x, int label, real* p) {
+  const real x_label = x(label);                    // while it is there
+  const real m = team.max(n, x);
+  const real s = team.sum(n, [=](int i) { return p[i] = std::exp(x(i) - m); });
+  const real inverse = 1 / s;
+  team.each(n, [=](int i) { p[i] *= inverse; });
+  return std::log(s) - (x_label - m);
 }
 
 // dL/dx_i = y_i (dy_i - sum_j dy_j y_j)                          y, dy, dx [n]; dx may be dy

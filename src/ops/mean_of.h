@@ -1,0 +1,26 @@
+// The mean of the losses of a batch's rows.
+#pragma once
+
+#include "engine/launch.h"
+
+namespace minbert {
+
+struct MeanOf {                                     // a row program of one row
+  const real* x;
+  int n;
+  real* to;
+  template <class Team>
+  HD void operator()(Team team, int64_t) const {
+    const real* from = x;
+    real* out = to;
+    const real m = team.sum(n, [=](int i) { return from[i]; }) / real(n);
+    team.each(1, [=](int) { out[0] = m; });
+  }
+};
+inline Tensor mean_of(const Tensor& losses) {
+  Tensor loss(Shape{}, losses.device());
+  launch_rows(losses.device(), 1, losses.size(), MeanOf{losses.data(), int(losses.size()), loss.data()});
+  return loss;
+}
+
+}  // namespace minbert
