@@ -1,6 +1,7 @@
-"""The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it eagerly, 5 classes on top.
+"""The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it eagerly, 5 classes on top, or
+(pretrain) the heads of BertForPreTraining, the decoder at the masked places alone.
 
-    torch_bench.py train|forward THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
+    torch_bench.py train|pretrain|forward THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
 
 Prints a line that says what it runs on. Then each line of lengths on stdin ("12 33 7") is a batch, padded to
 its longest sentence with a mask: one step, and a line with its seconds. build/bin/bench starts it and asks.
@@ -45,31 +46,50 @@ class Bert(nn.Module):
         self.word, self.position, self.segment = (nn.Embedding(n, H) for n in (VOCABULARY, POSITIONS, 2))
         self.norm = nn.LayerNorm(H, 1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        self.pooler, self.head = nn.Linear(H, H), nn.Linear(H, 5)
+        self.pooler, self.head = nn.Linear(H, H), nn.Linear(H, 2 if mode == "pretrain" else 5)
+        if mode == "pretrain":
+            self.transform, self.transform_norm = nn.Linear(H, H), nn.LayerNorm(H, 1e-12)
+            self.decoder_bias = nn.Parameter(torch.zeros(VOCABULARY))
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Embedding)):
                 nn.init.normal_(module.weight, std=0.02)
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
 
-    def forward(self, ids, attended):                       # [B,L]; attended: 1 for a token, 0 for padding
+    def encode(self, ids, attended):                        # [B,L]; attended: 1 for a token, 0 for padding
         mask = ((1 - attended) * torch.finfo(torch.float32).min)[:, None, None, :]
         positions = torch.arange(ids.shape[1])[None, :]
         x = self.word(ids) + self.segment(torch.zeros_like(ids)) + self.position(positions)
         x = F.dropout(self.norm(x), DROPOUT, self.training)
         for layer in self.layers:
             x = layer(x, mask)
-        return self.head(F.dropout(torch.tanh(self.pooler(x[:, 0])), DROPOUT, self.training))
+        return x, torch.tanh(self.pooler(x[:, 0]))
+
+    def forward(self, ids, attended):
+        return self.head(F.dropout(self.encode(ids, attended)[1], DROPOUT, self.training))
+
+    def pretraining_loss(self, ids, attended, next_labels, masked, originals):
+        x, pooled = self.encode(ids, attended)
+        h = self.transform_norm(F.gelu(self.transform(x.view(-1, H)[masked])))
+        logits = F.linear(h, self.word.weight, self.decoder_bias)
+        return F.cross_entropy(logits, originals) + F.cross_entropy(self.head(pooled), next_labels)
 
 
 def batch(lengths):
     longest = max(lengths)
     attended = torch.tensor([[1.0] * n + [0.0] * (longest - n) for n in lengths])
-    return torch.randint(1, VOCABULARY, attended.shape), attended, torch.randint(0, 5, (len(lengths),))
+    ids = torch.randint(1, VOCABULARY, attended.shape)
+    labels = torch.randint(0, 2 if mode == "pretrain" else 5, (len(lengths),))
+    places = attended.view(-1).nonzero().view(-1)           # 15 % of the tokens, each as likely as any other
+    masked = places[torch.randperm(len(places))[:len(places) * 15 // 100].sort().values]
+    return ids, attended, labels, masked, torch.randint(0, VOCABULARY, masked.shape)
 
 
-def train_step(model, optimizer, ids, attended, labels):
-    loss = F.cross_entropy(model(ids, attended), labels)
+def train_step(model, optimizer, ids, attended, labels, masked, originals):
+    if mode == "pretrain":
+        loss = model.pretraining_loss(ids, attended, labels, masked, originals)
+    else:
+        loss = F.cross_entropy(model(ids, attended), labels)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
@@ -81,7 +101,7 @@ def main():
     torch.set_num_threads(threads)
     torch.manual_seed(11711)
     model = Bert()
-    model.train(mode == "train")
+    model.train(mode != "forward")
     # 1.13's default, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base.
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0)
     with open("/proc/self/maps") as maps:
@@ -89,13 +109,13 @@ def main():
     blas = " ".join(blas) or "its own BLAS"
     print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads, {blas}", flush=True)
     for line in sys.stdin:
-        ids, attended, labels = batch([int(n) for n in line.split()])
+        work = batch([int(n) for n in line.split()])
         start = time.perf_counter()
-        if mode == "train":
-            train_step(model, optimizer, ids, attended, labels)
-        else:
+        if mode == "forward":
             with torch.no_grad():
-                model(ids, attended)
+                model(*work[:2])
+        else:
+            train_step(model, optimizer, *work)
         print(time.perf_counter() - start, flush=True)
 
 

@@ -34,17 +34,32 @@ Batch batch_of(const std::string& lengths, int32_t vocabulary, Random& random) {
   return pack(sequences);
 }
 
-Indices labels_for(const Batch& batch, Random& random) {
+Indices random_labels(int64_t count, uint64_t classes, Random& random) {
   std::vector<int32_t> labels;
-  for (int64_t b = 0; b < batch.sentences(); ++b) labels.push_back(int32_t(random.below(5)));
+  for (int64_t i = 0; i < count; ++i) labels.push_back(int32_t(random.below(classes)));
   return labels;
+}
+
+// Each row is as likely as any other.
+Indices masked_rows(const Batch& batch, Random& random) {
+  const int64_t T = batch.tokens(), count = masked_among(T);
+  std::vector<int32_t> rows;
+  for (int64_t row = 0; row < T; ++row)
+    if (int64_t(random.below(uint64_t(T - row))) < count - int64_t(rows.size())) rows.push_back(int32_t(row));
+  return rows;
 }
 
 }  // namespace
 
-void bert_worker(const std::string& config_name, bool train, bool profile, int warm_up) {
+void bert_worker(const std::string& config_name, const std::string& mode, bool profile, int warm_up) {
   const BertConfig config = BertConfig::named(config_name);
-  MultitaskBert model(config, {{"sst", 5, false, false}}, config.hidden_dropout_prob);
+  const bool train = mode != "forward", pretrain = mode == "pretrain";
+  std::unique_ptr<MultitaskBert> classifier;
+  std::unique_ptr<BertForPreTraining> pretraining;
+  if (pretrain) pretraining = std::make_unique<BertForPreTraining>(config);
+  else classifier = std::make_unique<MultitaskBert>(config, std::vector<HeadSpec>{{"sst", 5, false, false}},
+                                                    config.hidden_dropout_prob);
+  Module& model = pretrain ? static_cast<Module&>(*pretraining) : *classifier;
   Parameters parameters(model, {});
   parameters.set_trainable([train](const std::string&) { return train; });
   model.train(train);
@@ -56,19 +71,25 @@ void bert_worker(const std::string& config_name, bool train, bool profile, int w
   int64_t step = 0;
   for (std::string line; std::getline(std::cin, line); ++step) {
     const Batch batch = batch_of(line, config.vocab_size, random);
-    const Indices labels = labels_for(batch, random);
+    const Indices labels = random_labels(batch.sentences(), pretrain ? 2 : 5, random);
+    const Indices masked = masked_rows(batch, random);
+    const Indices originals = random_labels(masked.size(), uint64_t(config.vocab_size), random);
     DropoutClock::mine().step = uint64_t(step);
     if (profile && step == warm_up) profile_start();
     profile_resume();
+    const auto loss = [&] {
+      if (!pretrain) return cross_entropy(classifier->forward(batch, 0), labels);
+      const PretrainingOutput out = pretraining->forward(batch, masked, originals);
+      return add(out.mlm_loss, cross_entropy(out.nsp_logits, labels));
+    };
     std::cout << seconds([&] {
       if (train) {
-        const Tensor loss = cross_entropy(model.forward(batch, 0), labels);
-        backward(loss);
+        backward(loss());
         optimizer->clip(1.0);
         optimizer->step(1e-5);
       } else {
         const NoGrad no_tape;
-        model.forward(batch, 0);
+        classifier->forward(batch, 0);
       }
     }) << std::endl;
   }

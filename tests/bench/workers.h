@@ -3,13 +3,17 @@
 // are the answer. torch_bench.py speaks the same way.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace minbert::bench {
 
-// A line of sentence lengths ("12 33 7") is one batch: a training step on it, or a forward alone.
+// A line of sentence lengths ("12 33 7") is one batch. mode: "train", a step on it with one head for 5 classes;
+// "pretrain", one with the two heads of pre-training; "forward", a forward alone.
 // profile: at the end, the table of operations without the first `warm_up` steps on stderr.
-void bert_worker(const std::string& config, bool train, bool profile, int warm_up);
+void bert_worker(const std::string& config, const std::string& mode, bool profile, int warm_up);
+
+inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 
 // "FORM M N K": one product C [M,N] = op(A) op(B) over K. FORM: nn, nt or tn, t an operand stored transposed.
 void sgemm_worker();
