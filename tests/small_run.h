@@ -116,7 +116,8 @@ inline std::map<std::string, std::string> contents(const std::string& run) {
     if (!entry.is_regular_file()) continue;
     const std::string file = entry.path().string(), name = std::filesystem::relative(file, run).string();
     std::string& bytes = all[name] = read_file(file);
-    if (name.ends_with("steps.csv") || name.ends_with("epochs.csv")) bytes = without_seconds(file);
+    if (name.ends_with("steps.csv") || name.ends_with("epochs.csv") || name.ends_with("evaluations.csv"))
+      bytes = without_seconds(file);
     if (!name.ends_with("state.safetensors")) continue;
     const SafeTensors state(file);
     uint64_t size = 0;

@@ -20,6 +20,44 @@ Tensor stored(const SafeTensors& file, const std::string& name) {
   return Tensor::from(shape, file.read(name));
 }
 
+std::vector<Sequence> stored_sequences(const SafeTensors& file) {
+  const std::vector<int64_t> ids = file.read_integers("ids"), segments = file.read_integers("segments");
+  std::vector<Sequence> sequences;
+  size_t at = 0;
+  for (const int64_t length : file.read_integers("lengths")) {
+    Sequence s;
+    for (int64_t i = 0; i < length; ++i, ++at) {
+      s.ids.push_back(int32_t(ids[at]));
+      s.segments.push_back(int32_t(segments[at]));
+    }
+    sequences.push_back(s);
+  }
+  return sequences;
+}
+Indices stored_indices(const SafeTensors& file, const std::string& name) {
+  const std::vector<int64_t> values = file.read_integers(name);
+  return std::vector<int32_t>(values.begin(), values.end());
+}
+
+BertConfig stored_config() {
+  BertConfig config;
+  config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16;
+  config.intermediate_size = 32;
+  config.num_hidden_layers = config.num_attention_heads = 2;
+  return config;
+}
+
+// A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other gradients.
+void check_gradients(const Parameters& parameters, const SafeTensors& file) {
+  double size = 0;
+  for (const Parameters::Item& item : parameters.items()) size = std::max(size, largest(item.value.grad().values()));
+  for (const Parameters::Item& item : parameters.items()) {
+    INFO(item.name);
+    CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name), 1e-2 * size) <
+          tolerance(2e-5, 1e-7));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("golden: operations have PyTorch's values and gradients") {
@@ -59,43 +97,37 @@ TEST_CASE("golden: operations have PyTorch's values and gradients") {
 
 TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, forward and backward") {
   const SafeTensors file(golden_file("bert-expected.safetensors"));
-  const std::vector<int64_t> ids = file.read_integers("ids"), segments = file.read_integers("segments");
-  std::vector<Sequence> sequences;
-  size_t at = 0;
-  for (const int64_t length : file.read_integers("lengths")) {
-    Sequence s;
-    for (int64_t i = 0; i < length; ++i, ++at) {
-      s.ids.push_back(int32_t(ids[at]));
-      s.segments.push_back(int32_t(segments[at]));
-    }
-    sequences.push_back(s);
-  }
-  BertConfig config;
-  config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16;
-  config.intermediate_size = 32;
-  config.num_hidden_layers = config.num_attention_heads = 2;
-  MultitaskBert model(config, {}, 0);
+  MultitaskBert model(stored_config(), {}, 0);
   Parameters parameters(model, {});
   const WeightsReport report = load_weights(golden_file("bert.safetensors"), parameters);
   CHECK(report.loaded.size() == parameters.items().size());
   CHECK(report.unused.empty());
   parameters.set_trainable([](const std::string&) { return true; });
 
-  const BertOutput out = model.bert().forward(pack(sequences));
+  const BertOutput out = model.bert().forward(pack(stored_sequences(file)));
   CHECK(difference(out.last_hidden_state.values(), file.read("last_hidden_state")) < tolerance(1e-5, 1e-7));
   CHECK(difference(out.pooler_output.values(), file.read("pooler_output")) < tolerance(1e-5, 1e-7));
   const Tensor d_hidden = stored(file, "d_last_hidden_state"), d_pooled = stored(file, "d_pooler_output");
   backward(add(sum(mul(out.last_hidden_state, d_hidden)), sum(mul(out.pooler_output, d_pooled))));
-  // A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other
-  // gradients.
-  double size = 0;
-  for (const Parameters::Item& item : parameters.items())
-    size = std::max(size, largest(item.value.grad().values()));
-  for (const Parameters::Item& item : parameters.items()) {
-    INFO(item.name);
-    CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name), 1e-2 * size) <
-          tolerance(2e-5, 1e-7));
-  }
+  check_gradients(parameters, file);
+}
+
+TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; the decoder is the word embeddings") {
+  const SafeTensors file(golden_file("pretraining-expected.safetensors"));
+  BertForPreTraining model(stored_config());
+  Parameters parameters(model, {});
+  const WeightsReport report = load_weights(golden_file("pretraining.safetensors"), parameters);
+  CHECK(report.loaded.size() == parameters.items().size());
+  CHECK(report.unused.empty());
+  parameters.set_trainable([](const std::string&) { return true; });
+
+  const PretrainingOutput out = model.forward(pack(stored_sequences(file)), stored_indices(file, "masked"),
+                                              stored_indices(file, "originals"));
+  const Tensor nsp = cross_entropy(out.nsp_logits, stored_indices(file, "not_next"));
+  CHECK(double(out.mlm_loss.item()) == doctest::Approx(double(file.read("mlm_loss")[0])).epsilon(1e-6));
+  CHECK(double(nsp.item()) == doctest::Approx(double(file.read("nsp_loss")[0])).epsilon(1e-6));
+  backward(add(out.mlm_loss, nsp));
+  check_gradients(parameters, file);
 }
 
 }  // namespace minbert::test

@@ -133,6 +133,8 @@ struct WeightsReport {
 // be there; a pooler, heads and what minbert adds may be missing and get their initial values. Error: file,
 // name, both shapes.
 WeightsReport load_weights(const std::string& path, const Parameters& parameters);
-void save_weights(const std::string& file, const Parameters& parameters);     // .safetensors, F32, atomically
+// .safetensors, atomically
+void save_weights(const std::string& file, const Parameters& parameters,
+                  SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
 
 }  // namespace minbert

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace minbert {
 
@@ -42,6 +43,10 @@ class Random {
   uint64_t below(uint64_t n);                       // 0 .. n-1, without bias
   double normal();                                  // N(0, 1), Box-Muller
   double truncated_normal();                        // N(0, 1) drawn again until it lies within two deviations
+  template <class List>
+  void shuffle(List& list) {                        // Fisher and Yates
+    for (size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[below(i)]);
+  }
 
  private:
   uint64_t seed_, stream_, index_ = 0;

@@ -94,10 +94,10 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
   return report;
 }
 
-void save_weights(const std::string& file, const Parameters& parameters) {
+void save_weights(const std::string& file, const Parameters& parameters, SafeTensorsWriter::As as) {
   SafeTensorsWriter writer;
   for (const Parameters::Item& item : parameters.all())
-    writer.add(item.name, sizes_of(item.value.shape()), {item.value.data(), size_t(item.value.size())});
+    writer.add(item.name, sizes_of(item.value.shape()), {item.value.data(), size_t(item.value.size())}, as);
   writer.write(file);
 }
 

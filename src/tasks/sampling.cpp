@@ -9,13 +9,12 @@
 namespace minbert {
 namespace {
 
-// 0 .. count-1, shuffled (Fisher and Yates) by seed, task and epoch.
+// 0 .. count-1, shuffled by seed, task and epoch.
 std::vector<int32_t> example_order(const TaskSize& task, int epoch, const EpochOptions& options) {
   std::vector<int32_t> order(size_t(task.examples));
   std::iota(order.begin(), order.end(), 0);
   if (!options.shuffle) return order;
-  Random random(options.seed, format("shuffle/{}/epoch {}", task.name, epoch));
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  Random(options.seed, format("shuffle/{}/epoch {}", task.name, epoch)).shuffle(order);
   return order;
 }
 

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "minbert/trainer.h"
+#include "shared.h"
 
 namespace minbert {
 namespace {
@@ -57,6 +58,17 @@ Dataset load(const Task& task, const std::string& file, Split split, const Train
   return data;
 }
 
+void set_cls_norm(BertConfig& config, const TrainOptions& o) {
+  MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
+           "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
+  MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
+           "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
+  config.cls_norm = o.cls_norm, config.cls_norm_at = cls_norm_place(o.cls_norm, o.cls_norm_at);
+  config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
+}
+
+}  // namespace
+
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& from) {
   out << from << ": " << report.loaded.size() << " tensors loaded";
   const auto list = [&out](const char* what, const std::vector<std::string>& names) {
@@ -69,17 +81,6 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   list("in the file, not used", report.unused);
   out << '\n';
 }
-
-void set_cls_norm(BertConfig& config, const TrainOptions& o) {
-  MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
-           "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
-  MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
-           "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
-  config.cls_norm = o.cls_norm, config.cls_norm_at = cls_norm_place(o.cls_norm, o.cls_norm_at);
-  config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
-}
-
-}  // namespace
 
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
   std::vector<HeadSpec> heads;

@@ -69,9 +69,9 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
 bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }
 
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
-                const Parameters& parameters) {
+                const Parameters& parameters, SafeTensorsWriter::As as) {
   make_folder(folder);
-  save_weights(folder + "/model.safetensors", parameters);
+  save_weights(folder + "/model.safetensors", parameters, as);
   config.save(folder + "/config.json");
   std::string vocab;
   for (int32_t id = 0; id < tokenizer.size(); ++id) vocab += tokenizer.token(id) + "\n";

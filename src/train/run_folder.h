@@ -38,6 +38,6 @@ bool has_state(const std::string& folder);
 
 // A Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
-                const Parameters& parameters);
+                const Parameters& parameters, SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
 
 }  // namespace minbert

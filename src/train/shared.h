@@ -14,6 +14,8 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);
 // Appends what each row of logits says, for the next examples of data. Error for a logit that is no number.
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
+// Says what was loaded, what got initial values and what was left.
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
 
 // Where the model's [CLS] norm takes statistics from a set: the pass over the training set, without dropout
 // [TA sec.4.2]. False: interrupted.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Makes ops.safetensors, bert.safetensors, bert-expected.safetensors, optimizer.safetensors: what PyTorch computes.
+# Makes ops.safetensors, bert.safetensors, bert-expected.safetensors, optimizer.safetensors, pretraining.safetensors:
+# what PyTorch computes.
 #
 #   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
 #
@@ -184,6 +185,43 @@ def write_optimizers():
     write("optimizer.safetensors", tensors)
 
 
+# ---- the two pre-training heads on a small BERT: weights, a batch, both losses, the gradients of their sum ------------
+def write_pretraining():
+    bert, transform, norm = Bert(), nn.Linear(HIDDEN, HIDDEN), nn.LayerNorm(HIDDEN, eps=1e-12)
+    decoder_bias, next_sentence = nn.Parameter(torch.zeros(VOCABULARY)), nn.Linear(HIDDEN, 2)
+    everything = nn.ModuleList([bert, transform, norm, next_sentence, nn.ParameterList([decoder_bias])]).double().train()
+    with torch.no_grad():
+        for parameter in everything.parameters():
+            parameter.copy_(random(*parameter.shape, scale=0.4))
+    longest = max(LENGTHS)
+    ids = torch.randint(1, VOCABULARY, (len(LENGTHS), longest))
+    segments = torch.randint(0, 2, (len(LENGTHS), longest))
+    padding = torch.arange(longest)[None] >= torch.tensor(LENGTHS)[:, None]
+    masked, originals = torch.tensor([1, 4, 7, 16, 18]), torch.tensor([3, 29, 0, 3, 11])     # packed rows
+    not_next = torch.tensor([0, 1, 1, 0])
+
+    hidden, pooled = bert(ids, segments, padding)
+    h = norm(F.gelu(transform(hidden[~padding][masked])))
+    mlm = F.cross_entropy(h @ bert.word.weight.T + decoder_bias, originals)
+    nsp = F.cross_entropy(next_sentence(pooled), not_next)
+    (mlm + nsp).backward()
+
+    def named(value):
+        heads = {"cls.predictions.bias": value(decoder_bias)}
+        for name, module in {"cls.predictions.transform.dense": transform, "cls.predictions.transform.LayerNorm": norm,
+                             "cls.seq_relationship": next_sentence}.items():
+            heads.update({f"{name}.weight": value(module.weight), f"{name}.bias": value(module.bias)})
+        return {**hugging_face_names(bert, value), **heads}
+
+    write("pretraining.safetensors", named(lambda p: p))
+    write("pretraining-expected.safetensors", {
+        "ids": ids[~padding], "segments": segments[~padding], "lengths": torch.tensor(LENGTHS), "masked": masked,
+        "originals": originals, "not_next": not_next, "mlm_loss": mlm, "nsp_loss": nsp,
+        **{f"gradient.{name}": g for name, g in named(lambda p: p.grad).items()},
+    })
+
+
 write_operations()
 write_bert()
 write_optimizers()
+write_pretraining()

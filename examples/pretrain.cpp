@@ -1,0 +1,33 @@
+// Pre-trains a BERT on plain text: masked words and next sentences (Devlin et al. 2019, sec. 3.1).
+//
+//   pretrain --corpus text.txt --vocab-size 8000 --config mini --out runs/first     from nothing
+//   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
+#include <iostream>
+
+#include "minbert/pretrainer.h"
+#include "minbert/trainer.h"
+
+using namespace minbert;
+
+int main(int argc, char** argv) {
+  PretrainOptions o;
+  CommandLine line("pretrain", "Pre-trains a BERT on plain text: masked words and next sentences.");
+  add_pretrain_options(line, o);
+  line.epilogue("Examples:\n"
+                "  pretrain --corpus text.txt --vocab-size 8000 --config mini --out runs/first\n"
+                "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
+                "  pretrain --out runs/first --resume\n"
+                "Then fine-tune it: multitask --model runs/first/model --data data\n");
+  line.parse(argc, argv);
+  return run_program("pretrain", [&] {
+    if (o.resume) recall_options(line, o.out);
+    else prepare_folder(o), remember_options(line, o.out);
+    use_threads(o.threads);
+    set_check_nan(o.check_nan);
+    watch_for_interrupt();
+    const PretrainResult result = pretrain(o);
+    if (result.interrupted) return 130;
+    std::cout << "peak memory " << peak_memory() / 1000000 << " MB; the model is in " << o.out << "/model\n";
+    return 0;
+  });
+}

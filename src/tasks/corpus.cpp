@@ -1,0 +1,40 @@
+// Where the documents of a corpus begin and end.
+#include "minbert/corpus.h"
+
+#include <algorithm>
+
+namespace minbert {
+namespace {
+
+constexpr uint64_t longest_part = 1 << 20;
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == line.npos; }
+
+}  // namespace
+
+Corpus::Corpus(const std::vector<std::string>& files) {
+  MB_CHECK(!files.empty(), "a corpus needs at least one file; name some with --corpus");
+  name_ = files[0];
+  for (const std::string& file : files) {
+    files_.push_back(std::make_unique<MappedFile>(file));
+    const MappedFile& mapped = *files_.back();
+    const std::string_view text = mapped.text();
+    bool inside = false;                            // a document
+    for (uint64_t begin = 0, end; begin < text.size(); begin = end) {
+      end = std::min<uint64_t>(text.find('\n', begin), text.size() - 1) + 1;
+      if (is_blank(text.substr(begin, end - begin))) {
+        inside = false;
+        continue;
+      }
+      if (!inside) ++documents_;
+      if (!inside || end - parts_.back().begin > longest_part) parts_.push_back({&mapped, begin, end, documents_ - 1});
+      parts_.back().end = end;
+      inside = true;
+    }
+  }
+  for (const Part& part : parts_) bytes_ += part.end - part.begin;
+  MB_CHECK(!parts_.empty(), "{}: there is no text in it; expected a paragraph a line and a blank line between documents",
+           name_);
+}
+
+}  // namespace minbert

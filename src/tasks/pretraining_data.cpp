@@ -1,0 +1,201 @@
+// Examples for the two pre-training tasks                                  Devlin et al. 2019, sec. 3.1, app. A.1-2
+//
+//   A and B are runs of sentences that fill the sequence; one sequence in ten is shorter. Half of the B are the
+//   sentences behind A; the others are of another document, and what stood behind A is used again. 15% of the words
+//   are masked.
+//
+//   Deviations  A sentence of more than half a sequence counts as several, so that hardly any A is left without
+//               its own B. A sentence ends at a token . ! or ?, or with its paragraph.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "minbert/corpus.h"
+#include "minbert/random.h"
+
+namespace minbert {
+namespace {
+
+constexpr uint64_t shard_bytes = 16 << 20, most_held_out = 1 << 20, most_counted = 64 << 20;
+
+using Ids = std::span<const int32_t>;
+
+// Takes ids from the longer of the two, from either end, until both fit.
+void truncate(Ids& a, Ids& b, size_t room, Random& random) {
+  while (a.size() + b.size() > room) {
+    Ids& longer = a.size() > b.size() ? a : b;
+    longer = random.below(2) ? longer.subspan(1) : longer.first(longer.size() - 1);
+  }
+}
+
+}  // namespace
+
+// A document's sentences, one behind the other.
+struct PretrainingData::Sentences {
+  int64_t document;
+  std::vector<int32_t> ids;
+  std::vector<size_t> starts = {0};                 // one more than there are sentences
+  size_t count() const { return starts.size() - 1; }
+  Ids run(size_t begin, size_t end) const { return Ids(ids).subspan(starts[begin], starts[end] - starts[begin]); }
+};
+
+PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options)
+    : corpus_(corpus), tokenizer_(tokenizer), options_(options) {
+  const int64_t documents = corpus.documents();
+  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs 5 tokens at least", options.max_length);
+  MB_CHECK(documents > 1 || !options.next_sentence,
+           "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from another\n"
+           "  put a blank line between documents, or give --no-nsp to train the masked words alone", corpus.name());
+  std::vector<int64_t> order(size_t(documents), 0);
+  std::iota(order.begin(), order.end(), 0);
+  Random(options.seed, "pretrain/held out").shuffle(order);
+  std::vector<uint64_t> size(size_t(documents), 0);
+  for (const Corpus::Part& part : corpus.parts()) size[size_t(part.document)] += part.end - part.begin;
+  const double wanted = std::min(options.held_out * double(corpus.bytes()), double(most_held_out));
+  std::vector<bool> out(size_t(documents), false);
+  uint64_t bytes = 0;
+  for (size_t i = 0; options.held_out > 0 && i + 2 < order.size() && (i < 2 || double(bytes) < wanted); ++i)
+    if (documents >= 4) out[size_t(order[i])] = true, bytes += size[size_t(order[i])];
+  for (int64_t i = 0; i < int64_t(corpus.parts().size()); ++i)
+    (out[size_t(corpus.parts()[size_t(i)].document)] ? held_out_ : training_).push_back(i);
+  training_bytes_ = corpus.bytes() - bytes;
+  shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
+  for (int32_t id = 0; id < tokenizer.size(); ++id) {
+    const std::string& token = tokenizer.token(id);
+    continues_.push_back(token.starts_with("##") && token.size() > 2);
+    ends_.push_back(token == "." || token == "!" || token == "?");
+  }
+}
+
+PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& part) const {
+  const size_t longest = size_t(options_.max_length - 3) / 2;
+  Sentences s{part.document, {}};
+  const std::string_view text = part.text();
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    for (const int32_t id : tokenizer_.encode(text.substr(begin, end - begin))) {
+      s.ids.push_back(id);
+      if (ends_[size_t(id)] || s.ids.size() - s.starts.back() == longest) s.starts.push_back(s.ids.size());
+    }
+    if (s.ids.size() > s.starts.back()) s.starts.push_back(s.ids.size());
+    begin = end + 1;
+  }
+  return s;
+}
+
+std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t shard) const {
+  std::vector<int64_t> order = training_;
+  Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(order);
+  std::vector<int64_t> parts;                       // those whose middle lies in this shard's share of the bytes
+  uint64_t before = 0;
+  for (const int64_t i : order) {
+    const Corpus::Part& part = corpus_.parts()[size_t(i)];
+    const uint64_t size = part.end - part.begin, middle = before + size / 2;
+    if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(i);
+    before += size;
+  }
+  return examples_of(parts, format("pretrain/epoch {}/shard {}", epoch, shard));
+}
+
+std::vector<PretrainingExample> PretrainingData::held_out() const {
+  return examples_of(held_out_, "pretrain/held out");
+}
+
+std::vector<PretrainingExample> PretrainingData::examples_of(const std::vector<int64_t>& parts,
+                                                             const std::string& stream) const {
+  std::vector<Sentences> all(parts.size());
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < parts.size(); ++i) all[i] = sentences_of(corpus_.parts()[size_t(parts[i])]);
+  Random random(options_.seed, stream);
+  std::vector<PretrainingExample> examples;
+  for (size_t i = 0; i < all.size(); ++i) add_examples(all, i, random, examples);
+  random.shuffle(examples);
+  for (PretrainingExample& example : examples) mask(example, random);
+  return examples;
+}
+
+void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t of, Random& random,
+                                   std::vector<PretrainingExample>& to) const {
+  const Sentences& own = all[of];
+  const size_t room = size_t(options_.max_length) - 3;
+  for (size_t begin = 0, end; begin < own.count(); begin = end) {
+    const size_t target = random.below(10) == 0 ? 2 + random.below(room - 1) : room;
+    end = begin + 1;
+    while (end < own.count() && own.run(begin, end).size() < target) ++end;
+    size_t middle = end - begin > 1 ? begin + 1 + random.below(end - begin - 1) : end;     // where B begins
+    Ids a = own.run(begin, middle), b = own.run(middle, end);
+
+    const Sentences* other = nullptr;
+    if (options_.next_sentence && (b.empty() || random.below(2)))
+      for (int tries = 0; tries < 10 && !other; ++tries)
+        if (const Sentences& s = all[random.below(all.size())]; s.document != own.document && s.count() > 0) other = &s;
+    if (other) {
+      const size_t first = random.below(other->count());
+      size_t last = first + 1;
+      while (last < other->count() && a.size() + other->run(first, last).size() < target) ++last;
+      b = other->run(first, last);
+      end = middle;                                 // what stood behind A is used again
+    }
+    if (b.empty() && options_.next_sentence) continue;
+    truncate(a, b, room, random);
+    const std::optional<Ids> second = b.empty() ? std::nullopt : std::optional(b);
+    to.push_back({build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
+  }
+}
+
+void PretrainingData::mask(PretrainingExample& example, Random& random) const {
+  std::vector<int32_t>& ids = example.sequence.ids;
+  std::vector<std::vector<int32_t>> words;          // places; with whole_words all pieces of a word together
+  size_t count = 0;
+  for (int32_t i = 0; i < int32_t(ids.size()); ++i) {
+    const int32_t id = ids[size_t(i)];
+    if (id == tokenizer_.cls() || id == tokenizer_.sep()) continue;
+    ++count;
+    const bool joined = options_.whole_words && continues_[size_t(id)] && !words.empty() && words.back().back() == i - 1;
+    joined ? words.back().push_back(i) : words.push_back({i});
+  }
+  random.shuffle(words);
+  const size_t wanted = std::max<size_t>(1, size_t(std::lround(mask_share * double(count))));
+  for (const std::vector<int32_t>& word : words)
+    if (example.masked.empty() || example.masked.size() + word.size() <= wanted)
+      example.masked.insert(example.masked.end(), word.begin(), word.end());
+  std::sort(example.masked.begin(), example.masked.end());
+  for (const int32_t place : example.masked) {
+    int32_t& id = ids[size_t(place)];
+    example.originals.push_back(id);
+    const uint64_t draw = random.below(10);
+    if (draw < 8) id = tokenizer_.mask();
+    else if (draw == 8) id = int32_t(random.below(uint64_t(tokenizer_.size())));
+  }
+}
+
+double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& examples) const {
+  std::vector<double> counts(size_t(tokenizer_.size()), 1);
+  double total = double(tokenizer_.size()), nats = 0, words = 0;
+  uint64_t read = 0;
+  for (const int64_t i : training_) {
+    const Corpus::Part& part = corpus_.parts()[size_t(i)];
+    for (const int32_t id : tokenizer_.encode(part.text())) ++counts[size_t(id)], ++total;
+    if ((read += part.end - part.begin) > most_counted) break;
+  }
+  for (const PretrainingExample& example : examples)
+    for (const int32_t id : example.originals) nats -= std::log(counts[size_t(id)] / total), ++words;
+  return nats / words;
+}
+
+PretrainingBatch pack(std::span<const PretrainingExample> examples) {
+  std::vector<Sequence> sequences;
+  std::vector<int32_t> masked, originals, not_next;
+  int32_t row = 0;                                  // where the example begins
+  for (const PretrainingExample& example : examples) {
+    for (const int32_t place : example.masked) masked.push_back(row + place);
+    originals.insert(originals.end(), example.originals.begin(), example.originals.end());
+    not_next.push_back(!example.follows);
+    row += int32_t(example.sequence.ids.size());
+    sequences.push_back(example.sequence);
+  }
+  return {pack(sequences), std::move(masked), std::move(originals), std::move(not_next)};
+}
+
+}  // namespace minbert

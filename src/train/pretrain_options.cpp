@@ -1,0 +1,33 @@
+// The table of pre-training options.
+#include "minbert/pretrainer.h"
+
+namespace minbert {
+
+void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
+  line.section("What it reads");
+  line.option("--corpus", o.corpus, "plain text: a paragraph a line, a blank line between documents");
+  line.option("--max-length", o.max_length, 5, "tokens of a sequence");
+  line.flag("--whole-words", o.whole_words, "mask all pieces of a word together");
+  line.flag("--no-nsp", o.no_nsp, "masked words alone, without next-sentence prediction");
+  line.option("--held-out", o.held_out, 0, "share of the text that is kept for evaluation, 1 MB at most", 0.5);
+
+  line.section("Where it starts");
+  line.option("--init", o.init, "a Hugging Face folder to go on from, with its vocabulary", "DIR");
+  line.choice("--config", o.config, {"tiny", "mini", "small", "base", "large"}, "without --init: a new network");
+  line.option("--vocab", o.vocab, "without --init: its vocabulary, one token a line", "FILE");
+  line.option("--vocab-size", o.vocab_size, 0, "or: make a vocabulary of N tokens from the corpus");
+  line.flag("--cased", o.cased, "the vocabulary is cased");
+  line.choice("--norm", o.norm, norm_names(), "normalization of the hidden states");
+
+  line.section("How it learns");
+  line.option("--steps", o.steps, 1, "optimizer steps");
+  add_learn_options(line, o, "learn nothing");
+  line.option("--dropout", o.dropout, 0, "in the encoder", 0.999);
+  line.option("--evaluate-every", o.evaluate_every, 1, "steps between two evaluations, each with a checkpoint");
+  line.flag("--f16", o.f16, "write model.safetensors in 16 bits: half the size");
+
+  line.section("Runs");
+  add_run_options(line, o);
+}
+
+}  // namespace minbert

@@ -1,0 +1,253 @@
+// The pre-training loop                                                    Devlin et al. 2019, sec. 3.1, app. A.2
+//
+//   L = L_MLM + L_NSP      L_MLM: the mean over the masked words of the batch, L_NSP: over its pairs of sentences
+#include "minbert/pretrainer.h"
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "minbert/bert.h"
+#include "minbert/corpus.h"
+#include "minbert/optimizer.h"
+#include "minbert/profile.h"
+#include "minbert/trainer.h"
+#include "minbert/vocabulary.h"
+#include "progress.h"
+#include "run_folder.h"
+#include "shared.h"
+
+namespace minbert {
+namespace {
+
+// Where a run stands, between two steps.
+struct Place {
+  int64_t epoch = 0, shard = 0, example = 0;        // the next example to learn from
+  int64_t step = 0, batches = 0;                    // batches: the clock of the dropout masks
+  double seconds = 0;
+};
+
+Json to_json(const Place& p) {
+  return Json::object().set("epoch", p.epoch).set("shard", p.shard).set("example", p.example).set("step", p.step)
+      .set("batches", p.batches).set("seconds", p.seconds);
+}
+Place from_json(const Json& j) {
+  return {j["epoch"].integer(), j["shard"].integer(), j["example"].integer(), j["step"].integer(),
+          j["batches"].integer(), j["seconds"].number()};
+}
+
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus.
+Tokenizer make_tokenizer(const PretrainOptions& o) {
+  const std::optional<bool> cased = o.cased ? std::optional(true) : std::nullopt;
+  MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
+           "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
+           "give one of the three");
+  if (!o.init.empty()) return Tokenizer::from_folder(o.init, cased);
+  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased);
+  const std::string file = o.out + "/vocab.txt";
+  if (!std::filesystem::exists(file))
+    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
+  return Tokenizer(file, !o.cased);
+}
+
+BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
+  BertConfig config = o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(o.init + "/config.json");
+  if (o.init.empty()) config.vocab_size = tokenizer.size();
+  MB_CHECK(tokenizer.size() <= config.vocab_size, "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}",
+           o.init, tokenizer.size(), config.vocab_size);
+  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions", o.max_length,
+           config.max_position_embeddings);
+  config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
+  config.norm = o.norm, config.max_length = o.max_length;
+  config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
+  return config;
+}
+
+struct Network {
+  Network(const BertConfig& config, uint64_t seed, bool with_values)
+      : network(config), parameters(network, {seed, config.initializer_range, with_values}) {}
+  BertForPreTraining network;
+  Parameters parameters;
+};
+
+class PretrainRun {
+ public:
+  explicit PretrainRun(const PretrainOptions& options);
+  PretrainResult go(int64_t stop_after);
+
+ private:
+  std::span<const PretrainingExample> next_examples();
+  void take_step(Progress& progress);
+  PretrainScores evaluate(BertForPreTraining& network) const;
+  void report(Progress& progress);
+  void save();
+
+  const PretrainOptions& o_;
+  Corpus corpus_;
+  Tokenizer tokenizer_;
+  BertConfig config_;
+  PretrainingData data_;
+  std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard at work
+  Network model_;
+  Optimizer optimizer_;
+  Place at_;
+  PretrainResult result_;
+  std::unique_ptr<CsvFile> steps_csv_, evaluations_csv_;
+  double since_ = 0, mlm_sum_ = 0, nsp_sum_ = 0;    // of the losses since the last report
+  int64_t summed_ = 0;
+};
+
+PretrainRun::PretrainRun(const PretrainOptions& o)
+    : o_(o), corpus_(o.corpus), tokenizer_(make_tokenizer(o)), config_(make_config(o, tokenizer_)),
+      data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.held_out, uint64_t(o.seed)}),
+      held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
+      optimizer_((model_.parameters.set_trainable([](const std::string&) { return true; }), model_.parameters),
+                 {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}) {
+  std::cout << format("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
+                      corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
+                      tokenizer_.size(), model_.parameters.count());
+  if (has_state(o.out)) {
+    at_ = from_json(load_state(o.out, model_.parameters, optimizer_));
+    std::cout << format("going on after step {}\n", at_.step);
+  } else if (!o.init.empty()) {
+    print_report(std::cout, load_weights(o.init, model_.parameters), o.init);
+  }
+  if (at_.batches > 0) examples_ = data_.shard(at_.epoch, at_.shard);
+  steps_csv_ = std::make_unique<CsvFile>(o.out + "/steps.csv", "step,mlm_loss,nsp_loss,learning_rate,tokens,seconds",
+                                         at_.batches);
+  evaluations_csv_ = std::make_unique<CsvFile>(
+      o.out + "/evaluations.csv", "step,mlm_loss,nsp_accuracy,seconds",
+      at_.step / o.evaluate_every + (at_.step >= o.steps && o.steps % o.evaluate_every != 0));
+}
+
+// What is left of a shard and fills no batch is left out of this epoch.
+std::span<const PretrainingExample> PretrainRun::next_examples() {
+  const int64_t batch = o_.batch;
+  if (at_.batches == 0) examples_ = data_.shard(0, 0);
+  for (int64_t tries = 0; examples_.empty() || (at_.example > 0 && at_.example + batch > int64_t(examples_.size())); ++tries) {
+    MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
+    at_.example = 0;
+    if (++at_.shard == data_.shards()) at_.shard = 0, ++at_.epoch;
+    examples_ = data_.shard(at_.epoch, at_.shard);
+  }
+  const int64_t begin = at_.example;
+  at_.example = std::min(begin + batch, int64_t(examples_.size()));
+  return std::span(examples_).subspan(size_t(begin), size_t(at_.example - begin));
+}
+
+void PretrainRun::take_step(Progress& progress) {
+  const double lr = o_.lr * schedule_factor(o_.schedule, at_.step, o_.steps, o_.warmup);
+  profile_resume();
+  for (int i = 0; i < o_.accumulate; ++i) {
+    const PretrainingBatch batch = pack(next_examples());
+    DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(at_.batches)};
+    const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
+    const Tensor nsp = cross_entropy(out.nsp_logits, batch.not_next);
+    const double mlm = double(out.mlm_loss.item()), next = double(nsp.item());
+    MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}/model keeps the last good weights. Try a "
+             "smaller --lr or a longer --warmup; --check-nan names the operation", mlm + next, at_.step + 1, o_.out);
+    const Tensor loss = o_.no_nsp ? out.mlm_loss : add(out.mlm_loss, nsp);
+    if (o_.trace && at_.batches == 0) print_tape(std::cout);
+    backward(o_.accumulate == 1 ? loss : scale(loss, real(1) / real(o_.accumulate)));
+    ++at_.batches;
+    at_.seconds += now() - since_, since_ = now();
+    mlm_sum_ += mlm, nsp_sum_ += next, ++summed_;
+    steps_csv_->row(format("{},{},{},{},{},{}", at_.step + 1, exact(mlm), exact(next), exact(lr),
+                           batch.batch.tokens(), fixed(at_.seconds, 3)));
+    progress.update(format("step {}/{}", at_.step + 1, o_.steps), mlm + next, batch.batch.tokens(), at_.step + 1);
+  }
+  if (o_.clip > 0) optimizer_.clip(o_.clip);
+  optimizer_.step(lr);
+  ++at_.step;
+}
+
+PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
+  const NoGrad no_tape;
+  network.train(false);
+  double nats = 0, words = 0, right = 0;
+  for (size_t begin = 0; begin < held_out_.size(); begin += size_t(o_.batch)) {
+    const size_t count = std::min(size_t(o_.batch), held_out_.size() - begin);
+    const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
+    const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
+    nats += double(out.mlm_loss.item()) * double(batch.masked.size()), words += double(batch.masked.size());
+    for (int64_t b = 0; b < batch.not_next.size(); ++b) {
+      const real* x = out.nsp_logits.data() + 2 * b;
+      right += (x[1] > x[0]) == (batch.not_next[b] == 1);
+    }
+  }
+  network.train();
+  return {nats / words, right / double(held_out_.size())};
+}
+
+void PretrainRun::report(Progress& progress) {
+  at_.seconds += now() - since_;
+  const double count = double(std::max<int64_t>(1, summed_));
+  std::string line = format("step {}/{}   training: MLM loss {}", at_.step, o_.steps, fixed(mlm_sum_ / count, 4));
+  if (!o_.no_nsp) line += "  NSP loss " + fixed(nsp_sum_ / count, 4);
+  if (!held_out_.empty()) {
+    result_.held_out = evaluate(model_.network);
+    line += "   held out: MLM loss " + fixed(result_.held_out.mlm_loss, 4);
+    if (!o_.no_nsp) line += "  NSP accuracy " + fixed(result_.held_out.nsp_accuracy, 4);
+    evaluations_csv_->row(format("{},{},{},{}", at_.step, exact(result_.held_out.mlm_loss),
+                                 exact(result_.held_out.nsp_accuracy), fixed(at_.seconds, 1)));
+  }
+  progress.line(line);
+  mlm_sum_ = nsp_sum_ = 0, summed_ = 0;
+  save();
+  save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
+             o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
+  since_ = now();
+}
+
+void PretrainRun::save() {
+  check_finite(model_.parameters, at_.step,
+               format("{}/model keeps the last good weights; try a smaller --lr or a longer --warmup", o_.out));
+  steps_csv_->flush(), evaluations_csv_->flush();
+  save_state(o_.out, model_.parameters, optimizer_, to_json(at_));
+}
+
+PretrainResult PretrainRun::go(int64_t stop_after) {
+  if (!held_out_.empty()) {
+    Network untrained(config_, uint64_t(o_.seed), true);
+    result_.untrained = evaluate(untrained.network);
+    result_.unigram_entropy = data_.unigram_entropy(held_out_);
+    std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
+                        fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
+    if (at_.step == 0 && !o_.init.empty()) {
+      const PretrainScores start = evaluate(model_.network);
+      std::cout << format("as it starts from {}: held-out MLM loss {}, NSP accuracy {}\n", o_.init,
+                          fixed(start.mlm_loss, 4), fixed(start.nsp_accuracy, 4));
+    }
+  } else {
+    std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
+  }
+  model_.network.train();
+  Progress progress(o_.steps, at_.step);
+  since_ = now();
+  const int64_t start = at_.step;
+  while (at_.step < o_.steps && !result_.interrupted) {
+    take_step(progress);
+    if (at_.step % o_.evaluate_every == 0 || at_.step == o_.steps) report(progress);
+    result_.interrupted = at_.step < o_.steps && (interrupted() || (stop_after > 0 && at_.step - start >= stop_after));
+  }
+  if (at_.step >= o_.steps && start >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+  progress.finish();
+  if (result_.interrupted) {
+    save();
+    std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
+  }
+  result_.steps = at_.step;
+  return result_;
+}
+
+}  // namespace
+
+PretrainResult pretrain(const PretrainOptions& options, int64_t stop_after) {
+  make_folder(options.out);
+  if (options.profile) profile_start();
+  const PretrainResult result = PretrainRun(options).go(stop_after);
+  if (options.profile) profile_report(std::cout);
+  return result;
+}
+
+}  // namespace minbert

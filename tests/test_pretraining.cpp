@@ -1,0 +1,298 @@
+// Pre-training: the corpus, the examples that are made of it, the run.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "minbert/bert.h"
+#include "minbert/corpus.h"
+#include "minbert/pretrainer.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+// A folder with a corpus of documents, each with a subject of its own, and a vocabulary.
+class Library {
+ public:
+  explicit Library(int documents = 40) {
+    std::filesystem::create_directories(root_);
+    std::string vocab = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n";
+    for (int n = 0; n < subjects; ++n) vocab += subject(n) + "\n##" + subject(n) + "\n";
+    for (const char* word : words) vocab += word + std::string("\n");
+    write_file(path("vocab.txt"), vocab);
+    Random random(3, "library");
+    std::string text;
+    for (int d = 0; d < documents; ++d) {
+      for (int paragraph = 0; paragraph < 3; ++paragraph) {
+        for (int sentence = 0; sentence < 3; ++sentence)
+          text += "the " + subject(d) + " " + words[1 + random.below(5)] + " " + words[random.below(6)] + subject(d) + " . ";
+        text += "\n";
+      }
+      text += "\n";
+    }
+    write_file(path("corpus.txt"), text);
+  }
+  ~Library() { std::filesystem::remove_all(root_); }
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
+
+  // a, b, c, ...: what a document is about
+  static std::string subject(int document) { return std::string(1, char('a' + document % subjects)); }
+  static constexpr int subjects = 8;
+
+  PretrainOptions options(const std::string& out) const {
+    PretrainOptions o;
+    o.corpus = {path("corpus.txt")}, o.vocab = path("vocab.txt"), o.out = path(out);
+    o.batch = 8, o.accumulate = 2, o.max_length = 24, o.steps = 6, o.evaluate_every = 4, o.held_out = 0.1;
+    return o;
+  }
+
+ private:
+  static constexpr const char* words[] = {"the", "is", "has", "made", "for", "with"};
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_library_{}", getpid());
+};
+
+struct Examples {
+  Library library;
+  Tokenizer tokenizer{library.path("vocab.txt"), true};
+  Corpus corpus{{library.path("corpus.txt")}};
+  PretrainingData data(bool whole_words = false) const {
+    return PretrainingData(corpus, tokenizer, {.max_length = 24, .whole_words = whole_words, .held_out = 0.1});
+  }
+  // The tokens before masking, of A (0) or of B (1).
+  std::vector<std::string> tokens(const PretrainingExample& e, int segment) const {
+    std::vector<int32_t> ids = e.sequence.ids;
+    for (size_t i = 0; i < e.masked.size(); ++i) ids[size_t(e.masked[i])] = e.originals[i];
+    std::vector<std::string> list;
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (e.sequence.segments[i] == segment && ids[i] > 4) list.push_back(tokenizer.token(ids[i]));
+    return list;
+  }
+  std::set<std::string> subjects(const PretrainingExample& e, int segment) const {
+    std::set<std::string> found;
+    for (std::string token : tokens(e, segment)) {
+      if (token.starts_with("##")) token = token.substr(2);
+      if (token.size() == 1 && token != ".") found.insert(token);
+    }
+    return found;
+  }
+};
+
+std::vector<size_t> sizes(const Corpus& corpus) {
+  std::vector<size_t> list;
+  for (const Corpus::Part& part : corpus.parts()) list.push_back(part.text().size());
+  return list;
+}
+
+Corpus corpus_of(const Library& library, const std::string& text) {
+  write_file(library.path("other.txt"), text);
+  return Corpus({library.path("other.txt")});
+}
+
+}  // namespace
+
+TEST_CASE("corpus: blank lines part documents, however they are written, and need not end them") {
+  const Library library;
+  CHECK(sizes(corpus_of(library, "one\ntwo\n\nthree")) == std::vector<size_t>{8, 5});
+  CHECK(sizes(corpus_of(library, "\n\n \t\r\none\r\n\r\n\r\ntwo\n\n")) == std::vector<size_t>{5, 4});
+  CHECK(Corpus({library.path("other.txt"), library.path("other.txt")}).documents() == 4);
+}
+
+TEST_CASE("corpus: a long document is read in parts, a line of 10 MB as one; both are whole documents still") {
+  const Library library;
+  std::string line(1000, 'x'), text;
+  for (int i = 0; i < 3000; ++i) text += line + "\n";
+  const Corpus corpus = corpus_of(library, text + "\n" + std::string(10'000'000, 'y') + "\nz\n");
+  CHECK(corpus.documents() == 2);
+  CHECK(corpus.parts().size() == 5);
+  CHECK(corpus.bytes() == text.size() + 10'000'003);
+  CHECK(corpus.parts()[3].text().size() == 10'000'001);
+}
+
+TEST_CASE("corpus: what cannot be learnt from is refused with the reason") {
+  const Library library;
+  const auto refused = [](auto&& f, const char* message) {
+    CHECK_THROWS_WITH_AS(f(), doctest::Contains(message), Error);
+  };
+  refused([&] { corpus_of(library, ""); }, "other.txt: the file is empty");
+  refused([&] { corpus_of(library, "\n \n\t\n"); }, "other.txt: there is no text in it; expected a paragraph a line");
+  refused([&] { Corpus({library.path("none.txt")}); }, "none.txt: cannot read: No such file");
+  refused([&] { Corpus({}); }, "name some with --corpus");
+  const Corpus one = corpus_of(library, "a b\nc\n");
+  const Tokenizer tokenizer(library.path("vocab.txt"), true);
+  refused([&] { PretrainingData(one, tokenizer, {}); }, "has only one document, so next-sentence prediction is impossible");
+  CHECK(PretrainingData(one, tokenizer, {.next_sentence = false}).shard(0, 0).size() == 1);
+}
+
+TEST_CASE("pretraining data: half of the B follow their A; the others are of another document") {
+  const Examples world;
+  int follows = 0, other = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch)
+    for (const PretrainingExample& e : world.data().shard(epoch, 0)) {
+      const std::set<std::string> a = world.subjects(e, 0), b = world.subjects(e, 1);
+      REQUIRE(a.size() <= 1);
+      REQUIRE(b.size() <= 1);
+      REQUIRE(e.sequence.ids.size() <= 24);
+      REQUIRE(e.sequence.ids.front() == world.tokenizer.cls());
+      REQUIRE(e.sequence.ids.back() == world.tokenizer.sep());
+      // documents 0 and 8 have one subject, so that the two of a pair may be alike by chance
+      if (e.follows && !a.empty() && !b.empty()) REQUIRE(a == b);
+      follows += e.follows, other += !e.follows;
+    }
+  CHECK(follows + other > 2000);
+  CHECK(double(follows) / double(follows + other) == doctest::Approx(0.5).epsilon(0.1));
+}
+
+TEST_CASE("pretraining data: 15% of the words are masked: 8 in 10 [MASK], one another word, one itself") {
+  const Examples world;
+  double tokens = 0, masked = 0, as_mask = 0, itself = 0;
+  for (int64_t epoch = 0; epoch < 30; ++epoch)
+    for (const PretrainingExample& e : world.data().shard(epoch, 0)) {
+      tokens += double(e.sequence.ids.size()) - 3, masked += double(e.masked.size());
+      for (size_t i = 0; i < e.masked.size(); ++i) {
+        const int32_t now = e.sequence.ids[size_t(e.masked[i])];
+        REQUIRE(e.originals[i] > 4);                // never [CLS] or [SEP]
+        as_mask += now == world.tokenizer.mask(), itself += now == e.originals[i];
+      }
+    }
+  CHECK(masked / tokens == doctest::Approx(0.15).epsilon(0.03));
+  // a random word is [MASK] or the word itself in one case of 28 each
+  CHECK(as_mask / masked == doctest::Approx(0.8 + 0.1 / 28).epsilon(0.02));
+  CHECK(itself / masked == doctest::Approx(0.1 + 0.1 / 28).epsilon(0.1));
+}
+
+TEST_CASE("pretraining data: with whole words, a word's pieces are masked together") {
+  const Examples world;
+  int joined = 0;
+  for (const PretrainingExample& e : world.data(true).shard(0, 0)) {
+    const std::set<int32_t> masked(e.masked.begin(), e.masked.end());
+    for (size_t i = 0; i < e.masked.size(); ++i) {
+      const bool continues = world.tokenizer.token(e.originals[i]).starts_with("##");
+      const int32_t before = e.masked[i] - 1;
+      const bool after_word = e.sequence.ids[size_t(before)] > 5 || masked.contains(before);
+      if (continues && after_word && e.sequence.segments[size_t(before)] == e.sequence.segments[size_t(before) + 1]) {
+        REQUIRE(masked.contains(before));
+        ++joined;
+      }
+    }
+  }
+  CHECK(joined > 20);
+}
+
+TEST_CASE("pretraining data: an epoch reads every document but those held out, and repeats itself on no other") {
+  const Examples world;
+  const PretrainingData data = world.data();
+  const auto ids = [](const std::vector<PretrainingExample>& examples) {
+    std::vector<std::vector<int32_t>> all;
+    for (const PretrainingExample& e : examples) all.push_back(e.sequence.ids);
+    return all;
+  };
+  CHECK(ids(data.shard(1, 0)) == ids(data.shard(1, 0)));
+  CHECK(ids(data.shard(1, 0)) != ids(data.shard(2, 0)));
+  CHECK(ids(data.held_out()) == ids(world.data().held_out()));
+  CHECK(data.held_out().size() > 4);
+  std::set<std::string> seen;
+  for (const PretrainingExample& e : data.shard(0, 0)) seen.merge(world.subjects(e, 0));
+  CHECK(seen.size() == Library::subjects);
+}
+
+// Two words at p = 1/2 each, say, would give log 2: here every token of the corpus is counted by hand.
+TEST_CASE("pretraining data: the unigram entropy is that of the words' frequencies") {
+  const Library library;
+  const Tokenizer tokenizer(library.path("vocab.txt"), true);
+  const Corpus corpus = corpus_of(library, "a a a b\n\na a a b\n");
+  const PretrainingData data(corpus, tokenizer, {.held_out = 0});
+  PretrainingExample example;
+  example.originals = {tokenizer.id("a"), tokenizer.id("a"), tokenizer.id("b"), tokenizer.id(".")};
+  const double total = 8 + double(tokenizer.size());
+  CHECK(data.unigram_entropy({example}) ==
+        doctest::Approx(-(2 * std::log(7 / total) + std::log(3 / total) + std::log(1 / total)) / 4));
+}
+
+TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which another goes on") {
+  const Library library;
+  const Quiet quiet;
+  PretrainOptions o = library.options("first");
+  o.steps = 60, o.lr = 3e-3, o.dropout = 0;
+  const PretrainResult first = pretrain(o);
+  CHECK(first.steps == 60);
+  CHECK(first.held_out.mlm_loss < first.untrained.mlm_loss - 0.3);
+  CHECK(first.held_out.mlm_loss < first.unigram_entropy);
+  CHECK(first.untrained.mlm_loss == doctest::Approx(std::log(28)).epsilon(0.05));       // 28 tokens, as good as a guess
+  CHECK(csv(o.out + "/steps.csv").size() == 1 + 60 * 2);
+  CHECK(csv(o.out + "/evaluations.csv").size() == 1 + 15);
+
+  const SafeTensors written(o.out + "/model/model.safetensors");
+  CHECK(written.entries().contains("bert.embeddings.word_embeddings.weight"));
+  CHECK(written.entries().contains("cls.predictions.transform.dense.weight"));
+  CHECK(written.entries().contains("cls.predictions.bias"));
+  CHECK(written.entries().contains("cls.seq_relationship.weight"));
+  CHECK_FALSE(written.entries().contains("cls.predictions.decoder.weight"));       // tied: transformers restores it
+  CHECK(Json::load(o.out + "/model/config.json")["architectures"].items()[0].string() == "BertForPreTraining");
+
+  PretrainOptions further = library.options("further");
+  further.vocab.clear(), further.init = o.out + "/model", further.f16 = true, further.lr = 0, further.steps = 1;
+  further.evaluate_every = 1;
+  const PretrainResult second = pretrain(further);
+  CHECK(second.held_out.mlm_loss == doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));    // lr 0: the same weights
+  CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type == "F16");
+}
+
+TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, wherever it was stopped") {
+  const Library library;
+  const Quiet quiet;
+  PretrainOptions o = library.options("whole");
+  pretrain(o);
+  const auto whole = contents(o.out);
+  for (const int64_t stop : {1, 4, 5}) {
+    INFO("stopped after step ", stop);
+    o.out = library.path(format("parts-{}", stop)), o.resume = false;
+    CHECK(pretrain(o, stop).interrupted);
+    o.resume = true;
+    const PretrainResult result = pretrain(o);
+    CHECK_FALSE(result.interrupted);
+    CHECK(contents(o.out) == whole);
+  }
+}
+
+TEST_CASE("pretraining: a vocabulary comes from one place") {
+  const Library library;
+  const Quiet quiet;
+  PretrainOptions o = library.options("vocabulary");
+  o.vocab_size = 40;
+  CHECK_THROWS_WITH_AS(pretrain(o), doctest::Contains("give one of the three"), Error);
+  o.vocab.clear();
+  o.steps = 1;
+  pretrain(o);
+  const Tokenizer made(o.out + "/model/vocab.txt", true);
+  CHECK(made.size() <= 40);
+  for (const int32_t id : made.encode("the abc is made for h .")) CHECK(id != made.unk());
+}
+
+TEST_CASE("real data: a published-style checkpoint has the held-out losses that its makers give") {
+  const char* folder = std::getenv("MINBERT_REAL_DATA");
+  if (!folder) return;
+  const std::string model = folder + std::string("/bert-tiny-wiki");
+  const Tokenizer tokenizer = Tokenizer::from_folder(model);
+  const Corpus corpus({folder + std::string("/corpus/wiki-small.txt")});
+  const PretrainingData data(corpus, tokenizer, {.max_length = 64, .held_out = 0.002});
+  BertForPreTraining network(BertConfig::load(model + "/config.json"));
+  Parameters parameters(network, {.initialise = false});
+  CHECK(load_weights(model, parameters).initialised.empty());
+  const NoGrad no_tape;
+  double mlm = 0, nsp = 0, words = 0, pairs = 0;
+  const std::vector<PretrainingExample> examples = data.held_out();
+  for (size_t begin = 0; begin + 32 <= examples.size(); begin += 32) {
+    const PretrainingBatch batch = pack(std::span(examples).subspan(begin, 32));
+    const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
+    mlm += double(out.mlm_loss.item()) * double(batch.masked.size()), words += double(batch.masked.size());
+    nsp += double(cross_entropy(out.nsp_logits, batch.not_next).item()), ++pairs;
+  }
+  MESSAGE("MLM loss ", mlm / words, ", NSP loss ", nsp / pairs, ", unigram entropy ", data.unigram_entropy(examples));
+  CHECK(mlm / words == doctest::Approx(5.47).epsilon(0.05));
+  CHECK(data.unigram_entropy(examples) == doctest::Approx(7.05).epsilon(0.1));
+}
+
+}  // namespace minbert::test
