@@ -60,10 +60,18 @@ Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end);  // [T,H] -> 
 // ---- rows -------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x);                    // of each row
 Tensor log_softmax(const Tensor& x);
-// (x-mu)/sqrt(sigma^2+eps)*gain+bias for each row, biased variance [CLN eq.1-3]. gain, bias [H]; or, with the
-// group of each row (group [T], values 0..G-1), gain, bias [G,H].
-Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group = {});
 Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,H] -> [B,1], norms at least 1e-8
+
+// ---- normalizations ----------------------------------------------------------------------------------------
+// Variances are biased, of two passes about the mean. gain, bias [H]; a gain that is no tensor is 1, such a bias 0.
+
+// (x-mu)/sqrt(sigma^2+eps)*gain+bias for each row [CLN eq.1-3]. With the group of each row (group [T], values
+// 0..G-1), gain, bias [G,H].
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group = {});
+Tensor variance_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps);   // x/sqrt(sigma^2+eps)*...
+Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps);            // x/sqrt(mean(x^2)+eps)*gain
+// LayerNorm over each group of H/groups neighbouring channels of a row
+Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps);
 
 // ---- dropout ----------------------------------------------------------------------------------------------
 // Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.

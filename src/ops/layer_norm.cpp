@@ -1,8 +1,12 @@
-// Layer normalization of each row; plain and conditional are this one kernel.
+// Layer normalization of each row, and its kin: all of them are this one kernel.
 //
-//   Papers      Ba, Kiros & Hinton 2016; Improving minBERT with Conditional Layer Normalization
-//   Shapes      x, y [T,H]   gain, bias [G,H]
-//               group [T], the row of gain and bias that each row of x takes; without it G = 1
+//   Papers      layer_norm     Ba, Kiros & Hinton 2016; Improving minBERT with Conditional Layer Normalization
+//               variance_norm  Wang et al. 2020      rms_norm  Zhang & Sennrich 2019      group_norm  Wu & He 2018
+//   Equation    y_i = (x_i - m) / sqrt(s2 + eps) gain_i + bias_i
+//               m: the mean, or 0 (variance_norm, rms_norm)     s2 = 1/H sum (x_i-mu)^2, mu the mean, or 0 (rms_norm)
+//   Shapes      x, y [T,H]   gain, bias [G,H], or none of them
+//               group [T], the row of gain and bias that each row of x takes; without it they take turns: 0, 1, .. G-1,
+//               0, ... (group_norm: a token is G rows, one for each of its groups of channels)
 //   Deviations  the mean is corrected once by the mean of the differences: with eps = 1e-12 a constant row of 768 times
 //               10.1f otherwise gives -0.98 instead of 0.
 #include <algorithm>
@@ -13,10 +17,24 @@
 namespace minbert {
 namespace {
 
+struct Form {
+  const char* name;
+  bool centered, subtracted;                        // is s2 taken about the mean? is the mean subtracted?
+};
+constexpr Form layer{"layer_norm", true, true}, variance{"variance_norm", true, false}, rms{"rms_norm", false, false};
+
+// Which row of gain and bias a row takes.
+struct Choice {
+  const int32_t* group;                             // nullptr: they take turns
+  int64_t groups;
+  HD int64_t operator()(int64_t row) const { return group ? group[row] : row % groups; }
+};
+
 // [CLN eq.1-3]  mu = 1/H sum x_i   s2 = 1/H sum (x_i-mu)^2   y_i = (x_i-mu)/sqrt(s2+eps) gain_i + bias_i
-struct LayerNormForward {
-  const real *in, *gain, *bias;
-  const int32_t* group;
+struct RowNormForward {
+  Form form;
+  const real *in, *gain, *bias;                     // gain, bias: nullptr for 1, for 0
+  Choice choice;
   real *out, *mean, *inverse_deviation;             // mean, inverse_deviation [T]: kept for the backward
   int H;
   real eps;
@@ -25,82 +43,123 @@ struct LayerNormForward {
     const int h = H;
     const real* x = in + row * h;
     real* y = out + row * h;
-    real mu = team.sum(h, [=](int i) { return x[i]; }) / real(h);
-    mu += team.sum(h, [=](int i) { return x[i] - mu; }) / real(h);                       // corrected once
+    real mu = 0;
+    if (form.centered) {
+      mu = team.sum(h, [=](int i) { return x[i]; }) / real(h);
+      mu += team.sum(h, [=](int i) { return x[i] - mu; }) / real(h);                     // corrected once
+    }
     const real s2 = team.sum(h, [=](int i) { return (x[i] - mu) * (x[i] - mu); }) / real(h);
-    const real r = real(1) / std::sqrt(s2 + eps);
-    const int64_t g = group ? group[row] : 0;
-    const real* gamma = gain + g * h;
-    const real* beta = bias + g * h;
-    team.each(h, [=](int i) { y[i] = (x[i] - mu) * r * gamma[i] + beta[i]; });
+    const real r = real(1) / std::sqrt(s2 + eps), m = form.subtracted ? mu : real(0);
+    const int64_t at = choice(row) * h;
+    const real* gamma = gain ? gain + at : nullptr;
+    const real* beta = bias ? bias + at : nullptr;
+    team.each(h, [=](int i) { y[i] = (x[i] - m) * r * (gamma ? gamma[i] : real(1)) + (beta ? beta[i] : real(0)); });
     real *mean_to = mean + row, *r_to = inverse_deviation + row;
     team.each(1, [=](int) { *mean_to = mu, *r_to = r; });
   }
 };
 
-// xhat_i = (x_i-mu) r   e_i = dy_i gain_i     dL/dx_i = r (e_i - 1/H sum e_j - xhat_i 1/H sum e_j xhat_j)
-struct LayerNormBackward {
+// xhat_i = (x_i-m) r   e_i = dy_i gain_i     dL/dx_i = r (e_i - [1/H sum e_j] - (x_i-mu) r 1/H sum e_j xhat_j)
+// The sum in brackets belongs to the mean that was subtracted: it is there where that was.
+struct RowNormBackward {
+  Form form;
   const real *in, *d_out, *gain;
-  const int32_t* group;
+  Choice choice;
   const real *mean, *inverse_deviation;
   Target dx;
   int H;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const int h = H;
-    const real mu = mean[row], r = inverse_deviation[row];
+    const real mu = mean[row], r = inverse_deviation[row], m = form.subtracted ? mu : real(0);
     const real* x = in + row * h;
     const real* dy = d_out + row * h;
-    const real* gamma = gain + (group ? group[row] : 0) * int64_t(h);
-    const real mean_e = team.sum(h, [=](int i) { return dy[i] * gamma[i]; }) / real(h);
-    const real mean_ex = team.sum(h, [=](int i) { return dy[i] * gamma[i] * (x[i] - mu) * r; }) / real(h);
+    const real* gamma = gain ? gain + choice(row) * h : nullptr;
+    const auto e = [=](int i) { return gamma ? dy[i] * gamma[i] : dy[i]; };
+    const real mean_e = form.subtracted ? team.sum(h, e) / real(h) : real(0);
+    const real mean_ex = team.sum(h, [=](int i) { return e(i) * (x[i] - m) * r; }) / real(h);
     const Target to = dx;
-    team.each(h, [=](int i) {
-      to(row * h + i, r * (dy[i] * gamma[i] - mean_e - (x[i] - mu) * r * mean_ex));
-    });
+    team.each(h, [=](int i) { to(row * h + i, r * (e(i) - mean_e - (x[i] - mu) * r * mean_ex)); });
   }
 };
 
-// dL/dgain_i = sum over the group's rows of dy_i xhat_i          dL/dbias_i = sum over them of dy_i
+// dL/dgain_i = sum over the rows that took it of dy_i xhat_i          dL/dbias_i = sum over them of dy_i
+template <bool turns>                               // a row of dy is G rows of x, side by side
 struct GainGradient {
   const real *x, *dy, *mean, *inverse_deviation;
+  bool subtracted;
   int64_t H;
+  uint32_t G, of_group;                             // channels of a group
   HD real operator()(int64_t row, int64_t i) const {
-    return dy[row * H + i] * (x[row * H + i] - mean[row]) * inverse_deviation[row];
+    const int64_t cell = turns ? row * G + uint32_t(i) / of_group : row;
+    const real m = subtracted ? mean[cell] : real(0);
+    return dy[row * H + i] * (x[row * H + i] - m) * inverse_deviation[cell];
   }
 };
+
+// Sums over the rows that took each row of gain: f(row, i), i counting through the row's groups where they take turns.
+template <class F>
+void sum_into(const Sink& sink, int64_t T, int64_t H, int64_t G, const Indices& group, const F& f) {
+  if (group) launch_column_sums(sink.to.device(), T, H, int(G), group.data(), {sink.to.data(), sink.add}, f);
+  else launch_column_sums(sink.to.device(), T / G, H * G, 1, nullptr, {sink.to.data(), sink.add}, f);
+}
+
+Tensor row_norm(const Form& form, const Tensor& x, const Tensor& gain, const Tensor& bias, double eps,
+                const Indices& group) {
+  const int64_t T = x.rows(), H = x.cols(), G = gain ? gain.size() / std::max<int64_t>(H, 1) : 1;
+  MB_CHECK(H > 0 && (!gain || gain.size() == G * H) && (!bias || bias.size() == G * H) && G > 0 &&
+               (group || T % G == 0),
+           "{}: x {}, gain {} and bias {} do not fit{}", form.name, x.shape(), gain ? gain.shape() : Shape{},
+           bias ? bias.shape() : Shape{}, group ? "" : " (without groups the rows of gain and bias take turns)");
+  MB_CHECK(!group || group.size() == T, "{}: x {} has {} rows but {} groups were given", form.name, x.shape(), T,
+           group.size());
+  for (const int32_t g : group)
+    MB_CHECK(g >= 0 && g < G, "{}: group {} is outside of 0..{}", form.name, g, G - 1);
+
+  const Choice choice{group.data(), G};
+  const real *gamma = gain ? gain.data() : nullptr, *beta = bias ? bias.data() : nullptr;
+  Tensor y(x.shape(), x.device()), mean({T}, x.device()), r({T}, x.device());
+  launch_rows(x.device(), T, x.size(),
+              RowNormForward{form, x.data(), gamma, beta, choice, y.data(), mean.data(), r.data(), int(H), real(eps)});
+  std::vector<Tensor> inputs = {x};
+  if (gain) inputs.push_back(gain);
+  if (bias) inputs.push_back(bias);
+  return record(form.name, y, inputs, [=](const Tensor& dy, Grads& g) {
+    g(0, [&](Sink dx) {
+      launch_rows(x.device(), T, x.size(),
+                  RowNormBackward{form, x.data(), dy.data(), gain ? gain.data() : nullptr, choice, mean.data(),
+                                  r.data(), {dx.to.data(), dx.add}, int(H)});
+    });
+    if (gain) g(1, [&](Sink d_gain) {
+      const auto sum = [&](auto gradient) { sum_into(d_gain, T, H, G, group, gradient); };
+      if (group || G == 1)
+        sum(GainGradient<false>{x.data(), dy.data(), mean.data(), r.data(), form.subtracted, H, 1, 1});
+      else
+        sum(GainGradient<true>{x.data(), dy.data(), mean.data(), r.data(), form.subtracted, H * G, uint32_t(G),
+                               uint32_t(H)});
+    });
+    if (bias) g(gain ? 2 : 1, [&](Sink d_bias) {
+      sum_into(d_bias, T, H, G, group, Element{dy.data(), group ? H : H * G});
+    });
+  });
+}
 
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group) {
-  const int64_t T = x.rows(), H = x.cols(), G = gain.size() / std::max<int64_t>(H, 1);
-  MB_CHECK(H > 0 && gain.size() == G * H && bias.size() == gain.size() && (group || G == 1),
-           "layer_norm: x {}, gain {} and bias {} do not fit{}", x.shape(), gain.shape(), bias.shape(),
-           group ? "" : " (without groups there is one row of gain and bias)");
-  MB_CHECK(!group || group.size() == T, "layer_norm: x {} has {} rows but {} groups were given", x.shape(), T,
-           group.size());
-  for (const int32_t g : group)
-    MB_CHECK(g >= 0 && g < G, "layer_norm: group {} is outside of 0..{}", g, G - 1);
+  return row_norm(layer, x, gain, bias, eps, group);
+}
+Tensor variance_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps) {
+  return row_norm(variance, x, gain, bias, eps, {});
+}
+Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) { return row_norm(rms, x, gain, {}, eps, {}); }
 
-  Tensor y(x.shape(), x.device()), mean({T}, x.device()), r({T}, x.device());
-  launch_rows(x.device(), T, x.size(),
-              LayerNormForward{x.data(), gain.data(), bias.data(), group.data(), y.data(), mean.data(), r.data(),
-                               int(H), real(eps)});
-  return record("layer_norm", y, {x, gain, bias}, [=](const Tensor& dy, Grads& g) {
-    g(0, [&](Sink dx) {
-      launch_rows(x.device(), T, x.size(),
-                  LayerNormBackward{x.data(), dy.data(), gain.data(), group.data(), mean.data(), r.data(),
-                                    {dx.to.data(), dx.add}, int(H)});
-    });
-    g(1, [&](Sink d_gain) {
-      launch_column_sums(x.device(), T, H, int(G), group.data(), {d_gain.to.data(), d_gain.add},
-                         GainGradient{x.data(), dy.data(), mean.data(), r.data(), H});
-    });
-    g(2, [&](Sink d_bias) {
-      launch_column_sums(x.device(), T, H, int(G), group.data(), {d_bias.to.data(), d_bias.add},
-                         Element{dy.data(), H});
-    });
-  });
+Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps) {
+  MB_CHECK(groups > 0 && x.cols() % groups == 0, "group_norm: the channels of x {} do not part into {} groups",
+           x.shape(), groups);
+  const int64_t h = x.cols() / groups;
+  return layer_norm(x.reshape({x.rows() * groups, h}), gain.reshape({groups, h}), bias.reshape({groups, h}), eps)
+      .reshape(x.shape());
 }
 
 }  // namespace minbert
