@@ -73,6 +73,23 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps);            // 
 // LayerNorm over each group of H/groups neighbouring channels of a row
 Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps);
 
+// The same over each sentence's rows: the statistics are of a group of H/groups channels (of one, with H groups)
+// over all tokens of the sentence.
+Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& gain, const Tensor& bias, int64_t groups,
+                     double eps);
+
+// Over all rows: each channel by its mean and variance in x, which then move the running ones [H]:
+// running = (1 - momentum) running + momentum now, the variance times T/(T-1) where T > 1.
+Tensor batch_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_variance, double momentum, double eps);
+// The same with a mean and a variance [H] that are given, and constants to the gradient.
+Tensor channel_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& mean,
+                    const Tensor& variance, double eps);
+// PowerNorm in training: x/sqrt(psi2+eps)*gain+bias; then psi2 [H] moves, and with the backward, which is
+// approximate, nu [H] (src/norm/hidden/power.cpp has the recurrences).
+Tensor power_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
+                  double momentum, double eps);
+
 // ---- dropout ----------------------------------------------------------------------------------------------
 // Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
