@@ -1,7 +1,8 @@
-// Normalizations of hidden states: one file each in src/norm, one line each in the table of src/norm/norm.cpp.
+// Normalizations of hidden states: one file each in src/norm/hidden, one line each in the table of src/norm/norm.cpp.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "minbert/module.h"
 #include "minbert/ops.h"
@@ -11,6 +12,9 @@ namespace minbert {
 class Norm : public Module {
  public:
   virtual Tensor forward(const Tensor& x, const Batch& batch) const = 0;     // x [T,H] -> [T,H]
+  // The same equations in elementary operations: slower, but the text, and the tests' oracle. Running statistics
+  // stay as they are.
+  virtual Tensor composed(const Tensor& x, const Batch& batch) const = 0;
 };
 
 // y = (x - mu) / sqrt(sigma^2 + eps) * gamma + beta                           [CLN eq.1-3]
@@ -19,37 +23,31 @@ class LayerNorm : public Norm {
  public:
   LayerNorm(int64_t hidden, double eps);
   Tensor forward(const Tensor& x, const Batch& batch) const override;
+  Tensor composed(const Tensor& x, const Batch& batch) const override;
 
  private:
   double eps_;
   Tensor *weight_, *bias_;
 };
 
-// y = xhat * (gamma + gamma_t) + (beta + beta_t), t the task of the row       [CLN eq.4]
-// xhat = (x - mu) / sqrt(sigma^2 + eps)   gamma, beta [H]   gamma_t, beta_t [tasks,H], 0 at the start
-// A batch without tasks gets plain LayerNorm. Errors: no tasks at all; a task id outside of 0..tasks-1.
-class ConditionalLayerNorm : public Norm {
- public:
-  ConditionalLayerNorm(int64_t hidden, int64_t tasks, double eps);
-  Tensor forward(const Tensor& x, const Batch& batch) const override;
-
- private:
-  double eps_;
-  Tensor *weight_, *bias_, *task_weight_, *task_bias_;
+struct NormOptions {
+  int64_t hidden;                                   // the columns of x
+  int64_t tasks;                                    // how many task ids there are; 0: none
+  double layer_norm_eps;                            // config.json's, for layer and its closest kin
+  std::optional<double> eps = {};                   // of any norm; none: layer_norm_eps, or 1e-5 for the others
+  double momentum = 0.1;                            // running = (1 - momentum) running + momentum now
+  int64_t groups = 0;                               // of channels; 0: 32, or 16 where hidden < 128
 };
-
-// The composed form: the text of the equations in elementary operations. It is the tests' oracle.
-Tensor layer_norm_composed(const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps);
 
 struct NormEntry {
   const char *name, *formula, *paper;               // name: as --norm takes it
-};
-struct NormOptions {
-  int64_t hidden;
-  int64_t tasks;                                    // how many task ids there are; 0: none
-  double eps;
+  const char* over;                                 // what a mean is taken over
+  bool couples_batch;                               // in training a sentence's result depends on the batch's others
+  bool running_statistics;                          // kept in training, used in evaluation
+  const char* parameters;                           // how many, in H and tasks
 };
 const std::vector<NormEntry>& norm_table();
+std::string norm_help();                            // the table as text, for --norm help
 std::unique_ptr<Norm> make_norm(const std::string& name, const NormOptions& options);   // Error lists the valid names
 
 }  // namespace minbert

@@ -28,8 +28,9 @@ class CommandLine {
   void option(const std::string& names, double& value, double least, const std::string& help,
               double most = std::numeric_limits<double>::max());
   void option(const std::string& names, std::vector<std::string>& files, const std::string& help);
+  // table, if not empty, is what NAME help prints before it exits.
   void choice(const std::string& names, std::string& value, std::vector<std::string> valid,
-              const std::string& help);
+              const std::string& help, const std::string& table = "");
   void flag(const std::string& names, bool& value, const std::string& help);
   void alias(
       const std::string& name, const std::string& of, std::map<std::string, std::string> values,

@@ -1,25 +1,33 @@
-// The table of all normalizations.
+// The table of all normalizations of hidden states.
 #include "minbert/norm.h"
 
-#include <functional>
+#include <algorithm>
+
+#include "norm/hidden/hidden.h"
 
 namespace minbert {
 namespace {
 
 struct Row {
   NormEntry entry;
-  std::function<std::unique_ptr<Norm>(const NormOptions&)> make;
+  std::unique_ptr<Norm> (*make)(const NormOptions&);
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
-      {{"layer", "(x-μ)/√(σ²+ε)⊙γ+β", "Ba, Kiros & Hinton 2016 [CLN eq.1-3]"},
-       [](const NormOptions& o) { return std::make_unique<LayerNorm>(o.hidden, o.eps); }},
-      {{"conditional-layer", "x̂⊙(γ+γ_t)+(β+β_t)",
-        "Improving minBERT with Conditional Layer Normalization [CLN eq.4]"},
-       [](const NormOptions& o) { return std::make_unique<ConditionalLayerNorm>(o.hidden, o.tasks, o.eps); }},
-  };
-  return table;
+// name, formula, paper, a mean is taken over, couples the batch?, running statistics?, parameters, maker
+const Row rows[] = {
+    {{"none", "x", "", "nothing", false, false, "0"}, make_none},
+    {{"layer", "(x-μ)/√(σ²+ε)⊙γ+β", "Ba, Kiros & Hinton 2016 [CLN eq.1-3]", "a token's channels", false, false, "2H"},
+     make_layer},
+    {{"conditional-layer", "x̂⊙(γ+γ_t)+(β+β_t)", "Improving minBERT with CLN [CLN eq.4]", "a token's channels", false,
+      false, "2H + 2H tasks"}, make_conditional_layer},
+};
+
+// Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂).
+size_t width(const std::string& text) {
+  size_t n = 0;
+  for (size_t i = 0; i < text.size(); ++i)
+    n += (text[i] & 0xC0) != 0x80 && (text[i] != '\xCC' || text[i + 1] != '\x82');
+  return n;
 }
 
 }  // namespace
@@ -27,19 +35,43 @@ const std::vector<Row>& rows() {
 const std::vector<NormEntry>& norm_table() {
   static const std::vector<NormEntry> entries = [] {
     std::vector<NormEntry> list;
-    for (const Row& row : rows()) list.push_back(row.entry);
+    for (const Row& row : rows) list.push_back(row.entry);
     return list;
   }();
   return entries;
 }
 
+std::string norm_help() {
+  std::vector<std::vector<std::string>> lines = {{"norm", "formula", "a mean is taken over", "couples the batch",
+                                                  "running statistics", "parameters", "paper"}};
+  const auto yes = [](bool b) { return b ? "yes" : "no"; };
+  for (const NormEntry& e : norm_table())
+    lines.push_back({e.name, e.formula, e.over, yes(e.couples_batch), yes(e.running_statistics), e.parameters,
+                     e.paper});
+  std::string text;
+  for (const auto& line : lines) {
+    for (size_t c = 0; c < line.size(); ++c) {
+      size_t widest = 0;
+      for (const auto& other : lines) widest = std::max(widest, width(other[c]));
+      text += line[c] + (c + 1 < line.size() ? std::string(widest + 2 - width(line[c]), ' ') : "\n");
+    }
+  }
+  return text;
+}
+
 std::unique_ptr<Norm> make_norm(const std::string& name, const NormOptions& options) {
   std::string names;
-  for (const Row& row : rows()) {
+  for (const Row& row : rows) {
     if (row.entry.name == name) return row.make(options);
     names += std::string(names.empty() ? "" : ", ") + row.entry.name;
   }
   fail(format("there is no norm \"{}\"; the norms are: {}", name, names));
+}
+
+// Of the composed forms; written beside the table since no one norm owns it.
+Tensor inverse_root_composed(const Tensor& variance, double eps) {
+  const Tensor epsilon = Tensor::full(variance.shape(), real(eps), variance.device());
+  return exp(scale(log(add(variance, epsilon)), real(-0.5)));
 }
 
 }  // namespace minbert

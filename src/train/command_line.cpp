@@ -109,13 +109,18 @@ void CommandLine::option(const std::string& names, std::vector<std::string>& fil
 }
 
 void CommandLine::choice(const std::string& names, std::string& value, std::vector<std::string> valid,
-                         const std::string& help) {
-  const auto set = [&value, names, valid](const std::string& s) {
+                         const std::string& help, const std::string& table) {
+  const auto set = [&value, names, valid, table](const std::string& s) {
+    if (s == "help" && !table.empty()) {
+      std::cout << table;
+      std::exit(0);
+    }
     MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}",
              names, s, joined(valid));
     value = s;
   };
-  impl_->add(names, set, [&value] { return value; }, help + ": " + joined(valid), "NAME");
+  const std::string more = table.empty() ? "" : "; or help: a table of them";
+  impl_->add(names, set, [&value] { return value; }, help + ": " + joined(valid) + more, "NAME");
 }
 
 void CommandLine::flag(const std::string& names, bool& value, const std::string& help) {

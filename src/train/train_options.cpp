@@ -21,6 +21,10 @@ std::vector<std::string> cls_norm_names() {
   return names;
 }
 
+void add_norm_option(CommandLine& line, std::string& norm) {
+  line.choice("--norm", norm, norm_names(), "normalization of the hidden states", norm_help());
+}
+
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches whose gradients are averaged into one step");
@@ -59,7 +63,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
-  line.choice("--norm", o.norm, norm_names(), "normalization of the hidden states");
+  add_norm_option(line, o.norm);
   line.choice("--cls-norm", o.cls_norm, cls_norm_names(), "normalization of [CLS]");
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");

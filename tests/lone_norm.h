@@ -1,0 +1,32 @@
+// A normalization alone, outside of a network.
+#pragma once
+
+#include "tiny_bert.h"
+
+namespace minbert::test {
+
+inline const Indices tasks_of_sentences = {2, 0, 2};
+
+inline Batch three_sentences(const Indices& task) { return pack(sentences({3, 1, 4}), task); }
+
+// A norm of the table as a model of its own, of 6 channels, in 3 groups, and 3 tasks.
+struct Lone {
+  std::unique_ptr<Norm> norm;
+  Parameters parameters;
+  explicit Lone(const std::string& name, NormOptions options = {6, 3, 1e-12, {}, 0.1, 3})
+      : norm(make_norm(name, options)), parameters(*norm, {}) {
+    randomise(parameters);
+    for (const Parameters::Item& b : parameters.buffers())
+      b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());
+  }
+  const Tensor& find(const char* name) const { return parameters.find(name)->value; }
+  // Parameters that this batch reaches: without task ids, those of the tasks stay without a gradient.
+  Inputs inputs(const Batch& batch, const Tensor& x) const {
+    Inputs list = {x};
+    for (const Parameters::Item& item : parameters.items())
+      if (batch.row_task || !item.name.starts_with("task_")) list.push_back(item.value);
+    return list;
+  }
+};
+
+}  // namespace minbert::test

@@ -1,0 +1,102 @@
+// What conditional LayerNorm is.
+#include <doctest/doctest.h>
+
+#include "lone_norm.h"
+
+namespace minbert::test {
+namespace {
+
+// of BERT-base, from the shapes: no memory is taken
+int64_t parameter_count(const std::string& norm) {
+  BertConfig config;
+  config.norm = norm;
+  BertModel bert(config, 3);
+  int64_t count = 0;
+  bert.visit([&](Module& m) {
+    for (const Parameter& p : m.own_parameters()) count += p.shape.size();
+  });
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on LayerNorm's x-hat [CLN eq.4]") {
+  const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
+  Parameters parameters(*norm, {});
+  randomise(parameters);
+  const Tensor x = normal("x", {8, 6});
+  const Batch batch = three_sentences(tasks_of_sentences);
+  const Tensor y = norm->forward(x, batch),
+      xhat = layer_norm(x, Tensor::full({6}, 1), Tensor::zeros({6}), 1e-12);
+  const auto at = [&](const char* name) { return parameters.find(name)->value.data(); };
+  for (int64_t r = 0; r < 8; ++r)
+    for (int64_t i = 0; i < 6; ++i) {
+      const int64_t of_task = batch.row_task[r] * 6 + i;
+      const real gain = at("weight")[i] + at("task_weight")[of_task],
+          bias = at("bias")[i] + at("task_bias")[of_task];
+      CHECK(y.data()[6 * r + i] ==
+          doctest::Approx(double(xhat.data()[6 * r + i] * gain + bias)).epsilon(1e-5));
+    }
+}
+
+TEST_CASE("norm: each task's parameters receive gradients from the rows of that task only") {
+  const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
+  Parameters parameters(*norm, {});
+  randomise(parameters);
+  parameters.set_trainable([](const std::string&) { return true; });
+  // no row of task 1; row 3 is all of task 0
+  const Batch batch = three_sentences(tasks_of_sentences);
+  const Tensor c = normal("c", {8, 6});
+  backward(norm->forward(normal("x", {8, 6}), batch), c);
+  const Tensor d_bias = parameters.find("task_bias")->value.grad(),
+      d_gain = parameters.find("task_weight")->value.grad();
+  for (int64_t i = 0; i < 6; ++i) {
+    CHECK(d_bias.data()[i] == c.data()[18 + i]);
+    CHECK(d_bias.data()[6 + i] == 0);
+    CHECK(d_gain.data()[6 + i] == 0);
+    CHECK(d_bias.data()[12 + i] != 0);
+  }
+}
+
+TEST_CASE("norm: BERT-base gains 25 norms x 3 tasks x 2 x 768 = 115,200 parameters") {
+  CHECK(parameter_count("layer") == 109482240);     // bert-base-uncased without its pre-training heads
+  CHECK(parameter_count("conditional-layer") - parameter_count("layer") == 115200);
+}
+
+TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit, on every task") {
+  MultitaskBert plain(tiny_config("layer"), three_heads(), 0),
+      conditional(tiny_config("conditional-layer"), three_heads(), 0);
+  Parameters p(plain, {}), c(conditional, {});
+  CHECK(c.count() - p.count() == 5 * 3 * 2 * 8);
+  // two models that differ in the norm share every other number
+  for (const Parameters::Item& item : p.items()) {
+    INFO(item.name);
+    REQUIRE(c.find(item.name));
+    CHECK(c.find(item.name)->value.values() == item.value.values());
+  }
+  const Batch without = three_sentences({}), mixed = three_sentences(tasks_of_sentences),
+      one = three_sentences({1});
+  for (int head = 0; head < 3; ++head) {
+    const std::vector<real> expected = plain.forward(without, head).values();
+    for (const Batch& batch : {without, mixed, one})
+      CHECK(conditional.forward(batch, head).values() == expected);
+  }
+}
+
+TEST_CASE("norm: a batch of mixed tasks equals its sentences run separately") {
+  MultitaskBert model(tiny_config("conditional-layer"), three_heads(), 0);
+  Parameters parameters(model, {});
+  randomise(parameters);
+  const std::vector<Sequence> all = sentences({3, 1, 4});
+  const std::vector<real> together = model.forward(pack(all, tasks_of_sentences), 0).values();
+  std::vector<real> apart;
+  for (size_t i = 0; i < 3; ++i) {
+    const Batch alone = pack({&all[i], 1}, {tasks_of_sentences[int64_t(i)]});
+    const std::vector<real> one = model.forward(alone, 0).values();
+    apart.insert(apart.end(), one.begin(), one.end());
+  }
+  CHECK(difference(together, apart) < tolerance(1e-5, 1e-13));
+  CHECK(difference(together, model.forward(pack(all, {1}), 0).values()) > 1e-3);     // tasks do differ
+}
+
+}  // namespace minbert::test
