@@ -21,6 +21,7 @@ const Row rows[] = {
     {{"layer-simple", "(x-μ)/√(σ²+ε)", "Xu et al. 2019", "a token's channels", false, false, "0"}, make_layer_simple},
     {{"variance-only", "x/√(σ²+ε)⊙γ+β", "Wang et al. 2020", "a token's channels", false, false, "2H"},
      make_variance_only},
+    {{"rms", "x/√(mean x²+ε)⊙g", "Zhang & Sennrich 2019", "a token's channels", false, false, "H"}, make_rms},
     {{"conditional-layer", "x̂⊙(γ+γ_t)+(β+β_t)", "Improving minBERT with CLN [CLN eq.4]", "a token's channels", false,
       false, "2H + 2H tasks"}, make_conditional_layer},
 };

@@ -9,6 +9,7 @@ std::unique_ptr<Norm> make_none(const NormOptions& options);
 std::unique_ptr<Norm> make_layer(const NormOptions& options);
 std::unique_ptr<Norm> make_layer_simple(const NormOptions& options);
 std::unique_ptr<Norm> make_variance_only(const NormOptions& options);
+std::unique_ptr<Norm> make_rms(const NormOptions& options);
 std::unique_ptr<Norm> make_conditional_layer(const NormOptions& options);
 
 // epsilon of LayerNorm and its kin, and of the others
