@@ -24,6 +24,7 @@ const Row rows[] = {
     {{"rms", "x/√(mean x²+ε)⊙g", "Zhang & Sennrich 2019", "a token's channels", false, false, "H"}, make_rms},
     {{"conditional-layer", "x̂⊙(γ+γ_t)+(β+β_t)", "Improving minBERT with CLN [CLN eq.4]", "a token's channels", false,
       false, "2H + 2H tasks"}, make_conditional_layer},
+    {{"batch", "(x-μ)/√(σ²+ε)⊙γ+β", "Ioffe & Szegedy 2015", "all tokens of the batch", true, true, "2H"}, make_batch},
 };
 
 // Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂).

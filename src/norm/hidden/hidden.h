@@ -11,6 +11,7 @@ std::unique_ptr<Norm> make_layer_simple(const NormOptions& options);
 std::unique_ptr<Norm> make_variance_only(const NormOptions& options);
 std::unique_ptr<Norm> make_rms(const NormOptions& options);
 std::unique_ptr<Norm> make_conditional_layer(const NormOptions& options);
+std::unique_ptr<Norm> make_batch(const NormOptions& options);
 
 // epsilon of LayerNorm and its kin, and of the others
 inline double layer_eps(const NormOptions& o) { return o.eps.value_or(o.layer_norm_eps); }
