@@ -26,6 +26,7 @@ const Row rows[] = {
       false, "2H + 2H tasks"}, make_conditional_layer},
     {{"batch", "(x-μ)/√(σ²+ε)⊙γ+β", "Ioffe & Szegedy 2015", "all tokens of the batch", true, true, "2H"}, make_batch},
     {{"power", "x/√(ψ²+ε)⊙γ+β", "Shen et al. 2020", "all tokens of all batches", true, true, "2H"}, make_power},
+    {{"group", "(x-μ)/√(σ²+ε)⊙γ+β", "Wu & He 2018", "a token's group of channels", false, false, "2H"}, make_group},
 };
 
 // Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂).
