@@ -27,6 +27,8 @@ const Row rows[] = {
     {{"batch", "(x-μ)/√(σ²+ε)⊙γ+β", "Ioffe & Szegedy 2015", "all tokens of the batch", true, true, "2H"}, make_batch},
     {{"power", "x/√(ψ²+ε)⊙γ+β", "Shen et al. 2020", "all tokens of all batches", true, true, "2H"}, make_power},
     {{"group", "(x-μ)/√(σ²+ε)⊙γ+β", "Wu & He 2018", "a token's group of channels", false, false, "2H"}, make_group},
+    {{"group-sentence", "(x-μ)/√(σ²+ε)⊙γ+β", "Wu & He 2018", "a sentence's group of channels", false, false, "2H"},
+     make_group_sentence},
 };
 
 // Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂).
