@@ -29,6 +29,8 @@ const Row rows[] = {
     {{"group", "(x-μ)/√(σ²+ε)⊙γ+β", "Wu & He 2018", "a token's group of channels", false, false, "2H"}, make_group},
     {{"group-sentence", "(x-μ)/√(σ²+ε)⊙γ+β", "Wu & He 2018", "a sentence's group of channels", false, false, "2H"},
      make_group_sentence},
+    {{"instance", "(x-μ)/√(σ²+ε)⊙γ+β", "Ulyanov et al. 2016", "a sentence's tokens", false, false, "2H"},
+     make_instance},
 };
 
 // Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂).

@@ -15,6 +15,7 @@ std::unique_ptr<Norm> make_batch(const NormOptions& options);
 std::unique_ptr<Norm> make_power(const NormOptions& options);
 std::unique_ptr<Norm> make_group(const NormOptions& options);
 std::unique_ptr<Norm> make_group_sentence(const NormOptions& options);
+std::unique_ptr<Norm> make_instance(const NormOptions& options);
 
 // epsilon of LayerNorm and its kin, and of the others
 inline double layer_eps(const NormOptions& o) { return o.eps.value_or(o.layer_norm_eps); }
