@@ -1,0 +1,241 @@
+// Norms where numbers are hard, against PyTorch's, and PowerNorm against its recurrences.
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include "golden_file.h"
+#include "lone_norm.h"
+#include "minbert/files.h"
+
+namespace minbert::test {
+namespace {
+
+// Adding a constant to every element of x changes nothing.
+bool shift_invariant(const std::string& name) {
+  return name != "none" && name != "variance-only" && name != "rms" && name != "power";
+}
+
+Tensor step_of(const SafeTensors& file, const std::string& name, int64_t step) {
+  const std::vector<int64_t>& s = file.entry(name).shape;                            // [S,N,H]
+  return Tensor::from({s[1], s[2]}, {file.read(name).data() + step * s[1] * s[2], size_t(s[1] * s[2])});
+}
+
+}  // namespace
+
+TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorch's") {
+  const SafeTensors file(golden_file("norms.safetensors"));                          // of golden/norms.py
+  const Batch batch = pack(sentences({4, 3, 6}));
+  for (const std::string name : {"layer", "batch", "group", "group-sentence", "instance"}) {
+    INFO(name);
+    Lone lone(name, {8, 0, 1e-12, {}, 0.1, 2});
+    lone.parameters.set_trainable([](const std::string&) { return true; });
+    for (const char* parameter : {"weight", "bias"}) lone.find(parameter).copy_from(file.read(parameter));
+    if (name == "batch") lone.find("running_mean").copy_from(std::vector<real>(8, 0)),
+        lone.find("running_var").copy_from(std::vector<real>(8, 1));
+    const real close = tolerance(3e-6, 1e-7);       // the file's rounding to float32; and ours
+    const auto check_step = [&](int64_t step, const std::string& y_name, const std::string& dx_name) {
+      const Tensor x = step_of(file, "x", step).set_requires_grad(true);
+      const Tensor y = lone.norm->forward(x, batch);
+      backward(y, step_of(file, "dy", step));
+      const auto expected = [&](const std::string& n) {
+        return n.ends_with("_eval") ? file.read(name + n) : step_of(file, name + n, step).values();
+      };
+      CHECK(difference(y.values(), expected(y_name)) < close);
+      CHECK(difference(x.grad().values(), expected(dx_name)) < close);
+    };
+    lone.norm->train();
+    for (int64_t step = 0; step < 3; ++step) check_step(step, ".y", ".dx");
+    for (const std::string parameter : {"weight", "bias"})
+      CHECK(difference(lone.find(parameter.c_str()).grad().values(), file.read(name + ".d." + parameter)) < close);
+    for (const Parameters::Item& b : lone.parameters.buffers())
+      CHECK(difference(b.value.values(), file.read(name + "." + b.name)) < close);
+    lone.norm->train(false);
+    check_step(2, ".y_eval", ".dx_eval");
+  }
+}
+
+TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 25 steps") {
+  constexpr int H = 5, T = 7;
+  for (const double momentum : {0.1, 0.4}) {
+    Lone lone("power", {H, 0, 1e-12, {}, momentum});
+    lone.parameters.set_trainable([](const std::string&) { return true; });
+    lone.norm->train();
+    const double alpha = 1 - momentum, eps = 1e-5;
+    std::vector<double> psi2, nu;
+    for (const real v : lone.find("running_psi2").values()) psi2.push_back(double(v));
+    for (const real v : lone.find("running_nu").values()) nu.push_back(double(v));
+    const std::vector<real> gamma = lone.find("weight").values(), beta = lone.find("bias").values();
+    const Batch batch = pack(sentences({3, 4}));
+    for (int step = 0; step < 25; ++step) {
+      INFO("step " << step);
+      const Tensor x = normal(format("power x{}", step), {T, H}, 1 + 0.2 * step).set_requires_grad(true),
+          dy = normal(format("power dy{}", step), {T, H});
+      const Tensor y = lone.norm->forward(x, batch);
+      const std::vector<real> kept_y = y.values();
+      lone.parameters.clear_gradients();
+      backward(y, dy);
+
+      std::vector<real> expected_y(T * H), expected_dx(T * H), d_gamma(H), d_beta(H), new_psi2(H), new_nu(H);
+      for (size_t i = 0; i < H; ++i) {
+        const double psi = std::sqrt(psi2[i] + eps);
+        double Gamma = 0, Lambda = 0, psi2_of_batch = 0;
+        for (size_t t = 0; t < T; ++t) {
+          const size_t at = t * H + i;
+          const double value = double(x.data()[at]), xhat = value / psi,
+                       e = double(gamma[i]) * double(dy.data()[at]);
+          expected_y[at] = real(double(gamma[i]) * xhat + double(beta[i]));
+          expected_dx[at] = real((e - nu[i] * xhat) / psi);
+          Gamma += xhat * xhat / T, Lambda += e * xhat / T, psi2_of_batch += value * value / T;
+          d_gamma[i] += real(double(dy.data()[at]) * xhat), d_beta[i] += dy.data()[at];
+        }
+        psi2[i] = alpha * psi2[i] + (1 - alpha) * psi2_of_batch;
+        nu[i] = nu[i] * (1 - (1 - alpha) * Gamma) + (1 - alpha) * Lambda;
+        new_psi2[i] = real(psi2[i]), new_nu[i] = real(nu[i]);
+      }
+      const real close = tolerance(2e-5, 1e-12);
+      CHECK(difference(kept_y, expected_y) < close);
+      CHECK(difference(x.grad().values(), expected_dx) < close);
+      CHECK(difference(lone.find("weight").grad().values(), d_gamma) < close);
+      CHECK(difference(lone.find("bias").grad().values(), d_beta) < close);
+      CHECK(difference(lone.find("running_psi2").values(), new_psi2) < close);
+      CHECK(difference(lone.find("running_nu").values(), new_nu) < close);
+    }
+  }
+}
+
+TEST_CASE("norm: eps, momentum and groups are what the options say") {
+  const Batch batch = pack(sentences({4}));
+  const Tensor x = normal("x", {4, 6}, 0.01);
+  for (const NormEntry& entry : norm_table()) {
+    INFO(std::string(entry.name));
+    const auto apply = [&](NormOptions options) {
+      const Lone lone(entry.name, options);
+      return lone.norm->forward(x, batch).values();
+    };
+    const NormOptions ours = {6, 3, 1e-12, {}, 0.1, 3}, kin = {6, 3, 1e-3, {}, 0.1, 3},
+                      given = {6, 3, 1e-3, 1e-2, 0.1, 3};
+    const std::string name = entry.name;
+    const bool layer_like = name.find("layer") != name.npos || name == "variance-only" || name == "rms";
+    CHECK((apply(ours) != apply(kin)) == layer_like);
+    CHECK((apply(kin) != apply(given)) == (name != "none"));
+  }
+  const Lone batch_norm("batch", {6, 0, 1e-12, {}, 0.25});
+  const std::vector<real> before = batch_norm.find("running_mean").values(), now = mean_columns(x).values();
+  batch_norm.norm->train();
+  batch_norm.norm->forward(x, batch);
+  for (size_t i = 0; i < 6; ++i)
+    CHECK(double(batch_norm.find("running_mean").data()[i]) ==
+          doctest::Approx(0.75 * double(before[i]) + 0.25 * double(now[i])));
+}
+
+TEST_CASE("norm: a batch of one row is its own mean, and moves the running variance by its biased one") {
+  const auto norm = make_norm("batch", {6, 0, 1e-12});
+  const Parameters parameters(*norm, {});
+  norm->train();
+  const Tensor x = normal("x", {1, 6});
+  CHECK(largest(norm->forward(x, pack(sentences({1}))).values()) == 0);
+  for (int64_t i = 0; i < 6; ++i) {
+    CHECK(parameters.find("running_var")->value.data()[i] == real(0.9));
+    CHECK(parameters.find("running_mean")->value.data()[i] == doctest::Approx(0.1 * double(x.data()[i])));
+  }
+}
+
+// At 1449 a unit of float is 1.2e-4, so that the mean is right to 1.5e-4 of a deviation of 0.4, and no better.
+TEST_CASE("norm: a huge mean does not harm the variance about it") {
+  std::vector<real> values, deviations;             // their differences are exact
+  for (const real d : normal("huge", {24, 128}, 0.4).values()) {
+    values.push_back(real(float(1449 + d)));
+    deviations.push_back(values.back() - 1449);
+  }
+  const Tensor x = Tensor::from({24, 128}, values), small = Tensor::from({24, 128}, deviations);
+  const Batch batch = pack(sentences({4, 20}), {1});
+  for (const NormEntry& entry : norm_table()) {
+    INFO(std::string(entry.name));
+    const NormOptions options = {128, 3, 1e-12, {}, 0.1, 8};
+    const Lone a(entry.name, options), b(entry.name, options);
+    a.norm->train(), b.norm->train();
+    const std::vector<real> y = a.norm->forward(x, batch).values();
+    if (shift_invariant(entry.name))
+      CHECK(difference(y, b.norm->forward(small, batch).values()) < tolerance(3e-4, 1e-11));
+    CHECK(std::isfinite(largest(y)));
+  }
+  // variance-only: x / sigma, with the sigma of the deviations
+  const Tensor one = Tensor::full({128}, 1), zero = Tensor::zeros({128});
+  const Tensor y = variance_norm(x, one, zero, 1e-12), z = layer_norm(small, one, zero, 1e-12);
+  const double sigma = double(x.data()[0] - x.data()[1]) / double(y.data()[0] - y.data()[1]),
+      expected = double(small.data()[0] - small.data()[1]) / double(z.data()[0] - z.data()[1]);
+  CHECK(sigma == doctest::Approx(expected).epsilon(double(tolerance(1e-3, 1e-9))));
+}
+
+TEST_CASE("norm: constant input and dead channels give finite results and gradients, and nothing where nothing is") {
+  const Batch batch = pack(sentences({3, 1, 4}), {1});
+  std::vector<real> dead = normal("dead", {8, 32}).values();
+  for (size_t row = 0; row < 8; ++row) dead[row * 32 + 5] = 0;
+  for (const NormEntry& entry : norm_table())
+    for (const bool training : {true, false})
+      for (const bool constant : {true, false}) {
+        INFO(std::string(entry.name) << ", training " << training << ", constant " << constant);
+        const auto norm = make_norm(entry.name, {32, 3, 1e-12});
+        const Parameters parameters(*norm, {});
+        norm->train(training);
+        Tensor x = constant ? Tensor::full({8, 32}, real(10.1f)) : Tensor::from({8, 32}, dead);
+        x.set_requires_grad(true);
+        for (int step = 0; step < 3; ++step) {
+          x.clear_grad();
+          const Tensor y = scale(norm->forward(x, batch), 1);
+          backward(y, normal("c", {8, 32}));
+          CHECK(std::isfinite(largest(y.values())));
+          CHECK(std::isfinite(largest(x.grad().values())));
+          const bool own_mean = shift_invariant(entry.name) && (training || !entry.running_statistics);
+          if (constant && own_mean) CHECK(largest(y.values()) < tolerance(1e-6, 1e-6));
+          if (!constant && entry.running_statistics)
+            for (int64_t row = 0; row < 8; ++row) CHECK(y.data()[row * 32 + 5] == 0);
+        }
+      }
+}
+
+TEST_CASE("norm: results, gradients and statistics do not depend on the number of threads") {
+  const int before = omp_get_max_threads();
+  const Batch batch = pack(sentences({100, 1, 300, 299}), {0, 2, 1, 1});
+  for (const NormEntry& entry : norm_table()) {
+    INFO(std::string(entry.name));
+    std::vector<std::vector<real>> first;
+    for (const int threads : {1, 2, 5}) {
+      omp_set_num_threads(threads);
+      const Lone lone(entry.name, {64, 3, 1e-12});
+      lone.norm->train();
+      Inputs inputs = lone.inputs(batch, normal("x", {700, 64}));
+      for (Tensor& t : inputs) t.set_requires_grad(true);
+      const Tensor y = scale(lone.norm->forward(inputs[0], batch), 1);
+      backward(y, normal("c", {700, 64}));
+      auto all = take_gradients(inputs);
+      all.push_back(y.values());
+      for (const Parameters::Item& b : lone.parameters.buffers()) all.push_back(b.value.values());
+      if (first.empty()) first = all;
+      else CHECK(all == first);
+    }
+  }
+  omp_set_num_threads(before);
+}
+
+TEST_CASE("norm: a constant row gives beta, however small epsilon is") {
+  const Tensor x = Tensor::full({1, 768}, real(10.1f)), gamma = Tensor::full({768}, 1),
+      beta = Tensor::zeros({768});
+  CHECK(largest(layer_norm(x, gamma, beta, 1e-12).values()) < tolerance(1e-6, 1e-6));
+}
+
+// E[x^2] - E[x]^2 would give a variance of 0 here: 1449^2 needs 22 bits, and float has 24.
+TEST_CASE("norm: a small variance about a large mean is right") {
+  std::vector<real> values;
+  for (int i = 0; i < 768; ++i) values.push_back(real(1449 + (i % 2 ? 0.5 : -0.5) * std::sqrt(4 * 0.1667)));
+  double mean = 0, variance = 0;                    // of the values as they are stored
+  for (const real v : values) mean += double(v) / 768;
+  for (const real v : values) variance += (double(v) - mean) * (double(v) - mean) / 768;
+  CHECK(variance == doctest::Approx(0.1667).epsilon(1e-3));
+  const Tensor y = layer_norm(Tensor::from({1, 768}, values), Tensor::full({768}, 1), Tensor::zeros({768}),
+      1e-12);
+  for (size_t i = 0; i < 768; ++i)
+    CHECK(double(y.data()[i]) ==
+        doctest::Approx((double(values[i]) - mean) / std::sqrt(variance)).epsilon(1e-4));
+}
+
+}  // namespace minbert::test
