@@ -21,7 +21,8 @@ struct Form {
   const char* name;
   bool centered, subtracted;                        // is s2 taken about the mean? is the mean subtracted?
 };
-constexpr Form layer{"layer_norm", true, true}, variance{"variance_norm", true, false}, rms{"rms_norm", false, false};
+constexpr Form layer{"layer_norm", true, true}, group_form{"group_norm", true, true},
+    variance{"variance_norm", true, false}, rms{"rms_norm", false, false};
 
 // Which row of gain and bias a row takes.
 struct Choice {
@@ -157,9 +158,9 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) { return row_no
 Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps) {
   MB_CHECK(groups > 0 && x.cols() % groups == 0, "group_norm: the channels of x {} do not part into {} groups",
            x.shape(), groups);
-  const int64_t h = x.cols() / groups;
-  return layer_norm(x.reshape({x.rows() * groups, h}), gain.reshape({groups, h}), bias.reshape({groups, h}), eps)
-      .reshape(x.shape());
+  const Shape of_groups = {groups, x.cols() / groups};
+  const Tensor cells = x.reshape({x.rows() * groups, x.cols() / groups});
+  return row_norm(group_form, cells, gain.reshape(of_groups), bias.reshape(of_groups), eps, {}).reshape(x.shape());
 }
 
 }  // namespace minbert
