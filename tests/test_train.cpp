@@ -360,7 +360,7 @@ TEST_CASE("train: a config.json that contradicts the weights or the vocabulary i
   refused(Json(good).set("hidden_size", 4), "[20, 8] in the file, but [20, 4] by config.json");
   for (const auto& [key, message] : {std::pair("pairs", "\"minbert.pairs\" is \"x\"; valid are: cross, siamese"),
                                      std::pair("placement", "\"x\"; valid are: post"),
-                                     std::pair("norm", "no norm \"x\"; the norms are: layer, conditional-layer")})
+                                     std::pair("norm", "no norm \"x\"; the norms are: none, layer, ")})
     refused(Json(good).set("minbert", Json::object().set(key, "x")), message);
 
   BertConfig two = BertConfig::load((write_file(file, good.dump()), file));
