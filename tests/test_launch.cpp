@@ -22,6 +22,7 @@
 #include "engine/launch.h"
 #include "ops/softmax_row.h"
 #include "gradcheck.h"
+#include "minbert/cls_norm.h"
 #include "minbert/ops.h"
 
 namespace minbert::test {
@@ -111,6 +112,7 @@ void launch_rows_shuffled(Device, int64_t rows, int64_t, const Program& program)
 #define launch_rows launch_rows_shuffled
 namespace in_attention { using namespace minbert; }
 namespace in_binary { using namespace minbert; }
+namespace in_gradient { using namespace minbert; }
 namespace in_dropout { using namespace minbert; }
 namespace in_layer_norm { using namespace minbert; }
 namespace in_loss { using namespace minbert; }
@@ -125,6 +127,9 @@ namespace in_softmax { using namespace minbert; }
 #undef minbert
 #define minbert in_dropout
 #include "ops/dropout.cpp"
+#undef minbert
+#define minbert in_gradient
+#include "norm/cls/gradient.cpp"
 #undef minbert
 #define minbert in_layer_norm
 #include "ops/layer_norm.cpp"
@@ -188,6 +193,7 @@ TEST_CASE("launch: no row program depends on the order of its lanes") {
   SAME(binary, ({a, column}), sub(x[0], x[1]));
   SAME(dropout, ({a}), dropout(x[0], 0.4, key));
   SAME(dropout, ({a, b}), dropout_add(x[0], x[1], 0.4, key));
+  SAME(gradient, ({a}), normalize_gradient(x[0], 0.5, 1e-5));
   SAME(layer_norm, ({a, row, row}), layer_norm(x[0], x[1], x[2], 1e-12, {}));
   SAME(layer_norm, ({a, gains, biases}), layer_norm(x[0], x[1], x[2], 1e-12, group));
   SAME(loss, ({a}), cross_entropy(x[0], labels));

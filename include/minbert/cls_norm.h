@@ -90,6 +90,17 @@ class L2Norm : public FittedClsNorm {
   std::vector<double> squares_;
 };
 
+// y = (h - mu) / sqrt(sigma^2 + eps) * gamma + beta, of the batch; evaluation by running statistics  [IsoBN eq.2]
+class ClsBatchNorm : public ClsNorm {
+ public:
+  ClsBatchNorm(int64_t hidden, double momentum, double eps);
+  Tensor forward(const Tensor& h) const override;
+
+ private:
+  double momentum_, eps_;
+  Tensor *weight_, *bias_, *mean_, *variance_;      // [H]
+};
+
 class Covariance;                                   // src/norm/cls/covariance.h
 
 // y = Sigma^(-1/2) (h - mu), Sigma shrunk towards a multiple of I             [IsoBN eq.1]
@@ -107,7 +118,7 @@ class Whitening : public FittedClsNorm {
   std::unique_ptr<Covariance> set_;
 };
 
-// h-hat = theta-bar * h, theta from moving statistics; no gradient passes through them  [IsoBN eq.4-8, alg.1]
+// h-hat = theta-bar * h, theta from moving statistics; no gradient passes through them  [IsoBN eq.4-8] [IsoBN alg.1]
 class IsoBatchNorm : public ClsNorm {
  public:
   struct Preset {
@@ -151,6 +162,7 @@ struct ClsNormOptions {
   std::string preset = "ours";                      // of iso-bn
 };
 const std::vector<ClsNormEntry>& cls_norm_table();
+std::string cls_norm_help();                        // the table as text, for --cls-norm help
 std::unique_ptr<ClsNorm> make_cls_norm(const std::string& name, const ClsNormOptions& options);   // Error lists all
 // pre-pooler or pooled: `at` itself, or for "per-method" where the norm belongs
 std::string cls_norm_place(const std::string& name, const std::string& at);

@@ -1,9 +1,8 @@
 // The table of all normalizations of hidden states.
 #include "minbert/norm.h"
 
-#include <algorithm>
-
 #include "norm/hidden/hidden.h"
+#include "norm/text_table.h"
 
 namespace minbert {
 namespace {
@@ -33,14 +32,6 @@ const Row rows[] = {
      make_instance},
 };
 
-// Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂).
-size_t width(const std::string& text) {
-  size_t n = 0;
-  for (size_t i = 0; i < text.size(); ++i)
-    n += (text[i] & 0xC0) != 0x80 && (text[i] != '\xCC' || text[i + 1] != '\x82');
-  return n;
-}
-
 }  // namespace
 
 const std::vector<NormEntry>& norm_table() {
@@ -59,15 +50,7 @@ std::string norm_help() {
   for (const NormEntry& e : norm_table())
     lines.push_back({e.name, e.formula, e.over, yes(e.couples_batch), yes(e.running_statistics), e.parameters,
                      e.paper});
-  std::string text;
-  for (const auto& line : lines) {
-    for (size_t c = 0; c < line.size(); ++c) {
-      size_t widest = 0;
-      for (const auto& other : lines) widest = std::max(widest, width(other[c]));
-      text += line[c] + (c + 1 < line.size() ? std::string(widest + 2 - width(line[c]), ' ') : "\n");
-    }
-  }
-  return text;
+  return text_table(lines);
 }
 
 std::unique_ptr<Norm> make_norm(const std::string& name, const NormOptions& options) {

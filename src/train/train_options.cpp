@@ -64,7 +64,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   add_norm_option(line, o.norm);
-  line.choice("--cls-norm", o.cls_norm, cls_norm_names(), "normalization of [CLS]");
+  line.choice("--cls-norm", o.cls_norm, cls_norm_names(), "normalization of [CLS]", cls_norm_help());
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");
   line.choice("--iso-bn-preset", o.iso_bn_preset, {"ours", "paper", "authors"}, "how iso-bn reads its paper");

@@ -21,7 +21,8 @@ def rows(*shape):
     return (random.normal(size=(*shape, H)) @ mix + np.arange(H)).astype(np.float32).astype(np.float64)
 
 
-fit, x, dy = rows(SET), rows(STEPS, N), rows(STEPS, N)
+fit, x = rows(SET), rows(STEPS, N)
+dy = random.normal(size=x.shape).astype(np.float32).astype(np.float64)
 tensors = {"fit": fit, "x": x, "dy": dy}
 
 # ---- statistics of a set, applied to the first step [TA eq.2-4]

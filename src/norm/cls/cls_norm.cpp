@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "norm/text_table.h"
+
 namespace minbert {
 
 void ClsNorm::fit(const Tensor&) { fail("this normalization of [CLS] takes no statistics from a set"); }
@@ -71,10 +73,16 @@ const std::vector<Row>& rows() {
        [](const ClsNormOptions& o) { return std::make_unique<MinMaxNorm>(o.hidden, o.eps.value_or(1e-5)); }},
       {{"l2", "h/(δ+ε)", "[TA eq.4]", each, false, fitted, "0", "pre-pooler"},
        [](const ClsNormOptions& o) { return std::make_unique<L2Norm>(o.hidden, o.eps.value_or(1e-5)); }},
+      {{"batch", "(h-μ)/√(σ²+ε)⊙γ+β", "[IsoBN eq.2]", "each dimension, over the batch", true,
+        "running mean, variance", "2H", "pooled"},
+       [](const ClsNormOptions& o) {
+         return std::make_unique<ClsBatchNorm>(o.hidden, o.momentum.value_or(0.1), o.eps.value_or(1e-5));
+       }},
       {{"whitening", "Σ^(-1/2)(h-μ)", "[IsoBN eq.1]", "all dimensions, over the training set", false, fitted, "0",
         "pooled"},
        [](const ClsNormOptions& o) { return std::make_unique<Whitening>(o.hidden, o.shrinkage.value_or(0.01)); }},
-      {{"iso-bn", "θ̄⊙h", "[IsoBN eq.4-8]", "all dimensions, over the batches so far", true, "moving", "0", "pooled"},
+      {{"iso-bn", "θ̄⊙h", "[IsoBN eq.4-8]", "all dimensions, over the batches so far", true, "moving covariance", "0",
+        "pooled"},
        make_iso_bn},
   };
   return table;
@@ -103,6 +111,15 @@ const Row& find(const std::string& name) {
 }
 
 }  // namespace
+
+std::string cls_norm_help() {
+  std::vector<std::vector<std::string>> lines = {{"[CLS] norm", "formula", "normalizes", "couples the batch",
+                                                  "statistics", "parameters", "at", "paper"}};
+  for (const ClsNormEntry& e : cls_norm_table())
+    lines.push_back({e.name, e.formula, e.over, e.couples_batch ? "yes" : "no", e.statistics, e.parameters, e.place,
+                     e.paper});
+  return text_table(lines);
+}
 
 std::unique_ptr<ClsNorm> make_cls_norm(const std::string& name, const ClsNormOptions& options) {
   return find(name).make(options);

@@ -18,8 +18,7 @@
 //               ρ          to [-1,1], against rounding  as it comes               to [-1,1]
 //               γ          sum of ρ²                    sum of ρ²                 mean of ρ²
 //               ε, β       .1, .5                       .1, .5                    .001, .5
-//               eq.7       with the root, without       without the root          with the root, variances from Σ,
-//               which the sum of variances changes                                .001 on the denominator
+//               eq.7       root: variance is kept       no root, as printed       root; σ² from Σ; .001 in E'
 //               In all of them ρ = 0 where σ = 0. Where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0).
 #include <limits>
 
