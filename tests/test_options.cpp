@@ -48,6 +48,9 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   };
   CHECK_THROWS_WITH_AS(line.line.set("--norm", "batsch"),
                        doctest::Contains("--norm: there is no \"batsch\"; valid are: none, layer, "), Error);
+  refused("--cls-norm", "", "--cls-norm: there is no \"\"; valid are: none, z, min-max, l2, batch, whitening, iso-bn");
+  refused("--cls-norm-at", "behind", "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled");
+  refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
   refused("--sampling", "", "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional");
   refused("--epochs", "many", "--epochs: \"many\" is not a whole number");
   refused("--epochs", "1.5", "--epochs: \"1.5\" is not a whole number");
