@@ -17,7 +17,7 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.option("--vocab", o.vocab, "without --init: its vocabulary, one token a line", "FILE");
   line.option("--vocab-size", o.vocab_size, 0, "or: make a vocabulary of N tokens from the corpus");
   line.flag("--cased", o.cased, "the vocabulary is cased");
-  line.choice("--norm", o.norm, norm_names(), "normalization of the hidden states");
+  add_norm_option(line, o.norm);
 
   line.section("How it learns");
   line.option("--steps", o.steps, 1, "optimizer steps");
