@@ -42,23 +42,24 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST_CASE("train: a run that was stopped and resumed equals the uninterrupted one, bit for bit") {
   SmallWorld world;
   TrainOptions o = world.options();
-  for (const auto& [sampling, optimizer, pairs] : {std::tuple("sequential", "adamw", "cross"),
-                                                   std::tuple("round-robin", "sgd", "siamese"),
-                                                   std::tuple("proportional", "adamw-course", "cross")}) {
+  for (const auto& [sampling, optimizer, pairs, norm] :
+       {std::tuple("sequential", "adamw", "cross", "conditional-layer"),
+        std::tuple("round-robin", "sgd", "siamese", "batch"),                       // with running statistics
+        std::tuple("proportional", "adamw-course", "cross", "power")}) {
     INFO(sampling);
     o.sampling = sampling, o.optimizer = optimizer, o.pairs = pairs, o.momentum = 0.9;
     const std::string whole = format("{}-whole", sampling);
-    CHECK_FALSE(world.run(o, whole).interrupted);
+    CHECK_FALSE(world.run(o, whole, 0, norm).interrupted);
     CHECK(csv(world.path(whole) + "/steps.csv").size() == 1 + 16);
     for (const int stop : {1, 3, 4}) {              // early, at the end of the first epoch, in the second
       INFO("stopped after step " << stop);
       const std::string parts = format("{}-{}", sampling, stop);
-      CHECK(world.run(o, parts, stop).interrupted);
+      CHECK(world.run(o, parts, stop, norm).interrupted);
       CHECK(contains(world.printed, format("stopped after step {}; go on with --resume", stop)));
-      CHECK_FALSE(world.run(o, parts).interrupted);
+      CHECK_FALSE(world.run(o, parts, 0, norm).interrupted);
       check_equal(world.path(parts), world.path(whole));
     }
-    while (world.run(o, "one-by-one", 1).interrupted) continue;      // a process for every step
+    while (world.run(o, "one-by-one", 1, norm).interrupted) continue;      // a process for every step
     check_equal(world.path("one-by-one"), world.path(whole));
     std::filesystem::remove_all(world.path("one-by-one"));
   }
