@@ -58,12 +58,12 @@ TEST_CASE("norm: each task's parameters receive gradients from the rows of that 
   }
 }
 
-TEST_CASE("norm: BERT-base gains 25 norms x 3 tasks x 2 x 768 = 115,200 parameters") {
+TEST_CASE("norm: BERT-base gains 25 norms x 3 tasks x 2 x 768 = 115,200 parameters [CLN fact.parameters]") {
   CHECK(parameter_count("layer") == 109482240);     // bert-base-uncased without its pre-training heads
   CHECK(parameter_count("conditional-layer") - parameter_count("layer") == 115200);
 }
 
-TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit, on every task") {
+TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit, on every task [CLN fact.start]") {
   MultitaskBert plain(tiny_config("layer"), three_heads(), 0),
       conditional(tiny_config("conditional-layer"), three_heads(), 0);
   Parameters p(plain, {}), c(conditional, {});

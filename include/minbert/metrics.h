@@ -11,7 +11,7 @@
 namespace minbert {
 
 // predicted, labels, x, y [N], N > 0. A task's predictions are classes, 0 or 1, or scores. The formula of each
-// metric [LN-PEFT tab.4] stands beside its code; where it divides 0 by 0 there is no score.
+// metric [LN-PEFT tab.4] [CLN metrics] stands beside its code; where it divides 0 by 0 there is no score.
 double accuracy(std::span<const double> predicted, std::span<const double> labels);
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);        // of class 1
 std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);  // of 0 and 1

@@ -21,7 +21,7 @@ namespace minbert {
 
 // ---- The table of tasks (src/tasks/task.cpp)
 
-enum class TaskKind { classification, binary, regression };   // cross-entropy, binary cross-entropy, MSE
+enum class TaskKind { classification, binary, regression };   // cross-entropy, binary cross-entropy, MSE [CLN losses]
 enum class Metric { accuracy, matthews, f1, pearson, spearman };   // src/tasks/metrics.cpp
 enum class Split { train, dev, test };
 

@@ -1,4 +1,4 @@
-// The encoder as a whole, and the multitask heads on its pooled [CLS].
+// The encoder as a whole, and the multitask heads on its pooled [CLS] [TA sec.2].
 #include "minbert/bert.h"
 
 namespace minbert {

@@ -2,7 +2,7 @@
 //
 //   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the masked rows alone
 //                   E [V,H] are the word embeddings themselves (tied), c [V]
-//   next sentence   logits = pooled W^T + b                                  pooled [B,H]
+//   next sentence   logits = pooled W^T + b                                  pooled [B,H]   [TA sec.2]
 #include "minbert/bert.h"
 
 namespace minbert {

@@ -2,7 +2,7 @@
 //
 //   sst quora sts cfimdb    the course's (CS224n minBERT)
 //   sst2 ... mnli-mm        GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
-//   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all annotators agree [NT]
+//   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all agree [NT data]
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

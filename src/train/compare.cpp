@@ -1,4 +1,4 @@
-// Several runs under the same seeds, and the paper's two tables [CLN].
+// Several runs under the same seeds, and the paper's two tables [CLN tab.train] [CLN tab.test].
 #include <algorithm>
 #include <cmath>
 #include <iomanip>

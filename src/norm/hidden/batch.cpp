@@ -1,7 +1,7 @@
 // Batch normalization: every channel by its mean and variance over all tokens of the batch.
 //
 //   Paper       Ioffe & Szegedy, Batch Normalization, 2015, alg. 1-2; The Benefits of Normalization Layers in
-//               Transformers; [LN-PEFT app.A]
+//               Transformers [NT norm.batch]; [LN-PEFT app.A]
 //   Equation    training     y = (x - μ_B) / √(σ²_B + ε) ⊙ γ + β       μ_B, σ²_B over the T rows, σ²_B biased
 //                            μ ← (1-m) μ + m μ_B        σ² ← (1-m) σ² + m T/(T-1) σ²_B        m = 0.1
 //               evaluation   y = (x - μ) / √(σ² + ε) ⊙ γ + β

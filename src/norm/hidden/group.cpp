@@ -1,6 +1,6 @@
 // Group normalization: every token's channels in groups, each by its own mean and variance.
 //
-//   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7
+//   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7; [NT norm.group]
 //   Equation    y = (x - μ_g) / √(σ_g² + ε) ⊙ γ + β
 //   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² over the H/G neighbouring channels of a token's group, σ_g² biased
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for one group of all channels)

@@ -1,7 +1,7 @@
 // Instance normalization: every channel by its mean and variance over the tokens of a sentence.
 //
 //   Paper       Ulyanov, Vedaldi & Lempitsky, Instance Normalization, 2016, eq. 2; The Benefits of Normalization Layers
-//               in Transformers
+//               in Transformers [NT norm.instance]
 //   Equation    y = (x - μ_b) / √(σ_b² + ε) ⊙ γ + β
 //   Shapes      x, y [T,H]   γ, β [H]   μ_b, σ_b² over the L_b tokens of sentence b, for each channel, σ_b² biased
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics)

@@ -1,6 +1,7 @@
 // Layer normalization: every token by its own mean and variance.
 //
-//   Paper       Ba, Kiros & Hinton, Layer Normalization, 2016; BERT, Devlin et al. 2018; [LN-PEFT app.A] eq. 3-5
+//   Paper       Ba, Kiros & Hinton, Layer Normalization, 2016; BERT, Devlin et al. 2018; [LN-PEFT eq.3-5]
+//               [NT norm.layer]
 //   Equation    y = (x - μ) / √(σ² + ε) ⊙ γ + β                                       [CLN eq.1-3]
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's

@@ -1,6 +1,7 @@
 // LayerNorm-simple: LayerNorm without gain and bias, which may overfit.
 //
-//   Paper       Xu, Sun, Zhang, Zhao & Lin, Understanding and Improving Layer Normalization, 2019; [LN-PEFT app.A]
+//   Paper       Xu, Sun, Zhang, Zhao & Lin, Understanding and Improving Layer Normalization, 2019
+//               [LN-PEFT app.A.simple]
 //   Equation    y = (x - μ) / √(σ² + ε)
 //   Shapes      x, y [T,H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias find no use

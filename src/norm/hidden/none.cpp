@@ -1,6 +1,6 @@
 // No normalization: what the other norms are compared with.
 //
-//   Paper       The Benefits of Normalization Layers in Transformers, the models without normalization
+//   Paper       The Benefits of Normalization Layers in Transformers, the models without one [NT norm.none]
 //   Equation    y = x
 //   Shapes      x, y [T,H]
 //   Starts as   the identity; a LayerNorm checkpoint's weight and bias find no use

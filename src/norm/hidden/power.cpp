@@ -1,7 +1,7 @@
 // Power normalization: every channel by a running quadratic mean, with a backward that makes up for its being one.
 //
 //   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in Transformers, 2020,
-//               alg. 2 (alg. 1 is what it replaces, batch normalization); [LN-PEFT app.A]
+//               alg. 2 (alg. 1 is what it replaces, batch normalization); [LN-PEFT app.A.power]
 //   Equation    forward      x̂ = x / ψ        y = γ ⊙ x̂ + β        then  ψ² ← α ψ² + (1-α) ψ_B²,  ψ_B² = 1/T Σ x²
 //               backward     e = γ ⊙ dL/dy    dL/dx = (e - ν ⊙ x̂) / ψ
 //                            then  ν ← ν (1 - (1-α) Γ) + (1-α) Λ,     Γ = 1/T Σ x̂²,  Λ = 1/T Σ e ⊙ x̂
