@@ -8,6 +8,7 @@
 #   make bench         the benchmark; ARGS="..." goes to it
 #   make cuda-compile  compiles the kernel files with nvcc, where there is one
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
+#   make papers        every item of the five documents: where the code has it, or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
@@ -35,7 +36,7 @@ FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -I
 export CXX CUDA INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_FLAGS, FOUND_LIBRARIES and NVCC when it differs from last time.
-NO_BUILD := help clean deps lint format
+NO_BUILD := help clean deps lint papers format
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
@@ -139,6 +140,8 @@ endif
 
 lint:
 	@.build/lint
+papers:
+	@.build/papers
 format:
 	@.build/lint --mend
 deps:
@@ -148,5 +151,5 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test asan-test demo mini bench cuda-compile lint format deps clean help FORCE
+.PHONY: all programs test asan-test demo mini bench cuda-compile lint papers format deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)
