@@ -39,8 +39,9 @@ Indices stored_indices(const SafeTensors& file, const std::string& name) {
   return std::vector<int32_t>(values.begin(), values.end());
 }
 
-BertConfig stored_config() {
+BertConfig stored_config(const std::string& placement = "post") {
   BertConfig config;
+  config.placement = placement;
   config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16;
   config.intermediate_size = 32;
   config.num_hidden_layers = config.num_attention_heads = 2;
@@ -96,20 +97,24 @@ TEST_CASE("golden: operations have PyTorch's values and gradients") {
 }
 
 TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, forward and backward") {
-  const SafeTensors file(golden_file("bert-expected.safetensors"));
-  MultitaskBert model(stored_config(), {}, 0);
-  Parameters parameters(model, {});
-  const WeightsReport report = load_weights(golden_file("bert.safetensors"), parameters);
-  CHECK(report.loaded.size() == parameters.items().size());
-  CHECK(report.unused.empty());
-  parameters.set_trainable([](const std::string&) { return true; });
+  for (const auto& [placement, name] :
+       {std::pair("post", "bert"), std::pair("pre", "bert-pre"), std::pair("normformer", "bert-normformer")}) {
+    INFO(name);
+    const SafeTensors file(golden_file(format("{}-expected.safetensors", name)));
+    MultitaskBert model(stored_config(placement), {}, 0);
+    Parameters parameters(model, {});
+    const WeightsReport report = load_weights(golden_file(format("{}.safetensors", name)), parameters);
+    CHECK(report.loaded.size() == parameters.items().size());
+    CHECK(report.unused.empty());
+    parameters.set_trainable([](const std::string&) { return true; });
 
-  const BertOutput out = model.bert().forward(pack(stored_sequences(file)));
-  CHECK(difference(out.last_hidden_state.values(), file.read("last_hidden_state")) < tolerance(1e-5, 1e-7));
-  CHECK(difference(out.pooler_output.values(), file.read("pooler_output")) < tolerance(1e-5, 1e-7));
-  const Tensor d_hidden = stored(file, "d_last_hidden_state"), d_pooled = stored(file, "d_pooler_output");
-  backward(add(sum(mul(out.last_hidden_state, d_hidden)), sum(mul(out.pooler_output, d_pooled))));
-  check_gradients(parameters, file);
+    const BertOutput out = model.bert().forward(pack(stored_sequences(file)));
+    CHECK(difference(out.last_hidden_state.values(), file.read("last_hidden_state")) < tolerance(1e-5, 1e-7));
+    CHECK(difference(out.pooler_output.values(), file.read("pooler_output")) < tolerance(1e-5, 1e-7));
+    const Tensor d_hidden = stored(file, "d_last_hidden_state"), d_pooled = stored(file, "d_pooler_output");
+    backward(add(sum(mul(out.last_hidden_state, d_hidden)), sum(mul(out.pooler_output, d_pooled))));
+    check_gradients(parameters, file);
+  }
 }
 
 TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; the decoder is the word embeddings") {

@@ -1,6 +1,6 @@
 // BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of it.
 //
-//   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017, a norm behind each sum
+//   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017
 //   Letters  T tokens in the batch, B sentences, L_b tokens of sentence b
 //            H hidden size, heads of d = H/heads columns
 #pragma once
@@ -35,16 +35,27 @@ class BertEmbeddings : public Module {
   Dropout dropout_;
 };
 
+// Where a layer's norms stand; src/bert/layer.cpp has the equations.
+enum class Placement { post, pre, normformer };
+Placement placement_of(const std::string& name);    // Error lists the names
+
 class BertLayer : public Module {
  public:
   BertLayer(const BertConfig& config, const NormOptions& norm);
   Tensor forward(const Tensor& x, const Batch& batch, Tensor* attention_weights) const;   // [T,H] -> [T,H]
 
  private:
+  void add_normformer(const BertConfig& config, const NormOptions& norm);
+  Tensor attend(const Tensor& u, const Batch& batch, Tensor* attention_weights) const;
+  Tensor feed(const Tensor& u, const Batch& batch) const;
+  Placement placement_;
   int heads_;
   Linear query_, key_, value_, attention_dense_, intermediate_, output_;
   Dropout weights_dropout_, attention_dropout_, output_dropout_;
   std::unique_ptr<Norm> attention_norm_, output_norm_;
+  Tensor* head_scale_ = nullptr;                    // these four: of normformer alone
+  Indices head_of_column_;                          // [H]
+  std::unique_ptr<Norm> after_attention_norm_, intermediate_norm_;
 };
 
 class BertModel : public Module {
@@ -69,6 +80,7 @@ class BertModel : public Module {
   BertConfig config_;
   BertEmbeddings embeddings_;
   std::vector<std::unique_ptr<BertLayer>> layers_;
+  std::unique_ptr<Norm> final_norm_;                // encoder.LayerNorm; none with placement post
   Linear pooler_;
   std::unique_ptr<ClsNorm> cls_norm_;
   std::string norm_place_, gradient_place_;
@@ -130,8 +142,8 @@ struct WeightsReport {
 
 // Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with
 // or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all
-// be there; a pooler, heads and what minbert adds may be missing and get their initial values. Error: file,
-// name, both shapes.
+// be there; a pooler, heads and what minbert adds (task parameters, what pre and normformer have beyond post) may be
+// missing and get their initial values. Error: file, name, both shapes.
 WeightsReport load_weights(const std::string& path, const Parameters& parameters);
 // .safetensors, atomically
 void save_weights(const std::string& file, const Parameters& parameters,

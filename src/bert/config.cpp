@@ -35,7 +35,7 @@ struct Choice {
   std::string_view valid;                          // the names it may have; "": a table of norms knows
 };
 constexpr Choice choices[] = {{"norm", &BertConfig::norm, ""},
-                              {"placement", &BertConfig::placement, "post"},
+                              {"placement", &BertConfig::placement, "post, pre, normformer"},
                               {"cls_norm", &BertConfig::cls_norm, ""},
                               {"cls_norm_at", &BertConfig::cls_norm_at, "per-method, pre-pooler, pooled"},
                               {"iso_bn_preset", &BertConfig::iso_bn_preset, "ours, paper, authors"},

@@ -22,8 +22,10 @@ std::string name_in(const SafeTensors& file, const std::string& ours) {
   return "";
 }
 
-// What a pre-trained encoder does not have, and what minbert adds.
+// What a pre-trained encoder does not have, and what minbert adds: to BERT's post-LN, too (src/bert/layer.cpp).
 bool may_be_missing(const std::string& name) {
+  for (const char* added : {"encoder.LayerNorm.", ".attention.LayerNorm.", ".intermediate.LayerNorm.", ".head_scale"})
+    if (name.find(added) != name.npos) return true;
   return name.starts_with("heads.") || name.starts_with("cls.") || name.find("pooler.") != name.npos ||
          name.find(".task_") != name.npos || name.find("cls_norm.") != name.npos;
 }

@@ -1,17 +1,40 @@
-// One layer of the encoder: attention, then a feed-forward network, each in a residual sum with a norm behind it
-// (post-LN). Every matrix has its bias, not written here.
+// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum. The placement says
+// where the norms N stand. D is dropout; every matrix has its bias, not written here.
 //
-//   a = Norm(x + Dropout(W_o Attention(W_q x, W_k x, W_v x)))        Vaswani et al. 2017, sec. 3.1-3.2
-//   y = Norm(a + Dropout(W_2 GELU(W_1 a)))                           sec. 3.3, with BERT's GELU
-//   x, a, y [T,H]     W_q, W_k, W_v, W_o [H,H]     W_1 [I,H]     W_2 [H,I], I the intermediate size
+//   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
+//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3, with BERT's GELU
+//
+//   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))       sec. 3.1; BERT                  [NT fig.1]
+//   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)        Xiong et al. 2020               [NT fig.1]
+//   normformer  a = x + D N₃(A'(N₁ x))   y = a + D F'(N₂ a)       Shleifer et al. 2021, sec. 2    [LN-PEFT app.A]
+//               A': head h of Attention's result is multiplied by γ_h, before W_o
+//               F'(u) = W_2 N₄(GELU(W_1 u))
+//
+//   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
+//               N₁, N₂, N₃ over H columns, N₄ over I
+//   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
+//               placement, so that a checkpoint loads into each. normformer alone has N₃, attention.LayerNorm,
+//               N₄, intermediate.LayerNorm, and γ, attention.self.head_scale.
+//   Starts as   a checkpoint has it; what it lacks: γ = 1, the norms as their files say
+//   Deviations  the embeddings keep BERT's norm in every placement. What the layers of pre and normformer add up is
+//               normalized once, behind the last of them: encoder.LayerNorm (model.cpp). NormFormer's scaled residual
+//               sum, an option of its paper, is not here; γ stands before W_o, as in the paper (behind it in the
+//               authors' code).
 #include "minbert/bert.h"
 
 namespace minbert {
 
+Placement placement_of(const std::string& name) {
+  if (name == "post") return Placement::post;
+  if (name == "pre") return Placement::pre;
+  if (name == "normformer") return Placement::normformer;
+  fail(format("there is no placement \"{}\"; the placements are: post, pre, normformer", name));
+}
+
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
-    : heads_(config.num_attention_heads), query_(config.hidden_size, config.hidden_size),
-      key_(config.hidden_size, config.hidden_size), value_(config.hidden_size, config.hidden_size),
-      attention_dense_(config.hidden_size, config.hidden_size),
+    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads),
+      query_(config.hidden_size, config.hidden_size), key_(config.hidden_size, config.hidden_size),
+      value_(config.hidden_size, config.hidden_size), attention_dense_(config.hidden_size, config.hidden_size),
       intermediate_(config.hidden_size, config.intermediate_size),
       output_(config.intermediate_size, config.hidden_size), weights_dropout_(config.attention_probs_dropout_prob),
       attention_dropout_(config.hidden_dropout_prob), output_dropout_(config.hidden_dropout_prob),
@@ -27,15 +50,55 @@ BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
   child("output.dense", output_);
   child("output.dropout", output_dropout_);
   child("output.LayerNorm", *output_norm_);
+  if (placement_ == Placement::normformer) add_normformer(config, norm);
+}
+
+void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm) {
+  head_scale_ = &parameter("attention.self.head_scale", {heads_}, Init::ones, Decay::no);
+  std::vector<int32_t> heads;                       // 0 0 0 1 1 1 ...
+  for (int i = 0; i < config.hidden_size; ++i) heads.push_back(i / config.head_size());
+  head_of_column_ = heads;
+  NormOptions wide = norm;
+  wide.hidden = config.intermediate_size;
+  after_attention_norm_ = make_norm(config.norm, norm), intermediate_norm_ = make_norm(config.norm, wide);
+  child("attention.LayerNorm", *after_attention_norm_);
+  child("intermediate.LayerNorm", *intermediate_norm_);
+}
+
+Tensor BertLayer::attend(const Tensor& u, const Batch& batch, Tensor* attention_weights) const {
+  Tensor context = attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
+                             weights_dropout_.key(), attention_weights);
+  if (head_scale_) {
+    const Tensor scale = gather_rows(head_scale_->reshape({heads_, 1}), head_of_column_);         // [H,1]
+    context = mul(context, scale.reshape({context.cols()}));
+  }
+  return attention_dense_(context);
+}
+
+Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
+  if (intermediate_norm_) return output_(intermediate_norm_->forward(gelu(intermediate_(u)), batch));
+  return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
 }
 
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, Tensor* attention_weights) const {
   const Scope scope(path());
-  const Tensor context = attention(query_(x), key_(x), value_(x), batch, heads_, weights_dropout_.p(),
-                                   weights_dropout_.key(), attention_weights);
-  const Tensor a = attention_norm_->forward(attention_dropout_.add(x, attention_dense_(context)), batch);
-  const Tensor f = feed_forward(a, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
-  return output_norm_->forward(output_dropout_.add(a, f), batch);
+  const auto A = [&](const Tensor& u) { return attend(u, batch, attention_weights); };
+  const auto F = [&](const Tensor& u) { return feed(u, batch); };
+  const auto N1 = [&](const Tensor& u) { return attention_norm_->forward(u, batch); };
+  const auto N2 = [&](const Tensor& u) { return output_norm_->forward(u, batch); };
+  const auto N3 = [&](const Tensor& u) { return after_attention_norm_->forward(u, batch); };
+  const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
+
+  if (placement_ == Placement::post) {
+    const Tensor a = N1(D1.add(x, A(x)));
+    return N2(D2.add(a, F(a)));
+  }
+  if (placement_ == Placement::pre) {
+    const Tensor a = D1.add(x, A(N1(x)));
+    return D2.add(a, F(N2(a)));
+  }
+  const Tensor a = D1.add(x, N3(A(N1(x))));                              // normformer
+  return D2.add(a, F(N2(a)));
 }
 
 }  // namespace minbert

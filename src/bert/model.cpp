@@ -19,11 +19,15 @@ BertModel::BertModel(const BertConfig& config, int tasks)
       pooler_(config.hidden_size, config.hidden_size),
       cls_norm_(make_cls_norm(config.cls_norm, cls_norm_options(config))),
       norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
+  const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
   child("embeddings", embeddings_);
   for (int i = 0; i < config.num_hidden_layers; ++i) {
-    const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
     layers_.push_back(std::make_unique<BertLayer>(config, norm));
     child(format("encoder.layer.{}", i), *layers_.back());
+  }
+  if (placement_of(config.placement) != Placement::post) {
+    final_norm_ = make_norm(config.norm, norm);
+    child("encoder.LayerNorm", *final_norm_);
   }
   child("pooler.dense", pooler_);
   child("cls_norm", *cls_norm_);
@@ -36,7 +40,7 @@ Tensor BertModel::encode(const Batch& batch, std::vector<Tensor>* attention_weig
     x = layer->forward(x, batch, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
-  return x;
+  return final_norm_ ? final_norm_->forward(x, batch) : x;
 }
 
 // Gradient normalization stands before the norm: a gradient on its way down passes the norm first.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Makes ops.safetensors, bert.safetensors, bert-expected.safetensors, optimizer.safetensors, pretraining.safetensors:
+# Makes ops, optimizer, bert, bert-pre, bert-normformer and pretraining.safetensors, and those ending in -expected:
 # what PyTorch computes.
 #
 #   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
@@ -80,16 +80,37 @@ VOCABULARY, POSITIONS, HIDDEN, HEADS, INTERMEDIATE, LAYERS = 30, 12, 16, 2, 32, 
 LENGTHS = [5, 1, 12, 3]
 
 
+class NormFormerLayer(nn.TransformerEncoderLayer):
+    """Shleifer et al. 2021 on the pre-LN layer: heads scaled, a norm after attention, a norm inside the FFN."""
+    def __init__(self, *sizes, **options):
+        super().__init__(*sizes, **options)
+        self.head_scale = nn.Parameter(torch.ones(HEADS))
+        self.norm3, self.norm4 = nn.LayerNorm(HIDDEN, eps=1e-12), nn.LayerNorm(INTERMEDIATE, eps=1e-12)
+
+    def forward(self, x, src_key_padding_mask):
+        x = x + self.norm3(self.scaled_heads(self.norm1(x), src_key_padding_mask))
+        return x + self.linear2(self.norm4(F.gelu(self.linear1(self.norm2(x)))))
+
+    def scaled_heads(self, x, padding):
+        qkv = F.linear(x, self.self_attn.in_proj_weight, self.self_attn.in_proj_bias)
+        q, k, v = qkv.unflatten(-1, (3, HEADS, HIDDEN // HEADS)).permute(2, 0, 3, 1, 4)       # each [B,heads,L,d]
+        scores = (q @ k.transpose(-1, -2) / (HIDDEN // HEADS) ** 0.5).masked_fill(padding[:, None, None], -torch.inf)
+        heads = scores.softmax(-1) @ v * self.head_scale[:, None, None]
+        return self.self_attn.out_proj(heads.transpose(1, 2).flatten(2))
+
+
 class Bert(nn.Module):
-    def __init__(self):
+    def __init__(self, placement="post"):
         super().__init__()
         self.word = nn.Embedding(VOCABULARY, HIDDEN)
         self.position = nn.Embedding(POSITIONS, HIDDEN)
         self.segment = nn.Embedding(2, HIDDEN)
         self.norm = nn.LayerNorm(HIDDEN, eps=1e-12)
+        layer = NormFormerLayer if placement == "normformer" else nn.TransformerEncoderLayer
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(HIDDEN, HEADS, INTERMEDIATE, dropout=0.0, activation="gelu",
-                                       layer_norm_eps=1e-12, batch_first=True) for _ in range(LAYERS))
+            layer(HIDDEN, HEADS, INTERMEDIATE, dropout=0.0, activation="gelu", layer_norm_eps=1e-12, batch_first=True,
+                  norm_first=placement != "post") for _ in range(LAYERS))
+        self.final_norm = nn.Identity() if placement == "post" else nn.LayerNorm(HIDDEN, eps=1e-12)
         self.pooler = nn.Linear(HIDDEN, HIDDEN)
 
     def forward(self, ids, segments, padding):
@@ -97,6 +118,7 @@ class Bert(nn.Module):
         x = self.norm(x)
         for layer in self.layers:
             x = layer(x, src_key_padding_mask=padding)
+        x = self.final_norm(x)
         return x, torch.tanh(self.pooler(x[:, 0]))
 
 
@@ -124,16 +146,22 @@ def hugging_face_names(bert, value):
         add(f"{at}.intermediate.dense", layer.linear1)
         add(f"{at}.output.dense", layer.linear2)
         add(f"{at}.output.LayerNorm", layer.norm2)
+        if isinstance(layer, NormFormerLayer):
+            named[f"{at}.attention.self.head_scale"] = value(layer.head_scale)
+            add(f"{at}.attention.LayerNorm", layer.norm3)
+            add(f"{at}.intermediate.LayerNorm", layer.norm4)
+    if isinstance(bert.final_norm, nn.LayerNorm):
+        add("bert.encoder.LayerNorm", bert.final_norm)
     add("bert.pooler.dense", bert.pooler)
     return named
 
 
-def write_bert():
-    bert = Bert().double().train()                    # train(): the plain path of TransformerEncoderLayer
+def write_bert(placement="post", name="bert"):
+    bert = Bert(placement).double().train()                    # train(): the plain path of TransformerEncoderLayer
     with torch.no_grad():
         for parameter in bert.parameters():
             parameter.copy_(random(*parameter.shape, scale=0.4))
-        for norm in [bert.norm] + [n for layer in bert.layers for n in (layer.norm1, layer.norm2)]:
+        for norm in [module for module in bert.modules() if isinstance(module, nn.LayerNorm)]:
             norm.weight.copy_((norm.weight + 1).float())
     longest = max(LENGTHS)
     ids = torch.randint(1, VOCABULARY, (len(LENGTHS), longest))
@@ -145,8 +173,8 @@ def write_bert():
     d_hidden, d_pooled = random(sum(LENGTHS), HIDDEN), random(len(LENGTHS), HIDDEN)
     ((hidden[real_tokens] * d_hidden).sum() + (pooled * d_pooled).sum()).backward()
 
-    write("bert.safetensors", hugging_face_names(bert, lambda p: p))
-    write("bert-expected.safetensors", {
+    write(f"{name}.safetensors", hugging_face_names(bert, lambda p: p))
+    write(f"{name}-expected.safetensors", {
         "ids": ids[real_tokens], "segments": segments[real_tokens], "lengths": torch.tensor(LENGTHS),
         "last_hidden_state": hidden[real_tokens], "pooler_output": pooled,
         "d_last_hidden_state": d_hidden, "d_pooler_output": d_pooled,
@@ -225,3 +253,5 @@ write_operations()
 write_bert()
 write_optimizers()
 write_pretraining()
+for placement in ("pre", "normformer"):
+    write_bert(placement, f"bert-{placement}")
