@@ -207,7 +207,7 @@ TEST_CASE("cls norm run: options that have nothing to work on are refused") {
   refused("are for --cls-norm iso-bn", [](TrainOptions& o) { o.iso_bn_beta = 1; });
   TrainOptions o = world.options();
   o.grad_norm = 1, o.cls_norm_at = "pooled";
-  CHECK(Experiment(o).config("layer").cls_norm == "none");
+  CHECK(Experiment(o).config({"layer", "layer"}).cls_norm == "none");
 }
 
 }  // namespace minbert::test

@@ -238,22 +238,31 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   const PretrainResult second = pretrain(further);
   CHECK(second.held_out.mlm_loss == doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));    // lr 0: the same weights
   CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type == "F16");
+  CHECK(quiet.text().find("trained with --placement") == std::string::npos);
+
+  further.out = library.path("pre"), further.placement = "pre";
+  CHECK(pretrain(further).held_out.mlm_loss != doctest::Approx(first.held_out.mlm_loss).epsilon(1e-3));
+  CHECK(quiet.text().find("first/model: trained with --placement post, now pre: ") != std::string::npos);
+  CHECK(BertConfig::load(further.out + "/model/config.json").placement == "pre");
 }
 
 TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, wherever it was stopped") {
   const Library library;
   const Quiet quiet;
-  PretrainOptions o = library.options("whole");
-  pretrain(o);
-  const auto whole = contents(o.out);
-  for (const int64_t stop : {1, 4, 5}) {
-    INFO("stopped after step ", stop);
-    o.out = library.path(format("parts-{}", stop)), o.resume = false;
-    CHECK(pretrain(o, stop).interrupted);
-    o.resume = true;
-    const PretrainResult result = pretrain(o);
-    CHECK_FALSE(result.interrupted);
-    CHECK(contents(o.out) == whole);
+  for (const std::string placement : {"post", "normformer"}) {
+    PretrainOptions o = library.options(placement);
+    o.placement = placement;
+    pretrain(o);
+    const auto whole = contents(o.out);
+    for (const int64_t stop : {1, 4, 5}) {
+      INFO(placement, ", stopped after step ", stop);
+      o.out = library.path(format("{}-parts-{}", placement, stop)), o.resume = false;
+      CHECK(pretrain(o, stop).interrupted);
+      o.resume = true;
+      const PretrainResult result = pretrain(o);
+      CHECK_FALSE(result.interrupted);
+      CHECK(contents(o.out) == whole);
+    }
   }
 }
 

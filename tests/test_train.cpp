@@ -105,7 +105,7 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
   const Experiment experiment(o);
   std::vector<std::vector<real>> losses;
   for (const std::string norm : {"layer", "conditional-layer"}) {
-    Model model(experiment.config(norm), experiment.heads(), 0.3, 3, true);
+    Model model(experiment.config({norm, norm}), experiment.heads(), 0.3, 3, true);
     model.parameters.set_trainable([](const std::string& name) { return name.find(".task_") == name.npos; });
     model.network.train();
     Optimizer optimizer(model.parameters, {});

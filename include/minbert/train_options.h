@@ -31,7 +31,7 @@ struct TrainOptions : LearnOptions, RunOptions {
   bool cased = false, from_scratch = false;
   int limit = 0;
 
-  std::string norm = "layer", cls_norm = "none", cls_norm_at = "per-method", iso_bn_preset = "ours";
+  std::string norm = "layer", placement = "post", cls_norm = "none", cls_norm_at = "per-method", iso_bn_preset = "ours";
   double iso_bn_beta = 0, grad_norm = 0;            // 0: the preset's; no gradient normalization
   std::string pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
   int epochs = 10, max_length = 512;
@@ -48,7 +48,7 @@ struct TrainOptions : LearnOptions, RunOptions {
 void add_train_options(CommandLine& line, TrainOptions& options);
 void add_learn_options(CommandLine& line, LearnOptions& options, const std::string& default_lr);
 void add_run_options(CommandLine& line, RunOptions& options);
-void add_norm_option(CommandLine& line, std::string& norm);
+void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
 std::vector<std::string> norm_names();              // as --norm takes them
 std::vector<std::string> cls_norm_names();          // for the option --cls-norm
 

@@ -22,6 +22,13 @@ struct TaskData {
 // The scores of one model, one a task: accuracy, or Pearson's correlation where it is defined.
 using Scores = std::vector<std::optional<double>>;
 
+// What may differ between runs that are compared; all else, the seeds included, is the same.
+struct Variant {
+  std::string label;                                // in tables and figures, and the name of its folder
+  std::string norm, placement = "post";
+  bool from_scratch = false;                        // new weights, of --model's sizes
+};
+
 // Everything that does not change from run to run: tokenizer, configuration, data.
 class Experiment {
  public:
@@ -29,7 +36,7 @@ class Experiment {
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
-  BertConfig config(const std::string& norm) const; // of the model to train
+  BertConfig config(const Variant& variant) const;  // of the model to train
   std::vector<HeadSpec> heads() const;
 
  private:
@@ -65,14 +72,8 @@ struct Predictions {
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data);
 std::optional<double> score(const Task& task, const Dataset& data, const Predictions& predictions);
 
-// What may differ between runs that are compared; all else, the seeds included, is the same.
-struct Variant {
-  std::string label;                                // in tables and figures, and the name of its folder
-  std::string norm;
-  bool from_scratch = false;                        // new weights, of --model's sizes
-};
-// Those that the options ask for: one, or with --compare layer and conditional-layer, and with --from-scratch beside it
-// conditional-layer from scratch.
+// The variants that the options ask for: one, or with --compare layer and conditional-layer, and with --from-scratch
+// beside it conditional-layer from scratch.
 std::vector<Variant> variants_of(const TrainOptions& options);
 
 struct RunResult {

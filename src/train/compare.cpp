@@ -71,9 +71,10 @@ std::string best_run(const std::vector<Column>& columns) {
 }  // namespace
 
 std::vector<Variant> variants_of(const TrainOptions& o) {
-  if (!o.compare) return {{o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch}};
-  std::vector<Variant> variants = {{"layer", "layer"}, {"conditional-layer", "conditional-layer"}};
-  if (o.from_scratch) variants.push_back({"from-scratch", "conditional-layer", true});
+  if (!o.compare) return {{o.from_scratch ? "from-scratch" : o.norm, o.norm, o.placement, o.from_scratch}};
+  std::vector<Variant> variants = {{"layer", "layer", o.placement},
+                                   {"conditional-layer", "conditional-layer", o.placement}};
+  if (o.from_scratch) variants.push_back({"from-scratch", "conditional-layer", o.placement, true});
   return variants;
 }
 

@@ -82,6 +82,15 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   out << '\n';
 }
 
+void print_placement(std::ostream& out, const std::string& folder, const std::string& placement) {
+  const std::string before = BertConfig::load(folder + "/config.json").placement;
+  if (before == placement) return;
+  out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
+                "stand elsewhere, so this is another function, which has to be learnt anew; head scales and norms that "
+                "the file lacks start as 1, their biases as 0. --placement {} goes on with the network as it was.\n",
+                folder, before, placement, before);
+}
+
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
   std::vector<HeadSpec> heads;
   for (const Task& task : tasks)
@@ -127,9 +136,9 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   }
 }
 
-BertConfig Experiment::config(const std::string& norm) const {
+BertConfig Experiment::config(const Variant& variant) const {
   BertConfig config = config_;
-  config.norm = norm;
+  config.norm = variant.norm, config.placement = variant.placement;
   return config;
 }
 
@@ -148,9 +157,13 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
                                  bool with_values) {
   const TrainOptions& o = experiment.options();
   const bool pretrained = !o.model.empty() && !variant.from_scratch;
-  auto model = std::make_unique<Model>(experiment.config(variant.norm), experiment.heads(), o.dropout, seed,
+  auto model = std::make_unique<Model>(experiment.config(variant), experiment.heads(), o.dropout, seed,
                                        with_values && !pretrained);
-  if (with_values && pretrained) print_report(std::cout, load_all_layers(model_folder(o.model), *model), o.model);
+  if (with_values && pretrained) {
+    const std::string folder = model_folder(o.model);
+    print_report(std::cout, load_all_layers(folder, *model), o.model);
+    print_placement(std::cout, folder, variant.placement);
+  }
   model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
   model->parameters.set_trainable(

@@ -17,7 +17,7 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.option("--vocab", o.vocab, "without --init: its vocabulary, one token a line", "FILE");
   line.option("--vocab-size", o.vocab_size, 0, "or: make a vocabulary of N tokens from the corpus");
   line.flag("--cased", o.cased, "the vocabulary is cased");
-  add_norm_option(line, o.norm);
+  add_norm_options(line, o.norm, o.placement);
 
   line.section("How it learns");
   line.option("--steps", o.steps, 1, "optimizer steps");

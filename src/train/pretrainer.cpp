@@ -58,7 +58,7 @@ BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
   MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions", o.max_length,
            config.max_position_embeddings);
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
-  config.norm = o.norm, config.max_length = o.max_length;
+  config.norm = o.norm, config.placement = o.placement, config.max_length = o.max_length;
   config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
   return config;
 }
@@ -111,6 +111,7 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
     std::cout << format("going on after step {}\n", at_.step);
   } else if (!o.init.empty()) {
     print_report(std::cout, load_weights(o.init, model_.parameters), o.init);
+    print_placement(std::cout, o.init, o.placement);
   }
   if (at_.batches > 0) examples_ = data_.shard(at_.epoch, at_.shard);
   steps_csv_ = std::make_unique<CsvFile>(o.out + "/steps.csv", "step,mlm_loss,nsp_loss,learning_rate,tokens,seconds",

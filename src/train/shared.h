@@ -16,6 +16,8 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
 // Says what was loaded, what got initial values and what was left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
+// Says what becomes of weights that were trained with another placement, if they were. folder: with their config.json.
+void print_placement(std::ostream& out, const std::string& folder, const std::string& placement);
 
 // Where the model's [CLS] norm takes statistics from a set: the pass over the training set, without dropout
 // [TA sec.4.2]. False: interrupted.

@@ -21,8 +21,9 @@ std::vector<std::string> cls_norm_names() {
   return names;
 }
 
-void add_norm_option(CommandLine& line, std::string& norm) {
+void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
   line.choice("--norm", norm, norm_names(), "normalization of the hidden states", norm_help());
+  line.choice("--placement", placement, {"post", "pre", "normformer"}, "where the norms of a layer stand");
 }
 
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
@@ -63,7 +64,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
-  add_norm_option(line, o.norm);
+  add_norm_options(line, o.norm, o.placement);
   line.choice("--cls-norm", o.cls_norm, cls_norm_names(), "normalization of [CLS]", cls_norm_help());
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");

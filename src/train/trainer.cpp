@@ -162,7 +162,7 @@ void Run::finish_epoch(Progress& progress) {
   at_.epochs_since_best = better ? 0 : at_.epochs_since_best + 1;
   if (better) {
     at_.best = mean, at_.best_epoch = at_.epoch;
-    save_model(folder_ + "/model", experiment_.config(variant_.norm), experiment_.tokenizer(), model_->parameters);
+    save_model(folder_ + "/model", experiment_.config(variant_), experiment_.tokenizer(), model_->parameters);
   }
   ++at_.epoch, at_.step_in_epoch = 0;
   std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0),
@@ -195,7 +195,7 @@ RunResult Run::go(int64_t stop_after) {
       result.interrupted = true;
       return result;
     }
-    save_model(folder_ + "/model", experiment_.config(variant_.norm), experiment_.tokenizer(), model_->parameters);
+    save_model(folder_ + "/model", experiment_.config(variant_), experiment_.tokenizer(), model_->parameters);
   }
   model_->network.train();
   std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),

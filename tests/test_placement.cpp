@@ -1,0 +1,181 @@
+// Where a layer's norms stand: post, pre and normformer, each with every norm. (PyTorch's values: test_golden.cpp.)
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "golden_file.h"
+#include "lone_norm.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+const std::vector<std::string> placements = {"post", "pre", "normformer"};
+const Indices all_tasks = {2, 0, 1};
+
+BertConfig config_of(const std::string& placement, const std::string& norm = "layer", int hidden = 8,
+                     double dropout = 0) {
+  BertConfig config = tiny_config(norm, hidden, dropout);
+  config.placement = placement, config.max_length = config.max_position_embeddings;
+  return config;
+}
+
+struct Network {
+  BertModel bert;
+  Parameters parameters;
+  explicit Network(const BertConfig& config) : bert(config, 3), parameters(bert, {}) { randomise(parameters); }
+  std::vector<real> hidden(const Batch& batch) const { return bert.forward(batch).last_hidden_state.values(); }
+};
+
+int64_t base_parameters(const std::string& placement, const std::string& norm) {   // of BERT-base, taking no memory
+  BertConfig config;
+  config.placement = placement, config.norm = norm;
+  BertModel bert(config, 3);
+  int64_t count = 0;
+  bert.visit([&](Module& m) {
+    for (const Parameter& p : m.own_parameters()) count += p.shape.size();
+  });
+  return count;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
+  for (const std::string& placement : placements)
+    for (const NormEntry& entry : norm_table()) {
+      // an epsilon so large that differences of two channels or one token bend gently
+      BertLayer layer(config_of(placement, entry.name, 6, 0.2), {6, 3, 1e-12, 0.1, 0.1, 3});
+      Parameters parameters(layer, {});
+      randomise(parameters);
+      for (const Parameters::Item& b : parameters.buffers())
+        b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());
+      layer.train(std::string(entry.name) != "power");                   // whose backward in training is approximate
+      const Batch batch = three_sentences(all_tasks);
+      Inputs inputs = values_of(parameters);
+      inputs.push_back(normal("x", {8, 6}));
+      const Tensor x = inputs.back();
+      // A fiftieth of y: a bias that a softmax or the next norm cancels has gradient 0, and differences of a large sum
+      // are noise above its tolerance.
+      gradcheck(format("{}, {}", placement, entry.name), inputs,
+                [&](const Inputs&) { return scale(layer.forward(x, batch, nullptr), real(0.02)); });
+    }
+}
+
+TEST_CASE("placement: the gradient of a whole network, with its norm behind the last layer") {
+  for (const std::string& placement : placements) {
+    const Network network(config_of(placement, "conditional-layer"));
+    const Batch batch = three_sentences(all_tasks);
+    gradcheck(placement, values_of(network.parameters),
+              [&](const Inputs&) { return network.bert.forward(batch).pooler_output; });
+  }
+}
+
+TEST_CASE("placement: without norms all three are one network; with them no two are") {
+  const Batch batch = three_sentences({1});
+  for (const std::string norm : {"none", "layer"}) {
+    const Network post(config_of("post", norm)), pre(config_of("pre", norm)), normformer(config_of("normformer", norm));
+    for (const Parameters::Item& item : normformer.parameters.items())   // as they start
+      if (item.name.ends_with("head_scale")) item.value.copy_from(std::vector<real>{1, 1});
+    CHECK((post.hidden(batch) == pre.hidden(batch)) == (norm == "none"));
+    CHECK((difference(normformer.hidden(batch), pre.hidden(batch)) < tolerance(1e-5, 1e-13)) == (norm == "none"));
+  }
+}
+
+TEST_CASE("placement: a head's scale is that of its columns of the matrix behind it") {
+  const Network scaled(config_of("normformer")), folded(config_of("normformer"));
+  for (const int layer : {0, 1}) {
+    const std::string at = format("encoder.layer.{}.attention.", layer);
+    const Tensor scale = scaled.parameters.find(at + "self.head_scale")->value,
+                 of_folded = folded.parameters.find(at + "self.head_scale")->value,
+                 W = folded.parameters.find(at + "output.dense.weight")->value;
+    CHECK(scale.shape() == Shape{2});
+    for (int64_t i = 0; i < W.size(); ++i) W.data()[i] *= scale.data()[i % 8 / 4];
+    of_folded.copy_from(std::vector<real>{1, 1});
+  }
+  const Batch batch = three_sentences({});
+  CHECK(difference(scaled.hidden(batch), folded.hidden(batch)) < tolerance(1e-5, 1e-13));
+}
+
+TEST_CASE("placement: a packed batch is its sentences one at a time, where the norm does not couple them") {
+  const std::vector<Sequence> all = sentences({3, 1, 4});
+  for (const std::string& placement : placements)
+    for (const NormEntry& entry : norm_table()) {
+      INFO(placement << ", " << entry.name);
+      const Network network(config_of(placement, entry.name, 32));       // in evaluation mode none couples them
+      std::vector<real> apart;
+      for (size_t b = 0; b < 3; ++b) {
+        const std::vector<real> one = network.hidden(pack({&all[b], 1}, {all_tasks[int64_t(b)]}));
+        apart.insert(apart.end(), one.begin(), one.end());
+      }
+      CHECK(difference(network.hidden(pack(all, all_tasks)), apart) < tolerance(1e-4, 1e-12));
+    }
+}
+
+TEST_CASE("placement: what pre and normformer add to BERT-base's parameters") {
+  const int64_t H = 768, I = 3072, layers = 12, heads = 12, post = base_parameters("post", "layer");
+  CHECK(post == 109482240);
+  CHECK(base_parameters("pre", "layer") == post + 2 * H);
+  CHECK(base_parameters("normformer", "layer") == post + 2 * H + layers * (heads + 2 * H + 2 * I));
+  CHECK(base_parameters("pre", "none") == base_parameters("post", "none"));
+  CHECK(base_parameters("normformer", "none") == base_parameters("post", "none") + layers * heads);
+}
+
+TEST_CASE("placement: what is saved loads again; post's weights load into all, and what they lack starts as identity") {
+  const SmallWorld world;
+  const std::string file = world.path("weights.safetensors"), config_file = world.path("config.json");
+  const Batch batch = three_sentences({1});
+  const Network post(config_of("post"));
+  for (const std::string& placement : placements) {
+    INFO(placement);
+    const Network trained(config_of(placement)), loaded(config_of(placement)), taken(config_of(placement));
+    save_weights(file, trained.parameters);
+    const WeightsReport same = load_weights(file, loaded.parameters);
+    CHECK(same.initialised.empty());
+    CHECK(same.unused.empty());
+    CHECK(difference(loaded.hidden(batch), trained.hidden(batch)) < tolerance(1e-12, 1e-5));   // stored as float32
+    config_of(placement).save(config_file);
+    CHECK(BertConfig::load(config_file).placement == placement);
+
+    const WeightsReport back = load_weights(file, Network(config_of("post")).parameters);
+    save_weights(file, post.parameters);
+    const WeightsReport report = load_weights(file, taken.parameters);
+    std::set<std::string> expected;
+    if (placement != "post") expected = {"encoder.LayerNorm.weight", "encoder.LayerNorm.bias"};
+    if (placement == "normformer")
+      for (const char* name : {"attention.self.head_scale", "attention.LayerNorm.weight", "attention.LayerNorm.bias",
+                               "intermediate.LayerNorm.weight", "intermediate.LayerNorm.bias"})
+        for (const int layer : {0, 1}) expected.insert(format("encoder.layer.{}.{}", layer, name));
+    CHECK(std::set<std::string>(report.initialised.begin(), report.initialised.end()) == expected);
+    CHECK(std::set<std::string>(back.unused.begin(), back.unused.end()) == expected);
+    CHECK(report.unused.empty());
+    for (const std::string& name : report.initialised)
+      for (const real v : taken.parameters.find(name)->value.values()) CHECK(v == (name.ends_with("bias") ? 0 : 1));
+  }
+}
+
+TEST_CASE("placement: an unknown one is an error that lists them") {
+  CHECK_THROWS_WITH_AS(BertModel(config_of("past")),
+                       "there is no placement \"past\"; the placements are: post, pre, normformer", Error);
+}
+
+TEST_CASE("placement: a run that was stopped and resumed equals the uninterrupted one, and its folder is enough") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  for (const std::string& placement : placements) {
+    INFO(placement);
+    o.placement = placement;
+    const RunResult result = world.run(o, placement, 0, "batch");
+    CHECK_FALSE(result.interrupted);
+    const std::string said = format("start: trained with --placement post, now {}: ", placement);
+    CHECK(contains(world.printed, said) == (placement != "post"));
+    while (world.run(o, placement + "-parts", 1, "batch").interrupted) continue;
+    CHECK(contents(world.path(placement)) == contents(world.path(placement + "-parts")));
+    CHECK(BertConfig::load(world.path(placement) + "/model/config.json").placement == placement);
+    const Quiet quiet;
+    CHECK(evaluate(Experiment(o), world.path(placement)) == result.dev);
+  }
+}
+
+}  // namespace minbert::test
