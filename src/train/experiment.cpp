@@ -86,8 +86,8 @@ void print_placement(std::ostream& out, const std::string& folder, const std::st
   const std::string before = BertConfig::load(folder + "/config.json").placement;
   if (before == placement) return;
   out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
-                "stand elsewhere, so this is another function, which has to be learnt anew; head scales and norms that "
-                "the file lacks start as 1, their biases as 0. --placement {} goes on with the network as it was.\n",
+                "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm that "
+                "the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it was.\n",
                 folder, before, placement, before);
 }
 
