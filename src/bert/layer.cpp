@@ -4,12 +4,14 @@
 //   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
 //   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3, with BERT's GELU
 //
-//   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))       sec. 3.1; BERT                  [NT fig.1]
-//   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)        Xiong et al. 2020               [NT fig.1]
-//   normformer  a = x + D N₃(A'(N₁ x))   y = a + D F'(N₂ a)       Shleifer et al. 2021, sec. 2    [LN-PEFT app.A]
+//   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))
+//   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)
+//   normformer  a = x + D N₃(A'(N₁ x))   y = a + D F'(N₂ a)
 //               A': head h of Attention's result is multiplied by γ_h, before W_o
 //               F'(u) = W_2 N₄(GELU(W_1 u))
 //
+//   Papers      post: Vaswani et al. 2017, sec. 3.1, and BERT [NT fig.1]   pre: Xiong et al. 2020 [NT fig.1]
+//               [LN-PEFT app.A.pre-ln]   normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
 //   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
 //               N₁, N₂, N₃ over H columns, N₄ over I
 //   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
