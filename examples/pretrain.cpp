@@ -21,12 +21,12 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("pretrain", [&] {
     if (o.resume) recall_options(line, o.out);
-    else prepare_folder(o), remember_options(line, o.out);
+    else prepare_folder(o);
     use_threads(o.threads);
     set_check_nan(o.check_nan);
     watch_for_interrupt();
-    const PretrainResult result = pretrain(o);
-    if (result.interrupted) return 130;
+    const auto started = [&] { if (!o.resume) remember_options(line, o.out); };
+    if (pretrain(o, started).interrupted) return 130;
     std::cout << "peak memory " << peak_memory() / 1000000 << " MB; the model is in " << o.out << "/model\n";
     return 0;
   });

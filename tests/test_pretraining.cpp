@@ -257,7 +257,7 @@ TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, w
     for (const int64_t stop : {1, 4, 5}) {
       INFO(placement, ", stopped after step ", stop);
       o.out = library.path(format("{}-parts-{}", placement, stop)), o.resume = false;
-      CHECK(pretrain(o, stop).interrupted);
+      CHECK(pretrain(o, {}, stop).interrupted);
       o.resume = true;
       const PretrainResult result = pretrain(o);
       CHECK_FALSE(result.interrupted);

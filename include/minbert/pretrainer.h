@@ -1,6 +1,7 @@
 // Pre-training: masked words and next sentences from plain text, until the network knows the language.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct PretrainResult {
 };
 
 // One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv, state.safetensors and model/,
-// a Hugging Face folder that BertForPreTraining loads. stop_after: stop (and save) after so many steps; 0: never.
-PretrainResult pretrain(const PretrainOptions& options, int64_t stop_after = 0);
+// a Hugging Face folder that BertForPreTraining loads. started: called once everything is read and fits.
+// stop_after: stop (and save) after so many steps; 0: never.
+PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started = {},
+                        int64_t stop_after = 0);
 
 }  // namespace minbert

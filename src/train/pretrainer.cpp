@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "curves.h"
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
 #include "minbert/optimizer.h"
@@ -45,8 +46,7 @@ Tokenizer make_tokenizer(const PretrainOptions& o) {
   if (!o.init.empty()) return Tokenizer::from_folder(o.init, cased);
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased);
   const std::string file = o.out + "/vocab.txt";
-  if (!std::filesystem::exists(file))
-    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
+  if (!has_state(o.out)) write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
   return Tokenizer(file, !o.cased);
 }
 
@@ -81,6 +81,7 @@ class PretrainRun {
   PretrainScores evaluate(BertForPreTraining& network) const;
   void report(Progress& progress);
   void save();
+  void draw() const;
 
   const PretrainOptions& o_;
   Corpus corpus_;
@@ -207,6 +208,37 @@ void PretrainRun::save() {
   save_state(o_.out, model_.parameters, optimizer_, to_json(at_));
 }
 
+// FOLDER/figures/pretraining: the losses beside the yardsticks, and how many pairs were judged right.
+void PretrainRun::draw() const {
+  const auto numbers = [](const std::vector<std::string>& texts) {
+    std::vector<double> list;
+    for (const std::string& text : texts) list.push_back(std::stod(text));
+    return list;
+  };
+  const auto steps = read_columns(o_.out + "/steps.csv"), evaluations = read_columns(o_.out + "/evaluations.csv");
+  const Series training = smoothed({numbers(steps.at("step")), numbers(steps.at("mlm_loss"))}, steps.at("step").size());
+  Panel loss{.title = "masked words", .x_label = "step", .y_label = "cross-entropy"};
+  loss.curves.push_back({.title = "training", .x = training.x, .y = training.y});
+  Figure figure{.title = "", .columns = 2, .panels = {loss}};
+  if (!held_out_.empty()) {
+    const auto level = [&](const char* title, double y) {
+      return Curve{.title = title, .x = {0, double(o_.steps)}, .y = {y, y}};
+    };
+    const std::vector<double> x = numbers(evaluations.at("step"));
+    using enum Curve::Style;
+    std::vector<Curve>& curves = figure.panels[0].curves;
+    curves.push_back({.title = "held out", .x = x, .y = numbers(evaluations.at("mlm_loss")), .style = line_and_points});
+    curves.push_back(level("words' frequencies", result_.unigram_entropy));
+    curves.push_back(level("untrained", result_.untrained.mlm_loss));
+    if (!o_.no_nsp) {
+      Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
+      pairs.curves.push_back({.title = "", .x = x, .y = numbers(evaluations.at("nsp_accuracy")), .style = line_and_points});
+      figure.panels.push_back(pairs);
+    }
+  }
+  write_figure(o_.out + "/figures/pretraining", figure);
+}
+
 PretrainResult PretrainRun::go(int64_t stop_after) {
   if (!held_out_.empty()) {
     Network untrained(config_, uint64_t(o_.seed), true);
@@ -237,16 +269,27 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
     save();
     std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
   }
+  if (!result_.interrupted) draw();
   result_.steps = at_.step;
   return result_;
 }
 
 }  // namespace
 
-PretrainResult pretrain(const PretrainOptions& options, int64_t stop_after) {
+PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started, int64_t stop_after) {
   make_folder(options.out);
   if (options.profile) profile_start();
-  const PretrainResult result = PretrainRun(options).go(stop_after);
+  std::unique_ptr<PretrainRun> run;
+  try {
+    run = std::make_unique<PretrainRun>(options);
+  } catch (const std::exception&) {                 // what cannot start leaves nothing behind
+    if (!has_state(options.out))
+      for (const char* file : {"vocab.txt", "steps.csv", "evaluations.csv"})
+        std::filesystem::remove(options.out + "/" + file);
+    throw;
+  }
+  if (started) started();
+  const PretrainResult result = run->go(stop_after);
   if (options.profile) profile_report(std::cout);
   return result;
 }

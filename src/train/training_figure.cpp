@@ -1,36 +1,12 @@
 // The figure of training: for each task its loss over the steps and its dev score over the epochs. It is made from
 // steps.csv and epochs.csv of the run folders, so that a resumed run's figure shows the whole.
 #include <cmath>
-#include <map>
-#include <sstream>
 
-#include "minbert/figure.h"
-#include "minbert/files.h"
+#include "curves.h"
 #include "shared.h"
 
 namespace minbert {
 namespace {
-
-constexpr size_t most_points = 50;                  // of a curve of losses: each is a mean over neighboring batches
-
-struct Series {
-  std::vector<double> x, y;
-};
-
-// The columns of one of a run's tables, by name.
-std::map<std::string, std::vector<std::string>> read_columns(const std::string& file) {
-  std::istringstream in(read_file(file));
-  std::map<std::string, std::vector<std::string>> columns;
-  std::vector<std::string> names;
-  for (std::string line, field; std::getline(in, line);) {
-    std::istringstream fields(line);
-    const bool header = names.empty();
-    for (size_t i = 0; std::getline(fields, field, ','); ++i)
-      if (header) names.push_back(field);
-      else columns[names.at(i)].push_back(field);
-  }
-  return columns;
-}
 
 Series losses_of(const std::string& folder, const Task& task) {
   const auto table = read_columns(folder + "/steps.csv");
@@ -51,18 +27,6 @@ Series scores_of(const std::string& folder, const Task& task) {
     scores.y.push_back(score == "undefined" ? NAN : std::stod(score));
   }
   return scores;
-}
-
-// Means over windows of neighbors; the last window may be shorter.
-Series smoothed(const Series& all, size_t window) {
-  Series means;
-  for (size_t begin = 0; begin < all.x.size(); begin += window) {
-    const size_t end = std::min(begin + window, all.x.size());
-    double x = 0, y = 0;
-    for (size_t i = begin; i < end; ++i) x += all.x[i], y += all.y[i];
-    means.x.push_back(x / double(end - begin)), means.y.push_back(y / double(end - begin));
-  }
-  return means;
 }
 
 // At each point the mean over the runs that got so far and have a score there, and of several runs the deviation.
@@ -106,7 +70,7 @@ void write_training_figure(const std::string& folder, const Experiment& experime
         losses.push_back(losses_of(run, task)), scores.push_back(scores_of(run, task));
         batches = std::max(batches, losses.back().x.size());
       }
-      for (Series& run : losses) run = smoothed(run, (batches + most_points - 1) / most_points);
+      for (Series& run : losses) run = smoothed(run, batches);
       training.curves.push_back(mean_of(variant.label, losses));
       dev.curves.push_back(mean_of(variant.label, scores));
       dev.curves.back().style = Curve::Style::line_and_points;
