@@ -50,7 +50,8 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
                        doctest::Contains("--norm: there is no \"batsch\"; valid are: none, layer, "), Error);
   refused("--placement", "sandwich", "--placement: there is no \"sandwich\"; valid are: post, pre, normformer");
   refused("--cls-norm", "", "--cls-norm: there is no \"\"; valid are: none, z, min-max, l2, batch, whitening, iso-bn");
-  refused("--cls-norm-at", "behind", "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled");
+  refused("--cls-norm-at", "behind",
+          "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
   refused("--sampling", "", "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional");
   refused("--epochs", "many", "--epochs: \"many\" is not a whole number");

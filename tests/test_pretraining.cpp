@@ -28,7 +28,8 @@ class Library {
     for (int d = 0; d < documents; ++d) {
       for (int paragraph = 0; paragraph < 3; ++paragraph) {
         for (int sentence = 0; sentence < 3; ++sentence)
-          text += "the " + subject(d) + " " + words[1 + random.below(5)] + " " + words[random.below(6)] + subject(d) + " . ";
+          text += "the " + subject(d) + " " + words[1 + random.below(5)] + " " + words[random.below(6)] + subject(d) +
+                  " . ";
         text += "\n";
       }
       text += "\n";
@@ -122,7 +123,8 @@ TEST_CASE("corpus: what cannot be learnt from is refused with the reason") {
   refused([&] { Corpus({}); }, "name some with --corpus");
   const Corpus one = corpus_of(library, "a b\nc\n");
   const Tokenizer tokenizer(library.path("vocab.txt"), true);
-  refused([&] { PretrainingData(one, tokenizer, {}); }, "has only one document, so next-sentence prediction is impossible");
+  refused([&] { PretrainingData(one, tokenizer, {}); },
+          "has only one document, so next-sentence prediction is impossible");
   CHECK(PretrainingData(one, tokenizer, {.next_sentence = false}).shard(0, 0).size() == 1);
 }
 
@@ -236,7 +238,7 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   further.vocab.clear(), further.init = o.out + "/model", further.f16 = true, further.lr = 0, further.steps = 1;
   further.evaluate_every = 1;
   const PretrainResult second = pretrain(further);
-  CHECK(second.held_out.mlm_loss == doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));    // lr 0: the same weights
+  CHECK(second.held_out.mlm_loss == doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));  // lr 0
   CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type == "F16");
   CHECK(quiet.text().find("trained with --placement") == std::string::npos);
 

@@ -24,7 +24,8 @@ struct BertConfig {
   std::vector<std::string> tasks;
   int max_length = 512;
 
-  static BertConfig named(const std::string& name);  // tiny, mini, small, base, large; the error lists them
+  // tiny, mini, small, base, large, or a file's name that ends in .json. The error lists the names.
+  static BertConfig named(const std::string& name);
   static BertConfig load(const std::string& file);   // also Google's bert_config.json; every value is checked
   void save(const std::string& file) const;
   int head_size() const { return hidden_size / num_attention_heads; }

@@ -89,6 +89,7 @@ void check_values(const BertConfig& c, const std::string& file) {
 }  // namespace
 
 BertConfig BertConfig::named(const std::string& name) {
+  if (name.ends_with(".json")) return load(name);
   struct Named {
     const char* name;
     int layers, hidden_size;
@@ -104,7 +105,7 @@ BertConfig BertConfig::named(const std::string& name) {
     }
     names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers, n.hidden_size);
   }
-  fail(format("there is no configuration \"{}\"; the names are {}", name, names));
+  fail(format("there is no configuration \"{}\"; the names are {}; or give a config.json", name, names));
 }
 
 BertConfig BertConfig::load(const std::string& file) {

@@ -33,8 +33,8 @@ Corpus::Corpus(const std::vector<std::string>& files) {
     }
   }
   for (const Part& part : parts_) bytes_ += part.end - part.begin;
-  MB_CHECK(!parts_.empty(), "{}: there is no text in it; expected a paragraph a line and a blank line between documents",
-           name_);
+  MB_CHECK(!parts_.empty(),
+           "{}: there is no text in it; expected a paragraph a line and a blank line between documents", name_);
 }
 
 }  // namespace minbert

@@ -43,10 +43,12 @@ struct PretrainingData::Sentences {
 PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options)
     : corpus_(corpus), tokenizer_(tokenizer), options_(options) {
   const int64_t documents = corpus.documents();
-  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs 5 tokens at least", options.max_length);
+  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs 5 tokens at least",
+           options.max_length);
   MB_CHECK(documents > 1 || !options.next_sentence,
-           "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from another\n"
-           "  put a blank line between documents, or give --no-nsp to train the masked words alone", corpus.name());
+           "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from "
+           "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
+           corpus.name());
   std::vector<int64_t> order(size_t(documents), 0);
   std::iota(order.begin(), order.end(), 0);
   Random(options.seed, "pretrain/held out").shuffle(order);
@@ -152,7 +154,8 @@ void PretrainingData::mask(PretrainingExample& example, Random& random) const {
     const int32_t id = ids[size_t(i)];
     if (id == tokenizer_.cls() || id == tokenizer_.sep()) continue;
     ++count;
-    const bool joined = options_.whole_words && continues_[size_t(id)] && !words.empty() && words.back().back() == i - 1;
+    const bool continues = continues_[size_t(id)] && !words.empty() && words.back().back() == i - 1;
+    const bool joined = options_.whole_words && continues;
     joined ? words.back().push_back(i) : words.push_back({i});
   }
   random.shuffle(words);

@@ -13,7 +13,8 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
 
   line.section("Where it starts");
   line.option("--init", o.init, "a Hugging Face folder to go on from, with its vocabulary", "DIR");
-  line.choice("--config", o.config, {"tiny", "mini", "small", "base", "large"}, "without --init: a new network");
+  line.option("--config", o.config,
+              "without --init: a new network: tiny, mini, small, base, large, or its config.json", "NAME");
   line.option("--vocab", o.vocab, "without --init: its vocabulary, one token a line", "FILE");
   line.option("--vocab-size", o.vocab_size, 0, "or: make a vocabulary of N tokens from the corpus");
   line.flag("--cased", o.cased, "the vocabulary is cased");

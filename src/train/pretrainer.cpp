@@ -46,17 +46,19 @@ Tokenizer make_tokenizer(const PretrainOptions& o) {
   if (!o.init.empty()) return Tokenizer::from_folder(o.init, cased);
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased);
   const std::string file = o.out + "/vocab.txt";
-  if (!has_state(o.out)) write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
+  if (!has_state(o.out))
+    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
   return Tokenizer(file, !o.cased);
 }
 
 BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
   BertConfig config = o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(o.init + "/config.json");
   if (o.init.empty()) config.vocab_size = tokenizer.size();
-  MB_CHECK(tokenizer.size() <= config.vocab_size, "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}",
+  MB_CHECK(tokenizer.size() <= config.vocab_size,
+           "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
            o.init, tokenizer.size(), config.vocab_size);
-  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions", o.max_length,
-           config.max_position_embeddings);
+  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
+           o.max_length, config.max_position_embeddings);
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
   config.norm = o.norm, config.placement = o.placement, config.max_length = o.max_length;
   config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
@@ -125,8 +127,9 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
 // What is left of a shard and fills no batch is left out of this epoch.
 std::span<const PretrainingExample> PretrainRun::next_examples() {
   const int64_t batch = o_.batch;
+  const auto used_up = [&] { return at_.example > 0 && at_.example + batch > int64_t(examples_.size()); };
   if (at_.batches == 0) examples_ = data_.shard(0, 0);
-  for (int64_t tries = 0; examples_.empty() || (at_.example > 0 && at_.example + batch > int64_t(examples_.size())); ++tries) {
+  for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
     MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
     at_.example = 0;
     if (++at_.shard == data_.shards()) at_.shard = 0, ++at_.epoch;
@@ -232,7 +235,8 @@ void PretrainRun::draw() const {
     curves.push_back(level("untrained", result_.untrained.mlm_loss));
     if (!o_.no_nsp) {
       Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
-      pairs.curves.push_back({.title = "", .x = x, .y = numbers(evaluations.at("nsp_accuracy")), .style = line_and_points});
+      const std::vector<double> right = numbers(evaluations.at("nsp_accuracy"));
+      pairs.curves.push_back({.title = "", .x = x, .y = right, .style = line_and_points});
       figure.panels.push_back(pairs);
     }
   }

@@ -55,8 +55,8 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
               "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
   line.flag("--from-scratch", o.from_scratch,
             "the sizes and vocabulary of --model, with new weights; with --compare: that too, for comparison");
-  line.choice("--config", o.config, {"tiny", "mini", "small", "base", "large"},
-              "without --model: a new network");
+  line.option("--config", o.config,
+              "without --model: a new network: tiny, mini, small, base, large, or its config.json", "NAME");
   line.option("--vocab", o.vocab, "without --model: its vocabulary, one token a line", "FILE");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 

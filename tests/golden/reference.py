@@ -213,11 +213,12 @@ def write_optimizers():
     write("optimizer.safetensors", tensors)
 
 
-# ---- the two pre-training heads on a small BERT: weights, a batch, both losses, the gradients of their sum ------------
+# ---- the two pre-training heads on a small BERT: weights, a batch, both losses, the gradients of their sum ---
 def write_pretraining():
     bert, transform, norm = Bert(), nn.Linear(HIDDEN, HIDDEN), nn.LayerNorm(HIDDEN, eps=1e-12)
     decoder_bias, next_sentence = nn.Parameter(torch.zeros(VOCABULARY)), nn.Linear(HIDDEN, 2)
-    everything = nn.ModuleList([bert, transform, norm, next_sentence, nn.ParameterList([decoder_bias])]).double().train()
+    modules = [bert, transform, norm, next_sentence, nn.ParameterList([decoder_bias])]
+    everything = nn.ModuleList(modules).double().train()
     with torch.no_grad():
         for parameter in everything.parameters():
             parameter.copy_(random(*parameter.shape, scale=0.4))
