@@ -1,8 +1,10 @@
 # minbert: a minimal deep-learning framework to read beside papers.
 #
 #   make               every program and benchmark, in build/bin
-#   make demo          trains the multitask example on the generated data of data/mini, in under a minute
+#   make demo          trains the multitask example on data/mini, with LayerNorm, with conditional LayerNorm and
+#                      from scratch, in about two minutes
 #   make mini          writes data/mini again from data/grammar.txt
+#   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some minutes
 #   make test          the tests, in float and in double (gradient checks); T=norm: those with "norm" in their name
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make bench         the benchmark; ARGS="..." goes to it
@@ -88,7 +90,7 @@ build/cpu/bin/%: build/cpu/examples/%.o $(call objects,cpu,$(LIBRARY))
 	$(link)
 
 # Passive waiting: beside other work on the same cores, spinning OpenMP threads make small models ten times slower.
-test asan-test demo: export OMP_WAIT_POLICY ?= passive
+test asan-test demo mini-bert: export OMP_WAIT_POLICY ?= passive
 test: programs build/test-cpu build/test-double
 	@.build/run-tests "$(T)" build/test-cpu build/test-double
 	@rm -rf build/mini && build/bin/make-mini --out build/mini > /dev/null
@@ -96,27 +98,24 @@ test: programs build/test-cpu build/test-double
 asan-test: build/test-asan
 	@.build/run-tests "$(T)" build/test-asan
 
-ifneq ($(wildcard data/mini/bert/config.json),)
 demo: programs
 	@rm -rf build/demo
-	build/bin/multitask --model data/mini/bert --data data/mini --compare --from-scratch --epochs 4 --batch 16 \
-	  --lr 5e-4 --warmup 0.1 --schedule linear --sampling round-robin --dropout 0.1 --out build/demo
+	@echo "What a regression on the counts of word pieces reaches, which reads no order:"
+	@build/bin/bag_of_words --model data/mini/bert --data data/mini --tasks sst,quora,sts
+	@echo "A BERT pre-trained on data/mini/corpus.txt, fine-tuned in two ways, and the same network from scratch:"
+	build/bin/multitask --model data/mini/bert --data data/mini --compare --from-scratch --epochs 5 --batch 16 \
+	  --lr 3e-4 --warmup 0.1 --schedule linear --sampling round-robin --dropout 0.1 --out build/demo
 	@echo; echo "Losses and dev scores of the three: build/demo/figures/training.svg, the numbers in training.csv"
 	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
 	@echo "Ask one:  echo 'a fine film' | build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst"
-else
-demo: programs
-	@rm -rf build/demo && mkdir -p build/demo
-	build/bin/vocabulary --input data/mini/corpus.txt --size 2500 --output build/demo/vocab.txt
-	build/bin/multitask --config tiny --vocab build/demo/vocab.txt --data data/mini --limit 500 \
-	  --epochs 16 --batch 16 --lr 1e-3 --warmup 0.1 --schedule linear --sampling round-robin \
-	  --dropout 0.1 --encoder-dropout 0 --out build/demo/run
-	@echo; echo "The run is in build/demo/run: predictions/, figures/training.svg, model/, epochs.csv and steps.csv."
-	@echo "Ask it about a sentence:  echo 'a fine film' | build/bin/predict --model build/demo/run --task sst"
-endif
 
 mini: programs
 	build/bin/make-mini
+mini-bert: programs
+	@rm -rf build/mini-bert
+	build/bin/pretrain --corpus data/mini/corpus.txt --vocab-size 2500 --config data/mini-bert.json --steps 5000 \
+	  --batch 64 --max-length 64 --lr 1e-3 --dropout 0 --evaluate-every 500 --f16 --out build/mini-bert
+	@rm -rf data/mini/bert && cp -r build/mini-bert/model data/mini/bert
 
 bench: programs
 	build/bin/bench $(ARGS)
@@ -151,5 +150,5 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test asan-test demo mini bench cuda-compile lint papers format deps clean help FORCE
+.PHONY: all programs test asan-test demo mini mini-bert bench cuda-compile lint papers format deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

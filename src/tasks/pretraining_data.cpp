@@ -5,7 +5,8 @@
 //   are masked.
 //
 //   Deviations  A sentence of more than half a sequence counts as several, so that hardly any A is left without
-//               its own B. A sentence ends at a token . ! or ?, or with its paragraph.
+//               its own B. A sentence ends at a token . ! or ?, or with its paragraph. A foreign B is about as long as
+//               A's own: filling the sequence with it, as Google's code does, gives it away where documents are short.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -133,9 +134,10 @@ void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t of,
       for (int tries = 0; tries < 10 && !other; ++tries)
         if (const Sentences& s = all[random.below(all.size())]; s.document != own.document && s.count() > 0) other = &s;
     if (other) {
+      const size_t wanted = b.empty() ? target - std::min(target, a.size()) : b.size();
       const size_t first = random.below(other->count());
       size_t last = first + 1;
-      while (last < other->count() && a.size() + other->run(first, last).size() < target) ++last;
+      while (last < other->count() && other->run(first, last).size() < wanted) ++last;
       b = other->run(first, last);
       end = middle;                                 // what stood behind A is used again
     }
