@@ -8,7 +8,7 @@
 
 namespace minbert::test {
 
-TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB, and knows words and order of its world") {
+TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB, and knows its world") {
   const std::string folder = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/mini").string();
   CHECK(std::filesystem::file_size(folder + "/bert/model.safetensors") < 4'000'000);
   CHECK(SafeTensors(folder + "/bert/model.safetensors").entry("cls.predictions.bias").type == "F16");
@@ -20,7 +20,8 @@ TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB,
   CHECK(report.unused.empty());
 
   const Corpus corpus({folder + "/corpus.txt"});
-  const PretrainingData data(corpus, tokenizer, {.max_length = 64, .held_out = 0.004});   // a part of those it never saw
+  // Documents that it never saw: pre-training held out these and others.
+  const PretrainingData data(corpus, tokenizer, {.max_length = 64, .held_out = 0.004});
   const std::vector<PretrainingExample> examples = data.held_out();
   REQUIRE(examples.size() > 40);
   const PretrainingBatch batch = pack(examples);
