@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class CommandLine {
               int most = std::numeric_limits<int>::max());
   void option(const std::string& names, double& value, double least, const std::string& help,
               double most = std::numeric_limits<double>::max());
+  void option(const std::string& names, std::optional<double>& value, double least, const std::string& help,
+              double most = std::numeric_limits<double>::max());        // none: not given
   void option(const std::string& names, std::vector<std::string>& files, const std::string& help);
   // table, if not empty, is what NAME help prints before it exits.
   void choice(const std::string& names, std::string& value, std::vector<std::string> valid,

@@ -93,6 +93,11 @@ void CommandLine::option(const std::string& names, double& value, double least, 
   impl_->add(names, [=, &value](const std::string& s) { value = number(names, s, least, most); },
              [&value] { return text_of(value); }, help, "X");
 }
+void CommandLine::option(const std::string& names, std::optional<double>& value, double least, const std::string& help,
+                         double most) {
+  impl_->add(names, [=, &value](const std::string& s) { value = number(names, s, least, most); },
+             [&value] { return value ? text_of(*value) : ""; }, help, "X");
+}
 void CommandLine::option(const std::string& names, std::vector<std::string>& files, const std::string& help) {
   CLI::Option* option = impl_->app.add_option(names, files, help)->type_name("FILE")->group(impl_->group);
   const auto set = [&files](const std::string& lines) {        // one a line
