@@ -24,10 +24,11 @@ std::map<std::string, std::vector<std::string>> read_columns(const std::string& 
 
 Series smoothed(const Series& all, size_t points) {
   constexpr size_t most_points = 50;
-  const size_t window = (points + most_points - 1) / most_points;    // the last one may be shorter
+  const size_t window = (points + most_points - 1) / most_points, count = all.x.size();
+  const size_t windows = window ? (count + window - 1) / window : 0;
   Series means;
-  for (size_t begin = 0; begin < all.x.size(); begin += window) {
-    const size_t end = std::min(begin + window, all.x.size());
+  for (size_t w = 0; w < windows; ++w) {            // all as long as each other, but for one point
+    const size_t begin = w * count / windows, end = (w + 1) * count / windows;
     double x = 0, y = 0;
     for (size_t i = begin; i < end; ++i) x += all.x[i], y += all.y[i];
     means.x.push_back(x / double(end - begin)), means.y.push_back(y / double(end - begin));
