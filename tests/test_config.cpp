@@ -72,13 +72,12 @@ TEST_CASE("config: the named ones are Google's, and survive saving") {
   const File file("");
   large.save(file.path);
   CHECK(BertConfig::load(file.path).hidden_size == 1024);
-  std::filesystem::rename(file.path, file.path + ".json");
   CHECK_THROWS_WITH_AS(
       BertConfig::named("huge"),
       "there is no configuration \"huge\"; the names are tiny (2 layers of 128), mini (4 layers of 256), "
       "small (4 layers of 512), base (12 layers of 768), large (24 layers of 1024); or give a config.json",
       Error);
-  CHECK(BertConfig::named(file.path + ".json").hidden_size == 1024);
+  CHECK(BertConfig::named(file.path).hidden_size == 1024);
 }
 
 TEST_CASE("config: values that make no BERT are refused") {
