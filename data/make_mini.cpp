@@ -14,6 +14,7 @@
 #include "grammar.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/options.h"
 #include "minbert/tsv.h"
 
 using namespace minbert;
@@ -160,31 +161,24 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
       grammar.percent("seen"));
 }
 
-bool is_whole(const std::string& text) {
-  return !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == text.npos;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   std::string out = "data/mini", file = "data/grammar.txt";
-  uint64_t seed = 11711;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string option = argv[i];
-    MB_CHECK(i + 1 < argc, "{}: a value is missing", option);
-    const std::string value = argv[i + 1];
-    if (option == "--out") out = value;
-    else if (option == "--grammar") file = value;
-    else if (option == "--seed" && is_whole(value)) seed = std::stoull(value);
-    else fail(format("{} {}: expected --out DIR, --grammar FILE or --seed N", option, value));
-  }
-  const Grammar grammar(file);
-  make_folder(out);
-  for (const Set& set : sets) write_set(grammar, set, out, seed);
-  write_file(out + "/corpus.txt", corpus(grammar, seed));
-  write_file(out + "/README.md", readme(grammar, seed));
-  std::cout << out << ": " << train_rows << " training rows a set, and a corpus of " << corpus_bytes / 1000 << " KB\n";
-} catch (const std::exception& error) {
-  std::cerr << "make-mini: " << error.what() << "\n";
-  return 1;
+  int seed = 11711;
+  CommandLine line("make-mini", "Writes the generated world: a corpus and sets of labeled sentences, from a grammar.");
+  line.option("--grammar", file, "the grammar; its first lines explain how to edit it", "FILE");
+  line.option("--out", out, "folder for the files", "DIR");
+  line.option("--seed", seed, 0, "of every random number");
+  line.parse(argc, argv);
+  return run_program("make-mini", [&] {
+    const Grammar grammar(file);
+    make_folder(out);
+    for (const Set& set : sets) write_set(grammar, set, out, uint64_t(seed));
+    write_file(out + "/corpus.txt", corpus(grammar, uint64_t(seed)));
+    write_file(out + "/README.md", readme(grammar, uint64_t(seed)));
+    std::cout << out << ": " << train_rows << " training rows a set, and a corpus of " << corpus_bytes / 1000
+              << " KB\n";
+    return 0;
+  });
 }
