@@ -49,8 +49,6 @@ void add_train_options(CommandLine& line, TrainOptions& options);
 void add_learn_options(CommandLine& line, LearnOptions& options, const std::string& default_lr);
 void add_run_options(CommandLine& line, RunOptions& options);
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
-std::vector<std::string> norm_names();              // as --norm takes them
-std::vector<std::string> cls_norm_names();          // for the option --cls-norm
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
 

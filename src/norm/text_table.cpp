@@ -4,25 +4,22 @@
 #include <algorithm>
 
 namespace minbert {
-namespace {
 
-// Columns on a screen: bytes that begin a character, but for accents that sit on the one before (x̂, θ̄).
-size_t width(const std::string& text) {
+// Bytes that begin a character, but for accents that sit on the one before (x̂, θ̄).
+size_t text_width(const std::string& text) {
   size_t n = 0;
   for (size_t i = 0; i < text.size(); ++i)
     n += (text[i] & 0xC0) != 0x80 && text[i] != '\xCC';
   return n;
 }
 
-}  // namespace
-
 std::string text_table(const std::vector<std::vector<std::string>>& lines) {
   std::string text;
   for (const auto& line : lines) {
     for (size_t c = 0; c < line.size(); ++c) {
       size_t widest = 0;
-      for (const auto& other : lines) widest = std::max(widest, width(other[c]));
-      text += line[c] + (c + 1 < line.size() ? std::string(widest + 2 - width(line[c]), ' ') : "\n");
+      for (const auto& other : lines) widest = std::max(widest, text_width(other[c]));
+      text += line[c] + (c + 1 < line.size() ? std::string(widest + 2 - text_width(line[c]), ' ') : "\n");
     }
   }
   return text;

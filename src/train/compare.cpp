@@ -5,6 +5,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "norm/text_table.h"
 #include "shared.h"
 
 namespace minbert {
@@ -32,11 +33,8 @@ std::string cell(const Task& task, const std::vector<Scores>& runs, size_t i) {
   return out.str();
 }
 
-size_t width(const std::string& utf8) {             // characters, not bytes
-  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 std::string padded(const std::string& text, size_t to) {
-  return text + std::string(to > width(text) ? to - width(text) : 0, ' ');
+  return text + std::string(to - std::min(to, text_width(text)), ' ');
 }
 
 void print_table(const std::string& title, const Experiment& experiment, const std::vector<Column>& columns,

@@ -10,8 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
-
 Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
 
 // The folder itself, or a run's model/ in it.
@@ -21,15 +19,6 @@ std::string model_folder(const std::string& folder) {
     if (fs::exists(place + "/config.json", none)) return place;
   fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
               "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
-}
-
-Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
-  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
-  MB_CHECK(
-      tokenizer.size() <= config.vocab_size,
-      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
-      folder, tokenizer.size(), config.vocab_size);
-  return tokenizer;
 }
 
 // A config.json with fewer layers than the weights have is not theirs.
@@ -68,6 +57,17 @@ void set_cls_norm(BertConfig& config, const TrainOptions& o) {
 }
 
 }  // namespace
+
+std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
+
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
+  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
+  MB_CHECK(
+      tokenizer.size() <= config.vocab_size,
+      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
+      folder, tokenizer.size(), config.vocab_size);
+  return tokenizer;
+}
 
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& from) {
   out << from << ": " << report.loaded.size() << " tensors loaded";

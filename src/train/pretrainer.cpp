@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "curves.h"
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
 #include "minbert/optimizer.h"
@@ -39,12 +38,11 @@ Place from_json(const Json& j) {
 
 // --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus.
 Tokenizer make_tokenizer(const PretrainOptions& o) {
-  const std::optional<bool> cased = o.cased ? std::optional(true) : std::nullopt;
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
            "give one of the three");
-  if (!o.init.empty()) return Tokenizer::from_folder(o.init, cased);
-  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased);
+  if (!o.init.empty()) return tokenizer_of(o.init, BertConfig::load(o.init + "/config.json"), cased_option(o.cased));
+  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
   const std::string file = o.out + "/vocab.txt";
   if (!has_state(o.out))
     write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
@@ -54,9 +52,6 @@ Tokenizer make_tokenizer(const PretrainOptions& o) {
 BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
   BertConfig config = o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(o.init + "/config.json");
   if (o.init.empty()) config.vocab_size = tokenizer.size();
-  MB_CHECK(tokenizer.size() <= config.vocab_size,
-           "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
-           o.init, tokenizer.size(), config.vocab_size);
   MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
            o.max_length, config.max_position_embeddings);
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
@@ -82,8 +77,8 @@ class PretrainRun {
   void take_step(Progress& progress);
   PretrainScores evaluate(BertForPreTraining& network) const;
   void report(Progress& progress);
+  std::string what_is_kept() const;
   void save();
-  void draw() const;
 
   const PretrainOptions& o_;
   Corpus corpus_;
@@ -149,8 +144,8 @@ void PretrainRun::take_step(Progress& progress) {
     const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp = cross_entropy(out.nsp_logits, batch.not_next);
     const double mlm = double(out.mlm_loss.item()), next = double(nsp.item());
-    MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}/model keeps the last good weights. Try a "
-             "smaller --lr or a longer --warmup; --check-nan names the operation", mlm + next, at_.step + 1, o_.out);
+    MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}", mlm + next, at_.step + 1,
+             what_is_kept());
     const Tensor loss = o_.no_nsp ? out.mlm_loss : add(out.mlm_loss, nsp);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(o_.accumulate == 1 ? loss : scale(loss, real(1) / real(o_.accumulate)));
@@ -204,49 +199,21 @@ void PretrainRun::report(Progress& progress) {
   since_ = now();
 }
 
+std::string PretrainRun::what_is_kept() const {
+  return format("{}/model keeps the last good weights. Try a smaller --lr or a longer --warmup; --check-nan names the "
+                "operation", o_.out);
+}
+
 void PretrainRun::save() {
-  check_finite(model_.parameters, at_.step,
-               format("{}/model keeps the last good weights; try a smaller --lr or a longer --warmup", o_.out));
+  check_finite(model_.parameters, at_.step, what_is_kept());
   steps_csv_->flush(), evaluations_csv_->flush();
   save_state(o_.out, model_.parameters, optimizer_, to_json(at_));
 }
 
-// FOLDER/figures/pretraining: the losses beside the yardsticks, and how many pairs were judged right.
-void PretrainRun::draw() const {
-  const auto numbers = [](const std::vector<std::string>& texts) {
-    std::vector<double> list;
-    for (const std::string& text : texts) list.push_back(std::stod(text));
-    return list;
-  };
-  const auto steps = read_columns(o_.out + "/steps.csv"), evaluations = read_columns(o_.out + "/evaluations.csv");
-  const Series training = smoothed({numbers(steps.at("step")), numbers(steps.at("mlm_loss"))}, steps.at("step").size());
-  Panel loss{.title = "masked words", .x_label = "step", .y_label = "cross-entropy"};
-  loss.curves.push_back({.title = "training", .x = training.x, .y = training.y});
-  Figure figure{.title = "", .columns = 2, .panels = {loss}};
-  if (!held_out_.empty()) {
-    const auto level = [&](const char* title, double y) {
-      return Curve{.title = title, .x = {0, double(o_.steps)}, .y = {y, y}};
-    };
-    const std::vector<double> x = numbers(evaluations.at("step"));
-    using enum Curve::Style;
-    std::vector<Curve>& curves = figure.panels[0].curves;
-    curves.push_back({.title = "held out", .x = x, .y = numbers(evaluations.at("mlm_loss")), .style = line_and_points});
-    curves.push_back(level("words' frequencies", result_.unigram_entropy));
-    curves.push_back(level("untrained", result_.untrained.mlm_loss));
-    if (!o_.no_nsp) {
-      Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
-      const std::vector<double> right = numbers(evaluations.at("nsp_accuracy"));
-      pairs.curves.push_back({.title = "", .x = x, .y = right, .style = line_and_points});
-      figure.panels.push_back(pairs);
-    }
-  }
-  write_figure(o_.out + "/figures/pretraining", figure);
-}
-
 PretrainResult PretrainRun::go(int64_t stop_after) {
   if (!held_out_.empty()) {
-    Network untrained(config_, uint64_t(o_.seed), true);
-    result_.untrained = evaluate(untrained.network);
+    if (at_.step == 0 && o_.init.empty()) result_.untrained = evaluate(model_.network);
+    else result_.untrained = evaluate(std::make_unique<Network>(config_, uint64_t(o_.seed), true)->network);
     result_.unigram_entropy = data_.unigram_entropy(held_out_);
     std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
                         fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
@@ -267,13 +234,14 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
     if (at_.step % o_.evaluate_every == 0 || at_.step == o_.steps) report(progress);
     result_.interrupted = at_.step < o_.steps && (interrupted() || (stop_after > 0 && at_.step - start >= stop_after));
   }
-  if (at_.step >= o_.steps && start >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+  if (start >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
   progress.finish();
   if (result_.interrupted) {
     save();
     std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
+  } else {
+    write_pretraining_figure(o_, result_, !held_out_.empty());
   }
-  if (!result_.interrupted) draw();
   result_.steps = at_.step;
   return result_;
 }

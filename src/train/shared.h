@@ -1,9 +1,15 @@
 // What the files of src/train share among themselves.
 #pragma once
 
+#include "minbert/pretrainer.h"
 #include "minbert/trainer.h"
 
 namespace minbert {
+
+// What --cased says of a vocabulary: that it is cased, or nothing.
+std::optional<bool> cased_option(bool cased);
+// The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased);
 
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 // The model to train: new, or from --model. with_values false: the state of a run follows, which holds every value.
@@ -14,6 +20,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);
 // Appends what each row of logits says, for the next examples of data. Error for a logit that is no number.
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
+
 // Says what was loaded, what got initial values and what was left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
 // Says what becomes of weights that were trained with another placement, if they were. folder: with their config.json.
@@ -36,6 +43,9 @@ struct VariantRuns {
 };
 void write_training_figure(const std::string& folder, const Experiment& experiment,
                            const std::vector<VariantRuns>& variants);
+
+// FOLDER/figures/pretraining: the MLM loss beside its yardsticks, and how many pairs were judged right.
+void write_pretraining_figure(const PretrainOptions& options, const PretrainResult& result, bool held_out);
 
 double now();                                       // seconds
 std::string fixed(double v, int digits);

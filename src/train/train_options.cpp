@@ -9,20 +9,19 @@
 
 namespace minbert {
 
-std::vector<std::string> norm_names() {
+namespace {
+
+template <class Entry>
+std::vector<std::string> names_of(const std::vector<Entry>& table) {
   std::vector<std::string> names;
-  for (const NormEntry& norm : norm_table()) names.push_back(norm.name);
+  for (const Entry& entry : table) names.push_back(entry.name);
   return names;
 }
 
-std::vector<std::string> cls_norm_names() {
-  std::vector<std::string> names;
-  for (const ClsNormEntry& norm : cls_norm_table()) names.push_back(norm.name);
-  return names;
-}
+}  // namespace
 
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
-  line.choice("--norm", norm, norm_names(), "normalization of the hidden states", norm_help());
+  line.choice("--norm", norm, names_of(norm_table()), "normalization of the hidden states", norm_help());
   line.choice("--placement", placement, {"post", "pre", "normformer"}, "where the norms of a layer stand");
 }
 
@@ -65,7 +64,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   add_norm_options(line, o.norm, o.placement);
-  line.choice("--cls-norm", o.cls_norm, cls_norm_names(), "normalization of [CLS]", cls_norm_help());
+  line.choice("--cls-norm", o.cls_norm, names_of(cls_norm_table()), "normalization of [CLS]", cls_norm_help());
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");
   line.choice("--iso-bn-preset", o.iso_bn_preset, {"ours", "paper", "authors"}, "how iso-bn reads its paper");
