@@ -10,9 +10,11 @@
 #include <limits>
 #include <random>
 
+#include "error_of.h"
 #include "minbert/files.h"
 
 using namespace minbert;
+using minbert::test::error_of;
 namespace fs = std::filesystem;
 
 namespace {
@@ -33,15 +35,6 @@ void put(const std::string& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 bool contains(const std::string& text, const std::string& part) {
   INFO(text);
   const bool found = text.find(part) != text.npos;

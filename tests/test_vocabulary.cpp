@@ -10,6 +10,7 @@
 #include <map>
 #include <tuple>
 
+#include "error_of.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/random.h"
@@ -19,6 +20,7 @@
 #include "text/words.h"
 
 using namespace minbert;
+using minbert::test::error_of;
 namespace fs = std::filesystem;
 
 namespace {
@@ -100,16 +102,6 @@ std::string random_word(Random& random, const Tokens& letters, uint64_t longest)
   std::string word;
   for (uint64_t n = 1 + random.below(longest); n > 0; --n) word += letters[random.below(letters.size())];
   return word;
-}
-
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 }  // namespace
