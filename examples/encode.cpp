@@ -49,7 +49,8 @@ void append(std::vector<real>& to, const Tensor& from) {
 
 void encode_batch(const BertModel& bert, const Batch& batch, const Options& o, Encoded& to) {
   std::vector<Tensor> weights;
-  const BertOutput out = bert.forward(batch, o.attention ? &weights : nullptr);
+  const Indices wanted = o.tokens ? Indices() : std::vector<int32_t>{};
+  const BertOutput out = bert.forward(batch, wanted, o.attention ? &weights : nullptr);
   append(to.pooler_output, out.pooler_output);
   append(to.cls, out.cls);
   if (o.tokens) append(to.last_hidden_state, out.last_hidden_state);

@@ -36,7 +36,7 @@ TEST_CASE("bert: the gradient of one layer, with dropout") {
   Inputs inputs = values_of(parameters);
   inputs.push_back(normal("x", {6, 6}));
   const Tensor x = inputs.back();
-  gradcheck("BertLayer", inputs, [&](const Inputs&) { return layer.forward(x, batch, nullptr); });
+  gradcheck("BertLayer", inputs, [&](const Inputs&) { return layer.forward(x, batch); });
 }
 
 // Every parameter of the model, through a loss: embeddings, conditional norms, attention, pooler, head.
@@ -65,12 +65,12 @@ TEST_CASE("bert: packed sentences equal one sentence at a time") {
   const std::vector<Sequence> all = sentences({5, 1, 17, 2, 9});
   const BertModel& bert = network.model.bert();
   std::vector<Tensor> packed_weights;
-  const BertOutput packed = bert.forward(pack(all), &packed_weights);
+  const BertOutput packed = bert.forward(pack(all), {}, &packed_weights);
   std::vector<real> hidden, cls, pooled;
   std::vector<std::vector<real>> weights(2);
   for (const Sequence& s : all) {
     std::vector<Tensor> one_weights;
-    const BertOutput one = bert.forward(pack({&s, 1}), &one_weights);
+    const BertOutput one = bert.forward(pack({&s, 1}), {}, &one_weights);
     const auto append = [](std::vector<real>& to, const Tensor& from) {
       const std::vector<real> values = from.values();
       to.insert(to.end(), values.begin(), values.end());
@@ -92,7 +92,7 @@ TEST_CASE("bert: attention weights are sentence by sentence, head by head, and s
   const Network network(tiny_config());
   const std::vector<int> lengths = {4, 1, 7};
   std::vector<Tensor> weights;
-  network.model.bert().forward(pack(sentences(lengths)), &weights);
+  network.model.bert().forward(pack(sentences(lengths)), {}, &weights);
   for (const Tensor& layer : weights) {
     const real* w = layer.data();
     for (const int L : lengths)
@@ -173,7 +173,7 @@ TEST_CASE("bert: errors and the tape name the module's path") {
   network.model.forward(pack(sentences({3})), sst);
   std::ostringstream tape;
   print_tape(tape);
-  CHECK(tape.str().starts_with("feed_forward -> [3, 8]"));              // nothing before it is recorded
+  CHECK(tape.str().starts_with("feed_forward -> [1, 8]"));              // [CLS] alone; nothing before it is recorded
   CHECK(tape.str().find("(bert.encoder.layer.1)") != std::string::npos);
   CHECK(tape.str().find("(heads.sst)") != std::string::npos);
   clear_tape();

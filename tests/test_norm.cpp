@@ -85,7 +85,7 @@ TEST_CASE("norm: README has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../README.md");
   for (const NormEntry& e : norm_table()) {
     const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                   e.couples_batch ? "yes" : "no", e.running_statistics ? "yes" : "no", e.parameters,
+                                   name_of(e.couples), e.running_statistics ? "yes" : "no", e.parameters,
                                    e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
@@ -95,7 +95,7 @@ TEST_CASE("norm: README has the table, row by row") {
 TEST_CASE("norm: a packed batch is its sentences one at a time, where a norm does not couple the batch") {
   for (const NormEntry& entry : norm_table())
     for (const bool training : {true, false}) {
-      if (entry.couples_batch && training) continue;
+      if (entry.couples == Couples::batch && training) continue;
       INFO(std::string(entry.name) << ", training " << training);
       const Lone lone(entry.name);
       lone.norm->train(training);

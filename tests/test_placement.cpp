@@ -59,7 +59,7 @@ TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
       // A fiftieth of y: a bias that a softmax or the next norm cancels has gradient 0, and differences of a large sum
       // are noise above its tolerance.
       gradcheck(format("{}, {}", placement, entry.name), inputs,
-                [&](const Inputs&) { return scale(layer.forward(x, batch, nullptr), real(0.02)); });
+                [&](const Inputs&) { return scale(layer.forward(x, batch), real(0.02)); });
     }
 }
 
@@ -70,6 +70,36 @@ TEST_CASE("placement: the gradient of a whole network, with its norm behind the 
     gradcheck(placement, values_of(network.parameters),
               [&](const Inputs&) { return network.bert.forward(batch).pooler_output; });
   }
+}
+
+TEST_CASE("placement: wanted rows are those of the whole, values and gradients, with every norm") {
+  const Batch batch = three_sentences(all_tasks);
+  const Indices wanted = {6, 1, 2}, none = std::vector<int32_t>{};
+  const Tensor direction = normal("direction", {3, 32});
+  for (const std::string& placement : placements)
+    for (const NormEntry& entry : norm_table()) {
+      INFO(placement << ", " << std::string(entry.name));
+      const Network whole(config_of(placement, entry.name, 32)), some(config_of(placement, entry.name, 32));
+      for (const Network* network : {&whole, &some})
+        for (Tensor value : values_of(network->parameters)) value.set_requires_grad(true);
+      const BertOutput all = whole.bert.forward(batch);
+      const Tensor rows = gather_rows(all.last_hidden_state, wanted);
+      const auto loss = [&](const Tensor& hidden, const Tensor& pooled) {
+        return add(sum(mul(hidden, direction)), sum(mul(pooled, direction)));
+      };
+      backward(loss(rows, all.pooler_output));
+      const BertOutput kept = some.bert.forward(batch, wanted);
+      backward(loss(kept.last_hidden_state, kept.pooler_output));
+      CHECK(difference(kept.last_hidden_state.values(), rows.values()) < tolerance(1e-5, 1e-13));
+      CHECK(difference(kept.cls.values(), all.cls.values()) < tolerance(1e-5, 1e-13));
+      CHECK(difference(some.bert.forward(batch, none).pooler_output.values(), all.pooler_output.values()) <
+            tolerance(1e-5, 1e-13));
+      for (const Parameters::Item& item : whole.parameters.items()) {
+        INFO(item.name);
+        const Tensor grad = some.parameters.find(item.name)->value.grad();
+        CHECK(difference(grad.values(), item.value.grad().values()) < tolerance(1e-4, 1e-12));
+      }
+    }
 }
 
 TEST_CASE("placement: without norms all three are one network; with them no two are") {

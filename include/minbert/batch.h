@@ -29,4 +29,7 @@ struct Batch {
 // Errors: no sequence, an empty sequence, segments of another length than ids, a wrong number of task ids.
 Batch pack(std::span<const Sequence> sequences, Indices task = {});
 
+// Some rows of a batch, for what looks at each token by itself: offsets and task, of whole sentences, are left out.
+Batch at_rows(const Batch& batch, const Indices& rows);
+
 }  // namespace minbert

@@ -17,7 +17,7 @@
 namespace minbert {
 
 struct BertOutput {
-  Tensor last_hidden_state;                         // [T,H]
+  Tensor last_hidden_state;                         // [T,H], or [W,H]: the rows that were wanted
   Tensor cls;                                       // [B,H] the last hidden state of each sentence's [CLS]
   Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f), with the norm of [CLS] in it
 };
@@ -42,11 +42,14 @@ Placement placement_of(const std::string& name);    // Error lists the names
 class BertLayer : public Module {
  public:
   BertLayer(const BertConfig& config, const NormOptions& norm);
-  Tensor forward(const Tensor& x, const Batch& batch, Tensor* attention_weights) const;   // [T,H] -> [T,H]
+  // [T,H] -> [T,H]. wanted [W]: rows of the batch; the result has these alone, [W,H], and so does all behind the
+  // attention; its norms must not couple tokens. None: all of them.
+  Tensor forward(const Tensor& x, const Batch& batch, const Indices& wanted = {},
+                 Tensor* attention_weights = nullptr) const;
 
  private:
   void add_normformer(const BertConfig& config, const NormOptions& norm);
-  Tensor attend(const Tensor& u, const Batch& batch, Tensor* attention_weights) const;
+  Tensor scale_heads(const Tensor& context) const;
   Tensor feed(const Tensor& u, const Batch& batch) const;
   Placement placement_;
   int heads_;
@@ -62,9 +65,12 @@ class BertModel : public Module {
  public:
   // tasks: the number of task ids that a conditional norm has parameters for.
   explicit BertModel(const BertConfig& config, int tasks = 0);
+  // wanted [W]: rows of the batch that last_hidden_state shall have; an empty list: none, [CLS] is enough; no list:
+  // all. Behind its attention the last layer computes these and [CLS] alone, where no norm couples tokens.
   // attention_weights, if given, receives one tensor a layer (see attention() in ops.h).
   // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its table.
-  BertOutput forward(const Batch& batch, std::vector<Tensor>* attention_weights = nullptr) const;
+  BertOutput forward(const Batch& batch, const Indices& wanted = {},
+                     std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
 
@@ -75,7 +81,7 @@ class BertModel : public Module {
   void normalize_gradients(double alpha, const std::string& at);
 
  private:
-  Tensor encode(const Batch& batch, std::vector<Tensor>* attention_weights) const;
+  Tensor encode(const Batch& batch, const Indices& wanted, std::vector<Tensor>* attention_weights) const;
   Tensor at(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;

@@ -39,14 +39,18 @@ struct NormOptions {
   int64_t groups = 0;                               // of channels; 0: 32, or 16 where hidden < 128
 };
 
+enum class Couples { nothing, sentence, batch };    // whose other tokens a token's result in training depends on
+
 struct NormEntry {
   const char *name, *formula, *paper;               // name: as --norm takes it
   const char* over;                                 // what a mean is taken over
-  bool couples_batch;                               // in training a sentence's result depends on the batch's others
+  Couples couples;
   bool running_statistics;                          // kept in training, used in evaluation
   const char* parameters;                           // how many, in H and tasks
 };
 const std::vector<NormEntry>& norm_table();
+const char* name_of(Couples couples);               // as the table prints it
+bool couples_tokens(const std::string& name);
 std::string norm_help();                            // the table as text, for --norm help
 std::unique_ptr<Norm> make_norm(const std::string& name, const NormOptions& options);   // Error lists the valid names
 

@@ -14,6 +14,8 @@
 //               [LN-PEFT app.A.pre-ln]   normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
 //   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
 //               N₁, N₂, N₃ over H columns, N₄ over I
+//   Rows        only attention looks at other tokens. Where only some rows of y are wanted (of the last layer: [CLS],
+//               the masked ones), all behind Attention is computed for these alone.
 //   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
 //               placement, so that a checkpoint loads into each. normformer alone has N₃, attention.LayerNorm,
 //               N₄, intermediate.LayerNorm, and γ, attention.self.head_scale.
@@ -67,14 +69,10 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
   child("intermediate.LayerNorm", *intermediate_norm_);
 }
 
-Tensor BertLayer::attend(const Tensor& u, const Batch& batch, Tensor* attention_weights) const {
-  Tensor context = attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
-                             weights_dropout_.key(), attention_weights);
-  if (head_scale_) {
-    const Tensor scale = gather_rows(head_scale_->reshape({heads_, 1}), head_of_column_);         // [H,1]
-    context = mul(context, scale.reshape({context.cols()}));
-  }
-  return attention_dense_(context);
+Tensor BertLayer::scale_heads(const Tensor& context) const {
+  if (!head_scale_) return context;
+  const Tensor scale = gather_rows(head_scale_->reshape({heads_, 1}), head_of_column_);           // [H,1]
+  return mul(context, scale.reshape({context.cols()}));
 }
 
 Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
@@ -82,24 +80,31 @@ Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
   return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
 }
 
-Tensor BertLayer::forward(const Tensor& x, const Batch& batch, Tensor* attention_weights) const {
+Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& wanted,
+                          Tensor* attention_weights) const {
   const Scope scope(path());
-  const auto A = [&](const Tensor& u) { return attend(u, batch, attention_weights); };
-  const auto F = [&](const Tensor& u) { return feed(u, batch); };
-  const auto N1 = [&](const Tensor& u) { return attention_norm_->forward(u, batch); };
-  const auto N2 = [&](const Tensor& u) { return output_norm_->forward(u, batch); };
-  const auto N3 = [&](const Tensor& u) { return after_attention_norm_->forward(u, batch); };
+  const Batch kept = wanted ? at_rows(batch, wanted) : batch;
+  const auto keep = [&](const Tensor& u) { return wanted ? gather_rows(u, wanted) : u; };
+  const auto A = [&](const Tensor& u) {
+    return attention_dense_(scale_heads(keep(attention(query_(u), key_(u), value_(u), batch, heads_,
+                                                       weights_dropout_.p(), weights_dropout_.key(),
+                                                       attention_weights))));
+  };
+  const auto F = [&](const Tensor& u) { return feed(u, kept); };
+  const auto N1 = [&](const Tensor& u, const Batch& of) { return attention_norm_->forward(u, of); };
+  const auto N2 = [&](const Tensor& u) { return output_norm_->forward(u, kept); };
+  const auto N3 = [&](const Tensor& u) { return after_attention_norm_->forward(u, kept); };
   const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
 
   if (placement_ == Placement::post) {
-    const Tensor a = N1(D1.add(x, A(x)));
+    const Tensor a = N1(D1.add(keep(x), A(x)), kept);
     return N2(D2.add(a, F(a)));
   }
   if (placement_ == Placement::pre) {
-    const Tensor a = D1.add(x, A(N1(x)));
+    const Tensor a = D1.add(keep(x), A(N1(x, batch)));
     return D2.add(a, F(N2(a)));
   }
-  const Tensor a = D1.add(x, N3(A(N1(x))));                              // normformer
+  const Tensor a = D1.add(keep(x), N3(A(N1(x, batch))));                 // normformer
   return D2.add(a, F(N2(a)));
 }
 

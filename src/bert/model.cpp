@@ -10,7 +10,13 @@ ClsNormOptions cls_norm_options(const BertConfig& config) {
   return options;
 }
 
-std::vector<int32_t> first_rows(const Batch& batch) { return {batch.offsets.begin(), batch.offsets.end() - 1}; }
+Indices first_rows(const Batch& batch) { return std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1); }
+
+Indices range(int64_t begin, int64_t end) {
+  std::vector<int32_t> rows;
+  for (int64_t row = begin; row < end; ++row) rows.push_back(int32_t(row));
+  return rows;
+}
 
 }  // namespace
 
@@ -33,14 +39,16 @@ BertModel::BertModel(const BertConfig& config, int tasks)
   child("cls_norm", *cls_norm_);
 }
 
-Tensor BertModel::encode(const Batch& batch, std::vector<Tensor>* attention_weights) const {
+Tensor BertModel::encode(const Batch& batch, const Indices& wanted, std::vector<Tensor>* attention_weights) const {
+  const Indices early = couples_tokens(config_.norm) ? Indices() : wanted;       // what the last layer may leave out
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;
-    x = layer->forward(x, batch, attention_weights ? &weights : nullptr);
+    x = layer->forward(x, batch, layer == layers_.back() ? early : Indices(), attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
-  return final_norm_ ? final_norm_->forward(x, batch) : x;
+  if (final_norm_) x = final_norm_->forward(x, early ? at_rows(batch, early) : batch);
+  return wanted && !early ? gather_rows(x, wanted) : x;
 }
 
 // Gradient normalization stands before the norm: a gradient on its way down passes the norm first.
@@ -49,16 +57,23 @@ Tensor BertModel::at(const std::string& place, Tensor h) const {
   return norm_place_ == place ? cls_norm_->forward(h) : h;
 }
 
-BertOutput BertModel::forward(const Batch& batch, std::vector<Tensor>* attention_weights) const {
+BertOutput BertModel::forward(const Batch& batch, const Indices& wanted,
+                              std::vector<Tensor>* attention_weights) const {
   const Scope scope(path());
-  const Tensor x = encode(batch, attention_weights), h = gather_rows(x, first_rows(batch));
+  const Indices first = first_rows(batch);
+  const int64_t W = wanted.size();
+  std::vector<int32_t> rows(wanted.begin(), wanted.end());
+  rows.insert(rows.end(), first.begin(), first.end());
+  Tensor x = encode(batch, wanted ? Indices(std::move(rows)) : Indices(), attention_weights);
+  const Tensor h = gather_rows(x, wanted ? range(W, x.rows()) : first);
+  if (wanted) x = W > 0 ? gather_rows(x, range(0, W)) : Tensor();
   return {x, h, at("pooled", tanh(pooler_(at("pre-pooler", h))))};
 }
 
 void BertModel::fit_cls_norm(const Batch& batch) {
   const NoGrad no_tape;
   const Scope scope(path());
-  const Tensor h = gather_rows(encode(batch, nullptr), first_rows(batch));
+  const Tensor h = encode(batch, first_rows(batch), nullptr);
   cls_norm_->fit(norm_place_ == "pooled" ? tanh(pooler_(h)) : h);
 }
 
@@ -81,7 +96,7 @@ Tensor MultitaskBert::forward(const Batch& batch, int head) const {
   MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head, specs_.size());
   const HeadSpec& spec = specs_[size_t(head)];
   const Linear& linear = *heads_[size_t(head)];
-  const Tensor pooled = bert_.forward(batch).pooler_output;
+  const Tensor pooled = bert_.forward(batch, std::vector<int32_t>{}).pooler_output;
   if (!siamese_ || !spec.pair) return linear(dropout_(pooled));
 
   MB_CHECK(pooled.rows() % 2 == 0, "heads.{}: a siamese batch is u_0, v_0, u_1, v_1, ...; {} sentences are not pairs",

@@ -1,6 +1,6 @@
 // The two heads of pre-training                                             Devlin et al. 2019, sec. 3.1
 //
-//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the masked rows alone
+//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the last layer's masked rows
 //                   E [V,H] are the word embeddings themselves (tied), c [V]
 //   next sentence   logits = pooled W^T + b                                  pooled [B,H]   [TA sec.2]
 #include "minbert/bert.h"
@@ -20,9 +20,8 @@ BertForPreTraining::BertForPreTraining(const BertConfig& config)
 
 PretrainingOutput BertForPreTraining::forward(const Batch& batch, const Indices& masked,
                                               const Indices& originals) const {
-  const BertOutput out = bert_.forward(batch);
-  const Tensor x = gather_rows(out.last_hidden_state, masked);
-  const Tensor h = norm_.forward(gelu(transform_(x)), batch);
+  const BertOutput out = bert_.forward(batch, masked);
+  const Tensor h = norm_.forward(gelu(transform_(out.last_hidden_state)), batch);
   const Tensor loss = linear_cross_entropy(h, bert_.embeddings().word_weight(), *decoder_bias_, originals);
   return {loss, seq_relationship_(out.pooler_output)};
 }

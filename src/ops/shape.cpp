@@ -126,4 +126,14 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
           task, task ? Indices(std::move(row_task)) : Indices()};
 }
 
+Batch at_rows(const Batch& batch, const Indices& rows) {
+  const auto at = [&](const Indices& of) {
+    std::vector<int32_t> picked;
+    for (const int32_t row : rows)
+      if (of) picked.push_back(of[row]);
+    return of ? Indices(std::move(picked)) : Indices();
+  };
+  return {at(batch.ids), at(batch.segments), at(batch.positions), {}, at(batch.sentence), {}, at(batch.row_task)};
+}
+
 }  // namespace minbert
