@@ -147,6 +147,29 @@ TEST_CASE("pretraining data: half of the B follow their A; the others are of ano
   CHECK(double(follows) / double(follows + other) == doctest::Approx(0.5).epsilon(0.1));
 }
 
+TEST_CASE("pretraining data: with pages, every other foreign B is of A's own page, in the held-out text too") {
+  const Examples world;                             // pages of two: a and b, c and d, ...
+  for (const int page : {1, 2}) {
+    const PretrainingData data(world.corpus, world.tokenizer, {.max_length = 24, .page = page, .held_out = 0.3});
+    std::vector<PretrainingExample> all = data.held_out();
+    for (const bool held_out : {true, false}) {
+      for (int64_t epoch = 0; epoch < 20 && !held_out; ++epoch)
+        for (PretrainingExample& e : data.shard(epoch, 0)) all.push_back(std::move(e));
+      double foreign = 0, near = 0;
+      for (const PretrainingExample& e : all) {
+        const std::set<std::string> a = world.subjects(e, 0), b = world.subjects(e, 1);
+        if (e.follows || a.empty() || b.empty()) continue;
+        ++foreign, near += ((*a.begin())[0] - 'a') / 2 == ((*b.begin())[0] - 'a') / 2 && a != b;
+      }
+      INFO("page " << page << ", held out " << held_out << ", " << foreign << " foreign");
+      REQUIRE(foreign > (held_out ? 8 : 500));
+      const double by_chance = 1.0 / Library::subjects;         // of all documents
+      const double expected = page == 1 ? by_chance : 0.5 + by_chance / 2;
+      CHECK(near / foreign == doctest::Approx(expected).epsilon(held_out ? 0.8 : 0.15));
+    }
+  }
+}
+
 TEST_CASE("pretraining data: 15% of the words are masked: 8 in 10 [MASK], one another word, one itself") {
   const Examples world;
   double tokens = 0, masked = 0, as_mask = 0, itself = 0;

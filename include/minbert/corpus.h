@@ -53,6 +53,8 @@ struct PretrainingDataOptions {
   int max_length = 128;                             // tokens of a sequence, with [CLS] and [SEP]
   bool whole_words = false;                         // mask all pieces of a word, or each piece by itself
   bool next_sentence = true;                        // false: every B follows its A
+  int page = 1;                                     // documents that stand together: half of the foreign B come
+                                                    // from A's own page; 1: there are no pages
   double held_out = 0.01;                           // share of the text that is kept for evaluation
   uint64_t seed = 11711;
 };
@@ -79,9 +81,15 @@ class PretrainingData {
  private:
   struct Sentences;
   Sentences sentences_of(const Corpus::Part& part) const;
+  struct Range {
+    size_t begin, end;
+  };
+  std::vector<Range> pages(const std::vector<int64_t>& parts) const;
+  int64_t page_of(int64_t document) const { return document / options_.page; }
   std::vector<PretrainingExample> examples_of(const std::vector<int64_t>& parts, const std::string& stream) const;
   void add_examples(const std::vector<Sentences>& all, size_t of, Random& random,
                     std::vector<PretrainingExample>& to) const;
+  const Sentences* foreign(const std::vector<Sentences>& all, size_t of, Random& random) const;
   void mask(PretrainingExample& example, Random& random) const;
 
   const Corpus& corpus_;

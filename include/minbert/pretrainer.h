@@ -12,7 +12,7 @@ namespace minbert {
 struct PretrainOptions : LearnOptions, RunOptions {
   std::vector<std::string> corpus;
   std::string init, config = "tiny", vocab, norm = "layer", placement = "post";
-  int vocab_size = 0, max_length = 128, steps = 10000, evaluate_every = 500;
+  int vocab_size = 0, max_length = 128, page = 1, steps = 10000, evaluate_every = 500;
   bool cased = false, whole_words = false, no_nsp = false, f16 = false;
   double held_out = 0.01, dropout = 0.1;
 

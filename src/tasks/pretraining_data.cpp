@@ -50,18 +50,19 @@ PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenize
            "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from "
            "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
            corpus.name());
-  std::vector<int64_t> order(size_t(documents), 0);
+  MB_CHECK(options.page >= 1, "--page {}: expected 1 document or more", options.page);
+  std::vector<int64_t> order(size_t(page_of(documents - 1) + 1), 0);          // pages
   std::iota(order.begin(), order.end(), 0);
   Random(options.seed, "pretrain/held out").shuffle(order);
-  std::vector<uint64_t> size(size_t(documents), 0);
-  for (const Corpus::Part& part : corpus.parts()) size[size_t(part.document)] += part.end - part.begin;
+  std::vector<uint64_t> size(order.size(), 0);
+  for (const Corpus::Part& part : corpus.parts()) size[size_t(page_of(part.document))] += part.end - part.begin;
   const double wanted = std::min(options.held_out * double(corpus.bytes()), double(most_held_out));
-  std::vector<bool> out(size_t(documents), false);
+  std::vector<bool> out(order.size(), false);
   uint64_t bytes = 0;
   for (size_t i = 0; options.held_out > 0 && i + 2 < order.size() && (i < 2 || double(bytes) < wanted); ++i)
-    if (documents >= 4) out[size_t(order[i])] = true, bytes += size[size_t(order[i])];
+    if (order.size() >= 4) out[size_t(order[i])] = true, bytes += size[size_t(order[i])];
   for (int64_t i = 0; i < int64_t(corpus.parts().size()); ++i)
-    (out[size_t(corpus.parts()[size_t(i)].document)] ? held_out_ : training_).push_back(i);
+    (out[size_t(page_of(corpus.parts()[size_t(i)].document))] ? held_out_ : training_).push_back(i);
   training_bytes_ = corpus.bytes() - bytes;
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
@@ -87,17 +88,29 @@ PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& par
   return s;
 }
 
+// Where the parts of a page lie one behind the other; without pages every part is one by itself.
+std::vector<PretrainingData::Range> PretrainingData::pages(const std::vector<int64_t>& parts) const {
+  std::vector<Range> found;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto page = [&](size_t at) { return page_of(corpus_.parts()[size_t(parts[at])].document); };
+    if (options_.page == 1 || i == 0 || page(i) != page(i - 1)) found.push_back({i, i});
+    found.back().end = i + 1;
+  }
+  return found;
+}
+
 std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t shard) const {
-  std::vector<int64_t> order = training_;
+  std::vector<Range> order = pages(training_);
   Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(order);
   std::vector<int64_t> parts;                       // those whose middle lies in this shard's share of the bytes
   uint64_t before = 0;
-  for (const int64_t i : order) {
-    const Corpus::Part& part = corpus_.parts()[size_t(i)];
-    const uint64_t size = part.end - part.begin, middle = before + size / 2;
-    if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(i);
-    before += size;
-  }
+  for (const Range& page : order)
+    for (size_t i = page.begin; i < page.end; ++i) {
+      const Corpus::Part& part = corpus_.parts()[size_t(training_[i])];
+      const uint64_t size = part.end - part.begin, middle = before + size / 2;
+      if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(training_[i]);
+      before += size;
+    }
   return examples_of(parts, format("pretrain/epoch {}/shard {}", epoch, shard));
 }
 
@@ -129,23 +142,36 @@ void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t of,
     size_t middle = end - begin > 1 ? begin + 1 + random.below(end - begin - 1) : end;     // where B begins
     Ids a = own.run(begin, middle), b = own.run(middle, end);
 
-    const Sentences* other = nullptr;
-    if (options_.next_sentence && (b.empty() || random.below(2)))
-      for (int tries = 0; tries < 10 && !other; ++tries)
-        if (const Sentences& s = all[random.below(all.size())]; s.document != own.document && s.count() > 0) other = &s;
+    const bool next = !options_.next_sentence || (!b.empty() && random.below(2) == 0);
+    const Sentences* other = next ? nullptr : foreign(all, of, random);
     if (other) {
       const size_t wanted = b.empty() ? target - std::min(target, a.size()) : b.size();
       const size_t first = random.below(other->count());
       size_t last = first + 1;
       while (last < other->count() && other->run(first, last).size() < wanted) ++last;
       b = other->run(first, last);
-      end = middle;                                 // what stood behind A is used again
+      if (own.count() - middle > 1) end = middle;   // what stood behind A is used again
     }
     if (b.empty() && options_.next_sentence) continue;
     truncate(a, b, room, random);
     const std::optional<Ids> second = b.empty() ? std::nullopt : std::optional(b);
     to.push_back({build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
   }
+}
+
+// A document that is not A's own: every other time of its page, where it has one. Null where none was found.
+const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sentences>& all, size_t of,
+                                                           Random& random) const {
+  const int64_t document = all[of].document;
+  const auto alike = [&](size_t i) { return page_of(all[i].document) == page_of(document); };
+  size_t begin = 0, end = all.size();
+  if (options_.page > 1 && random.below(2)) {
+    for (begin = of; begin > 0 && alike(begin - 1);) --begin;
+    for (end = of + 1; end < all.size() && alike(end);) ++end;
+  }
+  for (int tries = 0; tries < 10; ++tries)
+    if (const Sentences& s = all[begin + random.below(end - begin)]; s.document != document && s.count() > 0) return &s;
+  return nullptr;
 }
 
 void PretrainingData::mask(PretrainingExample& example, Random& random) const {

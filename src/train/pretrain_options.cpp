@@ -9,6 +9,8 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.option("--max-length", o.max_length, 5, "tokens of a sequence");
   line.flag("--whole-words", o.whole_words, "mask all pieces of a word together");
   line.flag("--no-nsp", o.no_nsp, "masked words alone, without next-sentence prediction");
+  line.option("--page", o.page, 1,
+              "documents that stand together, and are alike: half of the foreign next sentences are of the same page");
   line.option("--held-out", o.held_out, 0, "share of the text that is kept for evaluation, 1 MB at most", 0.5);
 
   line.section("Where it starts");

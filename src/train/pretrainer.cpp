@@ -97,7 +97,7 @@ class PretrainRun {
 
 PretrainRun::PretrainRun(const PretrainOptions& o)
     : o_(o), corpus_(o.corpus), tokenizer_(make_tokenizer(o)), config_(make_config(o, tokenizer_)),
-      data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.held_out, uint64_t(o.seed)}),
+      data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
       held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
       optimizer_((model_.parameters.set_trainable([](const std::string&) { return true; }), model_.parameters),
                  {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}) {
