@@ -1,15 +1,21 @@
-// One normalization, held against another framework or an author's code: it runs on the tensors of a file.
+// Normalizations side by side, and one of them held against another framework.
+//
+//   $ norms                           trains the small multitask model with every norm in every placement
+//   $ norms --norm layer,rms --placement post,pre --seeds 3
 //
 //   $ norms apply --cls-norm iso-bn --preset authors --input steps.safetensors --output ours.safetensors
 //   20 steps of 16 x 768 -> ours.safetensors
 //
 // include/minbert/norm_apply.h says what the two files hold.
+#include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "minbert/cls_norm.h"
 #include "minbert/norm.h"
 #include "minbert/norm_apply.h"
 #include "minbert/options.h"
+#include "minbert/trainer.h"
 
 using namespace minbert;
 
@@ -20,6 +26,102 @@ std::vector<std::string> names(const std::vector<Entry>& table) {
   std::vector<std::string> list;
   for (const Entry& entry : table) list.push_back(entry.name);
   return list;
+}
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& item : list) text += (text.empty() ? "" : ",") + item;
+  return text;
+}
+
+// The parts of a list; each must be among the valid ones.
+std::vector<std::string> parts(const std::string& option, const std::string& list,
+                               const std::vector<std::string>& valid) {
+  std::vector<std::string> found;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) {
+    MB_CHECK(valid.empty() || std::find(valid.begin(), valid.end(), part) != valid.end(),
+             "{}: there is no \"{}\"; expected a list of: {}", option, part, joined(valid));
+    MB_CHECK(std::find(found.begin(), found.end(), part) == found.end(), "{}: \"{}\" is there twice", option, part);
+    found.push_back(part);
+  }
+  MB_CHECK(!found.empty(), "{}: expected a list of: {}", option, joined(valid));
+  return found;
+}
+
+struct Lists {
+  std::string norms = joined(names(norm_table())), placements = "post,pre,normformer", cls_norms = "none",
+              grad_norms = "0";
+  double to_loss = 1.2;
+};
+
+// Every one with every other.
+std::vector<Variant> variants_of(const Lists& lists) {
+  std::vector<Variant> variants;
+  for (const std::string& placement : parts("--placement", lists.placements, {"post", "pre", "normformer"}))
+    for (const std::string& norm : parts("--norm", lists.norms, names(norm_table())))
+      for (const std::string& cls_norm : parts("--cls-norm", lists.cls_norms, names(cls_norm_table())))
+        for (const std::string& alpha : parts("--grad-norm", lists.grad_norms, {})) {
+          size_t read = 0;
+          Variant v{norm + "-" + placement, norm, placement, cls_norm};
+          try {
+            v.grad_norm = std::stod(alpha, &read);
+          } catch (const std::exception&) {}
+          MB_CHECK(read == alpha.size() && v.grad_norm >= 0,
+                   "--grad-norm: \"{}\"; expected a list of strengths, 0 for none", alpha);
+          if (cls_norm != "none") v.label += "-" + cls_norm;
+          if (v.grad_norm > 0) v.label += "-gradient-" + alpha;
+          variants.push_back(v);
+        }
+  return variants;
+}
+
+int compare(int argc, char** argv) {
+  Lists lists;
+  TrainOptions o;
+  o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
+  o.epochs = 2, o.batch = 16, o.lr = 3e-4, o.warmup = 0.1, o.schedule = "linear", o.dropout = 0.1, o.seeds = 2;
+  CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
+                            "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
+  line.section("What is compared: every one with every other");
+  line.option("--norm", lists.norms, "normalizations of the hidden states", "LIST");
+  line.option("--placement", lists.placements, "where the norms of a layer stand", "LIST");
+  line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]: " + joined(names(cls_norm_table())), "LIST");
+  line.option("--grad-norm", lists.grad_norms, "gradient normalization of [CLS]: strengths, 0: none", "LIST");
+  line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");
+  line.option("--to-loss", lists.to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
+  line.section("What they learn");
+  line.option("--model", o.model, "a Hugging Face folder to fine-tune", "DIR");
+  line.flag("--from-scratch", o.from_scratch, "its sizes and vocabulary, with new weights");
+  line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
+  line.option("--tasks", o.tasks, "tasks, separated by commas", "LIST");
+  line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
+  line.option("--epochs", o.epochs, 1, "passes over the data");
+  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
+  line.choice("--sampling", o.sampling, {"sequential", "round-robin", "proportional"},
+              "order of the tasks' batches in an epoch");
+  line.section("How they learn");
+  add_learn_options(line, o, "1e-5");
+  line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
+  line.section("Runs");
+  add_run_options(line, o);
+  line.epilogue("Examples:\n"
+                "  norms\n"
+                "  norms --norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three\n"
+                "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n");
+  line.parse(argc, argv);
+  return run_program("norms", [&] {
+    if (o.resume) recall_options(line, o.out);
+    else prepare_folder(o);
+    use_threads(o.threads);
+    set_check_nan(o.check_nan);
+    std::vector<Variant> variants = variants_of(lists);
+    for (Variant& v : variants) v.from_scratch = o.from_scratch;
+    const Experiment experiment(o);
+    if (!o.resume) remember_options(line, o.out);
+    watch_for_interrupt();
+    return compare_norms(experiment, variants, lists.to_loss);
+  });
 }
 
 void say(const char* what, const std::vector<std::string>& tensors) {
@@ -61,7 +163,5 @@ int apply(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "apply") return apply(argc - 1, argv + 1);
-  std::cerr << "norms: expected a command: apply; see norms apply --help\n";
-  return 2;
+  return argc > 1 && std::string(argv[1]) == "apply" ? apply(argc - 1, argv + 1) : compare(argc, argv);
 }

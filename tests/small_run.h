@@ -67,7 +67,7 @@ class SmallWorld {
   RunResult run(const TrainOptions& o, const std::string& name, int64_t stop_after = 0,
                 const std::string& norm = "conditional-layer", uint64_t seed = 1) {
     const Quiet quiet;
-    const Variant variant{norm, norm, o.placement, o.from_scratch};
+    const Variant variant{norm, norm, o.placement, o.cls_norm, o.grad_norm, o.from_scratch};
     const RunResult result = train(Experiment(o), variant, seed, path(name), stop_after);
     printed = quiet.text();
     return result;

@@ -25,7 +25,8 @@ using Scores = std::vector<std::optional<double>>;
 // What may differ between runs that are compared; all else, the seeds included, is the same.
 struct Variant {
   std::string label;                                // in tables and figures, and the name of its folder
-  std::string norm, placement = "post";
+  std::string norm, placement = "post", cls_norm = "none";
+  double grad_norm = 0;                             // strength of gradient normalization; 0: none
   bool from_scratch = false;                        // new weights, of --model's sizes
 };
 
@@ -78,8 +79,9 @@ std::vector<Variant> variants_of(const TrainOptions& options);
 
 struct RunResult {
   Scores train, dev;                                // of the best model
-  int64_t best_epoch = -1;
-  double seconds = 0;
+  int64_t best_epoch = -1, steps = 0;
+  double first_gradient = 0;                        // the norm of the first step's gradient
+  double seconds = 0;                               // of training
   bool interrupted = false;
 };
 
@@ -98,8 +100,21 @@ Scores evaluate(const Experiment& experiment, const std::string& folder);
 // What the model in the folder says of the first dev examples of each task, in words, beside their labels.
 void print_in_words(const Experiment& experiment, const std::string& folder);
 
-// Every seed with every variant (--compare, --seeds), in OUT/VARIANT/seed-S; prints mean and standard deviation as the
-// paper's tables and writes a figure of all runs.
+// A variant's runs, one a seed.
+struct VariantRuns {
+  Variant variant;
+  std::vector<std::string> folders;                 // OUT/LABEL/seed-S
+  std::vector<RunResult> results;
+};
+// Every seed with every variant. None where they were interrupted.
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants);
+
+// --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables and draws all runs.
+// Returns the exit status.
 int compare(const Experiment& experiment, const std::vector<Variant>& variants);
+
+// Norms side by side, a line each: dev scores, the steps until the first task's loss falls below to_loss, the first
+// gradient, the time of a step; and their loss curves, drawn. Returns the exit status.
+int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss);
 
 }  // namespace minbert

@@ -19,4 +19,11 @@ std::map<std::string, std::vector<std::string>> read_columns(const std::string& 
 // Means over windows of neighbors, so that a curve of so many points in all becomes one of 50.
 Series smoothed(const Series& series, size_t points);
 
+// The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch.
+Series losses_of(const std::string& folder, const std::string& task);
+// At each point the mean over the runs that got so far and have a value there, and of several runs the deviation.
+Curve mean_of(const std::string& title, const std::vector<Series>& runs);
+// The mean over the runs in these folders of a task's losses, smoothed.
+Curve loss_curve(const std::string& title, const std::vector<std::string>& folders, const std::string& task);
+
 }  // namespace minbert

@@ -47,12 +47,11 @@ Dataset load(const Task& task, const std::string& file, Split split, const Train
   return data;
 }
 
-void set_cls_norm(BertConfig& config, const TrainOptions& o) {
+void set_iso_bn(BertConfig& config, const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
   MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
            "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
-  config.cls_norm = o.cls_norm, config.cls_norm_at = cls_norm_place(o.cls_norm, o.cls_norm_at);
   config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
 }
 
@@ -124,7 +123,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.encoder_dropout >= 0)
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
-  set_cls_norm(config_, options);
+  set_iso_bn(config_, options);
   config_.tasks.clear();
   for (const Task& task : parse_tasks(options.tasks)) {
     const auto read = [&](Split split) {
@@ -139,6 +138,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
 BertConfig Experiment::config(const Variant& variant) const {
   BertConfig config = config_;
   config.norm = variant.norm, config.placement = variant.placement;
+  config.cls_norm = variant.cls_norm, config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
   return config;
 }
 
@@ -164,7 +164,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
     print_report(std::cout, load_all_layers(folder, *model), o.model);
     print_placement(std::cout, folder, variant.placement);
   }
-  model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
+  model->network.bert().normalize_gradients(variant.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
   model->parameters.set_trainable(
       [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });

@@ -27,6 +27,7 @@ Json to_json(const Position& p) {
       .set("best", p.best)
       .set("best_epoch", p.best_epoch)
       .set("epochs_since_best", p.epochs_since_best)
+      .set("first_gradient", p.first_gradient)
       .set("seconds", p.seconds)
       .set("finished", p.finished);
 }
@@ -39,6 +40,7 @@ Position from_json(const Json& json) {
   p.loss_sums = numbers(json["loss_sums"]), p.loss_counts = numbers(json["loss_counts"]);
   p.best = json["best"].number(), p.best_epoch = json["best_epoch"].integer();
   p.epochs_since_best = json["epochs_since_best"].integer();
+  p.first_gradient = json["first_gradient"].number();
   p.seconds = json["seconds"].number(), p.finished = json["finished"].boolean();
   return p;
 }

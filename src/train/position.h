@@ -14,6 +14,7 @@ struct Position {
   std::vector<double> loss_sums, loss_counts;       // of this epoch so far, for each task
   double best = -1e300;                             // the best mean dev score, and the epochs since
   int64_t best_epoch = -1, epochs_since_best = 0;
+  double first_gradient = 0;                        // the norm of the first step's gradient
   double seconds = 0;                               // of training, over all sessions
   bool finished = false;
 };

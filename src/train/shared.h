@@ -36,11 +36,12 @@ std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin);
 // Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
 
+// "0.5123 ± 0.0045": mean and standard deviation over the runs of a task's score, i the task's place. Shares are in
+// percent, as the paper prints them.
+std::string score_cell(const Task& task, const std::vector<RunResult>& runs, const Scores RunResult::*part, size_t i);
+std::string score_name(const Task& task);           // "SST (accuracy, %)"
+
 // FOLDER/figures/training: losses and dev scores of runs that have ended, of each variant the mean over its runs.
-struct VariantRuns {
-  std::string label;
-  std::vector<std::string> folders;                 // one a seed
-};
 void write_training_figure(const std::string& folder, const Experiment& experiment,
                            const std::vector<VariantRuns>& variants);
 

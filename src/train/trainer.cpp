@@ -124,7 +124,8 @@ void Run::take_step(const std::vector<Step>& steps, Progress& progress) {
     progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value,
                     batch.tokens(), at_.epoch * int64_t(steps.size()) + at_.step_in_epoch + 1);
   }
-  if (o_.clip > 0) optimizer_.clip(o_.clip);
+  if (const double norm = o_.clip > 0 || at_.step == 0 ? optimizer_.clip(o_.clip) : 0; at_.step == 0)
+    at_.first_gradient = norm;
   optimizer_.step(lr);
   ++at_.step;
 }
@@ -212,7 +213,8 @@ RunResult Run::go(int64_t stop_after) {
     if (at_.step_in_epoch >= int64_t(steps.size())) finish_epoch(progress);
   }
   progress.finish();
-  result.seconds = at_.seconds, result.best_epoch = at_.best_epoch;
+  result.seconds = at_.seconds, result.best_epoch = at_.best_epoch, result.steps = at_.step;
+  result.first_gradient = at_.first_gradient;
   if (result.interrupted && !at_.finished) {
     save();
     std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
@@ -224,7 +226,7 @@ RunResult Run::go(int64_t stop_after) {
   result.dev = score_all(false);
   if (o_.compare || o_.seeds > 1) result.train = score_all(true);
   write_all_predictions();
-  write_training_figure(folder_, experiment_, {{variant_.label, {folder_}}});
+  write_training_figure(folder_, experiment_, {{variant_, {folder_}, {}}});
   return result;
 }
 

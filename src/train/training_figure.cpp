@@ -8,16 +8,6 @@
 namespace minbert {
 namespace {
 
-Series losses_of(const std::string& folder, const Task& task) {
-  const auto table = read_columns(folder + "/steps.csv");
-  Series losses;
-  for (size_t i = 0; i < table.at("task").size(); ++i) {
-    if (table.at("task")[i] != task.name) continue;
-    losses.x.push_back(std::stod(table.at("step")[i])), losses.y.push_back(std::stod(table.at("loss")[i]));
-  }
-  return losses;
-}
-
 Series scores_of(const std::string& folder, const Task& task) {
   const auto table = read_columns(folder + "/epochs.csv");
   Series scores;
@@ -27,25 +17,6 @@ Series scores_of(const std::string& folder, const Task& task) {
     scores.y.push_back(score == "undefined" ? NAN : std::stod(score));
   }
   return scores;
-}
-
-// At each point the mean over the runs that got so far and have a score there, and of several runs the deviation.
-Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
-  Curve curve{.title = title};
-  size_t longest = 0;
-  for (const Series& run : runs) longest = std::max(longest, run.x.size());
-  for (size_t i = 0; i < longest; ++i) {
-    std::vector<double> x, y;
-    for (const Series& run : runs) {
-      if (i >= run.x.size()) continue;
-      x.push_back(run.x[i]);
-      if (std::isfinite(run.y[i])) y.push_back(run.y[i]);
-    }
-    const Summary summary = y.empty() ? Summary{NAN, 0} : summarize(y);
-    curve.x.push_back(summarize(x).mean), curve.y.push_back(summary.mean);
-    if (runs.size() > 1) curve.deviation.push_back(summary.deviation);
-  }
-  return curve;
 }
 
 const char* loss_name(TaskKind kind) {
@@ -64,15 +35,10 @@ void write_training_figure(const std::string& folder, const Experiment& experime
     Panel training{.title = task.title + ": training", .x_label = "step", .y_label = loss_name(task.kind)};
     Panel dev{.title = task.title + ": dev", .x_label = "epoch", .y_label = metric_name(task.metric)};
     for (const VariantRuns& variant : variants) {
-      std::vector<Series> losses, scores;
-      size_t batches = 0;                           // of the longest run: --patience may have ended others earlier
-      for (const std::string& run : variant.folders) {
-        losses.push_back(losses_of(run, task)), scores.push_back(scores_of(run, task));
-        batches = std::max(batches, losses.back().x.size());
-      }
-      for (Series& run : losses) run = smoothed(run, batches);
-      training.curves.push_back(mean_of(variant.label, losses));
-      dev.curves.push_back(mean_of(variant.label, scores));
+      std::vector<Series> scores;
+      for (const std::string& run : variant.folders) scores.push_back(scores_of(run, task));
+      training.curves.push_back(loss_curve(variant.variant.label, variant.folders, task.name));
+      dev.curves.push_back(mean_of(variant.variant.label, scores));
       dev.curves.back().style = Curve::Style::line_and_points;
     }
     figure.panels.push_back(training), figure.panels.push_back(dev);
