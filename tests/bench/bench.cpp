@@ -5,9 +5,10 @@
 //             computed at the masked places alone; next sentence
 //   Rounds    each program is a process of its own, and each round asks them in turn for the same batch, so
 //             that a slow moment of the machine hits all. A share or ratio is the median over the rounds.
-//   Work      6 x (weights of the layers' dense matrices) x tokens; 2 x for a forward alone; pretrain: + 6 x
-//             (weights of decoder and transform) x masked tokens. Attention's own products, the norms, the
-//             optimizer and so on count as no work, though they take time.
+//   Work      6 x (weights of the layers' dense matrices) x (their rows: the tokens; behind the last layer's attention
+//             [CLS] and the masked tokens alone); 2 x for a forward alone; pretrain: + 6 x (weights of decoder and
+//             transform) x masked tokens. Attention's own products, the norms, the optimizer and so on count as no
+//             work, though they take time. PyTorch computes every row of the last layer, as its modules do.
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
@@ -51,7 +52,7 @@ const Case cases[] = {
 constexpr int warm_up = 2;                          // steps of each case that do not count
 
 struct Options {
-  std::string only = "all";
+  std::string only = "all";                         // or the name of a case, norms, tokenizer, load
   int steps = 0, threads = 0;
   bool no_torch = false, profile = false;
 };
@@ -71,11 +72,12 @@ std::vector<int> draw_lengths(const Case& c, Random& random) {
 }
 
 // The floating-point operations of a step that count as work.
-double work(const std::string& mode, const BertConfig& c, double tokens) {
-  const double H = double(c.hidden_size), I = double(c.intermediate_size), V = double(c.vocab_size);
-  const double layers = double(c.num_hidden_layers) * (4 * H * H + 2 * H * I) * tokens;
-  const double heads = mode == "pretrain" ? (V * H + H * H) * double(masked_among(int64_t(tokens))) : 0;
-  return (mode == "forward" ? 2 : 6) * (layers + heads);
+double work(const Case& c, const BertConfig& config, double tokens) {
+  const double H = double(config.hidden_size), I = double(config.intermediate_size), V = double(config.vocab_size);
+  const double masked = std::string(c.mode) == "pretrain" ? double(masked_among(int64_t(tokens))) : 0;
+  const double in = 3 * H * H, out = H * H + 2 * H * I, all = double(config.num_hidden_layers);
+  const double layers = all * in * tokens + out * ((all - 1) * tokens + c.sentences + masked);
+  return (std::string(c.mode) == "forward" ? 2 : 6) * (layers + (V * H + H * H) * masked);
 }
 
 class Bench {
@@ -90,8 +92,7 @@ class Bench {
 
   void run(const Case& c) {
     const BertConfig config = BertConfig::named(c.config);
-    Child ours({program_, "--worker", "bert", c.config, c.mode,
-                options_.profile ? "profile" : "", std::to_string(warm_up)}, environment_);
+    Child ours(bert(c.config, c.mode, "layer", "none"), environment_);
     const std::string our_libraries = ours.listen();
     std::string their_libraries = why_no_torch_;
     std::unique_ptr<Child> theirs;
@@ -116,7 +117,7 @@ class Bench {
       const double rate = best_flops_ / sgemm_->ask(best_product_);
       if (round < warm_up) continue;
       our_seconds.push_back(s), their_seconds.push_back(t), tokens.push_back(T), ratio.push_back(t / s);
-      share.push_back(work(c.mode, config, T) / s / rate);
+      share.push_back(work(c, config, T) / s / rate);
     }
     const double ours_held = ours.finish() / 1e6, theirs_held = theirs ? theirs->finish() / 1e6 : 0;
     std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.2f%6s", c.name, median(tokens), tokens.size(),
@@ -135,7 +136,45 @@ class Bench {
     std::fflush(stdout);
   }
 
+  // A training step of BERT-base with each norm, beside one with layer that is taken right before it.
+  void run_norms() {
+    struct Goal {
+      const char *norm, *cls_norm;
+      double most;                                  // times the step with layer; 0: no goal
+    };
+    constexpr Goal goals[] = {{"none", "none", 0}, {"layer-simple", "none", 1.03}, {"variance-only", "none", 1.03},
+                              {"rms", "none", 1.03}, {"conditional-layer", "none", 1.03}, {"batch", "none", 1.1},
+                              {"power", "none", 1.1}, {"group", "none", 1.1}, {"group-sentence", "none", 1.1},
+                              {"instance", "none", 1.1}, {"layer", "batch", 0}, {"layer", "whitening", 0},
+                              {"layer", "iso-bn", 1.02}};
+    std::string line;
+    for (int b = 0; b < 16; ++b) line += "64 ";
+    Child layer(bert("base", "train", "layer", "none"), environment_);
+    layer.listen();
+    std::printf("\n%-19s%-12s%5s%9s%9s%8s%6s   BERT-base, 16 x 64 tokens\n", "norm", "[CLS] norm", "n", "seconds",
+                "layer's", "times", "goal");
+    for (const Goal& goal : goals) {
+      Child other(bert("base", "train", goal.norm, goal.cls_norm), environment_);
+      other.listen();
+      std::vector<double> seconds, of_layer, times;
+      for (int round = 0; round < warm_up + (options_.steps ? options_.steps : 9); ++round) {
+        const double l = layer.ask(line), s = other.ask(line);
+        if (round >= warm_up) seconds.push_back(s), of_layer.push_back(l), times.push_back(s / l);
+      }
+      other.finish();
+      std::printf("%-19s%-12s%5zu%9.3f%9.3f%8.3f%6s\n", goal.norm, goal.cls_norm, times.size(), median(seconds),
+                  median(of_layer), median(times), this->goal(goal.most).c_str());
+      std::fflush(stdout);
+    }
+  }
+
  private:
+  std::vector<std::string> bert(const std::string& config, const std::string& mode, const std::string& norm,
+                                const std::string& cls_norm) const {
+    return {program_, "--worker", "bert", config, mode, norm, cls_norm, options_.profile ? "profile" : "",
+            std::to_string(warm_up)};
+  }
+
   static constexpr const char* script = "tests/bench/torch_bench.py";
 
   void find_python() {
@@ -188,7 +227,7 @@ class Bench {
 
   static std::string goal(double v) {
     char text[16] = "";
-    if (v > 0) std::snprintf(text, sizeof text, "%.2g", v);
+    if (v > 0) std::snprintf(text, sizeof text, "%.3g", v);
     return text;
   }
 
@@ -202,15 +241,15 @@ class Bench {
 
 int worker(const std::vector<std::string>& words) {
   if (words[0] == "sgemm") sgemm_worker();
-  else bert_worker(words[1], words[2], words[3] == "profile", std::stoi(words[4]));
+  else bert_worker(words[1], words[2], words[3], words[4], words[5] == "profile", std::stoi(words[6]));
   return 0;
 }
 
 int bench(int argc, char** argv) {
   Options options;
   options.threads = omp_get_max_threads();
-  std::vector<std::string> names = {"all", "tokenizer", "load"};
-  for (const Case& c : cases) names.insert(names.end() - 2, c.name);
+  std::vector<std::string> names = {"all", "norms", "tokenizer", "load"};
+  for (const Case& c : cases) names.insert(names.end() - 3, c.name);
   CommandLine line("bench", "Measures minbert beside PyTorch and beside OpenBLAS's own sgemm.");
   line.choice("--case", options.only, names, "what to measure");
   line.option("--steps", options.steps, 0, "steps of each case that count; 0: a number for each case");
@@ -224,6 +263,7 @@ int bench(int argc, char** argv) {
     Bench bench("/proc/self/exe", options);
     for (const Case& c : cases)
       if (chosen(c.name)) bench.run(c);
+    if (chosen("norms")) bench.run_norms();
   }
   omp_set_num_threads(options.threads);
   if (chosen("tokenizer")) tokenizer_speed();

@@ -23,7 +23,7 @@ double seconds(Work&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Batch batch_of(const std::string& lengths, int32_t vocabulary, Random& random) {
+Batch batch_of(const std::string& lengths, int32_t vocabulary, bool with_task, Random& random) {
   std::istringstream in(lengths);
   std::vector<Sequence> sequences;
   for (int length; in >> length;) {
@@ -31,7 +31,7 @@ Batch batch_of(const std::string& lengths, int32_t vocabulary, Random& random) {
     for (int i = 0; i < length; ++i) s.ids.push_back(int32_t(random.below(uint64_t(vocabulary))));
     s.segments.assign(size_t(length), 0);
   }
-  return pack(sequences);
+  return pack(sequences, with_task ? Indices{0} : Indices());
 }
 
 Indices random_labels(int64_t count, uint64_t classes, Random& random) {
@@ -51,8 +51,10 @@ Indices masked_rows(const Batch& batch, Random& random) {
 
 }  // namespace
 
-void bert_worker(const std::string& config_name, const std::string& mode, bool profile, int warm_up) {
-  const BertConfig config = BertConfig::named(config_name);
+void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
+                 const std::string& cls_norm, bool profile, int warm_up) {
+  BertConfig config = BertConfig::named(config_name);
+  config.norm = norm, config.cls_norm = cls_norm, config.cls_norm_at = cls_norm_place(cls_norm, "per-method");
   const bool train = mode != "forward", pretrain = mode == "pretrain";
   std::unique_ptr<MultitaskBert> classifier;
   std::unique_ptr<BertForPreTraining> pretraining;
@@ -70,7 +72,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, bool p
   Random random(11711, "bench");
   int64_t step = 0;
   for (std::string line; std::getline(std::cin, line); ++step) {
-    const Batch batch = batch_of(line, config.vocab_size, random);
+    const Batch batch = batch_of(line, config.vocab_size, norm == "conditional-layer", random);
     const Indices labels = random_labels(batch.sentences(), pretrain ? 2 : 5, random);
     const Indices masked = masked_rows(batch, random);
     const Indices originals = random_labels(masked.size(), uint64_t(config.vocab_size), random);

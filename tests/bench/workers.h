@@ -9,9 +9,10 @@
 namespace minbert::bench {
 
 // A line of sentence lengths ("12 33 7") is one batch. mode: "train", a step on it with one head for 5 classes;
-// "pretrain", one with the two heads of pre-training; "forward", a forward alone.
+// "pretrain", one with the two heads of pre-training; "forward", a forward alone. norm, cls_norm: --norm, --cls-norm.
 // profile: at the end, the table of operations without the first `warm_up` steps on stderr.
-void bert_worker(const std::string& config, const std::string& mode, bool profile, int warm_up);
+void bert_worker(const std::string& config, const std::string& mode, const std::string& norm,
+                 const std::string& cls_norm, bool profile, int warm_up);
 
 inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 
