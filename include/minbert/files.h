@@ -74,6 +74,9 @@ class MappedFile {
   uint64_t size_;
 };
 
+// "[512, 768]", as a Shape is written, of any number of dimensions
+std::string sizes_text(const std::vector<int64_t>& sizes);
+
 // A safetensors file, mapped into memory. Every header field is checked against the file before any byte is
 // used. Source: the format's description, https://github.com/huggingface/safetensors#format
 //

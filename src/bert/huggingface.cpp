@@ -40,12 +40,6 @@ std::vector<int64_t> sizes_of(const Shape& shape) {
   for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
   return sizes;
 }
-std::string written(const std::vector<int64_t>& sizes) {   // as a Shape is, of any number of dimensions
-  std::string text;
-  for (const int64_t n : sizes) text += (text.empty() ? "" : ", ") + std::to_string(n);
-  return "[" + text + "]";
-}
-
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += "\n    " + name;
@@ -70,7 +64,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;
       MB_CHECK(sizes == sizes_of(item.value.shape()), "{}: {} is {} in the file, but {} by config.json",
-               file.file(), name, written(sizes), item.value.shape());
+               file.file(), name, sizes_text(sizes), item.value.shape());
       found.emplace_back(&item, name);
       report.loaded.push_back(item.name), used.push_back(name);
     }

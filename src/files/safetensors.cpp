@@ -20,12 +20,6 @@ uint64_t width(const std::string& type) {
   return found == widths.end() ? 0 : found->second;
 }
 
-std::string listed(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (const int64_t size : shape) text += format(text.size() > 1 ? ", {}" : "{}", size);
-  return text + "]";
-}
-
 // What a file that is no safetensors file looks like.
 std::string guess(std::string_view bytes) {
   constexpr const char* convert =
@@ -58,6 +52,12 @@ void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}
 
 }  // namespace
 
+std::string sizes_text(const std::vector<int64_t>& shape) {
+  std::string text = "[";
+  for (const int64_t size : shape) text += format(text.size() > 1 ? ", {}" : "{}", size);
+  return text + "]";
+}
+
 SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
   const std::string_view all = map_.text();
   MB_CHECK(map_.size() > 8, "{}: the file has only {} bytes: {}", file, map_.size(), guess(all));
@@ -86,12 +86,12 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
     uint64_t bytes = width(entry.type);
     bool fits = true;
     for (const int64_t size : entry.shape) {
-      MB_CHECK(size >= 0, "{}: {}: its shape {} has a negative size", file, name, listed(entry.shape));
+      MB_CHECK(size >= 0, "{}: {}: its shape {} has a negative size", file, name, sizes_text(entry.shape));
       fits = fits && !__builtin_mul_overflow(bytes, uint64_t(size), &bytes);
     }
     MB_CHECK(width(entry.type) == 0 || (fits && bytes == entry.end - entry.begin),
              "{}: {}: {} values of shape {} need {} bytes, but the header gives it {}", file, name,
-             entry.type, listed(entry.shape), fits ? format("{}", bytes) : "more than 2^64",
+             entry.type, sizes_text(entry.shape), fits ? format("{}", bytes) : "more than 2^64",
              entry.end - entry.begin);
     entries_[name] = std::move(entry);
   }
@@ -134,7 +134,7 @@ void SafeTensors::read(const std::string& name, std::span<real> out) const {
   const uint64_t bytes = width(e.type) * out.size();
   const unsigned char* from = map_.bytes() + data_ + e.begin;
   MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for",
-           file_, name, e.type, listed(e.shape), out.size());
+           file_, name, e.type, sizes_text(e.shape), out.size());
   if (e.type == "F32") return unpack<float>(from, out);
   if (e.type == "F64") return unpack<double>(from, out);
   if (e.type == "F16") return unpack<uint16_t>(from, out, from_f16);

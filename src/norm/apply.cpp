@@ -16,12 +16,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-std::string listed(const Sizes& shape) {
-  std::string text;
-  for (const int64_t size : shape) text += format(text.empty() ? "{}" : ", {}", size);
-  return "[" + text + "]";
-}
-
 // ---- the input --------------------------------------------------------------------------------------------
 
 class Input {
@@ -32,7 +26,7 @@ class Input {
     const Sizes shape = shape_of("x");
     MB_CHECK(shape.size() == 3 && std::ranges::min(shape) > 0,
              "{}: x is {}, expected [S,N,H]: S steps of N rows of H numbers, and none of the three is 0", file,
-             listed(shape));
+             sizes_text(shape));
     S = shape[0], N = shape[1], H = shape[2];
     x_ = read("x", shape, "[S,N,H]"), dy_ = read("dy", shape, "[S,N,H]");
   }
@@ -76,7 +70,7 @@ class Input {
  private:
   void check_shape(const std::string& tensor, const Sizes& expected, const char* letters) {
     MB_CHECK(shape_of(tensor) == expected, "{}: {} is {}, expected {}, here {}", name(), tensor,
-             listed(shape_of(tensor)), letters, listed(expected));
+             sizes_text(shape_of(tensor)), letters, sizes_text(expected));
     read_.insert(tensor);
   }
   Tensor of(const std::vector<real>& steps, int64_t step) const {
