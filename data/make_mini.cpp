@@ -22,8 +22,8 @@ using Fields = std::vector<std::string>;
 
 namespace {
 
-constexpr int train_rows = 2500, dev_rows = 500;   // test files are as long as dev files
-constexpr size_t corpus_bytes = 2'500'000;
+constexpr int train_rows = 5000, dev_rows = 500;   // test files are as long as dev files
+constexpr size_t corpus_bytes = 5'000'000;
 
 struct Row {
   Fields texts;
@@ -150,7 +150,8 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
   return format(
       "# A generated world\n\n"
       "Written by `make-mini --seed {}` from `data/grammar.txt`; edit that file, not these.\n\n"
-      "- `corpus.txt`: documents for pre-training, one paragraph a line, a blank line between documents.\n"
+      "- `corpus.txt`: documents for pre-training, one paragraph a line, a blank line between documents. Each four\n"
+      "  are a page: of one kind, two of them nearly alike (`pretrain --page 4`).\n"
       "- `ids-sst-*`, `quora-*`, `sts-*`: sentiment 0 to 4, question pairs, similarity 0 to 5, in the course's\n"
       "  columns.\n"
       "- `glue/MRPC`, `glue/RTE`, `glue/CoLA`: paraphrases, entailment, acceptability, in GLUE's columns.\n\n"

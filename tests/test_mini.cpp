@@ -21,7 +21,7 @@ TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB,
 
   const Corpus corpus({folder + "/corpus.txt"});
   // Documents that it never saw: pre-training held out these and others.
-  const PretrainingData data(corpus, tokenizer, {.max_length = 64, .held_out = 0.004});
+  const PretrainingData data(corpus, tokenizer, {.max_length = 64, .page = 4, .held_out = 0.004});
   const std::vector<PretrainingExample> examples = data.held_out();
   REQUIRE(examples.size() > 40);
   const PretrainingBatch batch = pack(examples);
