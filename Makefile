@@ -4,7 +4,7 @@
 #   make demo          trains the multitask example on data/mini, with LayerNorm, with conditional LayerNorm and
 #                      from scratch, in about two minutes
 #   make mini          writes data/mini again from data/grammar.txt
-#   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some minutes
+#   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
 #   make test          the tests, in float and in double (gradient checks); T=norm: those with "norm" in their name
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make bench         the benchmark; ARGS="..." goes to it
