@@ -80,7 +80,8 @@ int compare(int argc, char** argv) {
   Lists lists;
   TrainOptions o;
   o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
-  o.epochs = 2, o.limit = 2000, o.batch = 16, o.lr = 3e-4, o.warmup = 0.1, o.schedule = "linear", o.dropout = 0.1, o.seeds = 2;
+  o.epochs = 2, o.limit = 2000;
+  o.batch = 16, o.lr = 3e-4, o.warmup = 0.1, o.schedule = "linear", o.dropout = 0.1, o.seeds = 2;
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
