@@ -89,8 +89,8 @@ build/cpu/bin/make-mini: $(call objects,cpu,$(WORLD) $(LIBRARY))
 build/cpu/bin/%: build/cpu/examples/%.o $(call objects,cpu,$(LIBRARY))
 	$(link)
 
-# GNU OpenMP: wait for other threads some microseconds, then sleep. Beside other work on the same cores, threads that spin
-# for milliseconds make small models many times slower; threads that sleep at once run at two thirds of the speed alone.
+# GNU OpenMP: wait for other threads some microseconds, then sleep. Beside other work on the same cores, threads that
+# spin for milliseconds make small models many times slower; threads that sleep at once run at two thirds of the speed.
 test asan-test demo mini-bert: export GOMP_SPINCOUNT ?= 3000
 test: programs build/test-cpu build/test-double
 	@.build/run-tests "$(T)" build/test-cpu build/test-double

@@ -145,8 +145,7 @@ class Bench {
     constexpr Goal goals[] = {{"none", "none", 0}, {"layer-simple", "none", 1.03}, {"variance-only", "none", 1.03},
                               {"rms", "none", 1.03}, {"conditional-layer", "none", 1.03}, {"batch", "none", 1.1},
                               {"power", "none", 1.1}, {"group", "none", 1.1}, {"group-sentence", "none", 1.1},
-                              {"instance", "none", 1.1}, {"layer", "batch", 0}, {"layer", "whitening", 0},
-                              {"layer", "iso-bn", 1.02}};
+                              {"instance", "none", 1.1}, {"layer", "batch", 0}, {"layer", "iso-bn", 1.02}};
     std::string line;
     for (int b = 0; b < 16; ++b) line += "64 ";
     Child layer(bert("base", "train", "layer", "none"), environment_);
