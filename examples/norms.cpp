@@ -52,7 +52,7 @@ std::vector<std::string> parts(const std::string& option, const std::string& lis
 struct Lists {
   std::string norms = joined(names(norm_table())), placements = "post,pre,normformer", cls_norms = "none",
               grad_norms = "0";
-  double to_loss = 1.2;
+  double to_loss = 1.4;
 };
 
 // Every one with every other.
@@ -80,7 +80,7 @@ int compare(int argc, char** argv) {
   Lists lists;
   TrainOptions o;
   o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
-  o.epochs = 2, o.limit = 2000;
+  o.epochs = 2, o.limit = 1200;
   o.batch = 16, o.lr = 3e-4, o.warmup = 0.1, o.schedule = "linear", o.dropout = 0.1, o.seeds = 2;
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
