@@ -65,9 +65,9 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
   CHECK(high[1][8] != high[2][8]);
   std::set<std::string> curves;
   for (const auto& row : csv(world.path("high/figures/norms.csv"))) curves.insert(row[0] + ": " + row[1]);
-  for (const std::string curve : {"SST (post): layer-post", "STS (post): layer-post", "Quora (pre): rms-pre"})
+  for (const std::string curve : {"SST (post): layer", "STS (post): layer", "Quora (pre): rms"})
     CHECK(curves.count(curve));
-  CHECK_FALSE(curves.count("SST (pre): layer-post"));
+  CHECK_FALSE(curves.count("SST (pre): layer"));
   CHECK(BertConfig::load(world.path("high/rms-pre/seed-11711/model/config.json")).cls_norm == "z");
 }
 

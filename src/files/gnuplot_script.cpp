@@ -24,6 +24,9 @@ constexpr std::array<Look, 7> looks = {{{"#0072B2", "solid", 7}, {"#D55E00", "(9
                                         {"#CC79A7", "(12,3,3,3)", 11}, {"#000000", "(1.5,3)", 13},
                                         {"#56B4E9", "(6,2)", 6}, {"#E69F00", "(9,3,1.5,3,1.5,3)", 4}}};
 
+constexpr size_t styles = 2 * looks.size();        // the second time a color comes with another pattern
+const char* dashes(size_t style) { return looks[(style + style / looks.size()) % looks.size()].dashes; }
+
 // A text in gnuplot's single quotes, inside of which nothing has a meaning but the quote itself.
 std::string quoted(const std::string& text) {
   std::string all = "'";
@@ -80,9 +83,9 @@ Script::Script(const Figure& figure) {
        << " noenhanced font 'sans-serif,13' background rgb 'white'\n"
        << "set border 3 lc rgb '#555555'\nset tics nomirror out scale 0.5 tc rgb '#333333'\n"
        << "set grid lt 1 lw 0.6 lc rgb '#e4e4e4'\nset style fill transparent solid 0.15 noborder\n";
-  for (size_t i = 0; i < looks.size(); ++i)
-    out_ << "set style line " << i + 1 << " lw 2 ps 0.45 lc rgb '" << looks[i].color << "' dt " << looks[i].dashes
-         << " pt " << looks[i].point << '\n';
+  for (size_t i = 0; i < styles; ++i)
+    out_ << "set style line " << i + 1 << " lw 2 ps 0.45 lc rgb '" << looks[i % looks.size()].color << "' dt "
+         << dashes(i) << " pt " << looks[i % looks.size()].point << '\n';
   out_ << "set multiplot\n";
   if (!figure.title.empty())
     out_ << "set label 1 " << quoted(figure.title) << " at screen 0.5," << y_of(title_height * 0.6)
@@ -108,7 +111,7 @@ void Script::shared_legend(const Panel& panel) {
        << "set key center center horizontal Left reverse samplen 3\n"
        << "plot [0:1] [0:1] ";
   for (size_t i = 0; i < panel.curves.size(); ++i)
-    out_ << (i ? ", " : "") << "NaN with lines ls " << i % looks.size() + 1 << " title "
+    out_ << (i ? ", " : "") << "NaN with lines ls " << i % styles + 1 << " title "
          << quoted(panel.curves[i].title);
   out_ << '\n';
 }
@@ -171,13 +174,13 @@ void Script::curves(const Panel& p) {
         out_ << c.x[k] << ' ' << c.y[k] << ' ' << (c.deviation.empty() ? 0 : c.deviation[k]) << '\n';
       else out_ << '\n';                           // an empty line is a gap
     out_ << "NaN NaN NaN\nEND\n";                  // so that no block is empty
-    const size_t look = i % looks.size() + 1;
+    const size_t style_line = i % styles + 1;
     if (!c.deviation.empty())
       plot += format("{} using 1:($2-$3):($2+$3) with filledcurves lc rgb '{}' notitle, ", block,
-                     looks[look - 1].color);
+                     looks[i % looks.size()].color);
     const char* style = c.style == Curve::Style::line ? "lines" : c.style == Curve::Style::points ? "points"
                                                                                                   : "linespoints";
-    plot += format("{} using 1:2 with {} ls {} title {}, ", block, style, look, quoted(c.title));
+    plot += format("{} using 1:2 with {} ls {} title {}, ", block, style, style_line, quoted(c.title));
   }
   out_ << "plot " << plot << "NaN notitle\n";
 }

@@ -56,8 +56,11 @@ void write_loss_curves(const Experiment& experiment, const std::vector<VariantRu
       figure.panels.push_back({.title = format("{} ({})", data.task.title, placement), .x_label = "step",
                                .y_label = "training loss"});
       for (const VariantRuns& of : runs)
-        if (of.variant.placement == placement)
-          figure.panels.back().curves.push_back(loss_curve(of.variant.label, of.folders, data.task.name));
+        if (of.variant.placement == placement) {
+          std::string title = of.variant.label;     // without the placement, so that one legend serves all panels
+          title.erase(title.find("-" + placement, of.variant.norm.size()), placement.size() + 1);
+          figure.panels.back().curves.push_back(loss_curve(title, of.folders, data.task.name));
+        }
     }
   write_figure(experiment.options().out + "/figures/norms", figure);
 }
