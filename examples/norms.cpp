@@ -21,13 +21,6 @@ using namespace minbert;
 
 namespace {
 
-template <class Entry>
-std::vector<std::string> names(const std::vector<Entry>& table) {
-  std::vector<std::string> list;
-  for (const Entry& entry : table) list.push_back(entry.name);
-  return list;
-}
-
 std::string joined(const std::vector<std::string>& list) {
   std::string text;
   for (const std::string& item : list) text += (text.empty() ? "" : ",") + item;
@@ -50,7 +43,7 @@ std::vector<std::string> parts(const std::string& option, const std::string& lis
 }
 
 struct Lists {
-  std::string norms = joined(names(norm_table())), placements = "post,pre,normformer", cls_norms = "none",
+  std::string norms = joined(names_of(norm_table())), placements = "post,pre,normformer", cls_norms = "none",
               grad_norms = "0";
   double to_loss = 1.4;
 };
@@ -59,8 +52,8 @@ struct Lists {
 std::vector<Variant> variants_of(const Lists& lists) {
   std::vector<Variant> variants;
   for (const std::string& placement : parts("--placement", lists.placements, {"post", "pre", "normformer"}))
-    for (const std::string& norm : parts("--norm", lists.norms, names(norm_table())))
-      for (const std::string& cls_norm : parts("--cls-norm", lists.cls_norms, names(cls_norm_table())))
+    for (const std::string& norm : parts("--norm", lists.norms, names_of(norm_table())))
+      for (const std::string& cls_norm : parts("--cls-norm", lists.cls_norms, names_of(cls_norm_table())))
         for (const std::string& alpha : parts("--grad-norm", lists.grad_norms, {})) {
           size_t read = 0;
           Variant v{norm + "-" + placement, norm, placement, cls_norm};
@@ -87,7 +80,7 @@ int compare(int argc, char** argv) {
   line.section("What is compared: every one with every other");
   line.option("--norm", lists.norms, "normalizations of the hidden states", "LIST");
   line.option("--placement", lists.placements, "where the norms of a layer stand", "LIST");
-  line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]: " + joined(names(cls_norm_table())), "LIST");
+  line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]: " + joined(names_of(cls_norm_table())), "LIST");
   line.option("--grad-norm", lists.grad_norms, "gradient normalization of [CLS]: strengths, 0: none", "LIST");
   line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");
   line.option("--to-loss", lists.to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
@@ -136,8 +129,8 @@ int apply(int argc, char** argv) {
   NormApplyOptions o;
   std::string input, output;
   CommandLine line("norms apply", "Runs one normalization on the tensors of a file: training steps, then evaluation.");
-  line.choice("--norm", o.norm, names(norm_table()), "normalization of the hidden states", norm_help());
-  line.choice("--cls-norm", o.cls_norm, names(cls_norm_table()), "or of [CLS]", cls_norm_help());
+  line.choice("--norm", o.norm, names_of(norm_table()), "normalization of the hidden states", norm_help());
+  line.choice("--cls-norm", o.cls_norm, names_of(cls_norm_table()), "or of [CLS]", cls_norm_help());
   line.option("--grad-norm", o.grad_norm, 0, "or of the gradient of [CLS], of this strength");
   line.option("--input", input, "a safetensors file: x, dy [S,N,H], of S steps of N rows; offsets [B+1], tasks [B]; "
               "fit [M,H]; parameters by their names", "FILE");

@@ -50,6 +50,14 @@ void add_learn_options(CommandLine& line, LearnOptions& options, const std::stri
 void add_run_options(CommandLine& line, RunOptions& options);
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
 
+// What a table of norms calls its entries, for an option's choices.
+template <class Entry>
+std::vector<std::string> names_of(const std::vector<Entry>& table) {
+  std::vector<std::string> names;
+  for (const Entry& entry : table) names.push_back(entry.name);
+  return names;
+}
+
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
 
 void prepare_folder(const RunOptions& options);     // makes --out; Error where it is in use already

@@ -9,17 +9,6 @@
 
 namespace minbert {
 
-namespace {
-
-template <class Entry>
-std::vector<std::string> names_of(const std::vector<Entry>& table) {
-  std::vector<std::string> names;
-  for (const Entry& entry : table) names.push_back(entry.name);
-  return names;
-}
-
-}  // namespace
-
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
   line.choice("--norm", norm, names_of(norm_table()), "normalization of the hidden states", norm_help());
   line.choice("--placement", placement, {"post", "pre", "normformer"}, "where the norms of a layer stand");
