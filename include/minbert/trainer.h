@@ -78,16 +78,17 @@ std::optional<double> score(const Task& task, const Dataset& data, const Predict
 std::vector<Variant> variants_of(const TrainOptions& options);
 
 struct RunResult {
-  Scores train, dev;                                // of the best model
+  Scores train, dev;                                // of the best model; train: where it was asked for
   int64_t best_epoch = -1, steps = 0;
   double first_gradient = 0;                        // the norm of the first step's gradient
   double seconds = 0;                               // of training
   bool interrupted = false;
 };
 
-// One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0: never.
+// One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0: never. score_training:
+// score the best model on the training set, too.
 RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder,
-                int64_t stop_after = 0);
+                int64_t stop_after = 0, bool score_training = false);
 
 // Ctrl-C (or the end of the terminal, or of the pipe that reads the output) asks a run to stop and save after
 // the step at work; a second Ctrl-C ends the program at once.
@@ -107,7 +108,8 @@ struct VariantRuns {
   std::vector<RunResult> results;
 };
 // Every seed with every variant. None where they were interrupted.
-std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants);
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
+                                                bool score_training);
 
 // --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables and draws all runs.
 // Returns the exit status.

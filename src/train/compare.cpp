@@ -67,7 +67,8 @@ std::vector<Variant> variants_of(const TrainOptions& o) {
   return variants;
 }
 
-std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants) {
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
+                                                bool score_training) {
   const TrainOptions& o = experiment.options();
   std::vector<VariantRuns> all;
   for (const Variant& variant : variants) all.push_back({variant, {}, {}});
@@ -76,7 +77,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
       const int64_t seed = int64_t(o.seed) + s;
       of.folders.push_back(format("{}/{}/seed-{}", o.out, of.variant.label, seed));
       std::cout << "\n== " << of.variant.label << ", seed " << seed << " ==\n";
-      of.results.push_back(train(experiment, of.variant, uint64_t(seed), of.folders.back()));
+      of.results.push_back(train(experiment, of.variant, uint64_t(seed), of.folders.back(), 0, score_training));
       if (of.results.back().interrupted) return std::nullopt;
     }
   return all;
@@ -84,7 +85,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
 
 int compare(const Experiment& experiment, const std::vector<Variant>& variants) {
   const TrainOptions& o = experiment.options();
-  const auto runs = run_all(experiment, variants);
+  const auto runs = run_all(experiment, variants, true);
   if (!runs) return 130;
   if (o.epochs == 0) {
     std::cout << "\nthe initial models are in " << o.out << "/VARIANT/seed-S/model\n";

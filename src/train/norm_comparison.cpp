@@ -68,7 +68,7 @@ void write_loss_curves(const Experiment& experiment, const std::vector<VariantRu
 }  // namespace
 
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss) {
-  const auto runs = run_all(experiment, variants);
+  const auto runs = run_all(experiment, variants, false);
   if (!runs) return 130;
   std::vector<std::vector<std::string>> lines = {{"norm", "placement", "[CLS] norm", "gradient norm"}};
   for (const TaskData& data : experiment.data()) lines[0].push_back(score_name(data.task));

@@ -16,7 +16,7 @@ namespace {
 class Run {
  public:
   Run(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder);
-  RunResult go(int64_t stop_after);
+  RunResult go(int64_t stop_after, bool score_training);
 
  private:
   std::vector<Step> order(int64_t epoch) const;
@@ -188,7 +188,7 @@ void Run::write_all_predictions() {
                           predict(model_->network, d.task, *data).values);
 }
 
-RunResult Run::go(int64_t stop_after) {
+RunResult Run::go(int64_t stop_after, bool score_training) {
   RunResult result;
   if (at_.epoch == 0 && at_.batches == 0) {
     if (!fit_cls_norm(model_->network, experiment_.data())) {
@@ -224,7 +224,7 @@ RunResult Run::go(int64_t stop_after) {
   if (o_.epochs == 0) return result;
   load_weights(folder_ + "/model", model_->parameters);           // the best epoch's
   result.dev = score_all(false);
-  if (o_.compare || o_.seeds > 1) result.train = score_all(true);
+  if (score_training) result.train = score_all(true);
   write_all_predictions();
   write_training_figure(folder_, experiment_, {{variant_, {folder_}, {}}});
   return result;
@@ -233,9 +233,9 @@ RunResult Run::go(int64_t stop_after) {
 }  // namespace
 
 RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder,
-                int64_t stop_after) {
+                int64_t stop_after, bool score_training) {
   if (experiment.options().profile) profile_start();
-  RunResult result = Run(experiment, variant, seed, folder).go(stop_after);
+  RunResult result = Run(experiment, variant, seed, folder).go(stop_after, score_training);
   if (experiment.options().profile) profile_report(std::cout);
   return result;
 }
