@@ -7,10 +7,9 @@
 //   20 steps of 16 x 768 -> ours.safetensors
 //
 // include/minbert/norm_apply.h says what the two files hold.
-#include <algorithm>
 #include <iostream>
-#include <sstream>
 
+#include "minbert/bert.h"
 #include "minbert/cls_norm.h"
 #include "minbert/norm.h"
 #include "minbert/norm_apply.h"
@@ -21,56 +20,9 @@ using namespace minbert;
 
 namespace {
 
-std::string joined(const std::vector<std::string>& list) {
-  std::string text;
-  for (const std::string& item : list) text += (text.empty() ? "" : ",") + item;
-  return text;
-}
-
-// The parts of a list; each must be among the valid ones.
-std::vector<std::string> parts(const std::string& option, const std::string& list,
-                               const std::vector<std::string>& valid) {
-  std::vector<std::string> found;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) {
-    MB_CHECK(valid.empty() || std::find(valid.begin(), valid.end(), part) != valid.end(),
-             "{}: there is no \"{}\"; expected a list of: {}", option, part, joined(valid));
-    MB_CHECK(std::find(found.begin(), found.end(), part) == found.end(), "{}: \"{}\" is there twice", option, part);
-    found.push_back(part);
-  }
-  MB_CHECK(!found.empty(), "{}: expected a list of: {}", option, joined(valid));
-  return found;
-}
-
-struct Lists {
-  std::string norms = joined(names_of(norm_table())), placements = "post,pre,normformer", cls_norms = "none",
-              grad_norms = "0";
-  double to_loss = 1.4;
-};
-
-// Every one with every other.
-std::vector<Variant> variants_of(const Lists& lists) {
-  std::vector<Variant> variants;
-  for (const std::string& placement : parts("--placement", lists.placements, {"post", "pre", "normformer"}))
-    for (const std::string& norm : parts("--norm", lists.norms, names_of(norm_table())))
-      for (const std::string& cls_norm : parts("--cls-norm", lists.cls_norms, names_of(cls_norm_table())))
-        for (const std::string& alpha : parts("--grad-norm", lists.grad_norms, {})) {
-          size_t read = 0;
-          Variant v{norm + "-" + placement, norm, placement, cls_norm};
-          try {
-            v.grad_norm = std::stod(alpha, &read);
-          } catch (const std::exception&) {}
-          MB_CHECK(read == alpha.size() && v.grad_norm >= 0,
-                   "--grad-norm: \"{}\"; expected a list of strengths, 0 for none", alpha);
-          if (cls_norm != "none") v.label += "-" + cls_norm;
-          if (v.grad_norm > 0) v.label += "-gradient-" + alpha;
-          variants.push_back(v);
-        }
-  return variants;
-}
-
 int compare(int argc, char** argv) {
-  Lists lists;
+  NormLists lists{names_of(norm_table()), placement_names(), {"none"}, {0}};
+  double to_loss = 1.4;
   TrainOptions o;
   o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
   o.epochs = 2, o.limit = 1200;
@@ -78,12 +30,12 @@ int compare(int argc, char** argv) {
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
-  line.option("--norm", lists.norms, "normalizations of the hidden states", "LIST");
-  line.option("--placement", lists.placements, "where the norms of a layer stand", "LIST");
-  line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]: " + joined(names_of(cls_norm_table())), "LIST");
-  line.option("--grad-norm", lists.grad_norms, "gradient normalization of [CLS]: strengths, 0: none", "LIST");
+  line.list("--norm", lists.norms, names_of(norm_table()), "normalizations of the hidden states", norm_help());
+  line.list("--placement", lists.placements, placement_names(), "where the norms of a layer stand");
+  line.list("--cls-norm", lists.cls_norms, names_of(cls_norm_table()), "normalizations of [CLS]", cls_norm_help());
+  line.list("--grad-norm", lists.grad_norms, 0, "gradient normalization of [CLS]: strengths, 0: none");
   line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");
-  line.option("--to-loss", lists.to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
+  line.option("--to-loss", to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
   line.section("What they learn");
   line.option("--model", o.model, "a Hugging Face folder to fine-tune", "DIR");
   line.flag("--from-scratch", o.from_scratch, "its sizes and vocabulary, with new weights");
@@ -109,12 +61,10 @@ int compare(int argc, char** argv) {
     else prepare_folder(o);
     use_threads(o.threads);
     set_check_nan(o.check_nan);
-    std::vector<Variant> variants = variants_of(lists);
-    for (Variant& v : variants) v.from_scratch = o.from_scratch;
     const Experiment experiment(o);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
-    return compare_norms(experiment, variants, lists.to_loss);
+    return compare_norms(experiment, norm_variants(lists, o.from_scratch), to_loss);
   });
 }
 

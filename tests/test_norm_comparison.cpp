@@ -29,6 +29,20 @@ TEST_CASE("norms: the first gradient is what one step of plain gradient descent 
   CHECK(world.run(o, "one-step").first_gradient == doctest::Approx(stopped.first_gradient));
 }
 
+TEST_CASE("norms: lists stand for every one with every other, each with a name of its own") {
+  const std::vector<Variant> all = norm_variants({{"layer", "rms"}, {"post", "pre"}, {"none", "z"}, {0, 0.5}}, true);
+  std::set<std::string> labels;
+  for (const Variant& v : all) {
+    labels.insert(v.label);
+    CHECK(v.from_scratch);
+  }
+  CHECK(labels.size() == 16);
+  CHECK(labels.count("layer-post"));
+  CHECK(labels.count("rms-z-gradient-0.5-pre"));
+  CHECK(all[0].label == "layer-post");
+  CHECK(all[1].grad_norm == 0.5);
+}
+
 TEST_CASE("norms: a line for every variant, with the step from which ten losses are low, and curves for each") {
   SmallWorld world;
   TrainOptions o = world.options();
@@ -65,7 +79,7 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
   CHECK(high[1][8] != high[2][8]);
   std::set<std::string> curves;
   for (const auto& row : csv(world.path("high/figures/norms.csv"))) curves.insert(row[0] + ": " + row[1]);
-  for (const std::string curve : {"SST (post): layer", "STS (post): layer", "Quora (pre): rms"})
+  for (const std::string curve : {"SST (post): layer", "STS (post): layer", "Quora (pre): rms-z-gradient-0.5"})
     CHECK(curves.count(curve));
   CHECK_FALSE(curves.count("SST (pre): layer"));
   CHECK(BertConfig::load(world.path("high/rms-pre/seed-11711/model/config.json")).cls_norm == "z");

@@ -68,6 +68,29 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   CHECK(line.options.epochs == 10);
 }
 
+TEST_CASE("options: a list's parts are checked one by one, and none may be there twice") {
+  std::vector<std::string> names = {"layer"};
+  std::vector<double> numbers = {0};
+  CommandLine line("program", "of a test");
+  line.list("--norm", names, {"layer", "rms", "none"}, "norms");
+  line.list("--grad-norm", numbers, 0, "strengths");
+  line.set("--norm", "rms,none"), line.set("--grad-norm", "0.5,1");
+  CHECK(names == std::vector<std::string>{"rms", "none"});
+  CHECK(numbers == std::vector<double>{0.5, 1});
+  CHECK(line.values().at("--norm") == "rms,none");
+  CHECK(line.values().at("--grad-norm") == "0.5,1");
+  const auto refused = [&line](const char* name, const char* value, const char* message) {
+    CHECK_THROWS_WITH_AS(line.set(name, value), message, Error);
+  };
+  refused("--norm", "layer,batsch", "--norm: there is no \"batsch\"; valid are: layer, rms, none");
+  refused("--norm", "layer,,rms", "--norm: there is no \"\"; valid are: layer, rms, none");
+  refused("--norm", "layer,layer", "--norm: \"layer\" is there twice");
+  refused("--norm", "", "--norm: an empty list; give one or more, separated by commas");
+  refused("--grad-norm", "0,x", "--grad-norm: \"x\" is not a number");
+  refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
+  CHECK(names == std::vector<std::string>{"rms", "none"});
+}
+
 TEST_CASE("options: all of them survive being stored as text") {
   const Line a({"--lr", "0.1", "--clip", "1e-7", "--warmup", "0.06", "--compare", "--tasks", "sst",
                 "--option", "pretrain"});

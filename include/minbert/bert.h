@@ -37,6 +37,7 @@ class BertEmbeddings : public Module {
 
 // Where a layer's norms stand; src/bert/layer.cpp has the equations.
 enum class Placement { post, pre, normformer };
+const std::vector<std::string>& placement_names();  // in the enum's order
 Placement placement_of(const std::string& name);    // Error lists the names
 
 class BertLayer : public Module {

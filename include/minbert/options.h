@@ -34,6 +34,10 @@ class CommandLine {
   // table, if not empty, is what NAME help prints before it exits.
   void choice(const std::string& names, std::string& value, std::vector<std::string> valid,
               const std::string& help, const std::string& table = "");
+  // Several, separated by commas, none twice; of names, or of numbers.
+  void list(const std::string& names, std::vector<std::string>& values, std::vector<std::string> valid,
+            const std::string& help, const std::string& table = "");
+  void list(const std::string& names, std::vector<double>& values, double least, const std::string& help);
   void flag(const std::string& names, bool& value, const std::string& help);
   void alias(
       const std::string& name, const std::string& of, std::map<std::string, std::string> values,

@@ -117,6 +117,11 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants);
 
 // Norms side by side, a line each: dev scores, the steps until the first task's loss falls below to_loss, the first
 // gradient, the time of a step; and their loss curves, drawn. Returns the exit status.
+struct NormLists {
+  std::vector<std::string> norms, placements, cls_norms;
+  std::vector<double> grad_norms;
+};
+std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch);    // every one with every other
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss);
 
 }  // namespace minbert

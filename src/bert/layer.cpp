@@ -24,15 +24,22 @@
 //               normalized once, behind the last of them: encoder.LayerNorm (model.cpp). NormFormer's scaled residual
 //               sum, an option of its paper, is not here; γ stands before W_o, as in the paper (behind it in the
 //               authors' code).
+#include <algorithm>
+
 #include "minbert/bert.h"
 
 namespace minbert {
 
+const std::vector<std::string>& placement_names() {
+  static const std::vector<std::string> names = {"post", "pre", "normformer"};
+  return names;
+}
+
 Placement placement_of(const std::string& name) {
-  if (name == "post") return Placement::post;
-  if (name == "pre") return Placement::pre;
-  if (name == "normformer") return Placement::normformer;
-  fail(format("there is no placement \"{}\"; the placements are: post, pre, normformer", name));
+  const auto& names = placement_names();
+  const auto at = std::find(names.begin(), names.end(), name);
+  MB_CHECK(at != names.end(), "there is no placement \"{}\"; the placements are: post, pre, normformer", name);
+  return Placement(at - names.begin());
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)

@@ -19,10 +19,37 @@ std::string text_of(double v) {
   return out.str();
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined(const std::vector<std::string>& words, const char* between = ", ") {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
+}
+
+// The parts of a list. Error if there are none, or one is there twice.
+std::vector<std::string> parts(const std::string& name, const std::string& list) {
+  std::vector<std::string> found;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) {
+    MB_CHECK(std::find(found.begin(), found.end(), part) == found.end(), "{}: \"{}\" is there twice", name, part);
+    found.push_back(part);
+  }
+  MB_CHECK(!found.empty(), "{}: an empty list; give one or more, separated by commas", name);
+  return found;
+}
+
+// The table, if that is asked for; else an error if s is not valid.
+void check_choice(const std::string& name, const std::string& s, const std::vector<std::string>& valid,
+                  const std::string& table) {
+  if (s == "help" && !table.empty()) {
+    std::cout << table;
+    std::exit(0);
+  }
+  MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}", name, s,
+           joined(valid));
+}
+
+std::string choices(const std::vector<std::string>& valid, const std::string& table) {
+  return ": " + joined(valid) + (table.empty() ? "" : "; or help: a table of them");
 }
 
 template <class T>
@@ -116,16 +143,34 @@ void CommandLine::option(const std::string& names, std::vector<std::string>& fil
 void CommandLine::choice(const std::string& names, std::string& value, std::vector<std::string> valid,
                          const std::string& help, const std::string& table) {
   const auto set = [&value, names, valid, table](const std::string& s) {
-    if (s == "help" && !table.empty()) {
-      std::cout << table;
-      std::exit(0);
-    }
-    MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}",
-             names, s, joined(valid));
+    check_choice(names, s, valid, table);
     value = s;
   };
-  const std::string more = table.empty() ? "" : "; or help: a table of them";
-  impl_->add(names, set, [&value] { return value; }, help + ": " + joined(valid) + more, "NAME");
+  impl_->add(names, set, [&value] { return value; }, help + choices(valid, table), "NAME");
+}
+
+void CommandLine::list(const std::string& names, std::vector<std::string>& values, std::vector<std::string> valid,
+                       const std::string& help, const std::string& table) {
+  const auto set = [&values, names, valid, table](const std::string& s) {
+    const std::vector<std::string> list = parts(names, s);
+    for (const std::string& part : list) check_choice(names, part, valid, table);
+    values = list;
+  };
+  impl_->add(names, set, [&values] { return joined(values, ","); }, help + choices(valid, table), "LIST");
+}
+void CommandLine::list(const std::string& names, std::vector<double>& values, double least, const std::string& help) {
+  const auto set = [&values, names, least](const std::string& s) {
+    std::vector<double> list;
+    for (const std::string& part : parts(names, s))
+      list.push_back(number(names, part, least, std::numeric_limits<double>::max()));
+    values = list;
+  };
+  const auto get = [&values] {
+    std::vector<std::string> list;
+    for (const double v : values) list.push_back(text_of(v));
+    return joined(list, ",");
+  };
+  impl_->add(names, set, get, help, "LIST");
 }
 
 void CommandLine::flag(const std::string& names, bool& value, const std::string& help) {
@@ -140,10 +185,10 @@ void CommandLine::alias(const std::string& name, const std::string& of,
   std::vector<std::string> valid;
   for (const auto& [older, now] : values) valid.push_back(older);
   const auto set = [this, name, of, values, valid](const std::string& s) {
-    MB_CHECK(values.count(s), "{}: there is no \"{}\"; valid are: {}", name, s, joined(valid));
+    check_choice(name, s, valid, "");
     this->set(of, values.at(s));
   };
-  CLI::Option* option = impl_->app.add_option_function<std::string>(name, set, help + ": " + joined(valid));
+  CLI::Option* option = impl_->app.add_option_function<std::string>(name, set, help + choices(valid, ""));
   impl_->find(of).options.push_back(option->type_name("NAME")->group(impl_->group));
 }
 

@@ -9,6 +9,12 @@
 namespace minbert {
 namespace {
 
+// All that is normalized, but not where: one legend serves the panels of all placements.
+std::string norms_of(const Variant& v) {
+  return v.norm + (v.cls_norm == "none" ? "" : "-" + v.cls_norm) +
+         (v.grad_norm > 0 ? format("-gradient-{}", v.grad_norm) : "");
+}
+
 // The first step from which on the mean of the task's last ten losses has been below the level once.
 std::optional<double> steps_until(const Series& losses, double level) {
   constexpr size_t window = 10;
@@ -56,16 +62,25 @@ void write_loss_curves(const Experiment& experiment, const std::vector<VariantRu
       figure.panels.push_back({.title = format("{} ({})", data.task.title, placement), .x_label = "step",
                                .y_label = "training loss"});
       for (const VariantRuns& of : runs)
-        if (of.variant.placement == placement) {
-          std::string title = of.variant.label;     // without the placement, so that one legend serves all panels
-          title.erase(title.find("-" + placement, of.variant.norm.size()), placement.size() + 1);
-          figure.panels.back().curves.push_back(loss_curve(title, of.folders, data.task.name));
-        }
+        if (of.variant.placement == placement)
+          figure.panels.back().curves.push_back(loss_curve(norms_of(of.variant), of.folders, data.task.name));
     }
   write_figure(experiment.options().out + "/figures/norms", figure);
 }
 
 }  // namespace
+
+std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
+  std::vector<Variant> variants;
+  for (const std::string& placement : lists.placements)
+    for (const std::string& norm : lists.norms)
+      for (const std::string& cls_norm : lists.cls_norms)
+        for (const double alpha : lists.grad_norms) {
+          variants.push_back({"", norm, placement, cls_norm, alpha, from_scratch});
+          variants.back().label = norms_of(variants.back()) + "-" + placement;
+        }
+  return variants;
+}
 
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss) {
   const auto runs = run_all(experiment, variants, false);

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include "minbert/bert.h"
 #include "minbert/cls_norm.h"
 #include "minbert/norm.h"
 #include "minbert/tasks.h"
@@ -11,7 +12,7 @@ namespace minbert {
 
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
   line.choice("--norm", norm, names_of(norm_table()), "normalization of the hidden states", norm_help());
-  line.choice("--placement", placement, {"post", "pre", "normformer"}, "where the norms of a layer stand");
+  line.choice("--placement", placement, placement_names(), "where the norms of a layer stand");
 }
 
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
