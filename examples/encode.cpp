@@ -44,7 +44,8 @@ std::vector<Sequence> read_texts(const std::string& file, const Tokenizer& token
 }
 
 void append(std::vector<real>& to, const Tensor& from) {
-  to.insert(to.end(), from.data(), from.data() + from.size());
+  const std::vector<real> values = from.values();
+  to.insert(to.end(), values.begin(), values.end());
 }
 
 void encode_batch(const BertModel& bert, const Batch& batch, const Options& o, Encoded& to) {
@@ -54,16 +55,20 @@ void encode_batch(const BertModel& bert, const Batch& batch, const Options& o, E
   append(to.pooler_output, out.pooler_output);
   append(to.cls, out.cls);
   if (o.tokens) append(to.last_hidden_state, out.last_hidden_state);
-  int64_t begin = 0;                                // of sentence b's weights in each layer
+  std::vector<std::vector<real>> probabilities;     // of each layer
+  for (const Tensor& layer : weights) probabilities.push_back(layer.values());
+  int64_t begin = 0;                                // of sentence b's first head in each
+  const int64_t heads = bert.config().num_attention_heads;
   for (int64_t b = 0; b < batch.sentences(); ++b) {
-    const int64_t L = batch.offsets[b + 1] - batch.offsets[b],
-                  size = bert.config().num_attention_heads * L * L;
+    const int64_t L = batch.offsets[b + 1] - batch.offsets[b];
     to.offsets.push_back(to.offsets.back() + L);
     if (o.attention) to.attention.emplace_back();
-    for (const Tensor& layer : weights)
-      to.attention.back().insert(to.attention.back().end(), layer.data() + begin,
-                                 layer.data() + begin + size);
-    begin += size;
+    for (const std::vector<real>& layer : probabilities)
+      for (int64_t h = 0; h < heads; ++h) {
+        const auto from = layer.begin() + begin + h * attention_block(L);
+        to.attention.back().insert(to.attention.back().end(), from, from + L * L);
+      }
+    begin += heads * attention_block(L);
   }
 }
 
@@ -116,6 +121,11 @@ int main(int argc, char** argv) {
   line.flag("--tokens", o.tokens, "also write every token's last hidden state, and the offsets of the texts");
   line.flag("--attention", o.attention, "also write the attention weights of every layer and head");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
+  MachineOptions machine;
+  add_machine_options(line, machine);
   line.parse(argc, argv);
-  return run_program("encode", [&] { return run(o); });
+  return run_program("encode", [&] {
+    use_machine(machine);
+    return run(o);
+  });
 }

@@ -1,12 +1,30 @@
-// The one main of all tests. It says what this build is and what it does not run.
+// The one main of all tests. It says what this build is and what it does not run. --device cuda: on the GPU.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <iostream>
 
-#include "engine/gemm.h"
+#include "engine/cuda.h"
 #include "minbert/tensor.h"
+
+namespace {
+
+// Every test, with its tensors on the GPU; products as exact as the CPU's, and memory that a test may look into.
+bool use_gpu() {
+  try {
+    minbert::set_default_device("cuda");
+  } catch (const minbert::Error& e) {
+    std::cout << "cuda: not run (" << e.what() << ")\n";
+    return false;
+  }
+  minbert::set_matmul_precision("fp32");
+  minbert::cuda::set_debug(true);
+  std::cout << minbert::device_text() << '\n';
+  return true;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const bool is_double = sizeof(minbert::real) == sizeof(double);
@@ -14,7 +32,11 @@ int main(int argc, char** argv) {
             << minbert::openblas_flavour() << " (0 sequential, 1 pthread, 2 OpenMP)\n";
   if (!is_double)
     std::cout << "gradient checks: finite differences not run (they need the double build, MINBERT_DOUBLE)\n";
-  std::cout << "cuda: not run (this build has no GPU backend)\n";
+  bool gpu = false;
+  for (int i = 1; i + 1 < argc; ++i)
+    if (std::string(argv[i]) == "--device" && std::string(argv[i + 1]) == "cuda") gpu = true;
+  if (gpu && !use_gpu()) return 0;
+  if (!gpu) std::cout << "cuda: not run (--device cuda runs the tests there)\n";
   if (!std::getenv("MINBERT_REAL_DATA")) std::cout << "real data: not run (MINBERT_REAL_DATA is not set)\n";
   std::cout << std::flush;
   doctest::Context context(argc, argv);

@@ -76,6 +76,7 @@ class MappedFile {
 
 // "[512, 768]", as a Shape is written, of any number of dimensions
 std::string sizes_text(const std::vector<int64_t>& sizes);
+std::vector<int64_t> sizes_of(const Shape& shape);
 
 // A safetensors file, mapped into memory. Every header field is checked against the file before any byte is
 // used. Source: the format's description, https://github.com/huggingface/safetensors#format
@@ -97,6 +98,7 @@ class SafeTensors {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const Entry& entry(const std::string& name) const;         // fails where there is none
   void read(const std::string& name, std::span<real> out) const;      // F64, F32, F16, BF16 -> real
+  void read(const std::string& name, const Tensor& to) const;         // on any device; Error where sizes differ
   std::vector<real> read(const std::string& name) const;
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
 
@@ -117,6 +119,7 @@ struct SafeTensorsWriter {
   std::map<std::string, std::string> metadata = {{"format", "pt"}};
   void add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
            As as = As::f32);
+  void add(const std::string& name, const Tensor& tensor, As as = As::f32);      // of any device
   void add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values);   // I64
   void write(const std::string& file) const;                 // atomically, see AtomicFile
 
@@ -125,6 +128,7 @@ struct SafeTensorsWriter {
     std::vector<int64_t> shape;
     const void* values;
     uint64_t count;
+    Tensor tensor = {};                                      // if there is one, its values are meant
   };
   std::vector<Item> items;
 };

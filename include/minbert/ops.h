@@ -99,7 +99,8 @@ Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey 
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each, with dropout
 // of probability p on the weights (Vaswani et al. 2017, eq. 1). q, k, v [T,H] -> [T,H].
 // weights, if given, receives the weights before dropout, sentence by sentence, head by head: the L_b x L_b
-// matrices one behind the other. They are values to look at; no gradient passes through them.
+// weights of a head, then 0 to 3 numbers without meaning: attention_block(L_b) in all. No gradient passes through them.
+constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p,
                  RandomKey key, Tensor* weights = nullptr);
 

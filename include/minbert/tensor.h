@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "minbert/device.h"
 #include "minbert/error.h"
 
 namespace minbert {
@@ -21,8 +22,6 @@ using real = double;                               // the library a second time,
 #else
 using real = float;
 #endif
-
-enum class Device { cpu, cuda };
 
 // The sizes of a tensor, outermost first; at most 4 of them. Shape{} is a scalar's.
 class Shape {
@@ -45,10 +44,10 @@ class Storage;                                     // a block of a device's memo
 class Tensor {
  public:
   Tensor() = default;                              // no tensor: bool(t) is false
-  explicit Tensor(Shape shape, Device device = Device::cpu);      // values are not initialised
-  static Tensor zeros(Shape shape, Device device = Device::cpu);
-  static Tensor full(Shape shape, real value, Device device = Device::cpu);
-  static Tensor from(Shape shape, std::span<const real> values, Device device = Device::cpu);
+  explicit Tensor(Shape shape, Device device = default_device());      // values are not initialised
+  static Tensor zeros(Shape shape, Device device = default_device());
+  static Tensor full(Shape shape, real value, Device device = default_device());
+  static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
   // A place inside a flat buffer, `offset` elements from its start.
   static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
 
@@ -63,6 +62,8 @@ class Tensor {
   real* data() const;                              // on the tensor's device
   real item() const;                               // the value of a one-element tensor
   std::vector<real> values() const;                // a copy on the host
+  // Its values on the host: where they are, or, of a tensor on a GPU, copied to room.
+  std::span<const real> on_host(std::vector<real>& room) const;
   void copy_from(std::span<const real> values) const;             // host to this tensor, sizes must agree
   Tensor reshape(Shape shape) const;               // the same storage; differentiable
   Tensor detach() const;                           // the same storage, cut off from the tape
@@ -89,18 +90,21 @@ class Tensor {
 class Indices {
  public:
   Indices() = default;
-  Indices(std::vector<int32_t> values)
-      : values_(std::make_shared<const std::vector<int32_t>>(std::move(values))) {}
+  Indices(std::vector<int32_t> values) : list_(std::make_shared<List>(List{std::move(values), {}})) {}
   Indices(std::initializer_list<int32_t> values) : Indices(std::vector<int32_t>(values)) {}
-  explicit operator bool() const { return values_ != nullptr; }
-  int64_t size() const { return values_ ? int64_t(values_->size()) : 0; }
-  int32_t operator[](int64_t i) const { return (*values_)[size_t(i)]; }
-  const int32_t* data() const { return values_ ? values_->data() : nullptr; }
-  const int32_t* begin() const { return data(); }
-  const int32_t* end() const { return data() + size(); }
+  explicit operator bool() const { return list_ != nullptr; }
+  int64_t size() const { return list_ ? int64_t(list_->values.size()) : 0; }
+  int32_t operator[](int64_t i) const { return list_->values[size_t(i)]; }
+  const int32_t* begin() const { return list_ ? list_->values.data() : nullptr; }
+  const int32_t* end() const { return begin() + size(); }
+  const int32_t* data(Device device) const;        // on a GPU: copied there once, when first asked for; nullptr: none
 
  private:
-  std::shared_ptr<const std::vector<int32_t>> values_;
+  struct List {
+    std::vector<int32_t> values;
+    std::shared_ptr<Storage> on_gpu;
+  };
+  std::shared_ptr<List> list_;
 };
 
 }  // namespace minbert

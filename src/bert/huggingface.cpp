@@ -35,11 +35,6 @@ bool expected_extra(const std::string& name) {
   return name.starts_with("cls.") || name.ends_with("position_ids");
 }
 
-std::vector<int64_t> sizes_of(const Shape& shape) {
-  std::vector<int64_t> sizes;
-  for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
-  return sizes;
-}
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += "\n    " + name;
@@ -80,7 +75,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
   for (size_t i = 0; i < found.size(); ++i) {
     const auto& [item, name] = found[i];
     try {
-      file.read(name, {item->value.data(), size_t(item->value.size())});
+      file.read(name, item->value);
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
@@ -93,7 +88,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
 void save_weights(const std::string& file, const Parameters& parameters, SafeTensorsWriter::As as) {
   SafeTensorsWriter writer;
   for (const Parameters::Item& item : parameters.all())
-    writer.add(item.name, sizes_of(item.value.shape()), {item.value.data(), size_t(item.value.size())}, as);
+    writer.add(item.name, item.value, as);
   writer.write(file);
 }
 

@@ -1,4 +1,4 @@
-// Matrix products by OpenBLAS.
+// Matrix products: on the CPU by OpenBLAS, on the GPU by cuBLAS (cuda.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/cuda.h"
 #include "minbert/profile.h"
 
 namespace minbert {
@@ -22,6 +23,8 @@ void cblas_gemm(Transpose form, const Product& p, real alpha, real beta) {
 #endif
       (CblasRowMajor, ta, tb, n(p.m), n(p.n), n(p.k), alpha, p.a, n(p.lda), p.b, n(p.ldb), beta, p.c, n(p.ldc));
 }
+
+double flops_of(const Product& p) { return 2.0 * double(p.m) * double(p.n) * double(p.k); }
 
 // The product of two whole tensors, still without a place for its result.
 Product product_of(Transpose form, const Tensor& a, const Tensor& b) {
@@ -53,6 +56,10 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
 // A product is shared out by rows of C, or by columns where there are more of them: a part for each thread. OpenBLAS's
 // own threads meet after every block; these never do (on 2 cores up to 1.3 times faster).
 void gemm(Device device, Transpose form, const Product& whole, real alpha, real beta) {
+  if (device == Device::cuda) {
+    profile_flops(flops_of(whole));
+    return cuda::gemm(form, whole, alpha, beta);
+  }
   const bool by_rows = whole.m >= whole.n;
   const int64_t length = by_rows ? whole.m : whole.n, threads = omp_get_max_threads();
   const int64_t step = ((length + threads - 1) / threads + 15) / 16 * 16;       // 16: the kernels' own block
@@ -69,10 +76,11 @@ void gemm(Device device, Transpose form, const Product& whole, real alpha, real 
 }
 
 // Inside the parallel loop OpenBLAS's OpenMP flavour runs each product on the calling thread alone.
-void gemm_batch(Device, Transpose form, const std::vector<Product>& products, real alpha, real beta) {
+void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha, real beta) {
   double flops = 0;
-  for (const Product& p : products) flops += 2.0 * double(p.m) * double(p.n) * double(p.k);
+  for (const Product& p : products) flops += flops_of(p);
   profile_flops(flops);
+  if (device == Device::cuda) return cuda::gemm_batch(form, products, alpha, beta);
 #pragma omp parallel for schedule(dynamic) if (flops > 5e5)         // less is not worth a second thread
   for (size_t i = 0; i < products.size(); ++i)
     if (products[i].m > 0 && products[i].n > 0) cblas_gemm(form, products[i], alpha, beta);

@@ -1,4 +1,4 @@
-// Matrix products: OpenBLAS on the CPU.
+// Matrix products: OpenBLAS on the CPU, cuBLAS on the GPU.
 //
 // The letters say which operand is transposed, n for no and t for transposed, as stored in memory.
 #pragma once

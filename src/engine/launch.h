@@ -2,9 +2,10 @@
 //
 // A kernel is a *row program*: a functor whose operator()(Team team, int64_t row) handles one row, using the
 // team for every loop over the row's elements. On the CPU, OpenMP threads share the rows and a SerialTeam loops
-// with SIMD; on the GPU a row is one block, and a BlockTeam's threads share its elements. A program may not
-// depend on the order in which elements are visited, and two threads never write the same element. Where rows
-// do not matter, a kernel is a function of one element, f(i). Sums run in a fixed order; no atomics.
+// with SIMD; on the GPU a row is a warp's or a block's, whose threads share its elements (gpu_launch.h). A program may
+// not depend on the order in which elements are visited, two threads never write the same element, and between one
+// lane's write and another's read stands team.sync(). Where rows do not matter, a kernel is a function of one element,
+// f(i). Sums run in a fixed order; no atomics.
 //
 // Every .cpp that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
@@ -57,58 +58,14 @@ struct Target {
   HD void operator()(int64_t i, real v) const { at[i] = add ? at[i] + v : v; }
 };
 
-#ifdef __CUDACC__
+}  // namespace minbert
 
-// One block of threads that share a row's elements. Every thread gets the result of sum and max.
-struct BlockTeam {
-  __device__ void sync() const { __syncthreads(); }
-  template <class F>
-  __device__ void each(int n, F f) const {
-    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) f(i);
-  }
-  template <class F>
-  __device__ real sum(int n, F f) const {
-    real s = 0;
-    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) s += f(i);
-    return reduce(s, [](real a, real b) { return a + b; });
-  }
-  template <class F>
-  __device__ real max(int n, F f) const {
-    real m = f(0);
-    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) {
-      const real v = f(i);
-      m = v > m ? v : m;
-    }
-    return reduce(m, [](real a, real b) { return b > a ? b : a; });
-  }
-
- private:
-  template <class Combine>
-  __device__ static real reduce(real v, Combine combine) {          // a tree over 2^n threads: a fixed order
-    __shared__ real shared[1024];
-    shared[threadIdx.x] = v;
-    for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
-      __syncthreads();
-      const unsigned i = threadIdx.x;
-      if (i < stride) shared[i] = combine(shared[i], shared[i + stride]);
-    }
-    __syncthreads();
-    v = shared[0];
-    __syncthreads();
-    return v;
-  }
-};
-
-template <class Program>
-__global__ void row_kernel(int64_t rows, Program program) {
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) program(BlockTeam{}, row);
-}
-template <class F>
-__global__ void element_kernel(int64_t n, F f) {
-  const int64_t first = blockIdx.x * int64_t(blockDim.x) + threadIdx.x, step = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t i = first; i < n; i += step) f(i);
-}
+#if defined(__CUDACC__) || defined(MINBERT_REHEARSAL)
+#define MINBERT_GPU_CODE
+#include "engine/gpu_launch.h"
 #endif
+
+namespace minbert {
 
 // Under this many elements a loop is not worth a second thread.
 constexpr int64_t parallel_threshold = 16384;
@@ -116,11 +73,8 @@ constexpr int64_t parallel_threshold = 16384;
 // Runs program(team, row) for every row. elements: how many there are in all rows, to judge the size of the work.
 template <class Program>
 void launch_rows(Device device, int64_t rows, int64_t elements, const Program& program) {
-#ifdef __CUDACC__
-  if (device == Device::cuda) {
-    row_kernel<<<unsigned(rows < 65535 ? rows : 65535), 128>>>(rows, program);
-    return;
-  }
+#ifdef MINBERT_GPU_CODE
+  if (device == Device::cuda) return rows_on_gpu(rows, elements, program);
 #endif
   (void)device;
 #pragma omp parallel for schedule(static) if (elements >= parallel_threshold)
@@ -130,11 +84,8 @@ void launch_rows(Device device, int64_t rows, int64_t elements, const Program& p
 // Runs f(i) for every i in 0 .. n-1.
 template <class F>
 void launch_elements(Device device, int64_t n, const F& f) {
-#ifdef __CUDACC__
-  if (device == Device::cuda) {
-    element_kernel<<<unsigned(n < 1 << 24 ? (n + 255) / 256 : 65535), 256>>>(n, f);
-    return;
-  }
+#ifdef MINBERT_GPU_CODE
+  if (device == Device::cuda) return elements_on_gpu(n, f);
 #endif
   (void)device;
   constexpr int64_t chunk = 4096;
@@ -169,8 +120,8 @@ template <class F>
 void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, const int32_t* group, Target to,
                         const F& f) {
   const ColumnSums<F> sums{rows, cols, groups, group, to, f};
-#ifdef __CUDACC__
-  if (device == Device::cuda) return launch_elements(device, cols, sums);
+#ifdef MINBERT_GPU_CODE
+  if (device == Device::cuda) return column_sums_on_gpu(sums);
 #endif
   (void)device;
   constexpr int64_t block = 64;                     // columns a thread takes at a time, walking down all rows

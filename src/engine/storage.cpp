@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
+
+#include "engine/cuda.h"
+#include "engine/tape.h"
 
 namespace minbert {
 namespace {
@@ -15,14 +19,15 @@ namespace {
 constexpr int64_t alignment = 64;                   // a cache line, and AVX-512's widest access
 constexpr int64_t huge_page = 2 << 20;
 
+// A block that is given back may be taken at once, on the GPU too: all its work stands in one stream.
 struct Pool {
   std::mutex mutex;
   std::multimap<int64_t, void*> free_blocks;        // by size
   PoolStatistics books{};
 };
-Pool& pool() {
-  static Pool* the_pool = new Pool;                 // never destroyed: tensors in static variables may outlive it
-  return *the_pool;
+Pool& pool(Device device) {
+  static Pool* pools = new Pool[2];                 // never destroyed: tensors in static variables may outlive them
+  return pools[int(device)];
 }
 
 // The next multiple of 1/8 of the power of two below: 1024, 1152, 1280, ... 2048, 2304, ...; but of 64 at least.
@@ -31,24 +36,38 @@ int64_t size_class(int64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-void* from_system(int64_t bytes, Device device) {
-  MB_CHECK(device == Device::cpu, "a tensor on Device::cuda: there is no GPU backend yet; use Device::cpu");
+void* from_system(int64_t bytes) {
   const int64_t align = bytes >= huge_page ? huge_page : alignment;
   const int64_t rounded = (bytes + align - 1) / align * align;
   void* block = std::aligned_alloc(size_t(align), size_t(rounded));
   MB_CHECK(block, "out of memory: {} MB asked for, {} MB held already; lower --batch or --max-length", bytes >> 20,
-           pool().books.bytes_held >> 20);
+           pool(Device::cpu).books.bytes_held >> 20);
 #ifdef MADV_HUGEPAGE
   if (bytes >= huge_page) madvise(block, size_t(rounded), MADV_HUGEPAGE);   // fewer page faults and TLB misses
 #endif
   return block;
 }
 
+// Where the card is full, the free blocks go back to it first: they may be of other sizes.
+void* from_gpu(int64_t bytes) {
+  if (void* block = cuda::allocate(bytes)) return block;
+  Pool& p = pool(Device::cuda);
+  for (const auto& [size, block] : p.free_blocks) cuda::free(block), p.books.bytes_held -= size;
+  p.free_blocks.clear();
+  if (void* block = cuda::allocate(bytes)) return block;
+  const cuda::Memory card = cuda::memory();
+  fail(format("out of GPU memory{}: {} MB asked for; results and gradients hold {} MB; of the card's {} MB {} are "
+              "free. Lower --batch (and raise --accumulate) or --max-length", work_text(), bytes >> 20,
+              p.books.bytes_in_use >> 20, card.total >> 20, card.free >> 20));
+}
+
+void* from(Device device, int64_t bytes) { return device == Device::cuda ? from_gpu(bytes) : from_system(bytes); }
+
 }  // namespace
 
 std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
   const int64_t size = size_class(std::max<int64_t>(bytes, 1));
-  Pool& p = pool();
+  Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
   auto found = p.free_blocks.lower_bound(size);
   int64_t taken = size;
@@ -57,7 +76,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
     taken = found->first, block = found->second;
     p.free_blocks.erase(found);
   } else {
-    block = from_system(size, device);
+    block = from(device, size);
     ++p.books.allocations;
     p.books.bytes_held += size;
   }
@@ -66,23 +85,31 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
 }
 
 std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device) {
-  void* block = from_system(std::max<int64_t>(bytes, 1), device);
+  void* block = from(device, std::max<int64_t>(bytes, 1));
   return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));
+}
+
+std::shared_ptr<Storage> Storage::copy_of(const void* host, int64_t bytes, Device device) {
+  std::shared_ptr<Storage> copy = pooled(bytes, device);
+  if (device == Device::cuda) cuda::to_device(copy->data(), host, bytes);
+  else std::memcpy(copy->data(), host, size_t(bytes));
+  return copy;
 }
 
 Storage::~Storage() {
   if (!pooled_) {
-    std::free(data_);
+    if (device_ == Device::cuda) cuda::free(data_);
+    else std::free(data_);
     return;
   }
-  Pool& p = pool();
+  Pool& p = pool(device_);
   std::lock_guard lock(p.mutex);
   p.free_blocks.emplace(bytes_, data_);
   p.books.bytes_in_use -= bytes_;
 }
 
-PoolStatistics pool_statistics() {
-  Pool& p = pool();
+PoolStatistics pool_statistics(Device device) {
+  Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
   return p.books;
 }

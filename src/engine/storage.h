@@ -1,4 +1,4 @@
-// Storage: a block of memory from a pool that keeps what is given back.
+// Storage: a block of memory from its device's pool, which keeps what is given back.
 //
 // Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A
 // request takes the smallest free block that holds it; only where none does, the system is asked. After the
@@ -15,6 +15,7 @@ class Storage {
  public:
   static std::shared_ptr<Storage> pooled(int64_t bytes, Device device);   // rounded up to a size class
   static std::shared_ptr<Storage> exact(int64_t bytes, Device device);    // for flat buffers; not pooled
+  static std::shared_ptr<Storage> copy_of(const void* host, int64_t bytes, Device device);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -37,6 +38,6 @@ struct PoolStatistics {
   int64_t bytes_held;                               // in use and free together
   int64_t bytes_in_use;
 };
-PoolStatistics pool_statistics();
+PoolStatistics pool_statistics(Device device = default_device());
 
 }  // namespace minbert

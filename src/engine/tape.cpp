@@ -11,6 +11,7 @@ namespace minbert {
 namespace {
 
 std::atomic<bool> check_nan = false;
+thread_local const char* at_work = nullptr;         // the operation whose backward runs
 
 int64_t bytes_of(const std::vector<std::shared_ptr<Gradient>>& gradients) {
   int64_t elements = 0;
@@ -19,12 +20,15 @@ int64_t bytes_of(const std::vector<std::shared_ptr<Gradient>>& gradients) {
 }
 
 void check_values(const char* what, const char* name, const Tensor& t) {
-  const real* x = t.data();
-  for (int64_t i = 0; i < t.size(); ++i)
+  std::vector<real> room;
+  const std::span<const real> x = t.on_host(room);
+  for (size_t i = 0; i < x.size(); ++i)
     MB_CHECK(!std::isnan(x[i]), "{}{}: element {} of {} is NaN", name, what, i, t.shape());
 }
 
 }  // namespace
+
+std::string work_text() { return at_work ? format(" in the backward of {}", at_work) : ""; }
 
 Tape& Tape::mine() {
   thread_local Tape tape;
@@ -53,7 +57,9 @@ void Tape::step_back(Entry& entry) const {
   static const std::string no_module;
   const Scope scope(entry.path ? *entry.path : no_module);
   Grads grads(entry.inputs, !result.retained);
+  at_work = entry.name;
   entry.backward(result.value, grads);
+  at_work = nullptr;
   if (profile_is_on())
     profile_charge(entry.name, " backward", 2 * bytes_of(entry.inputs) + bytes_of({entry.result}));
   if (check_nan)
@@ -70,7 +76,8 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
   MB_CHECK(cotangent.shape() == result.shape(), "backward: the result is {} but its cotangent is {}",
            result.shape(), cotangent.shape());
   // A copy: what is given for a gradient may be added to in place, and the cotangent is the caller's.
-  result.impl_->gradient->value = Tensor::from(cotangent.shape(), cotangent.values(), cotangent.device());
+  result.impl_->gradient->value = Tensor(cotangent.shape(), cotangent.device());
+  copy_or_add(cotangent, result.impl_->gradient->value, false);
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
     entries.pop_back();
@@ -85,6 +92,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
 }
 
 void Tape::clear() {
+  at_work = nullptr;
   for (Entry& entry : entries) entry.result->recorded = false;
   while (!entries.empty()) entries.pop_back();      // from the end: a result never outlives what it was made from
 }

@@ -48,4 +48,6 @@ class Tape {
   void step_back(Entry& entry) const;
 };
 
+std::string work_text();                            // " in the backward of linear", or "": for an error's text
+
 }  // namespace minbert

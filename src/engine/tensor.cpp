@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "engine/cuda.h"
 #include "engine/fill.h"
 #include "engine/tape.h"
 
@@ -63,6 +64,7 @@ Tensor Tensor::from(Shape shape, std::span<const real> values, Device device) {
 
 void Tensor::copy_from(std::span<const real> values) const {
   MB_CHECK(int64_t(values.size()) == size(), "{} values for a tensor of {}", values.size(), shape());
+  if (device() == Device::cuda) return cuda::to_device(data(), values.data(), int64_t(values.size_bytes()));
   std::copy(values.begin(), values.end(), data());
 }
 
@@ -83,10 +85,19 @@ real* Tensor::data() const { return static_cast<real*>(impl().storage->data()) +
 
 real Tensor::item() const {
   MB_CHECK(size() == 1, "item: a tensor of {} is not a single value", shape());
-  return data()[0];
+  return values()[0];
 }
 
-std::vector<real> Tensor::values() const { return std::vector<real>(data(), data() + size()); }
+std::vector<real> Tensor::values() const {
+  if (device() == Device::cpu) return std::vector<real>(data(), data() + size());
+  std::vector<real> copy(static_cast<size_t>(size()));
+  cuda::to_host(copy.data(), data(), size() * int64_t(sizeof(real)));
+  return copy;
+}
+std::span<const real> Tensor::on_host(std::vector<real>& room) const {
+  if (device() == Device::cpu) return {data(), size_t(size())};
+  return room = values();
+}
 
 Tensor Tensor::reshape(Shape shape) const {
   MB_CHECK(shape.size() == size(), "reshape: {} values do not fill {} (from {})", size(), shape, this->shape());
@@ -95,6 +106,12 @@ Tensor Tensor::reshape(Shape shape) const {
 }
 
 Tensor Tensor::detach() const { return at(impl_->storage, impl_->offset, shape()); }
+
+const int32_t* Indices::data(Device device) const {
+  if (device == Device::cpu || size() == 0) return begin();
+  if (!list_->on_gpu) list_->on_gpu = Storage::copy_of(begin(), size() * int64_t(sizeof(int32_t)), device);
+  return static_cast<const int32_t*>(list_->on_gpu->data());
+}
 
 bool Tensor::requires_grad() const { return impl_ && impl_->gradient->required; }
 Tensor& Tensor::set_requires_grad(bool on) {

@@ -52,6 +52,12 @@ void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}
 
 }  // namespace
 
+std::vector<int64_t> sizes_of(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
+  return sizes;
+}
+
 std::string sizes_text(const std::vector<int64_t>& shape) {
   std::string text = "[";
   for (const int64_t size : shape) text += format(text.size() > 1 ? ", {}" : "{}", size);
@@ -140,6 +146,13 @@ void SafeTensors::read(const std::string& name, std::span<real> out) const {
   if (e.type == "F16") return unpack<uint16_t>(from, out, from_f16);
   if (e.type == "BF16") return unpack<uint16_t>(from, out, from_bf16);
   fail(format("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
+}
+
+void SafeTensors::read(const std::string& name, const Tensor& to) const {
+  if (to.device() == Device::cpu) return read(name, {to.data(), size_t(to.size())});
+  std::vector<real> values(size_t(to.size()));
+  read(name, values);
+  to.copy_from(values);
 }
 
 std::vector<real> SafeTensors::read(const std::string& name) const {

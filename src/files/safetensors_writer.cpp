@@ -20,9 +20,11 @@ void write_converted(AtomicFile& out, const real* values, uint64_t count, Conver
 }
 
 void write_values(AtomicFile& out, const SafeTensorsWriter::Item& item) {
-  const real* values = static_cast<const real*>(item.values);
+  std::vector<real> room;
+  const void* from = item.tensor ? item.tensor.on_host(room).data() : item.values;
+  const real* values = static_cast<const real*>(from);
   const bool as_it_is = item.type == "I64" || width(item.type) == sizeof(real);
-  if (as_it_is) return out.write(item.values, item.count * width(item.type));
+  if (as_it_is) return out.write(from, item.count * width(item.type));
   if (item.type == "F32")
     return write_converted<float>(out, values, item.count, [](real v) { return float(v); });
   write_converted<uint16_t>(out, values, item.count, [](real v) { return to_f16(double(v)); });
@@ -45,6 +47,11 @@ void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape,
                             As as) {
   const char* type = as == As::f16 ? "F16" : as == As::f32 || sizeof(real) == 4 ? "F32" : "F64";
   items.push_back(checked(*this, {name, type, std::move(shape), values.data(), values.size()}));
+}
+
+void SafeTensorsWriter::add(const std::string& name, const Tensor& tensor, As as) {
+  add(name, sizes_of(tensor.shape()), {tensor.data(), size_t(tensor.size())}, as);
+  items.back().tensor = tensor;
 }
 
 void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape,

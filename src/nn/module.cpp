@@ -31,7 +31,7 @@ void Module::child(const std::string& name, Module& module) { children_.emplace_
 namespace {
 
 std::shared_ptr<Storage> flat_buffer(int64_t elements) {
-  return Storage::exact(elements * int64_t(sizeof(real)), Device::cpu);
+  return Storage::exact(elements * int64_t(sizeof(real)), default_device());
 }
 
 }  // namespace
@@ -60,12 +60,14 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
 void Parameters::initialise(const Item& item) const {
   if (item.init != Init::normal) return fill(item.value, item.init == Init::ones ? real(1) : real(0));
   const int64_t cols = item.value.cols();
+  std::vector<real> values(size_t(item.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < item.value.rows(); ++row) {
     Random random(options_.seed, format("init/{}/{}", item.name, row));
-    real* x = item.value.data() + row * cols;
-    for (int64_t i = 0; i < cols; ++i) x[i] = real(options_.initializer_range * random.truncated_normal());
+    for (int64_t i = 0; i < cols; ++i)
+      values[size_t(row * cols + i)] = real(options_.initializer_range * random.truncated_normal());
   }
+  item.value.copy_from(values);
 }
 
 int64_t Parameters::trainable() const {

@@ -196,7 +196,8 @@ NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, 
 
   std::vector<real> y, dx;
   const auto append = [](std::vector<real>& to, const Tensor& from) {
-    to.insert(to.end(), from.data(), from.data() + from.size());
+    const std::vector<real> values = from.values();
+    to.insert(to.end(), values.begin(), values.end());
   };
   norm.module->train();
   for (int64_t step = 0; step < in.S; ++step) {
@@ -212,19 +213,12 @@ NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, 
 
   SafeTensorsWriter writer;
   using enum SafeTensorsWriter::As;
-  const auto add = [&](const std::string& name, const Tensor& t) {
-    Sizes shape;
-    for (int i = 0; i < t.shape().rank(); ++i) shape.push_back(t.shape()[i]);
-    writer.add(name, shape, {t.data(), size_t(t.size())}, real_type);
-  };
-  std::vector<Tensor> gradients;                    // kept until they are written
-  for (const Parameters::Item& p : parameters.items())
-    gradients.push_back(p.value.grad() ? p.value.grad() : Tensor::zeros(p.value.shape()));
   writer.add("y", {in.S, in.N, in.H}, y, real_type);
   writer.add("dx", {in.S, in.N, in.H}, dx, real_type);
-  add("y_eval", y_eval);
-  for (size_t i = 0; i < gradients.size(); ++i) add("d." + parameters.items()[i].name, gradients[i]);
-  for (const Parameters::Item& b : parameters.buffers()) add(b.name, b.value);
+  writer.add("y_eval", y_eval, real_type);
+  for (const Parameters::Item& p : parameters.items())
+    writer.add("d." + p.name, p.value.grad() ? p.value.grad() : Tensor::zeros(p.value.shape()), real_type);
+  for (const Parameters::Item& b : parameters.buffers()) writer.add(b.name, b.value, real_type);
   writer.write(output);
   return {in.S, in.N, in.H, unused, initial};
 }

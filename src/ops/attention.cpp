@@ -2,7 +2,8 @@
 //
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1:   softmax(Q K^T / sqrt(d)) V, head by head
 //   Shapes      q, k, v, result [T,H], head h in columns h d .. (h+1) d - 1
-//               P: heads x L_b x L_b for each sentence, packed
+//               P: heads x L_b x L_b for each sentence, packed; each L_b x L_b begins at a multiple of 4 numbers, as
+//               cuBLAS wants it
 //   No padding  every product is of one sentence and head, read in place from [T,H]; there is nothing to mask.
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
@@ -13,23 +14,25 @@
 namespace minbert {
 namespace {
 
-// Where everything stands: sentence b's scores start at element heads * start[b], head h's L_b x L_b after h of them.
+// Where everything stands: sentence b's scores start at element heads * start[b], head h's L_b x L_b after h blocks.
 struct Layout {
   int heads;
   int64_t H, d, score_elements;
   Batch batch;
-  std::shared_ptr<const std::vector<int64_t>> start;      // [B], sum of L^2 over the sentences before b
+  Indices start;                                    // [B], the blocks of the sentences before b, of one head
 
   Layout(const Tensor& q, const Batch& packed, int head_count)
       : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
-    std::vector<int64_t> squares;
+    std::vector<int32_t> blocks;
     int64_t sum = 0;
     for (int64_t b = 0; b < batch.sentences(); ++b) {
-      squares.push_back(sum);
-      sum += length(b) * length(b);
+      blocks.push_back(int32_t(sum));
+      sum += attention_block(length(b));
+      MB_CHECK(sum <= INT32_MAX, "attention: the scores of {} sentences would be {} for each head; lower --batch or "
+               "--max-length", batch.sentences(), sum);
     }
     score_elements = heads * sum;
-    start = std::make_shared<const std::vector<int64_t>>(std::move(squares));
+    start = std::move(blocks);
   }
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
   int64_t score_rows() const { return heads * batch.tokens(); }
@@ -41,7 +44,7 @@ struct Layout {
     list.reserve(size_t(batch.sentences() * heads));
     for (int64_t s = 0; s < batch.sentences(); ++s)
       for (int64_t h = 0; h < heads; ++h) {
-        const int64_t L = length(s), score = heads * (*start)[size_t(s)] + h * L * L;
+        const int64_t L = length(s), score = int64_t(heads) * start[s] + h * attention_block(L);
         const int64_t token = batch.offsets[s] * H + h * d;
         if (kind == Kind::scores_from_tokens) list.push_back({L, L, d, a + token, H, b + token, H, c + score, L});
         else list.push_back({L, d, L, a + score, L, b + token, H, c + token, H});
@@ -52,17 +55,17 @@ struct Layout {
 
 // The row of scores that a row program is called for: rows run sentence by sentence, head by head, query by query.
 struct ScoreRow {
-  const int32_t *offsets, *sentence;
-  const int64_t* start;
+  const int32_t *offsets, *sentence, *start;
   int heads;
   HD int64_t begin(int64_t row, int* length) const {
     const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     *length = int(L);
-    return heads * start[b] + (row - int64_t(heads) * offsets[b]) * L;
+    const int64_t of_sentence = row - int64_t(heads) * offsets[b];
+    return int64_t(heads) * start[b] + of_sentence / L * attention_block(L) + of_sentence % L * L;
   }
 };
-ScoreRow score_row(const Layout& at) {
-  return {at.batch.offsets.data(), at.batch.sentence.data(), at.start->data(), at.heads};
+ScoreRow score_row(const Layout& at, Device device) {
+  return {at.batch.offsets.data(device), at.batch.sentence.data(device), at.start.data(device), at.heads};
 }
 
 // P = softmax(S), in place
@@ -128,12 +131,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   // O = dropout(softmax(Q K^T / sqrt(d))) V
   const Tensor P({elements}, device), O(q.shape(), device);
   gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, q.data(), k.data(), P.data()), scaling, 0);
-  launch_rows(device, rows, elements, SoftmaxScores{score_row(at), P.data()});
+  launch_rows(device, rows, elements, SoftmaxScores{score_row(at, device), P.data()});
   if (weights) *weights = P;
   const auto dropped = [=] {
     if (p == 0) return P;
     const Tensor to(P.shape(), device);
-    launch_rows(device, rows, elements, DropScores{score_row(at), P.data(), to.data(), mask});
+    launch_rows(device, rows, elements, DropScores{score_row(at, device), P.data(), to.data(), mask});
     return to;
   };
   gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dropped().data(), v.data(), O.data()), 1, 0);
@@ -146,7 +149,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     if (!g.wants(0) && !g.wants(1)) return;
     const Tensor dS(P.shape(), device);                                               // dP' = dO V^T, then dS
     gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, dO.data(), v.data(), dS.data()), 1, 0);
-    launch_rows(device, rows, elements, ScoresBackward{score_row(at), P.data(), dS.data(), p > 0, mask});
+    launch_rows(device, rows, elements, ScoresBackward{score_row(at, device), P.data(), dS.data(), p > 0, mask});
     g(0, [&](Sink dQ) {                                                               // dQ = dS K / sqrt(d)
       gemm_batch(device, Transpose::nn,
                  at.products(tokens_from_scores, dS.data(), k.data(), dQ.to.data()), scaling, dQ.beta());

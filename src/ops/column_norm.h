@@ -41,9 +41,9 @@ template <class F>
 void add_means(const Segments& s, const Tensor& means, const F& f, bool add = false) {
   const int64_t H = means.cols();
   const Tensor sums(means.shape(), means.device());
-  launch_column_sums(means.device(), s.rows, H, int(s.count), s.of_row.data(), {sums.data(), false}, f);
+  launch_column_sums(means.device(), s.rows, H, int(s.count), s.of_row.data(means.device()), {sums.data(), false}, f);
   launch_elements(means.device(), sums.size(),
-                  Divide{sums.data(), {s.offsets.data(), s.rows}, H, {means.data(), add}});
+                  Divide{sums.data(), {s.offsets.data(means.device()), s.rows}, H, {means.data(), add}});
 }
 
 struct InverseRoot {
@@ -136,7 +136,7 @@ struct Pass {
   Segments segments;
   int64_t groups;
   int64_t H() const { return x.cols(); }
-  SegmentOf segment() const { return {segments.of_row.data()}; }
+  SegmentOf segment() const { return {segments.of_row.data(x.device())}; }
 
   Tensor forward(const Tensor& bias) const {
     Tensor y(x.shape(), x.device());
@@ -148,7 +148,8 @@ struct Pass {
   template <class F>
   Tensor sums(const F& f) const {                   // [S,H]
     const Tensor to(mean.shape(), x.device());
-    launch_column_sums(x.device(), x.rows(), H(), int(segments.count), segments.of_row.data(), {to.data(), false}, f);
+    launch_column_sums(x.device(), x.rows(), H(), int(segments.count), segments.of_row.data(x.device()),
+                       {to.data(), false}, f);
     return to;
   }
   TimesNormalized times_normalized(const real* dy) const {
@@ -157,8 +158,8 @@ struct Pass {
   Tensor mean_of_group(const Tensor& sums) const {
     const Tensor m(sums.shape(), x.device());
     launch_rows(x.device(), segments.count * groups, m.size(),
-                MeanOfGroup{sums.data(), gain.data(), {segments.offsets.data(), x.rows()}, int(H() / groups), groups,
-                            m.data()});
+                MeanOfGroup{sums.data(), gain.data(), {segments.offsets.data(x.device()), x.rows()}, int(H() / groups),
+                            groups, m.data()});
     return m;
   }
   void add_parameters(const Tensor& dy_sums, const Tensor& dyx_sums, Grads& g) const {

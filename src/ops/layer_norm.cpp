@@ -18,11 +18,9 @@ namespace minbert {
 namespace {
 
 struct Form {
-  const char* name;
   bool centered, subtracted;                        // is s2 taken about the mean? is the mean subtracted?
 };
-constexpr Form layer{"layer_norm", true, true}, group_form{"group_norm", true, true},
-    variance{"variance_norm", true, false}, rms{"rms_norm", false, false};
+constexpr Form layer{true, true}, variance{true, false}, rms{false, false};
 
 // Which row of gain and bias a row takes.
 struct Choice {
@@ -101,23 +99,25 @@ struct GainGradient {
 // Sums over the rows that took each row of gain: f(row, i), i counting through the row's groups where they take turns.
 template <class F>
 void sum_into(const Sink& sink, int64_t T, int64_t H, int64_t G, const Indices& group, const F& f) {
-  if (group) launch_column_sums(sink.to.device(), T, H, int(G), group.data(), {sink.to.data(), sink.add}, f);
-  else launch_column_sums(sink.to.device(), T / G, H * G, 1, nullptr, {sink.to.data(), sink.add}, f);
+  const Device device = sink.to.device();
+  const Target to{sink.to.data(), sink.add};
+  if (group) launch_column_sums(device, T, H, int(G), group.data(device), to, f);
+  else launch_column_sums(device, T / G, H * G, 1, nullptr, to, f);
 }
 
-Tensor row_norm(const Form& form, const Tensor& x, const Tensor& gain, const Tensor& bias, double eps,
+Tensor row_norm(const char* name, Form form, const Tensor& x, const Tensor& gain, const Tensor& bias, double eps,
                 const Indices& group) {
   const int64_t T = x.rows(), H = x.cols(), G = gain ? gain.size() / std::max<int64_t>(H, 1) : 1;
   MB_CHECK(H > 0 && (!gain || gain.size() == G * H) && (!bias || bias.size() == G * H) && G > 0 &&
                (group || T % G == 0),
-           "{}: x {}, gain {} and bias {} do not fit{}", form.name, x.shape(), gain ? gain.shape() : Shape{},
+           "{}: x {}, gain {} and bias {} do not fit{}", name, x.shape(), gain ? gain.shape() : Shape{},
            bias ? bias.shape() : Shape{}, group ? "" : " (without groups the rows of gain and bias take turns)");
-  MB_CHECK(!group || group.size() == T, "{}: x {} has {} rows but {} groups were given", form.name, x.shape(), T,
+  MB_CHECK(!group || group.size() == T, "{}: x {} has {} rows but {} groups were given", name, x.shape(), T,
            group.size());
   for (const int32_t g : group)
-    MB_CHECK(g >= 0 && g < G, "{}: group {} is outside of 0..{}", form.name, g, G - 1);
+    MB_CHECK(g >= 0 && g < G, "{}: group {} is outside of 0..{}", name, g, G - 1);
 
-  const Choice choice{group.data(), G};
+  const Choice choice{group.data(x.device()), G};
   const real *gamma = gain ? gain.data() : nullptr, *beta = bias ? bias.data() : nullptr;
   Tensor y(x.shape(), x.device()), mean({T}, x.device()), r({T}, x.device());
   launch_rows(x.device(), T, x.size(),
@@ -125,7 +125,7 @@ Tensor row_norm(const Form& form, const Tensor& x, const Tensor& gain, const Ten
   std::vector<Tensor> inputs = {x};
   if (gain) inputs.push_back(gain);
   if (bias) inputs.push_back(bias);
-  return record(form.name, y, inputs, [=](const Tensor& dy, Grads& g) {
+  return record(name, y, inputs, [=](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(x.device(), T, x.size(),
                   RowNormBackward{form, x.data(), dy.data(), gain ? gain.data() : nullptr, choice, mean.data(),
@@ -148,19 +148,22 @@ Tensor row_norm(const Form& form, const Tensor& x, const Tensor& gain, const Ten
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group) {
-  return row_norm(layer, x, gain, bias, eps, group);
+  return row_norm("layer_norm", layer, x, gain, bias, eps, group);
 }
 Tensor variance_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps) {
-  return row_norm(variance, x, gain, bias, eps, {});
+  return row_norm("variance_norm", variance, x, gain, bias, eps, {});
 }
-Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) { return row_norm(rms, x, gain, {}, eps, {}); }
+Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
+  return row_norm("rms_norm", rms, x, gain, {}, eps, {});
+}
 
 Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps) {
   MB_CHECK(groups > 0 && x.cols() % groups == 0, "group_norm: the channels of x {} do not part into {} groups",
            x.shape(), groups);
   const Shape of_groups = {groups, x.cols() / groups};
   const Tensor cells = x.reshape({x.rows() * groups, x.cols() / groups});
-  return row_norm(group_form, cells, gain.reshape(of_groups), bias.reshape(of_groups), eps, {}).reshape(x.shape());
+  return row_norm("group_norm", layer, cells, gain.reshape(of_groups), bias.reshape(of_groups), eps, {})
+      .reshape(x.shape());
 }
 
 }  // namespace minbert

@@ -63,7 +63,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     const real beta = at > 0;                       // dW and db gather over the blocks, in their order
     gemm(device, Transpose::nt, {m, V, H, x_at, H, weight.data(), H, z.data(), V}, 1, 0);
     launch_rows(device, m, m * V,
-                LossOfRows{z.data(), bias.data(), labels.data() + at, losses.data() + at, int(V)});
+                LossOfRows{z.data(), bias.data(), labels.data(device) + at, losses.data() + at, int(V)});
     if (dx) gemm(device, Transpose::nn, {m, H, V, z.data(), V, weight.data(), H, dx.data() + at * H, H}, 1, 0);
     if (dW) gemm(device, Transpose::tn, {V, H, m, z.data(), V, x_at, H, dW.data(), H}, 1, beta);
     if (db) launch_column_sums(device, m, V, 1, nullptr, {db.data(), at > 0}, Element{z.data(), V});

@@ -137,11 +137,11 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
     MB_CHECK(label >= 0 && label < C, "cross_entropy: label {} is outside of 0..{}", label, C - 1);
   const Tensor p(logits.shape(), logits.device()), each({B}, logits.device());
   launch_rows(logits.device(), B, logits.size(),
-              CrossEntropy{logits.data(), labels.data(), p.data(), each.data(), int(C)});
+              CrossEntropy{logits.data(), labels.data(logits.device()), p.data(), each.data(), int(C)});
   return record("cross_entropy", mean_of(each), {logits}, [p, labels](const Tensor& dc, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(p.device(), p.rows(), p.size(),
-                  CrossEntropyBackward{p.data(), labels.data(), dc.data(), real(1) / real(p.rows()),
+                  CrossEntropyBackward{p.data(), labels.data(p.device()), dc.data(), real(1) / real(p.rows()),
                                        {dx.to.data(), dx.add}, int(p.cols())});
     });
   });

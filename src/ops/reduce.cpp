@@ -116,11 +116,11 @@ Tensor mean_sentences(const Tensor& x, const Batch& batch) {
   MB_CHECK(x.rows() == batch.tokens(), "mean_sentences: x {} for a batch of {} tokens", x.shape(), batch.tokens());
   const int h = int(x.cols());
   Tensor m({batch.sentences(), h}, x.device());
-  launch_rows(x.device(), m.rows(), x.size(), SentenceMeans{x.data(), batch.offsets.data(), h, m.data()});
+  launch_rows(x.device(), m.rows(), x.size(), SentenceMeans{x.data(), batch.offsets.data(x.device()), h, m.data()});
   return record("mean_sentences", m, {x}, [batch, h](const Tensor& dm, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(dm.device(), batch.tokens(), batch.tokens() * h,
-                  SentenceMeansBackward{dm.data(), batch.offsets.data(), batch.sentence.data(), h,
+                  SentenceMeansBackward{dm.data(), batch.offsets.data(dm.device()), batch.sentence.data(dm.device()), h,
                                         {dx.to.data(), dx.add}});
     });
   });

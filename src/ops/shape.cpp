@@ -1,4 +1,7 @@
 // Choosing rows and columns, joining columns, and laying a batch end to end.
+#include <algorithm>
+#include <numeric>
+
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -21,24 +24,50 @@ struct CopyRows {                                   // to[row] (+)= from[row of 
   }
 };
 
-// dx[rows[r]] += dy[r]: the columns are shared out, so that no two threads meet and every sum runs in row order.
-struct ScatterRows {
+// Which rows of dy are of each row of dx: order[begin[k]] .. order[begin[k+1] - 1], rising, are of ids[k].
+struct RowsById {
+  Indices ids, begin, order;
+  explicit RowsById(const Indices& rows) {
+    std::vector<int32_t> sorted(size_t(rows.size())), first, distinct;
+    std::iota(sorted.begin(), sorted.end(), 0);
+    std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t r, int32_t q) { return rows[r] < rows[q]; });
+    for (int32_t k = 0; k < int32_t(sorted.size()); ++k)
+      if (const int32_t id = rows[sorted[size_t(k)]]; distinct.empty() || id != distinct.back())
+        distinct.push_back(id), first.push_back(k);
+    first.push_back(int32_t(sorted.size()));
+    ids = std::move(distinct), begin = std::move(first), order = std::move(sorted);
+  }
+};
+
+// dx[ids[k]] += the sum of its rows of dy, in their order: no two rows of the program meet.
+struct AddById {
   const real* dy;
-  const int32_t* rows;
-  int64_t count, cols;
+  const int32_t *ids, *begin, *order;
+  int cols;
   real* dx;
   template <class Team>
-  HD void operator()(Team team, int64_t block) const {
-    const int64_t begin = block * width, n = count, h = cols;
-    const int wide = int(h - begin < width ? h - begin : width);
-    for (int64_t r = 0; r < n; ++r) {
-      const real* from = dy + r * h + begin;
-      real* to = dx + rows[r] * h + begin;
-      team.each(wide, [=](int i) { to[i] += from[i]; });
+  HD void operator()(Team team, int64_t k) const {
+    real* to = dx + int64_t(ids[k]) * cols;
+    for (int r = begin[k]; r < begin[k + 1]; ++r) {
+      const real* from = dy + int64_t(order[r]) * cols;
+      team.each(cols, [=](int i) { to[i] += from[i]; });
     }
   }
-  static constexpr int64_t width = 64;
 };
+
+// A few ids with many rows each, such as segments, are summed as columns are.
+void scatter(const Tensor& dy, const Indices& rows, const Sink& dx) {
+  const Device device = dy.device();
+  const int64_t cols = dy.cols();
+  if (dx.to.rows() <= 8)
+    return launch_column_sums(device, rows.size(), cols, int(dx.to.rows()), rows.data(device), {dx.to.data(), dx.add},
+                              Element{dy.data(), cols});
+  dx.zero_unless_add();
+  const RowsById by(rows);
+  launch_rows(device, by.ids.size(), dy.size(),
+              AddById{dy.data(), by.ids.data(device), by.begin.data(device), by.order.data(device), int(cols),
+                      dx.to.data()});
+}
 
 Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
   const int64_t count = rows.size(), cols = x.cols();
@@ -46,13 +75,9 @@ Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
     MB_CHECK(r >= 0 && r < x.rows(), "{}: index {} is outside of 0..{}", name, r, x.rows() - 1);
   Tensor y({count, cols}, x.device());
   launch_rows(x.device(), count, y.size(),
-              CopyRows{x.data(), cols, rows.data(), {y.data(), false}, cols, int(cols)});
-  return record(name, y, {x}, [rows, count, cols](const Tensor& dy, Grads& g) {
-    g(0, [&](Sink dx) {
-      dx.zero_unless_add();
-      const int64_t blocks = (cols + ScatterRows::width - 1) / ScatterRows::width;
-      launch_rows(dy.device(), blocks, dy.size(), ScatterRows{dy.data(), rows.data(), count, cols, dx.to.data()});
-    });
+              CopyRows{x.data(), cols, rows.data(x.device()), {y.data(), false}, cols, int(cols)});
+  return record(name, y, {x}, [rows](const Tensor& dy, Grads& g) {
+    g(0, [&](Sink dx) { scatter(dy, rows, dx); });
   });
 }
 

@@ -1,0 +1,187 @@
+// How kernels run on a GPU. Kernel files alone see this, through launch.h.
+//
+// A row is a warp's (32 threads) where rows are short, else a block's. Threads take the elements in turn, so that a
+// warp reads neighbours at once. Sums and maxima are trees in a fixed order: the same on every run.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/cuda.h"
+
+namespace minbert {
+
+template <class Combine>
+__device__ real combine_warp(real v, Combine combine) {            // every thread gets the result
+  for (int step = 16; step > 0; step /= 2) v = combine(v, __shfl_xor_sync(0xffffffffu, v, step));
+  return v;
+}
+struct Sum {
+  HD real operator()(real a, real b) const { return a + b; }
+};
+struct Max {
+  HD real operator()(real a, real b) const { return b > a ? b : a; }
+};
+
+struct WarpTeam {
+  __device__ void sync() const { __syncwarp(); }
+  template <class F>
+  __device__ void each(int n, F f) const {
+    for (int i = int(threadIdx.x) % 32; i < n; i += 32) f(i);
+  }
+  template <class F>
+  __device__ real sum(int n, F f) const {
+    real s = 0;
+    for (int i = int(threadIdx.x) % 32; i < n; i += 32) s += f(i);
+    return combine_warp(s, Sum{});
+  }
+  template <class F>
+  __device__ real max(int n, F f) const {
+    real m = f(0);
+    for (int i = int(threadIdx.x) % 32; i < n; i += 32) m = Max{}(m, f(i));
+    return combine_warp(m, Max{});
+  }
+};
+
+struct BlockTeam {
+  __device__ void sync() const { __syncthreads(); }
+  template <class F>
+  __device__ void each(int n, F f) const {
+    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) f(i);
+  }
+  template <class F>
+  __device__ real sum(int n, F f) const {
+    real s = 0;
+    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) s += f(i);
+    return combine(s, Sum{});
+  }
+  template <class F>
+  __device__ real max(int n, F f) const {
+    real m = f(0);
+    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) m = Max{}(m, f(i));
+    return combine(m, Max{});
+  }
+
+ private:
+  template <class Combine>
+  __device__ static real combine(real v, Combine with) {
+    __shared__ real of_warp[32];
+    v = combine_warp(v, with);
+    __syncthreads();                                // the last result has been read by all
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = of_warp[0];
+    for (unsigned w = 1; w < blockDim.x / 32; ++w) v = with(v, of_warp[w]);
+    return v;
+  }
+};
+
+// Bodies of kernels: what one thread does.
+template <class Program>
+struct RowsByWarp {
+  int64_t rows;
+  Program program;
+  __device__ void operator()() const {
+    const unsigned warps = blockDim.x / 32;
+    const int64_t first = int64_t(blockIdx.x) * warps + threadIdx.x / 32, step = int64_t(gridDim.x) * warps;
+    for (int64_t row = first; row < rows; row += step) {
+      program(WarpTeam{}, row);
+      __syncwarp();                                 // before the next row
+    }
+  }
+};
+template <class Program>
+struct RowsByBlock {
+  int64_t rows;
+  Program program;
+  __device__ void operator()() const {
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+      program(BlockTeam{}, row);
+      __syncthreads();
+    }
+  }
+};
+template <class F>
+struct Elements {
+  int64_t n;
+  F f;
+  __device__ void operator()() const {
+    const int64_t first = blockIdx.x * int64_t(blockDim.x) + threadIdx.x, step = int64_t(gridDim.x) * blockDim.x;
+    for (int64_t i = first; i < n; i += step) f(i);
+  }
+};
+
+#ifdef __CUDACC__
+template <class Body>
+__global__ void kernel(const Body body) {
+  body();
+}
+#endif
+
+template <class Body>
+void run_on_gpu(int64_t blocks, int64_t threads, const Body& body) {
+  const unsigned grid = unsigned(std::min<int64_t>(blocks, 1 << 20));
+#ifdef __CUDACC__
+  kernel<<<grid, unsigned(threads)>>>(body);
+#else
+  rehearse(grid, unsigned(threads), body);          // tests/rehearsal: the same on the CPU, thread by thread
+#endif
+  cuda::count_launch("a kernel");
+}
+
+template <class Program>
+void rows_on_gpu(int64_t rows, int64_t elements, const Program& program) {
+  if (rows == 0) return;
+  const int64_t length = elements / rows;
+  if (length <= 1024) run_on_gpu((rows + 3) / 4, 128, RowsByWarp<Program>{rows, program});
+  else run_on_gpu(rows, length <= 8192 ? 256 : 1024, RowsByBlock<Program>{rows, program});
+}
+
+template <class F>
+void elements_on_gpu(int64_t n, const F& f) {
+  if (n > 0) run_on_gpu((n + 255) / 256, 256, Elements<F>{n, f});
+}
+
+// Sums of columns: the rows in up to 64 slices, each added up by itself, then the slices in their order.
+template <class Sums>
+struct SumsOfSlices {
+  Sums sums;
+  int64_t of_slice;                                 // rows
+  real* slices;                                     // [slices, groups, cols]
+  __device__ void operator()(int64_t k) const {
+    const int64_t slice = k / sums.cols, col = k % sums.cols, begin = slice * of_slice;
+    const int64_t end = begin + of_slice < sums.rows ? begin + of_slice : sums.rows;
+    real* to = slices + slice * sums.groups * sums.cols + col;
+    if (!sums.group) {
+      real s = 0;
+      for (int64_t row = begin; row < end; ++row) s += sums.f(row, col);
+      *to = s;
+      return;
+    }
+    for (int g = 0; g < sums.groups; ++g) to[g * sums.cols] = 0;
+    for (int64_t row = begin; row < end; ++row) to[sums.group[row] * sums.cols] += sums.f(row, col);
+  }
+};
+struct AddSlices {
+  const real* slices;
+  int64_t count, size;                              // size: groups x cols
+  Target to;
+  __device__ void operator()(int64_t i) const {
+    real s = 0;
+    for (int64_t k = 0; k < count; ++k) s += slices[k * size + i];
+    to(i, s);
+  }
+};
+template <class Sums>
+void column_sums_on_gpu(const Sums& sums) {
+  const int64_t slices = std::clamp<int64_t>(sums.rows / 32, 1, 64), size = sums.groups * sums.cols;
+  if (slices == 1) return elements_on_gpu(sums.cols, sums);
+  const int64_t of_slice = (sums.rows + slices - 1) / slices;
+  const Tensor room({slices, size}, Device::cuda);
+  elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, of_slice, room.data()});
+  elements_on_gpu(size, AddSlices{room.data(), slices, size, sums.to});
+}
+
+}  // namespace minbert
