@@ -22,10 +22,7 @@ void print_scores(const Experiment& experiment, const Scores& scores) {
 
 int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
-  if (again) recall_options(line, o.out);
-  else prepare_folder(o);
-  use_threads(o.threads);
-  set_check_nan(o.check_nan);
+  begin_run(line, o, again);
   if (o.evaluate) {
     o.model = o.out, o.vocab.clear();               // the run's own model, wherever it came from
     const Experiment experiment(o);

@@ -57,10 +57,7 @@ int compare(int argc, char** argv) {
                 "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n");
   line.parse(argc, argv);
   return run_program("norms", [&] {
-    if (o.resume) recall_options(line, o.out);
-    else prepare_folder(o);
-    use_threads(o.threads);
-    set_check_nan(o.check_nan);
+    begin_run(line, o, o.resume);
     const Experiment experiment(o);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
@@ -92,8 +89,12 @@ int apply(int argc, char** argv) {
   line.option("--groups", o.groups, 0, "of channels; 0: the norm's own");
   line.option("--beta", o.beta, 0, "strength of iso-bn");
   line.choice("--preset", o.preset, {"ours", "paper", "authors"}, "how iso-bn reads its paper");
+  line.section("What it runs on");
+  MachineOptions machine;
+  add_machine_options(line, machine);
   line.parse(argc, argv);
   return run_program("norms apply", [&] {
+    use_machine(machine);
     MB_CHECK(!input.empty() && !output.empty(), "--input and --output are needed; see --help");
     const NormApplyReport report = apply_norm(o, input, output);
     std::cout << report.steps << (report.steps == 1 ? " step of " : " steps of ") << report.rows << " x "

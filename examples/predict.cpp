@@ -34,8 +34,11 @@ int main(int argc, char** argv) {
   line.option("--model", folder, "a run's folder, or its model/", "DIR");
   line.option("--task", task_name, "which of the model's tasks: sst, quora, sts, ...", "NAME");
   line.option("--batch", batch, 1, "lines at a time; 1 answers every line at once");
+  MachineOptions machine;
+  add_machine_options(line, machine);
   line.parse(argc, argv);
   return run_program("predict", [&] {
+    use_machine(machine);
     MB_CHECK(!folder.empty() && !task_name.empty(), "both --model and --task are needed; see --help");
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);

@@ -20,10 +20,7 @@ int main(int argc, char** argv) {
                 "Then fine-tune it: multitask --model runs/first/model --data data\n");
   line.parse(argc, argv);
   return run_program("pretrain", [&] {
-    if (o.resume) recall_options(line, o.out);
-    else prepare_folder(o);
-    use_threads(o.threads);
-    set_check_nan(o.check_nan);
+    begin_run(line, o, o.resume);
     watch_for_interrupt();
     const auto started = [&] { if (!o.resume) remember_options(line, o.out); };
     if (pretrain(o, started).interrupted) return 130;

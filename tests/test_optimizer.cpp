@@ -21,6 +21,11 @@ struct Three : Module {
   }
 };
 
+std::vector<real> last_six(const Tensor& t) {
+  const std::vector<real> all = t.values();
+  return {all.end() - 6, all.end()};
+}
+
 struct Model {
   Three module;
   Parameters parameters{module, {}};
@@ -123,18 +128,14 @@ TEST_CASE("optimizer: without a gradient a parameter and its moments stay as the
     optimizer.step(0.1);
     const std::vector<real> head = model["head"].values(), weight = model["weight"].values();
     std::vector<std::vector<real>> moments;
-    for (const auto& [name, values] : optimizer.moments())
-      moments.emplace_back(values.end() - 6, values.end());
+    for (const auto& [name, values] : optimizer.moments()) moments.push_back(last_six(values));
     for (int i = 0; i < 3; ++i) {
       give_gradient(model["weight"], std::vector<real>(12, 1));
       optimizer.step(0.1);
     }
     CHECK(model["head"].values() == head);
     CHECK(model["weight"].values() != weight);
-    for (size_t i = 0; i < moments.size(); ++i) {
-      const auto values = optimizer.moments()[i].second;
-      CHECK(std::vector<real>(values.end() - 6, values.end()) == moments[i]);
-    }
+    for (size_t i = 0; i < moments.size(); ++i) CHECK(last_six(optimizer.moments()[i].second) == moments[i]);
     CHECK(optimizer.steps() == std::vector<int64_t>{4, 1, 1});
   }
 }
@@ -157,7 +158,8 @@ TEST_CASE("optimizer: clipping scales all gradients together, and only when they
     Optimizer optimizer(model.parameters, {.kind = "sgd"});
     give_gradient(model["bias"], {3, 4, 0, 0});
     give_gradient(model["head"], {12, 0, 0, 0, 0, 0});
-    CHECK(optimizer.clip(most) == doctest::Approx(13));
+    optimizer.clip(most);
+    CHECK(optimizer.gradient_norm() == doctest::Approx(13));
     optimizer.step(1);
     const double factor = std::min(1.0, most / 13);
     CHECK(model["bias"].values()[1] == doctest::Approx(-4 * factor));

@@ -26,21 +26,24 @@ class Optimizer {
  public:
   Optimizer(const Parameters& parameters, OptimizerOptions options);
 
-  // The Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next step scales them
+  // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next step scales them
   // down to it.
-  double clip(double max_norm);
+  void clip(double max_norm);
+  double gradient_norm() const { return double(norm_.item()); }   // of the last clip(); waits for a GPU
   void step(double learning_rate);                  // then clears the gradients
 
   // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's steps.
-  std::vector<std::pair<std::string, std::span<real>>> moments();
+  std::vector<std::pair<std::string, Tensor>> moments() const;
   std::vector<int64_t>& steps() { return steps_; }
 
  private:
+  std::shared_ptr<Storage> table(double learning_rate) const;
   const Parameters& parameters_;
   OptimizerOptions options_;
   Tensor first_, second_;                           // m and v; b of SGD is first_
+  Tensor norm_, factor_;                            // [1]: the gradients' norm, and what they are multiplied by
   std::vector<int64_t> offsets_, steps_;            // of each parameter
-  double scale_ = 1;
+  Indices piece_owner_, piece_begin_;
 };
 
 // The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction of the

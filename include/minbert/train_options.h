@@ -16,12 +16,17 @@ struct LearnOptions {
   double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
 };
 
-// How and where a program runs.
-struct RunOptions {
+// What a program runs on.
+struct MachineOptions {
+  int threads = 0;                                  // 0: all
+  std::string device = "cpu", matmul = "tf32";
+};
+
+// How and where a training program runs.
+struct RunOptions : MachineOptions {
   int seed = 11711;
   std::string out;
   bool resume = false;
-  int threads = 0;                                  // 0: all
   bool check_nan = false, profile = false, trace = false;
 };
 
@@ -48,6 +53,7 @@ struct TrainOptions : LearnOptions, RunOptions {
 void add_train_options(CommandLine& line, TrainOptions& options);
 void add_learn_options(CommandLine& line, LearnOptions& options, const std::string& default_lr);
 void add_run_options(CommandLine& line, RunOptions& options);
+void add_machine_options(CommandLine& line, MachineOptions& options);
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
 
 // What a table of norms calls its entries, for an option's choices.
@@ -60,12 +66,15 @@ std::vector<std::string> names_of(const std::vector<Entry>& table) {
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
 
-void prepare_folder(const RunOptions& options);     // makes --out; Error where it is in use already
+// The beginning of every training program. again: the options of the run in --out are taken; else --out is made, Error
+// where it is in use. And use_machine.
+void begin_run(CommandLine& line, const RunOptions& options, bool again);
 void remember_options(const CommandLine& line, const std::string& folder);
 // Sets what is remembered. Error where there is no run, or an option was given otherwise: names each of them.
 void recall_options(CommandLine& line, const std::string& folder);
 
-void use_threads(int threads);                      // 0: leave as it is
+// Threads and default device; says on stderr what GPU it is. Error where there is none that can be used.
+void use_machine(const MachineOptions& options);
 int64_t peak_memory();                              // the most bytes this process has held in RAM
 
 }  // namespace minbert

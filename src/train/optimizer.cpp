@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/fill.h"
 #include "engine/launch.h"
 #include "engine/storage.h"
 #include "minbert/profile.h"
@@ -11,121 +12,180 @@
 namespace minbert {
 namespace {
 
+// One parameter, as a step sees it.
+struct OptimizedParameter {
+  real *p, *m, *v;
+  const real* g;                                    // nullptr: it got no gradient and is left alone
+  int64_t size;
+  real decay, correction1, correction2;             // lr wd    1 - beta1^t    sqrt(1 - beta2^t)
+};
+
+constexpr int64_t piece_size = 8192;
+
+struct Rates {
+  real lr, beta1, beta2, eps, momentum;
+};
+
 // Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2; operations in PyTorch's order.
 struct AdamW {
-  real *p, *m, *v;
-  const real* gradient;
-  real scale, lr, beta1, beta2, eps, decay;         // decay = lr wd
-  real correction1, correction2;                    // 1 - beta1^t, sqrt(1 - beta2^t)
-  HD void operator()(int64_t i) const {
-    const real g = scale * gradient[i];
-    m[i] = beta1 * m[i] + (1 - beta1) * g;
-    v[i] = beta2 * v[i] + (1 - beta2) * g * g;
-    p[i] = p[i] - decay * p[i] - lr * (m[i] / correction1) / (std::sqrt(v[i]) / correction2 + eps);
+  HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
+    real *p = at.p + i, *m = at.m + i, *v = at.v + i;
+    *m = r.beta1 * *m + (1 - r.beta1) * g;
+    *v = r.beta2 * *v + (1 - r.beta2) * g * g;
+    *p = *p - at.decay * *p - r.lr * (*m / at.correction1) / (std::sqrt(*v) / at.correction2 + r.eps);
   }
 };
 
 // The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay of the
 // new value.
 struct CourseAdamW {
-  real *p, *m, *v;
-  const real* gradient;
-  real scale, lr, beta1, beta2, eps, decay, correction1, correction2;
-  HD void operator()(int64_t i) const {
-    const real g = scale * gradient[i];
-    m[i] = beta1 * m[i] + (1 - beta1) * g;
-    v[i] = beta2 * v[i] + (1 - beta2) * g * g;
-    const real moved = p[i] - lr * correction2 / correction1 * m[i] / (std::sqrt(v[i]) + eps);
-    p[i] = moved - decay * moved;
+  HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
+    real *p = at.p + i, *m = at.m + i, *v = at.v + i;
+    *m = r.beta1 * *m + (1 - r.beta1) * g;
+    *v = r.beta2 * *v + (1 - r.beta2) * g * g;
+    const real moved = *p - r.lr * at.correction2 / at.correction1 * *m / (std::sqrt(*v) + r.eps);
+    *p = moved - at.decay * moved;
   }
 };
 
 struct Sgd {
-  real *p, *b;
-  const real* gradient;
-  real scale, lr, momentum, weight_decay;
-  HD void operator()(int64_t i) const {
-    b[i] = momentum * b[i] + scale * gradient[i] + weight_decay * p[i];
-    p[i] -= lr * b[i];
+  HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
+    real *p = at.p + i, *b = at.m + i;
+    *b = r.momentum * *b + g + at.decay * *p;
+    *p -= r.lr * *b;
+  }
+};
+
+// All parameters in one launch: a row is a piece of one of them.
+struct Pieces {
+  const OptimizedParameter* parameters;
+  const int32_t *owner, *begin;                     // of each piece: its parameter, and where in it it begins
+  HD const OptimizedParameter& of(int64_t piece) const { return parameters[owner[piece]]; }
+  HD int size(int64_t piece) const {
+    const int64_t left = of(piece).size - begin[piece];
+    return int(left < piece_size ? left : piece_size);
+  }
+};
+template <class Form>
+struct StepPiece {
+  Pieces pieces;
+  const real* factor;                               // on every gradient
+  Rates rates;
+  template <class Team>
+  HD void operator()(Team team, int64_t piece) const {
+    const OptimizedParameter at = pieces.of(piece);
+    const int64_t first = pieces.begin[piece];
+    const real scale = *factor;
+    const Rates r = rates;
+    if (at.g) team.each(pieces.size(piece), [=](int i) { Form::step(at, first + i, scale * at.g[first + i], r); });
+  }
+};
+
+// |g|^2 of each piece; then |g| of all of them, and the factor that brings it down to max_norm.
+struct SquaresOfPiece {
+  Pieces pieces;
+  real* squares;
+  template <class Team>
+  HD void operator()(Team team, int64_t piece) const {
+    const real* g = pieces.of(piece).g;
+    if (g) g += pieces.begin[piece];
+    const real sum = team.sum(g ? pieces.size(piece) : 0, [=](int i) { return g[i] * g[i]; });
+    real* to = squares + piece;
+    team.each(1, [=](int) { *to = sum; });
+  }
+};
+struct NormAndFactor {
+  const real* squares;
+  int count;
+  real max_norm;
+  real *norm, *factor;
+  template <class Team>
+  HD void operator()(Team team, int64_t) const {
+    const real* from = squares;
+    const real n = std::sqrt(team.sum(count, [=](int i) { return from[i]; })), most = max_norm;
+    real *norm_to = norm, *factor_to = factor;
+    team.each(1, [=](int) { *norm_to = n, *factor_to = most > 0 && n > most ? most / n : real(1); });
   }
 };
 
 Tensor flat_zeros(int64_t elements) {
-  const Tensor t = Tensor::at(Storage::exact(elements * int64_t(sizeof(real)), Device::cpu), 0, {elements});
-  std::fill_n(t.data(), elements, real(0));
+  const Tensor t = Tensor::at(Storage::exact(elements * int64_t(sizeof(real)), default_device()), 0, {elements});
+  fill(t, 0);
   return t;
-}
-
-// In chunks of fixed size, so that the result does not depend on the number of threads.
-double sum_of_squares(const real* x, int64_t n) {
-  constexpr int64_t chunk = 1 << 16;
-  std::vector<double> sums(size_t((n + chunk - 1) / chunk));
-#pragma omp parallel for schedule(static)
-  for (size_t c = 0; c < sums.size(); ++c) {
-    const real* from = x + int64_t(c) * chunk;
-    sums[c] = double(SerialTeam{}.sum(int(std::min(chunk, n - int64_t(c) * chunk)),
-                                      [=](int i) { return from[i] * from[i]; }));
-  }
-  double total = 0;
-  for (const double s : sums) total += s;
-  return total;
 }
 
 }  // namespace
 
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
-    : parameters_(parameters), options_(options), steps_(parameters.items().size()) {
+    : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})), factor_(Tensor::full({1}, 1)),
+      steps_(parameters.items().size()) {
   MB_CHECK(options.kind == "adamw" || options.kind == "adamw-course" || options.kind == "sgd",
            "there is no optimizer \"{}\"; the optimizers are: adamw, adamw-course, sgd", options.kind);
   int64_t offset = 0;
-  for (const auto& item : parameters.items()) {
+  std::vector<int32_t> owner, begin;
+  for (size_t i = 0; i < parameters.items().size(); ++i) {
+    const Tensor& value = parameters.items()[i].value;
     offsets_.push_back(offset);
-    offset += item.value.requires_grad() ? item.value.size() : 0;
+    if (!value.requires_grad()) continue;
+    offset += value.size();
+    for (int64_t at = 0; at < value.size(); at += piece_size) owner.push_back(int32_t(i)), begin.push_back(int32_t(at));
   }
+  piece_owner_ = std::move(owner), piece_begin_ = std::move(begin);
   first_ = flat_zeros(offset);
   if (options.kind != "sgd") second_ = flat_zeros(offset);
 }
 
-double Optimizer::clip(double max_norm) {
-  double squares = 0;
-  for (const auto& item : parameters_.items())
-    if (const Tensor g = item.value.grad()) squares += sum_of_squares(g.data(), g.size());
-  const double norm = std::sqrt(squares);
-  scale_ = max_norm > 0 && norm > max_norm ? max_norm / norm : 1;
+// Their places and, for a step at this rate, the numbers of each.
+std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
+  const OptimizerOptions& o = options_;
+  std::vector<OptimizedParameter> list;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Parameters::Item& item = parameters_.items()[i];
+    const Tensor g = item.value.grad();
+    const double t = double(steps_[i]), wd = item.decay == Decay::yes ? o.weight_decay : 0;
+    const real decay = real(o.kind == "sgd" ? wd : learning_rate * wd);
+    list.push_back({item.value.data(), first_.data() + offsets_[i], second_ ? second_.data() + offsets_[i] : nullptr,
+                    g ? g.data() : nullptr, item.value.size(), decay, real(1 - std::pow(o.beta1, t)),
+                    real(std::sqrt(1 - std::pow(o.beta2, t)))});
+  }
+  return Storage::copy_of(list.data(), int64_t(list.size() * sizeof(OptimizedParameter)), first_.device());
+}
+
+void Optimizer::clip(double max_norm) {
+  const Device device = first_.device();
+  const int64_t pieces = piece_owner_.size();
+  const auto of = table(0);
+  const Tensor squares({pieces}, device);
+  launch_rows(device, pieces, first_.size(),
+              SquaresOfPiece{{static_cast<const OptimizedParameter*>(of->data()), piece_owner_.data(device),
+                              piece_begin_.data(device)}, squares.data()});
+  launch_rows(device, 1, pieces,
+              NormAndFactor{squares.data(), int(pieces), real(max_norm), norm_.data(), factor_.data()});
   profile_charge("gradient norm", "", parameters_.trainable() * int64_t(sizeof(real)));
-  return norm;
 }
 
 void Optimizer::step(double learning_rate) {
   const OptimizerOptions& o = options_;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const Parameters::Item& item = parameters_.items()[i];
-    const Tensor g = item.value.grad();
-    if (!g) continue;
-    const double t = double(++steps_[i]), wd = item.decay == Decay::yes ? o.weight_decay : 0;
-    real *p = item.value.data(), *m = first_.data() + offsets_[i],
-         *v = second_ ? second_.data() + offsets_[i] : nullptr;
-    const auto adam = [&]<class Form>(Form) {
-      launch_elements(item.value.device(), g.size(),
-                      Form{p, m, v, g.data(), real(scale_), real(learning_rate), real(o.beta1), real(o.beta2),
-                           real(o.eps), real(learning_rate * wd), real(1 - std::pow(o.beta1, t)),
-                           real(std::sqrt(1 - std::pow(o.beta2, t)))});
-    };
-    if (o.kind == "adamw") adam(AdamW{});
-    else if (o.kind == "adamw-course") adam(CourseAdamW{});
-    else
-      launch_elements(item.value.device(), g.size(),
-                      Sgd{p, m, g.data(), real(scale_), real(learning_rate), real(o.momentum), real(wd)});
-  }
-  scale_ = 1;
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += bool(parameters_.items()[i].value.grad());
+  const Device device = first_.device();
+  const auto of = table(learning_rate);
+  const auto take = [&]<class Form>(Form) {
+    launch_rows(device, piece_owner_.size(), first_.size(),
+                StepPiece<Form>{{static_cast<const OptimizedParameter*>(of->data()), piece_owner_.data(device),
+                                 piece_begin_.data(device)}, factor_.data(),
+                                {real(learning_rate), real(o.beta1), real(o.beta2), real(o.eps), real(o.momentum)}});
+  };
+  if (o.kind == "adamw") take(AdamW{});
+  else if (o.kind == "adamw-course") take(CourseAdamW{});
+  else take(Sgd{});
+  fill(factor_, 1);
   parameters_.clear_gradients();
   profile_charge(o.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * (second_ ? 7 : 5));
 }
 
-std::vector<std::pair<std::string, std::span<real>>> Optimizer::moments() {
-  std::vector<std::pair<std::string, std::span<real>>> list = {
-      {"first", {first_.data(), size_t(first_.size())}}};
-  if (second_) list.emplace_back("second", std::span<real>(second_.data(), size_t(second_.size())));
+std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
+  std::vector<std::pair<std::string, Tensor>> list = {{"first", first_}};
+  if (second_) list.emplace_back("second", second_);
   return list;
 }
 

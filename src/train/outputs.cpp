@@ -42,8 +42,10 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
 }
 
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions) {
+  std::vector<real> room;
+  const std::span<const real> values = logits.on_host(room);
   for (int64_t row = 0; row < logits.rows(); ++row) {
-    const real* x = logits.data() + row * logits.cols();
+    const real* x = values.data() + row * logits.cols();
     MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
              "{}: the output of {} for example {} is not a finite number: the weights have diverged. Train "
              "again with a smaller --lr, --clip 1 or --warmup 0.1",

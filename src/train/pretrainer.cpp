@@ -89,6 +89,7 @@ class PretrainRun {
   Network model_;
   Optimizer optimizer_;
   Place at_;
+  LossReader losses_;
   PretrainResult result_;
   std::unique_ptr<CsvFile> steps_csv_, evaluations_csv_;
   double since_ = 0, mlm_sum_ = 0, nsp_sum_ = 0;    // of the losses since the last report
@@ -143,18 +144,20 @@ void PretrainRun::take_step(Progress& progress) {
     DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(at_.batches)};
     const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp = cross_entropy(out.nsp_logits, batch.not_next);
-    const double mlm = double(out.mlm_loss.item()), next = double(nsp.item());
-    MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}", mlm + next, at_.step + 1,
-             what_is_kept());
     const Tensor loss = o_.no_nsp ? out.mlm_loss : add(out.mlm_loss, nsp);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(o_.accumulate == 1 ? loss : scale(loss, real(1) / real(o_.accumulate)));
     ++at_.batches;
     at_.seconds += now() - since_, since_ = now();
-    mlm_sum_ += mlm, nsp_sum_ += next, ++summed_;
-    steps_csv_->row(format("{},{},{},{},{},{}", at_.step + 1, exact(mlm), exact(next), exact(lr),
-                           batch.batch.tokens(), fixed(at_.seconds, 3)));
-    progress.update(format("step {}/{}", at_.step + 1, o_.steps), mlm + next, batch.batch.tokens(), at_.step + 1);
+    const int64_t number = at_.step + 1, tokens = batch.batch.tokens();
+    const std::string rest = format("{},{},{}", exact(lr), tokens, fixed(at_.seconds, 3));
+    losses_.add({out.mlm_loss, nsp}, [=, this, &progress](const std::vector<double>& values) {
+      const double mlm = values[0], next = values[1];
+      MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}", mlm + next, number, what_is_kept());
+      mlm_sum_ += mlm, nsp_sum_ += next, ++summed_;
+      steps_csv_->row(format("{},{},{},{}", number, exact(mlm), exact(next), rest));
+      progress.update(format("step {}/{}", number, o_.steps), mlm + next, tokens, number);
+    });
   }
   if (o_.clip > 0) optimizer_.clip(o_.clip);
   optimizer_.step(lr);
@@ -170,8 +173,9 @@ PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
     const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
     const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
     nats += double(out.mlm_loss.item()) * double(batch.masked.size()), words += double(batch.masked.size());
+    const std::vector<real> logits = out.nsp_logits.values();
     for (int64_t b = 0; b < batch.not_next.size(); ++b) {
-      const real* x = out.nsp_logits.data() + 2 * b;
+      const real* x = logits.data() + 2 * b;
       right += (x[1] > x[0]) == (batch.not_next[b] == 1);
     }
   }
@@ -180,6 +184,7 @@ PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
 }
 
 void PretrainRun::report(Progress& progress) {
+  losses_.flush();
   at_.seconds += now() - since_;
   const double count = double(std::max<int64_t>(1, summed_));
   std::string line = format("step {}/{}   training: MLM loss {}", at_.step, o_.steps, fixed(mlm_sum_ / count, 4));
@@ -235,6 +240,7 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
     result_.interrupted = at_.step < o_.steps && (interrupted() || (stop_after > 0 && at_.step - start >= stop_after));
   }
   if (start >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+  losses_.flush();
   progress.finish();
   if (result_.interrupted) {
     save();

@@ -37,10 +37,9 @@ void save_state(const std::string& folder, const Parameters& parameters, Optimiz
   SafeTensorsWriter writer;
   writer.metadata["position"] = position.dump();
   for (const Parameters::Item& item : parameters.all())
-    writer.add(item.name, {item.value.size()}, {item.value.data(), size_t(item.value.size())},
-               SafeTensorsWriter::As::real_type);
+    writer.add(item.name, item.value, SafeTensorsWriter::As::real_type);
   for (const auto& [name, values] : optimizer.moments())
-    writer.add("optimizer." + name, {int64_t(values.size())}, values, SafeTensorsWriter::As::real_type);
+    writer.add("optimizer." + name, values, SafeTensorsWriter::As::real_type);
   writer.add("optimizer.steps", {int64_t(optimizer.steps().size())},
              std::span<const int64_t>(optimizer.steps()));
   writer.write(state_file(folder));
@@ -53,7 +52,7 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
            file.file());
   try {
     for (const Parameters::Item& item : parameters.all())
-      file.read(item.name, {item.value.data(), size_t(item.value.size())});
+      file.read(item.name, item.value);
     for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
   } catch (const Error& e) {
     fail(format("{}\n  this state is not of the model that the options describe; is it another run's?", e.what()));

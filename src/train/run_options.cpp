@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "minbert/autograd.h"
 #include "minbert/files.h"
 #include "minbert/train_options.h"
 
@@ -12,14 +13,15 @@ namespace {
 
 std::string options_file(const std::string& folder) { return folder + "/options.json"; }
 
-// Those that do not change what is learnt: a resumed run may be given others.
-bool may_differ(const std::string& option) {
-  static const std::set<std::string> free = {"--out",     "--resume",  "--evaluate", "--threads",
-                                             "--profile", "--trace",   "--check-nan"};
-  return free.contains(option);
+// Of this start of the program alone, not of the run.
+bool is_of_this_start(const std::string& option) {
+  static const std::set<std::string> names = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan"};
+  return names.contains(option);
 }
-
-}  // namespace
+// What does not change what is learnt: a resumed run may be given another.
+bool may_differ(const std::string& option) {
+  return option == "--threads" || option == "--device" || option == "--matmul";
+}
 
 void prepare_folder(const RunOptions& o) {
   MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
@@ -27,6 +29,15 @@ void prepare_folder(const RunOptions& o) {
   MB_CHECK(!std::filesystem::exists(o.out, none) || std::filesystem::is_empty(o.out, none),
            "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
   make_folder(o.out);
+}
+
+}  // namespace
+
+void begin_run(CommandLine& line, const RunOptions& o, bool again) {
+  if (again) recall_options(line, o.out);
+  use_machine(o);
+  set_check_nan(o.check_nan);
+  if (!again) prepare_folder(o);
 }
 
 void remember_options(const CommandLine& line, const std::string& folder) {
@@ -41,9 +52,9 @@ void recall_options(CommandLine& line, const std::string& folder) {
   std::string conflicts;
   const Json stored = Json::load(file);
   for (const auto& [name, value] : stored.members()) {
-    if (may_differ(name)) continue;
+    if (is_of_this_start(name)) continue;
     if (!line.given(name)) line.set(name, value.string());
-    else if (line.values().at(name) != value.string())
+    else if (line.values().at(name) != value.string() && !may_differ(name))
       conflicts +=
           "\n  " + name + " " + line.values().at(name) + ", but the run was started with " + value.string();
   }

@@ -9,10 +9,25 @@
 namespace minbert {
 
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice) {
+  std::vector<real> room;
   for (const Parameters::Item& item : parameters.items())
-    for (int64_t i = 0; i < item.value.size(); ++i)
-      MB_CHECK(std::isfinite(item.value.data()[i]), "{} is {} after step {}\n  {}", item.name, item.value.data()[i],
-               step, advice);
+    for (const real v : item.value.on_host(room))
+      MB_CHECK(std::isfinite(v), "{} is {} after step {}\n  {}", item.name, v, step, advice);
+}
+
+void LossReader::add(std::vector<Tensor> losses, Then then) {
+  const size_t enough = losses[0].device() == Device::cuda ? 20 : 1;
+  waiting_.emplace_back(std::move(losses), std::move(then));
+  if (waiting_.size() >= enough) flush();
+}
+
+void LossReader::flush() {
+  const auto list = std::exchange(waiting_, {});    // empty, whatever a `then` throws
+  for (const auto& [losses, then] : list) {
+    std::vector<double> values;
+    for (const Tensor& loss : losses) values.push_back(double(loss.item()));
+    then(values);
+  }
 }
 
 double now() {

@@ -1,6 +1,8 @@
 // What the files of src/train share among themselves.
 #pragma once
 
+#include <functional>
+
 #include "minbert/pretrainer.h"
 #include "minbert/trainer.h"
 
@@ -47,6 +49,18 @@ void write_training_figure(const std::string& folder, const Experiment& experime
 
 // FOLDER/figures/pretraining: the MLM loss beside its yardsticks, and how many pairs were judged right.
 void write_pretraining_figure(const PretrainOptions& options, const PretrainResult& result, bool held_out);
+
+// Losses on their way from the device. On a GPU they are read together, every 20 batches, so that no step waits for
+// one; elsewhere at once.
+class LossReader {
+ public:
+  using Then = std::function<void(const std::vector<double>& losses)>;
+  void add(std::vector<Tensor> losses, Then then);  // each a single value; `then` is called when they are read
+  void flush();                                     // now; before anything is reported or saved
+
+ private:
+  std::vector<std::pair<std::vector<Tensor>, Then>> waiting_;
+};
 
 double now();                                       // seconds
 std::string fixed(double v, int digits);

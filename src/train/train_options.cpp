@@ -3,6 +3,8 @@
 
 #include <omp.h>
 
+#include <iostream>
+
 #include "minbert/bert.h"
 #include "minbert/cls_norm.h"
 #include "minbert/norm.h"
@@ -28,11 +30,17 @@ void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& de
   line.choice("--schedule", o.schedule, {"linear", "constant"}, "after the warm-up: linear falls to 0");
 }
 
+void add_machine_options(CommandLine& line, MachineOptions& o) {
+  line.choice("--device", o.device, {"cpu", "cuda"}, "what it runs on");
+  line.choice("--matmul", o.matmul, {"fp32", "tf32", "bf16"}, "matrix products on a GPU, from exact to fast");
+  line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
+}
+
 void add_run_options(CommandLine& line, RunOptions& o) {
   line.option("--seed", o.seed, 0, "of every random number");
   line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
   line.flag("--resume", o.resume, "go on with the run in --out, with its options");
-  line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
+  add_machine_options(line, o);
   line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
   line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
   line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
@@ -86,8 +94,10 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   add_run_options(line, o);
 }
 
-void use_threads(int threads) {
-  if (threads > 0) omp_set_num_threads(threads);
+void use_machine(const MachineOptions& o) {
+  if (o.threads > 0) omp_set_num_threads(o.threads);
+  set_default_device(o.device), set_matmul_precision(o.matmul);
+  if (o.device != "cpu") std::cerr << device_text() << '\n';
 }
 
 }  // namespace minbert

@@ -21,7 +21,7 @@ class Run {
  private:
   std::vector<Step> order(int64_t epoch) const;
   Tensor loss_of(const Step& step, const Batch& batch) const;
-  [[noreturn]] void fail_at(const Step& step, double loss) const;
+  [[noreturn]] void fail_at(const Step& step, int64_t in_epoch, int64_t number, double loss) const;
   std::string what_is_kept() const;
   void take_step(const std::vector<Step>& steps, Progress& progress);
   void finish_epoch(Progress& progress);
@@ -38,6 +38,7 @@ class Run {
   std::unique_ptr<Model> model_;
   Optimizer optimizer_;
   Position at_;
+  LossReader losses_;
   std::unique_ptr<CsvFile> steps_csv_, epochs_csv_;
   double since_ = 0;                                // when the seconds of at_ were last brought up to date
 };
@@ -81,14 +82,14 @@ Tensor Run::loss_of(const Step& step, const Batch& batch) const {
   return task_loss(data.task, logits, labels);
 }
 
-void Run::fail_at(const Step& step, double loss) const {
+void Run::fail_at(const Step& step, int64_t in_epoch, int64_t number, double loss) const {
   clear_tape();
   const TaskData& data = experiment_.data()[size_t(step.task)];
   std::string ids;
   for (const int32_t e : step.examples) ids += " " + data.train.examples[size_t(e)].id;
   fail(format("the loss of {} became {} in epoch {}, batch {} (step {}); its examples:{}\n  {}",
-              data.task.name, std::isnan(loss) ? "NaN" : "infinite", at_.epoch + 1, at_.step_in_epoch + 1,
-              at_.step + 1, ids, what_is_kept()));
+              data.task.name, std::isnan(loss) ? "NaN" : "infinite", at_.epoch + 1, in_epoch + 1,
+              number, ids, what_is_kept()));
 }
 
 std::string Run::what_is_kept() const {
@@ -113,19 +114,22 @@ void Run::take_step(const std::vector<Step>& steps, Progress& progress) {
     DropoutClock::mine() = {seed_, uint64_t(at_.batches)};
     const Batch batch = pack(inputs(data.train, step.examples), {step.task});
     const Tensor loss = loss_of(step, batch);
-    const double value = double(loss.item());
-    if (!std::isfinite(value)) fail_at(step, value);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(share == 1 ? loss : scale(loss, real(share)));
-    at_.loss_sums[size_t(step.task)] += value, at_.loss_counts[size_t(step.task)] += 1;
     at_.seconds += now() - since_, since_ = now();
-    steps_csv_->row(format("{},{},{},{},{},{}", at_.step + 1, data.task.name, exact(value), exact(lr),
-                           batch.tokens(), fixed(at_.seconds, 3)));
-    progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value,
-                    batch.tokens(), at_.epoch * int64_t(steps.size()) + at_.step_in_epoch + 1);
+    const int64_t in_epoch = at_.step_in_epoch, number = at_.step + 1, tokens = batch.tokens();
+    const std::string rest = format("{},{},{}", exact(lr), tokens, fixed(at_.seconds, 3));
+    losses_.add({loss}, [=, this, &step, &data, &progress, done = at_.epoch * int64_t(steps.size()) + in_epoch + 1](
+                            const std::vector<double>& values) {
+      const double value = values[0];
+      if (!std::isfinite(value)) fail_at(step, in_epoch, number, value);
+      at_.loss_sums[size_t(step.task)] += value, at_.loss_counts[size_t(step.task)] += 1;
+      steps_csv_->row(format("{},{},{},{}", number, data.task.name, exact(value), rest));
+      progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value, tokens, done);
+    });
   }
-  if (const double norm = o_.clip > 0 || at_.step == 0 ? optimizer_.clip(o_.clip) : 0; at_.step == 0)
-    at_.first_gradient = norm;
+  if (o_.clip > 0 || at_.step == 0) optimizer_.clip(o_.clip);
+  if (at_.step == 0) at_.first_gradient = optimizer_.gradient_norm();
   optimizer_.step(lr);
   ++at_.step;
 }
@@ -210,6 +214,7 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
       take_step(steps, progress);
       result.interrupted = interrupted() || (stop_after > 0 && at_.step - start >= stop_after);
     }
+    losses_.flush();                                // what they say of the steps is still there
     if (at_.step_in_epoch >= int64_t(steps.size())) finish_epoch(progress);
   }
   progress.finish();
