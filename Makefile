@@ -5,10 +5,11 @@
 #                      from scratch, in about two minutes
 #   make mini          writes data/mini again from data/grammar.txt
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
-#   make test          the tests, in float and in double (gradient checks); T=norm: those with "norm" in their name
+#   make test          the tests, in float and in double (gradient checks), and on the GPU where there is one;
+#                      T=norm: those with "norm" in their name
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
-#   make bench         the benchmark; ARGS="..." goes to it
-#   make cuda-compile  compiles the kernel files with nvcc, where there is one
+#   make bench         the benchmark; ARGS="..." goes to it; DEVICE=cuda: on the GPU
+#   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
 #   make papers        every item of the five documents: where the code has it, or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
@@ -17,7 +18,8 @@
 #
 # Every target that builds looks for missing packages first. Options, all given as NAME=VALUE:
 #   INSTALL=0          install nothing: print the command that would, and stop
-#   CUDA=auto|0|1      use nvcc where it is found (auto), never, or fail without it
+#   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or whether there is a GPU or not
+#   CUDA_ARCHS="80 90" compute capabilities to compile for; newer ones are served by the last
 #   CXX=g++-13         another compiler            WERROR=0   warnings are only warnings
 #   V=1                show whole commands         T, ARGS    see above
 SHELL       := /bin/bash
@@ -35,7 +37,8 @@ INSTALL  ?= 1
 WERROR   ?= 1
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-restrict $(if $(filter 0,$(WERROR)),,-Werror)
 FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
-export CXX CUDA INSTALL FLAGS
+CUDA_ARCHS ?= 80 90
+export CXX CUDA CUDA_ARCHS INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_FLAGS, FOUND_LIBRARIES and NVCC when it differs from last time.
 NO_BUILD := help clean deps lint papers format
@@ -55,45 +58,62 @@ KERNELS   := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | 
 objects    = $(patsubst %.cpp,build/$(1)/%.o,$(2))
 Q         := $(if $(V),,@)
 
-# A build is a folder of objects and what its flags add to FLAGS.
-FLAGS_cpu    :=
-FLAGS_double := -DMINBERT_DOUBLE
-FLAGS_asan   := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# A build is a folder of objects, what its flags add to FLAGS, and what it has beside the library.
+FLAGS_cpu       :=
+FLAGS_double    := -DMINBERT_DOUBLE
+FLAGS_asan      := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_cuda      := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=$(firstword $(CUDA_ARCHS)) $(CUDA_INCLUDE)
+FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -Itests/rehearsal -O1 -g1
+LIBS_cuda       := $(CUDA_LIBRARIES)
+ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 
 define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
 	@mkdir -p $$(@D)
 	@echo "$(1)  $$<"
 	$$(Q)$$(CXX) $$(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) $$(OPTIMISE) -MMD -MP -c $$< -o $$@
-build/test-$(1): $$(call objects,$(1),$$(TESTS) $$(filter-out data/make_mini.cpp,$$(WORLD)) $$(LIBRARY))
-	$$(call link,$$(FLAGS_$(1)))
+LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
+build/test-$(1): $$(call objects,$(1),$$(TESTS) $$(filter-out data/make_mini.cpp,$$(WORLD))) $$(LIBRARY_$(1))
+	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
+build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(LIBRARY_$(1))
+	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
+build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
+	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
+build/$(1)/bin/%: build/$(1)/examples/%.o $$(LIBRARY_$(1))
+	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 endef
 define link
 	@mkdir -p $(@D)
 	@echo "link  $@"
-	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES)
+	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES) $(2)
 endef
-$(foreach build,cpu double asan,$(eval $(call BUILD,$(build))))
+$(foreach build,cpu double asan cuda rehearsal,$(eval $(call BUILD,$(build))))
+
+# nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
+comma      := ,
+NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --extended-lambda --Werror cross-execution-space-call \
+  -Iinclude -Isrc -Xcompiler -fopenmp,-march=native,-fno-math-errno $(FLAGS_cuda) \
+  $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
+  -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+$(call objects,cuda,$(KERNELS)): build/cuda/%.o: %.cpp build/config.mk
+	@mkdir -p $(@D)
+	@echo "nvcc  $<"
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
 build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1
 build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/command_line.o: OPTIMISE := -O0
 
-# build/bin is the last plain build: a link to build/cpu/bin.
+# build/bin is the last plain build: a link to build/cpu/bin, or to build/cuda/bin with the GPU backend.
+PLAIN := $(if $(GPU_BACKEND),cuda,cpu)
 all: programs
-programs: $(PROGRAMS:%=build/cpu/bin/%)
-	@ln -sfn cpu/bin build/bin
-build/cpu/bin/bench: $(call objects,cpu,$(BENCHMARK) $(LIBRARY))
-	$(link)
-build/cpu/bin/make-mini: $(call objects,cpu,$(WORLD) $(LIBRARY))
-	$(link)
-build/cpu/bin/%: build/cpu/examples/%.o $(call objects,cpu,$(LIBRARY))
-	$(link)
+programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
+	@ln -sfn $(PLAIN)/bin build/bin
 
 # GNU OpenMP: wait for other threads some microseconds, then sleep. Beside other work on the same cores, threads that
 # spin for milliseconds make small models many times slower; threads that sleep at once run at two thirds of the speed.
 test asan-test demo mini-bert: export GOMP_SPINCOUNT ?= 3000
-test: programs build/test-cpu build/test-double
-	@.build/run-tests "$(T)" build/test-cpu build/test-double
+test: programs build/test-$(PLAIN) build/test-double
+	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")
 	@rm -rf build/mini && build/bin/make-mini --out build/mini > /dev/null
 	@diff -rq --exclude=bert build/mini data/mini || { echo "data/mini is not what make-mini writes: make mini"; exit 1; }
 asan-test: build/test-asan
@@ -119,24 +139,11 @@ mini-bert: programs
 	@rm -rf data/mini/bert && cp -r build/mini-bert/model data/mini/bert
 
 bench: programs
-	build/bin/bench $(ARGS)
+	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
-# nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
-CUDA_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --extended-lambda -Iinclude -Isrc -Xcompiler -fopenmp \
-  -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] \
-  --Werror cross-execution-space-call
-build/cuda/%.o: %.cpp build/config.mk
-	@mkdir -p $(@D)
-	@echo "nvcc  $<"
-	$(Q)$(NVCC) $(CUDA_FLAGS) -MMD -MP -c $< -o $@
-ifneq ($(NVCC),)
-cuda-compile: $(call objects,cuda,$(KERNELS))
-	@echo "cuda-compile: $(words $(KERNELS)) kernel files compile with nvcc; there is no GPU backend yet"
-all: $(if $(filter 1,$(CUDA)),cuda-compile)
-else
-cuda-compile:
-	@echo "cuda-compile: not run ($(or $(NO_NVCC),nvcc not found))"
-endif
+# Each kernel in three orders of its threads: what depends on the order is a race.
+rehearsal: build/test-rehearsal build/rehearsal/bin/multitask build/rehearsal/bin/pretrain
+	@.build/rehearse "$(T)"
 
 lint:
 	@.build/lint
@@ -151,5 +158,5 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test asan-test demo mini mini-bert bench cuda-compile lint papers format deps clean help FORCE
+.PHONY: all programs test asan-test demo mini mini-bert bench rehearsal lint papers format deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

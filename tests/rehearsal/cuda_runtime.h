@@ -42,7 +42,9 @@ T exchange(unsigned mask, T value, unsigned source) {
 // What kernel<<<blocks, threads>>>(...) does. The body calls the kernel and holds its arguments by value, [=].
 template <class Body>
 void rehearse(unsigned blocks, unsigned threads, const Body& body) {
-  rehearsal::launch(blocks, threads, [](const void* b) { (*static_cast<const Body*>(b))(); }, &body, sizeof body);
+  Body arguments = body;
+  __builtin_clear_padding(&arguments);              // what stands in gaps is no argument
+  rehearsal::launch(blocks, threads, [](const void* b) { (*static_cast<const Body*>(b))(); }, &arguments, sizeof body);
 }
 
 void __syncthreads();
