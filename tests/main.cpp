@@ -40,5 +40,6 @@ int main(int argc, char** argv) {
   if (!std::getenv("MINBERT_REAL_DATA")) std::cout << "real data: not run (MINBERT_REAL_DATA is not set)\n";
   std::cout << std::flush;
   doctest::Context context(argc, argv);
+  if (!gpu) context.addFilter("test-case-exclude", "cuda:*");
   return context.run();
 }

@@ -64,6 +64,27 @@ TEST_CASE("norm: every norm equals its equations composed of elementary operatio
       }
 }
 
+TEST_CASE("norm: of a residual sum not yet taken it gives what it gives of the sum") {
+  for (const NormEntry& entry : norm_table())
+    for (const double p : {0.0, 0.4}) {
+      INFO(std::string(entry.name) << ", dropout " << p);
+      const Batch batch = three_sentences(tasks_of_sentences);
+      const RandomKey key{3, 4};
+      const auto run = [&](bool at_once) {
+        const Lone lone(entry.name, {6, 3, 1e-5, {}, 0.1, 3});
+        lone.norm->train();
+        Inputs inputs = lone.inputs(batch, normal("u", {8, 6}));
+        inputs.push_back(normal("residual", {8, 6}));
+        return values_and_gradients(inputs, [&](const Inputs& in) {
+          const ResidualSum sum(in.back(), in[0], p, key);
+          return at_once ? lone.norm->forward(sum, batch) : lone.norm->forward(Tensor(sum), batch);
+        });
+      };
+      const auto a = run(true), b = run(false);
+      for (size_t i = 0; i < a.size(); ++i) CHECK(difference(a[i], b[i]) < tolerance(1e-6, 1e-14));
+    }
+}
+
 TEST_CASE("norm: an unknown name is an error that lists the table") {
   CHECK_THROWS_WITH_AS(make_norm("batsch", {6, 3, 1e-12}),
                        doctest::Contains("the norms are: none, layer, "), Error);

@@ -11,7 +11,7 @@ namespace minbert {
 
 class Norm : public Module {
  public:
-  virtual Tensor forward(const Tensor& x, const Batch& batch) const = 0;     // x [T,H] -> [T,H]
+  virtual Tensor forward(const ResidualSum& x, const Batch& batch) const = 0;     // x [T,H] -> [T,H]
   // The same equations in elementary operations: slower, but the text, and the tests' oracle. Running statistics
   // stay as they are.
   virtual Tensor composed(const Tensor& x, const Batch& batch) const = 0;
@@ -22,7 +22,7 @@ class Norm : public Module {
 class LayerNorm : public Norm {
  public:
   LayerNorm(int64_t hidden, double eps);
-  Tensor forward(const Tensor& x, const Batch& batch) const override;
+  Tensor forward(const ResidualSum& x, const Batch& batch) const override;
   Tensor composed(const Tensor& x, const Batch& batch) const override;
 
  private:

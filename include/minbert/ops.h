@@ -62,14 +62,31 @@ Tensor softmax(const Tensor& x);                    // of each row
 Tensor log_softmax(const Tensor& x);
 Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,H] -> [B,1], norms at least 1e-8
 
+// ---- dropout ----------------------------------------------------------------------------------------------
+// Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.
+Tensor dropout(const Tensor& x, double p, RandomKey key);
+Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
+
+// residual + dropout(x) [T,H], not yet computed: a normalization takes the sum in its own pass where it can, all else
+// computes it by conversion to a tensor. From a tensor alone: that tensor.
+struct ResidualSum {
+  Tensor residual, x = {};
+  double p = 0;
+  RandomKey key = {};
+  ResidualSum(const Tensor& alone) : residual(alone) {}
+  ResidualSum(const Tensor& r, const Tensor& u, double probability, RandomKey k)
+      : residual(r), x(u), p(probability), key(k) {}
+  operator Tensor() const { return x ? dropout_add(residual, x, p, key) : residual; }
+};
+
 // ---- normalizations ----------------------------------------------------------------------------------------
 // Variances are biased, of two passes about the mean. gain, bias [H]; a gain that is no tensor is 1, such a bias 0.
 
 // (x-mu)/sqrt(sigma^2+eps)*gain+bias for each row [CLN eq.1-3]. With the group of each row (group [T], values
 // 0..G-1), gain, bias [G,H].
-Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group = {});
-Tensor variance_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps);   // x/sqrt(sigma^2+eps)*...
-Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps);            // x/sqrt(mean(x^2)+eps)*gain
+Tensor layer_norm(const ResidualSum& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group = {});
+Tensor variance_norm(const ResidualSum& x, const Tensor& gain, const Tensor& bias, double eps);     // x/sqrt(s2+eps)
+Tensor rms_norm(const ResidualSum& x, const Tensor& gain, double eps);       // x/sqrt(mean(x^2)+eps)*gain
 // LayerNorm over each group of H/groups neighbouring channels of a row
 Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps);
 
@@ -89,11 +106,6 @@ Tensor channel_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, con
 // approximate, nu [H] (src/norm/hidden/power.cpp has the recurrences).
 Tensor power_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
                   double momentum, double eps);
-
-// ---- dropout ----------------------------------------------------------------------------------------------
-// Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.
-Tensor dropout(const Tensor& x, double p, RandomKey key);
-Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
 
 // ---- attention --------------------------------------------------------------------------------------------
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each, with dropout

@@ -98,8 +98,8 @@ Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& wa
                                                        attention_weights))));
   };
   const auto F = [&](const Tensor& u) { return feed(u, kept); };
-  const auto N1 = [&](const Tensor& u, const Batch& of) { return attention_norm_->forward(u, of); };
-  const auto N2 = [&](const Tensor& u) { return output_norm_->forward(u, kept); };
+  const auto N1 = [&](const ResidualSum& u, const Batch& of) { return attention_norm_->forward(u, of); };
+  const auto N2 = [&](const ResidualSum& u) { return output_norm_->forward(u, kept); };
   const auto N3 = [&](const Tensor& u) { return after_attention_norm_->forward(u, kept); };
   const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
 

@@ -15,7 +15,7 @@
 namespace minbert::cuda {
 namespace {
 
-std::atomic<int64_t> launch_count = 0;
+std::atomic<int64_t> launch_count = 0, wait_count = 0;
 std::atomic<bool> debugging = false;
 
 void check(cudaError_t error, const char* what) {
@@ -144,12 +144,16 @@ void copy(void* to, const void* from, int64_t bytes) {
   check(cudaMemcpyAsync(to, from, size_t(bytes), cudaMemcpyDeviceToDevice, nullptr), "a copy on the device");
   count_launch("a copy on the device");
 }
-void synchronize() { check(cudaStreamSynchronize(nullptr), "a kernel failed before this"); }
+void synchronize() {
+  ++wait_count;
+  check(cudaStreamSynchronize(nullptr), "a kernel failed before this");
+}
 
 void set_debug(bool on) { debugging = on; }
 bool debug() { return debugging; }
 
 int64_t launches() { return launch_count; }
+int64_t waits() { return wait_count; }
 void count_launch(const char* what) {
   ++launch_count;
   check(cudaGetLastError(), what);
@@ -250,6 +254,7 @@ void synchronize() {}
 void set_debug(bool) {}
 bool debug() { return false; }
 int64_t launches() { return 0; }
+int64_t waits() { return 0; }
 void count_launch(const char*) {}
 void gemm(Transpose, const Product&, real, real) { none(); }
 void gemm_batch(Transpose, const std::vector<Product>&, real, real) { none(); }

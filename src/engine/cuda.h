@@ -31,6 +31,7 @@ void set_debug(bool on);
 bool debug();
 
 int64_t launches();                                 // kernels, products and copies so far
+int64_t waits();                                    // how often the host has waited so far
 void count_launch(const char* what);                // behind a launch; Error where it could not start
 
 void gemm(Transpose form, const Product& product, real alpha, real beta);

@@ -4,13 +4,15 @@
 //               variance_norm  Wang et al. 2020      rms_norm  Zhang & Sennrich 2019      group_norm  Wu & He 2018
 //   Equation    y_i = (x_i - m) / sqrt(s2 + eps) gain_i + bias_i
 //               m: the mean, or 0 (variance_norm, rms_norm)     s2 = 1/H sum (x_i-mu)^2, mu the mean, or 0 (rms_norm)
-//   Shapes      x, y [T,H]   gain, bias [G,H], or none of them
+//   Input       x = residual + D u, D dropout: the sum is taken here, in the same pass; or x alone
+//   Shapes      x, residual, u, y [T,H]   gain, bias [G,H], or none of them
 //               group [T], the row of gain and bias that each row of x takes; without it they take turns: 0, 1, .. G-1,
 //               0, ... (group_norm: a token is G rows, one for each of its groups of channels)
 //   Deviations  the mean is corrected once by the mean of the differences: with eps = 1e-12 a constant row of 768 times
 //               10.1f otherwise gives -0.98 instead of 0.
 #include <algorithm>
 
+#include "engine/dropout_mask.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -29,10 +31,28 @@ struct Choice {
   HD int64_t operator()(int64_t row) const { return group ? group[row] : row % groups; }
 };
 
+// x = residual + D u, where there is a u.
+struct Residual {
+  const real *residual, *u;
+  bool drop;
+  DropoutMask mask;
+  template <class Team>
+  HD void take(Team team, int64_t row, int h, real* x) const {
+    if (!u) return;
+    const real *from = residual + row * h, *add = u + row * h;
+    real* to = x + row * h;
+    if (drop) mask.each(team, h, row, [=](int i, real factor) { to[i] = from[i] + factor * add[i]; });
+    else team.each(h, [=](int i) { to[i] = from[i] + add[i]; });
+    team.sync();                                    // the mask's lanes are not the norm's
+  }
+};
+
 // [CLN eq.1-3]  mu = 1/H sum x_i   s2 = 1/H sum (x_i-mu)^2   y_i = (x_i-mu)/sqrt(s2+eps) gain_i + bias_i
 struct RowNormForward {
   Form form;
-  const real *in, *gain, *bias;                     // gain, bias: nullptr for 1, for 0
+  Residual of;
+  real* in;                                         // x, or the place for it
+  const real *gain, *bias;                          // nullptr for 1, for 0
   Choice choice;
   real *out, *mean, *inverse_deviation;             // mean, inverse_deviation [T]: kept for the backward
   int H;
@@ -42,6 +62,7 @@ struct RowNormForward {
     const int h = H;
     const real* x = in + row * h;
     real* y = out + row * h;
+    of.take(team, row, h, in);
     real mu = 0;
     if (form.centered) {
       mu = team.sum(h, [=](int i) { return x[i]; }) / real(h);
@@ -60,12 +81,14 @@ struct RowNormForward {
 
 // xhat_i = (x_i-m) r   e_i = dy_i gain_i     dL/dx_i = r (e_i - [1/H sum e_j] - (x_i-mu) r 1/H sum e_j xhat_j)
 // The sum in brackets belongs to the mean that was subtracted: it is there where that was.
+// dL/dresidual is the same, and dL/du is it through the mask.
 struct RowNormBackward {
   Form form;
+  Residual of;
   const real *in, *d_out, *gain;
   Choice choice;
   const real *mean, *inverse_deviation;
-  Target dx;
+  Target dx, du;                                    // at nullptr: not wanted
   int H;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
@@ -77,8 +100,16 @@ struct RowNormBackward {
     const auto e = [=](int i) { return gamma ? dy[i] * gamma[i] : dy[i]; };
     const real mean_e = form.subtracted ? team.sum(h, e) / real(h) : real(0);
     const real mean_ex = team.sum(h, [=](int i) { return e(i) * (x[i] - m) * r; }) / real(h);
-    const Target to = dx;
-    team.each(h, [=](int i) { to(row * h + i, r * (e(i) - mean_e - (x[i] - mu) * r * mean_ex)); });
+    const Target to = dx, to_u = du;
+    const auto slope = [=](int i) { return r * (e(i) - mean_e - (x[i] - mu) * r * mean_ex); };
+    if (!to_u.at) return team.each(h, [=](int i) { to(row * h + i, slope(i)); });
+    const auto both = [=](int i, real factor) {
+      const real d = slope(i);
+      if (to.at) to(row * h + i, d);
+      to_u(row * h + i, factor * d);
+    };
+    if (of.drop) of.mask.each(team, h, row, both);
+    else team.each(h, [=](int i) { both(i, 1); });
   }
 };
 
@@ -105,8 +136,10 @@ void sum_into(const Sink& sink, int64_t T, int64_t H, int64_t G, const Indices& 
   else launch_column_sums(device, T / G, H * G, 1, nullptr, to, f);
 }
 
-Tensor row_norm(const char* name, Form form, const Tensor& x, const Tensor& gain, const Tensor& bias, double eps,
-                const Indices& group) {
+Tensor row_norm(const char* name, Form form, const ResidualSum& in, const Tensor& gain, const Tensor& bias,
+                double eps, const Indices& group) {
+  const Tensor residual = in.residual, u = in.x, x = u ? Tensor(u.shape(), u.device()) : residual;
+  MB_CHECK(residual.shape() == x.shape(), "{}: residual {} and x {}", name, residual.shape(), x.shape());
   const int64_t T = x.rows(), H = x.cols(), G = gain ? gain.size() / std::max<int64_t>(H, 1) : 1;
   MB_CHECK(H > 0 && (!gain || gain.size() == G * H) && (!bias || bias.size() == G * H) && G > 0 &&
                (group || T % G == 0),
@@ -119,19 +152,25 @@ Tensor row_norm(const char* name, Form form, const Tensor& x, const Tensor& gain
 
   const Choice choice{group.data(x.device()), G};
   const real *gamma = gain ? gain.data() : nullptr, *beta = bias ? bias.data() : nullptr;
+  const Residual of{residual.data(), u ? u.data() : nullptr, in.p > 0, DropoutMask(in.p, in.key)};
   Tensor y(x.shape(), x.device()), mean({T}, x.device()), r({T}, x.device());
   launch_rows(x.device(), T, x.size(),
-              RowNormForward{form, x.data(), gamma, beta, choice, y.data(), mean.data(), r.data(), int(H), real(eps)});
-  std::vector<Tensor> inputs = {x};
+              RowNormForward{form, of, x.data(), gamma, beta, choice, y.data(), mean.data(), r.data(), int(H),
+                             real(eps)});
+  std::vector<Tensor> inputs = {residual};
+  if (u) inputs.push_back(u);
+  const int first = int(inputs.size());             // of the parameters
   if (gain) inputs.push_back(gain);
   if (bias) inputs.push_back(bias);
-  return record(name, y, inputs, [=](const Tensor& dy, Grads& g) {
-    g(0, [&](Sink dx) {
+  return record(name, y, inputs, [=, summed = bool(u)](const Tensor& dy, Grads& g) {
+    Target dx{nullptr, false}, du{nullptr, false};
+    g(0, [&](Sink to) { dx = {to.to.data(), to.add}; });
+    if (summed) g(1, [&](Sink to) { du = {to.to.data(), to.add}; });
+    if (dx.at || du.at)
       launch_rows(x.device(), T, x.size(),
-                  RowNormBackward{form, x.data(), dy.data(), gain ? gain.data() : nullptr, choice, mean.data(),
-                                  r.data(), {dx.to.data(), dx.add}, int(H)});
-    });
-    if (gain) g(1, [&](Sink d_gain) {
+                  RowNormBackward{form, of, x.data(), dy.data(), gain ? gain.data() : nullptr, choice, mean.data(),
+                                  r.data(), dx, du, int(H)});
+    if (gain) g(first, [&](Sink d_gain) {
       const auto sum = [&](auto gradient) { sum_into(d_gain, T, H, G, group, gradient); };
       if (group || G == 1)
         sum(GainGradient<false>{x.data(), dy.data(), mean.data(), r.data(), form.subtracted, H, 1, 1});
@@ -139,7 +178,7 @@ Tensor row_norm(const char* name, Form form, const Tensor& x, const Tensor& gain
         sum(GainGradient<true>{x.data(), dy.data(), mean.data(), r.data(), form.subtracted, H * G, uint32_t(G),
                                uint32_t(H)});
     });
-    if (bias) g(gain ? 2 : 1, [&](Sink d_bias) {
+    if (bias) g(gain ? first + 1 : first, [&](Sink d_bias) {
       sum_into(d_bias, T, H, G, group, Element{dy.data(), group ? H : H * G});
     });
   });
@@ -147,13 +186,13 @@ Tensor row_norm(const char* name, Form form, const Tensor& x, const Tensor& gain
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group) {
+Tensor layer_norm(const ResidualSum& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group) {
   return row_norm("layer_norm", layer, x, gain, bias, eps, group);
 }
-Tensor variance_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, double eps) {
+Tensor variance_norm(const ResidualSum& x, const Tensor& gain, const Tensor& bias, double eps) {
   return row_norm("variance_norm", variance, x, gain, bias, eps, {});
 }
-Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
+Tensor rms_norm(const ResidualSum& x, const Tensor& gain, double eps) {
   return row_norm("rms_norm", rms, x, gain, {}, eps, {});
 }
 

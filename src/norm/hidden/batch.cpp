@@ -22,8 +22,9 @@ class BatchNorm : public Norm {
         mean_(&buffer("running_mean", Tensor::zeros({hidden}))),
         variance_(&buffer("running_var", Tensor::full({hidden}, 1))) {}
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
+  Tensor forward(const ResidualSum& sum, const Batch&) const override {
     const Scope scope(path());
+    const Tensor x = sum;
     if (training()) return batch_norm(x, *weight_, *bias_, *mean_, *variance_, momentum_, eps_);
     return channel_norm(x, *weight_, *bias_, *mean_, *variance_, eps_);
   }

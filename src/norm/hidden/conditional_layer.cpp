@@ -23,7 +23,7 @@ class ConditionalLayerNorm : public Norm {
 
   // Without a task it is plain LayerNorm. With one, row i takes the gain and bias of its task: the same kernel,
   // G = tasks. Error: a task id outside of 0..tasks-1.
-  Tensor forward(const Tensor& x, const Batch& batch) const override {
+  Tensor forward(const ResidualSum& x, const Batch& batch) const override {
     const Scope scope(path());
     if (!batch.row_task) return layer_norm(x, *weight_, *bias_, eps_);                // [CLN eq.1-3]
     const Tensor gain = add(*task_weight_, *weight_);                                 // γ + γ_t   [tasks,H]

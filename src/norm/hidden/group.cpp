@@ -17,8 +17,9 @@ class GroupNorm : public Norm {
       : groups_(groups), eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
         bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
+  Tensor forward(const ResidualSum& sum, const Batch&) const override {
     const Scope scope(path());
+    const Tensor x = sum;
     return group_norm(x, *weight_, *bias_, groups_, eps_);
   }
 

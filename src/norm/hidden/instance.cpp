@@ -18,8 +18,9 @@ class InstanceNorm : public Norm {
       : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
         bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
 
-  Tensor forward(const Tensor& x, const Batch& batch) const override {
+  Tensor forward(const ResidualSum& sum, const Batch& batch) const override {
     const Scope scope(path());
+    const Tensor x = sum;
     return sentence_norm(x, batch, *weight_, *bias_, x.cols(), eps_);
   }
 

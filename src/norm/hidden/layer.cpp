@@ -14,7 +14,7 @@ LayerNorm::LayerNorm(int64_t hidden, double eps)
     : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
       bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
 
-Tensor LayerNorm::forward(const Tensor& x, const Batch&) const {
+Tensor LayerNorm::forward(const ResidualSum& x, const Batch&) const {
   const Scope scope(path());
   return layer_norm(x, *weight_, *bias_, eps_);
 }

@@ -15,7 +15,7 @@ class LayerNormSimple : public Norm {
  public:
   explicit LayerNormSimple(double eps) : eps_(eps) {}
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
+  Tensor forward(const ResidualSum& x, const Batch&) const override {
     const Scope scope(path());
     return layer_norm(x, {}, {}, eps_);
   }

@@ -27,8 +27,9 @@ class PowerNorm : public Norm {
         psi2_(&buffer("running_psi2", Tensor::full({hidden}, 1))),
         nu_(&buffer("running_nu", Tensor::zeros({hidden}))) {}
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
+  Tensor forward(const ResidualSum& sum, const Batch&) const override {
     const Scope scope(path());
+    const Tensor x = sum;
     if (training()) return power_norm(x, *weight_, *bias_, *psi2_, *nu_, momentum_, eps_);
     return channel_norm(x, *weight_, *bias_, Tensor::zeros(psi2_->shape(), x.device()), *psi2_, eps_);
   }

@@ -15,7 +15,7 @@ class RmsNorm : public Norm {
   RmsNorm(int64_t hidden, double eps)
       : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)) {}
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
+  Tensor forward(const ResidualSum& x, const Batch&) const override {
     const Scope scope(path());
     return rms_norm(x, *weight_, eps_);
   }

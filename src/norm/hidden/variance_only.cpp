@@ -17,7 +17,7 @@ class VarianceOnly : public Norm {
       : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
         bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
+  Tensor forward(const ResidualSum& x, const Batch&) const override {
     const Scope scope(path());
     return variance_norm(x, *weight_, *bias_, eps_);
   }

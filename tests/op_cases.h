@@ -1,0 +1,151 @@
+// Every operation of ops.h, each with inputs: for the gradient check, and for the comparison of devices.
+#pragma once
+
+#include "gradcheck.h"
+#include "minbert/ops.h"
+
+namespace minbert::test {
+
+struct Case {
+  const char *operation, *form;
+  Inputs inputs;
+  Function f;
+};
+
+inline Tensor n(Shape shape) { return normal("n" + format("{}", shape), shape); }
+inline Tensor m(Shape shape) { return normal("m" + format("{}", shape), shape); }
+inline Tensor kinked(Shape shape) { return normal("kinked", shape, 1, 0.1); }         // no value near 0
+inline Tensor positive(Shape shape) { return uniform("positive", shape, 0.5, 2); }
+
+inline Sequence sentence(int length) {
+  const size_t L = size_t(length);
+  return {std::vector<int32_t>(L, 1), std::vector<int32_t>(L, 0)};
+}
+inline Batch ragged() { return pack(std::vector{sentence(3), sentence(1), sentence(5)}); }   // T = 9
+
+inline constexpr RandomKey key{7, 8};
+inline constexpr double p = 0.3;
+
+inline std::vector<Case> cases() {
+  const Batch batch = ragged();
+  const Indices rows = {2, 0, 2, 1, 2}, groups = {1, 0, 1, 2, 1}, labels = {2, 0, 3};
+  const auto attend = [=](int heads, double drop) {
+    return [=](const Inputs& x) { return attention(x[0], x[1], x[2], batch, heads, drop, key); };
+  };
+  const Inputs qkv = {n({9, 6}), m({9, 6}), kinked({9, 6})};
+  return {
+      {"add", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "row [1,H]", {n({3, 4}), m({1, 4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "column", {n({3, 4}), m({3, 1})}, [](const Inputs& x) { return add(x[0], x[1]); }},
+      {"add", "to itself", {n({3, 4})}, [](const Inputs& x) { return add(x[0], x[0]); }},
+      {"sub", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return sub(x[0], x[1]); }},
+      {"sub", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return sub(x[0], x[1]); }},
+      {"sub", "column", {n({3, 4}), m({3, 1})}, [](const Inputs& x) { return sub(x[0], x[1]); }},
+      {"mul", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "column", {n({3, 4}), m({3, 1})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "of one column", {n({3, 1}), m({1})}, [](const Inputs& x) { return mul(x[0], x[1]); }},
+      {"mul", "by itself", {n({3, 4})}, [](const Inputs& x) { return mul(x[0], x[0]); }},
+      {"scale", "", {n({3, 4})}, [](const Inputs& x) { return scale(x[0], real(-1.7)); }},
+      {"relu", "", {kinked({3, 4})}, [](const Inputs& x) { return relu(x[0]); }},
+      {"gelu", "", {n({3, 4})}, [](const Inputs& x) { return gelu(x[0]); }},
+      {"tanh", "", {n({3, 4})}, [](const Inputs& x) { return tanh(x[0]); }},
+      {"sigmoid", "", {n({3, 4})}, [](const Inputs& x) { return sigmoid(x[0]); }},
+      {"abs", "", {kinked({3, 4})}, [](const Inputs& x) { return abs(x[0]); }},
+      {"exp", "", {n({3, 4})}, [](const Inputs& x) { return exp(x[0]); }},
+      {"log", "", {positive({3, 4})}, [](const Inputs& x) { return log(x[0]); }},
+      {"square", "", {n({3, 4})}, [](const Inputs& x) { return square(x[0]); }},
+      {"sqrt", "", {positive({3, 4})}, [](const Inputs& x) { return sqrt(x[0]); }},
+      {"matmul", "", {n({3, 4}), m({4, 5})}, [](const Inputs& x) { return matmul(x[0], x[1]); }},
+      {"matmul_nt", "", {n({3, 4}), m({5, 4})}, [](const Inputs& x) { return matmul_nt(x[0], x[1]); }},
+      {"matmul_nt", "with itself", {n({3, 4})}, [](const Inputs& x) { return matmul_nt(x[0], x[0]); }},
+      {"matmul_tn", "", {n({4, 3}), m({4, 5})}, [](const Inputs& x) { return matmul_tn(x[0], x[1]); }},
+      {"linear", "", {n({3, 4}), m({5, 4}), m({5})},
+       [](const Inputs& x) { return linear(x[0], x[1], x[2]); }},
+      {"feed_forward", "", {n({3, 4}), m({5, 4}), m({5}), m({4, 5}), m({4})},
+       [](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4]); }},
+      {"sum", "", {n({3, 4})}, [](const Inputs& x) { return sum(x[0]); }},
+      {"mean", "", {n({3, 4})}, [](const Inputs& x) { return mean(x[0]); }},
+      {"sum_rows", "", {n({3, 4})}, [](const Inputs& x) { return sum_rows(x[0]); }},
+      {"mean_rows", "", {n({3, 4})}, [](const Inputs& x) { return mean_rows(x[0]); }},
+      {"sum_columns", "", {n({3, 4})}, [](const Inputs& x) { return sum_columns(x[0]); }},
+      {"mean_columns", "", {n({3, 4})}, [](const Inputs& x) { return mean_columns(x[0]); }},
+      {"mean_sentences", "", {n({9, 4})}, [=](const Inputs& x) { return mean_sentences(x[0], batch); }},
+      {"gather_rows", "one row three times", {n({3, 4})},
+       [=](const Inputs& x) { return gather_rows(x[0], rows); }},
+      {"gather_rows", "over 64 columns", {n({3, 70})},
+       [=](const Inputs& x) { return gather_rows(x[0], rows); }},
+      {"embedding", "an id no one asks for", {n({6, 4})},
+       [=](const Inputs& x) { return embedding(x[0], rows); }},
+      {"concatenate_columns", "", {n({3, 4}), m({3, 1}), m({3, 2})},
+       [](const Inputs& x) { return concatenate_columns(x); }},
+      {"concatenate_columns", "one part twice", {n({3, 4}), m({3, 2})},
+       [](const Inputs& x) { return concatenate_columns({x[0], x[1], x[0]}); }},
+      {"slice_columns", "", {n({3, 4})}, [](const Inputs& x) { return slice_columns(x[0], 1, 3); }},
+      {"softmax", "", {n({3, 5})}, [](const Inputs& x) { return softmax(x[0]); }},
+      {"log_softmax", "", {n({3, 5})}, [](const Inputs& x) { return log_softmax(x[0]); }},
+      {"layer_norm", "plain", {n({5, 4}), m({4}), m({1, 4})},
+       [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 1e-12); }},
+      {"layer_norm", "large epsilon", {n({5, 4}), m({4}), m({1, 4})},
+       [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 0.5); }},
+      {"layer_norm", "grouped", {n({5, 4}), m({4, 4}), kinked({4, 4})},
+       [=](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 1e-12, groups); }},
+      {"layer_norm", "in turns", {n({6, 4}), m({3, 4}), kinked({3, 4})},
+       [=](const Inputs& x) { return layer_norm(x[0], x[1], x[2], 1e-12); }},
+      {"layer_norm", "without gain and bias", {n({5, 4})},
+       [](const Inputs& x) { return layer_norm(x[0], {}, {}, 1e-12); }},
+      {"layer_norm", "without gain", {n({5, 4}), m({4})},
+       [](const Inputs& x) { return layer_norm(x[0], {}, x[1], 1e-12); }},
+      {"variance_norm", "", {n({5, 4}), m({4}), m({1, 4})},
+       [](const Inputs& x) { return variance_norm(x[0], x[1], x[2], 1e-12); }},
+      {"rms_norm", "", {n({5, 4}), m({4})}, [](const Inputs& x) { return rms_norm(x[0], x[1], 1e-12); }},
+      {"layer_norm", "of a residual sum", {n({5, 7}), m({5, 7}), m({7}), m({1, 7})},
+       [](const Inputs& x) { return layer_norm({x[0], x[1], 0, key}, x[2], x[3], 1e-12); }},
+      {"layer_norm", "of a residual sum with dropout", {n({5, 7}), m({5, 7}), m({3, 7}), n({3, 7})},
+       [=](const Inputs& x) { return layer_norm({x[0], x[1], p, key}, x[2], x[3], 1e-12, groups); }},
+      {"layer_norm", "of a sum with itself", {n({5, 7}), m({7}), m({1, 7})},
+       [](const Inputs& x) { return layer_norm({x[0], x[0], p, key}, x[1], x[2], 1e-12); }},
+      {"rms_norm", "of a residual sum with dropout", {n({5, 7}), m({5, 7}), m({7})},
+       [](const Inputs& x) { return rms_norm({x[0], x[1], p, key}, x[2], 1e-12); }},
+      {"group_norm", "", {n({5, 6}), m({6}), m({1, 6})},
+       [](const Inputs& x) { return group_norm(x[0], x[1], x[2], 2, 1e-5); }},
+      {"sentence_norm", "each channel", {n({9, 6}), m({6}), m({1, 6})},
+       [=](const Inputs& x) { return sentence_norm(x[0], batch, x[1], x[2], 6, 1e-5); }},
+      {"sentence_norm", "two groups", {n({9, 6}), m({6}), m({1, 6})},
+       [=](const Inputs& x) { return sentence_norm(x[0], batch, x[1], x[2], 2, 1e-5); }},
+      {"batch_norm", "", {n({9, 6}), m({6}), m({1, 6})},
+       [](const Inputs& x) { return batch_norm(x[0], x[1], x[2], n({6}), positive({6}), 0.1, 1e-5); }},
+      {"channel_norm", "", {n({9, 6}), m({6}), m({1, 6})},
+       [](const Inputs& x) { return channel_norm(x[0], x[1], x[2], n({6}), positive({6}), 1e-5); }},
+      // with nu = 0 its backward is exact
+      {"power_norm", "", {n({9, 6}), m({6}), m({1, 6})},
+       [](const Inputs& x) { return power_norm(x[0], x[1], x[2], positive({6}), Tensor::zeros({6}), 0.1, 1e-5); }},
+      {"cosine_similarity", "", {n({3, 4}), m({3, 4})},
+       [](const Inputs& x) { return cosine_similarity(x[0], x[1]); }},
+      {"dropout", "", {n({3, 7})}, [](const Inputs& x) { return dropout(x[0], p, key); }},
+      {"dropout_add", "", {n({3, 7}), m({3, 7})},
+       [](const Inputs& x) { return dropout_add(x[0], x[1], p, key); }},
+      {"dropout_add", "without dropout", {n({3, 7}), m({3, 7})},
+       [](const Inputs& x) { return dropout_add(x[0], x[1], 0, key); }},
+      {"attention", "one head", qkv, attend(1, 0)},
+      {"attention", "three heads", qkv, attend(3, 0)},
+      {"attention", "two heads with dropout", qkv, attend(2, p)},
+      {"attention", "to itself", {n({9, 6})},
+       [=](const Inputs& x) { return attention(x[0], x[0], x[0], batch, 2, 0, key); }},
+      {"cross_entropy", "", {n({3, 4})}, [=](const Inputs& x) { return cross_entropy(x[0], labels); }},
+      {"linear_cross_entropy", "", {n({3, 4}), m({5, 4}), m({5})},
+       [=](const Inputs& x) { return linear_cross_entropy(x[0], x[1], x[2], labels); }},
+      {"linear_cross_entropy", "one row", {n({1, 4}), m({5, 4}), m({5})},
+       [=](const Inputs& x) { return linear_cross_entropy(x[0], x[1], x[2], {4}); }},
+      {"binary_cross_entropy_with_logits", "", {n({4, 1}), positive({4})},
+       [](const Inputs& x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
+      {"mean_squared_error", "", {n({4, 1}), m({4})},
+       [](const Inputs& x) { return mean_squared_error(x[0], x[1]); }},
+      {"reshape", "", {n({3, 4})}, [](const Inputs& x) { return x[0].reshape({2, 6}); }},
+      {"reshape", "of a sum", {n({3, 4}), m({3, 4})},
+       [](const Inputs& x) { return add(x[0], x[1]).reshape({12}); }},
+  };
+}
+
+}  // namespace minbert::test
