@@ -142,7 +142,7 @@ bench: programs
 	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
 # Each kernel in three orders of its threads: what depends on the order is a race.
-rehearsal: build/test-rehearsal build/rehearsal/bin/multitask build/rehearsal/bin/pretrain
+rehearsal: build/test-rehearsal $(addprefix build/rehearsal/bin/,multitask pretrain bench)
 	@.build/rehearse "$(T)"
 
 lint:

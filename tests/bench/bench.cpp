@@ -12,31 +12,25 @@
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
+//   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 
 #include "child.h"
+#include "common.h"
 #include "minbert/bert.h"
 #include "minbert/options.h"
-#include "minbert/random.h"
 #include "workers.h"
 
 namespace minbert::bench {
 namespace {
 
-struct Case {
-  const char *name, *config, *mode;                 // mode: train, pretrain, forward
-  int sentences, length;                            // length 0: drawn as SST's are
-  int steps;
-  double share, ratio, memory;                      // to reach; 0: no goal
-};
 const Case cases[] = {
     {"base-16x128", "base", "train", 16, 128, 4, 0.88, 1.3, 0.6},
     {"base-8x64", "base", "train", 8, 64, 7, 0.82, 1.3, 0.7},
@@ -49,44 +43,15 @@ const Case cases[] = {
     {"forward-16x128", "base", "forward", 16, 128, 4, 0, 0, 0},
     {"forward-8x64", "base", "forward", 8, 64, 9, 0, 0, 0},
 };
-constexpr int warm_up = 2;                          // steps of each case that do not count
 
-struct Options {
-  std::string only = "all";                         // or the name of a case, norms, tokenizer, load
-  int steps = 0, threads = 0;
-  bool no_torch = false, profile = false;
-};
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
-}
 double least(const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }
-
-// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most.
-std::vector<int> draw_lengths(const Case& c, Random& random) {
-  std::vector<int> lengths;
-  for (int b = 0; b < c.sentences; ++b)
-    lengths.push_back(c.length ? c.length : std::clamp(int(std::lround(25 + 11 * random.normal())), 4, 55));
-  return lengths;
-}
-
-// The floating-point operations of a step that count as work.
-double work(const Case& c, const BertConfig& config, double tokens) {
-  const double H = double(config.hidden_size), I = double(config.intermediate_size), V = double(config.vocab_size);
-  const double masked = std::string(c.mode) == "pretrain" ? double(masked_among(int64_t(tokens))) : 0;
-  const double in = 3 * H * H, out = H * H + 2 * H * I, all = double(config.num_hidden_layers);
-  const double layers = all * in * tokens + out * ((all - 1) * tokens + c.sentences + masked);
-  return (std::string(c.mode) == "forward" ? 2 : 6) * (layers + (V * H + H * H) * masked);
-}
 
 class Bench {
  public:
-  Bench(const std::string& program, const Options& options) : program_(program), options_(options) {
+  explicit Bench(const Options& options) : options_(options), pytorch_(options) {
     environment_ = {format("OMP_NUM_THREADS={}", options.threads)};
-    sgemm_ = std::make_unique<Child>(std::vector<std::string>{program, "--worker", "sgemm"}, environment_);
+    sgemm_ = std::make_unique<Child>(worker_command("cpu", "fp32", {"sgemm"}), environment_);
     std::printf("sgemm     %s\n", sgemm_->listen().c_str());
-    if (!options.no_torch) find_python();
     find_best_product();
   }
 
@@ -94,15 +59,10 @@ class Bench {
     const BertConfig config = BertConfig::named(c.config);
     Child ours(bert(c.config, c.mode, "layer", "none"), environment_);
     const std::string our_libraries = ours.listen();
-    std::string their_libraries = why_no_torch_;
+    std::string their_libraries = pytorch_.why_not;
     std::unique_ptr<Child> theirs;
-    if (!python_.empty()) {
-      std::vector<std::string> command = {python_, script, c.mode};
-      for (const int n : {options_.threads, config.num_hidden_layers, config.hidden_size,
-                          config.num_attention_heads, config.intermediate_size, config.vocab_size,
-                          config.max_position_embeddings})
-        command.push_back(std::to_string(n));
-      theirs = std::make_unique<Child>(command, their_environment());
+    if (!pytorch_.python.empty()) {
+      theirs = std::make_unique<Child>(pytorch_.command(c, "fp32", "eager"), their_environment());
       their_libraries = theirs->listen();
     }
     if (!header_printed_) print_header(our_libraries, their_libraries);
@@ -120,15 +80,15 @@ class Bench {
       share.push_back(work(c, config, T) / s / rate);
     }
     const double ours_held = ours.finish() / 1e6, theirs_held = theirs ? theirs->finish() / 1e6 : 0;
-    std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.2f%6s", c.name, median(tokens), tokens.size(),
-                median(our_seconds), least(our_seconds), median(share), goal(c.share).c_str());
+    std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.2f%6s", c.name.c_str(), median(tokens), tokens.size(),
+                median(our_seconds), least(our_seconds), median(share), goal_text(c.share).c_str());
     if (theirs)
       std::printf("%10.3f%9.3f%8.2f%6s%10.0f%9.0f%7.2f%6s", median(their_seconds), least(their_seconds),
-                  median(ratio), goal(c.ratio).c_str(), ours_held, theirs_held, ours_held / theirs_held,
-                  goal(c.memory).c_str());
+                  median(ratio), goal_text(c.ratio).c_str(), ours_held, theirs_held, ours_held / theirs_held,
+                  goal_text(c.memory).c_str());
     else std::printf("%43.0f", ours_held);
     std::printf("\n");
-    if (std::string(c.mode) == "pretrain") {
+    if (c.mode == "pretrain") {
       std::printf("%15s%7.0f tokens/s", "", median(tokens) / median(our_seconds));
       if (theirs) std::printf(", PyTorch %.0f", median(tokens) / median(their_seconds));
       std::printf("\n");
@@ -162,7 +122,7 @@ class Bench {
       }
       other.finish();
       std::printf("%-19s%-12s%5zu%9.3f%9.3f%8.3f%6s\n", goal.norm, goal.cls_norm, times.size(), median(seconds),
-                  median(of_layer), median(times), this->goal(goal.most).c_str());
+                  median(of_layer), median(times), goal_text(goal.most).c_str());
       std::fflush(stdout);
     }
   }
@@ -170,21 +130,7 @@ class Bench {
  private:
   std::vector<std::string> bert(const std::string& config, const std::string& mode, const std::string& norm,
                                 const std::string& cls_norm) const {
-    return {program_, "--worker", "bert", config, mode, norm, cls_norm, options_.profile ? "profile" : "",
-            std::to_string(warm_up)};
-  }
-
-  static constexpr const char* script = "tests/bench/torch_bench.py";
-
-  void find_python() {
-    for (const char* python : {"python3", "/usr/bin/python3"})
-      if (python_.empty() && std::system(format("{} -c 'import torch' >/dev/null 2>&1", python).c_str()) == 0)
-        python_ = python;
-    if (python_.empty()) why_no_torch_ = "not run (no python3 here can import torch; Debian: python3-torch)";
-    else if (!std::filesystem::exists(script)) {
-      why_no_torch_ = format("not run (there is no {} here; run it from the project's folder)", script);
-      python_.clear();
-    }
+    return bert_command(options_, "fp32", config, mode, norm, cls_norm);
   }
 
   // PyTorch's BLAS is the one that the loader finds first: the folder of ours goes before the system's.
@@ -224,42 +170,56 @@ class Bench {
     header_printed_ = true;
   }
 
-  static std::string goal(double v) {
-    char text[16] = "";
-    if (v > 0) std::snprintf(text, sizeof text, "%.3g", v);
-    return text;
-  }
-
-  std::string program_, best_product_, python_, why_no_torch_ = "not run (--no-torch)";
+  std::string best_product_;
   double best_flops_ = 0;
   bool header_printed_ = false;
-  Options options_;
+  const Options& options_;
+  const PyTorch pytorch_;
   std::vector<std::string> environment_;
   std::unique_ptr<Child> sgemm_;
 };
 
-int worker(const std::vector<std::string>& words) {
-  if (words[0] == "sgemm") sgemm_worker();
-  else bert_worker(words[1], words[2], words[3], words[4], words[5] == "profile", std::stoi(words[6]));
+// What a child is asked to be: --worker DEVICE PRECISION NAME ... What goes wrong is an answer, too.
+int worker(const std::vector<std::string>& words) try {
+  set_default_device(words[0]), set_matmul_precision(words[1]);
+  if (words[2] == "sgemm") sgemm_worker();
+  else if (words[2] == "product") gpu_product_worker();
+  else bert_worker(words[3], words[4], words[5], words[6], words[7] == "profile", std::stoi(words[8]));
   return 0;
+} catch (const Error& e) {
+  std::cout << "not run (" << e.what() << ")" << std::endl;
+  return 1;
 }
 
 int bench(int argc, char** argv) {
   Options options;
   options.threads = omp_get_max_threads();
-  std::vector<std::string> names = {"all", "norms", "tokenizer", "load"};
-  for (const Case& c : cases) names.insert(names.end() - 3, c.name);
-  CommandLine line("bench", "Measures minbert beside PyTorch and beside OpenBLAS's own sgemm.");
+  std::vector<std::string> on_cpu = {"all"}, on_gpu = {"all"};
+  for (const Case& c : cases) on_cpu.push_back(c.name);
+  for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
+  on_cpu.insert(on_cpu.end(), {"norms", "tokenizer", "load"});
+  std::vector<std::string> names = on_cpu;
+  for (const std::string& name : on_gpu)
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  CommandLine line("bench", "Measures minbert beside PyTorch and beside the machine's best product of matrices.");
+  line.choice("--device", options.device, {"cpu", "cuda"}, "what it runs on");
   line.choice("--case", options.only, names, "what to measure");
-  line.option("--steps", options.steps, 0, "steps of each case that count; 0: a number for each case");
+  line.option("--steps", options.steps, 0, "steps of each case that count (--device cuda: groups); 0: its own number");
   line.option("--threads", options.threads, 1, "threads of every program");
   line.flag("--no-torch", options.no_torch, "leave PyTorch out");
   line.flag("--profile", options.profile, "print the time of each operation of each case");
+  line.section("On a GPU");
+  line.list("--matmul", options.matmul, {"fp32", "tf32", "bf16"}, "precisions of the products");
+  line.option("--group", options.group, 1, "steps between two waits for the GPU");
   line.parse(argc, argv);
+  const auto& here = options.device == "cuda" ? on_gpu : on_cpu;
+  MB_CHECK(std::ranges::find(here, options.only) != here.end(),
+           "--case {}: it is not measured on {}; --help lists what is", options.only, options.device);
+  if (options.device == "cuda") return run_on_gpu(options);
 
   const auto chosen = [&](const std::string& name) { return options.only == "all" || options.only == name; };
   if (options.only != "tokenizer" && options.only != "load") {
-    Bench bench("/proc/self/exe", options);
+    Bench bench(options);
     for (const Case& c : cases)
       if (chosen(c.name)) bench.run(c);
     if (chosen("norms")) bench.run_norms();

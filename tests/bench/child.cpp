@@ -47,10 +47,15 @@ std::string Child::listen() {
   return line;
 }
 
-double Child::ask(const std::string& line) {
+std::vector<double> Child::ask_all(const std::string& line) {
   std::fprintf(to_, "%s\n", line.c_str());
   std::fflush(to_);
-  return std::stod(listen());
+  const std::string answer = listen();
+  std::istringstream in(answer);
+  std::vector<double> numbers;
+  for (double number; in >> number;) numbers.push_back(number);
+  MB_CHECK(!numbers.empty() && in.eof(), "{}", answer);
+  return numbers;
 }
 
 double Child::finish() {

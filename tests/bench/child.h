@@ -18,7 +18,9 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   std::string listen();                             // the next line it prints; Error where it ended instead
-  double ask(const std::string& line);              // a line to it, a number back
+  // A line to it, numbers back; the first of them. Error where the answer is no number, with what it says instead.
+  std::vector<double> ask_all(const std::string& line);
+  double ask(const std::string& line) { return ask_all(line)[0]; }
   double finish();                                  // closes its stdin and waits; its peak memory in bytes
 
  private:

@@ -1,11 +1,19 @@
-"""The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it eagerly, 5 classes on top, or
-(pretrain) the heads of BertForPreTraining, the decoder at the masked places alone.
+"""The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it, 5 classes on top, or (pretrain) the
+heads of BertForPreTraining, the decoder at the masked places alone.
 
-    torch_bench.py train|pretrain|forward THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
+    torch_bench.py train|pretrain|forward DEVICE PRECISION FORM
+                   THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
 
-Prints a line that says what it runs on. Then each line of lengths on stdin ("12 33 7") is a batch, padded to
-its longest sentence with a mask: one step, and a line with its seconds. build/bin/bench starts it and asks.
+    DEVICE     cpu, cuda
+    PRECISION  of the products: fp32; tf32; bf16, by autocast, with scaled_dot_product_attention
+    FORM       eager; compile: the model under torch.compile
+
+Prints a line that says what it runs on, or "not run (why)". Then each line of lengths on stdin ("12 33 7") is a
+batch, padded to its longest sentence with a mask: one step, and a line with its seconds. Several batches with ; between
+them are as many steps, timed together; on a GPU the line has the bytes allocated there, too. build/bin/bench starts it
+and asks.
 """
+import inspect
 import math
 import re
 import sys
@@ -15,9 +23,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-mode = sys.argv[1]
-threads, LAYERS, H, HEADS, I, VOCABULARY, POSITIONS = map(int, sys.argv[2:])
+mode, device, precision, form = sys.argv[1:5]
+threads, LAYERS, H, HEADS, I, VOCABULARY, POSITIONS = map(int, sys.argv[5:])
 DROPOUT = 0.1
+CUDA, BF16 = device == "cuda", precision == "bf16"
 
 
 class Layer(nn.Module):
@@ -32,9 +41,13 @@ class Layer(nn.Module):
 
     def forward(self, x, mask):
         q, k, v = self.heads(self.query(x)), self.heads(self.key(x)), self.heads(self.value(x))
-        scores = torch.matmul(q, k.transpose(-1, -2)) / math.sqrt(H // HEADS) + mask
-        weights = F.dropout(torch.softmax(scores, dim=-1), DROPOUT, self.training)
-        context = torch.matmul(weights, v).permute(0, 2, 1, 3).contiguous().view(x.shape)
+        if BF16:
+            dropout = DROPOUT if self.training else 0.0
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+        else:
+            scores = torch.matmul(q, k.transpose(-1, -2)) / math.sqrt(H // HEADS) + mask
+            context = torch.matmul(F.dropout(torch.softmax(scores, dim=-1), DROPOUT, self.training), v)
+        context = context.permute(0, 2, 1, 3).contiguous().view(x.shape)
         x = self.attention_norm(F.dropout(self.attention_dense(context), DROPOUT, self.training) + x)
         y = self.output(F.gelu(self.intermediate(x)))
         return self.output_norm(F.dropout(y, DROPOUT, self.training) + x)
@@ -56,20 +69,19 @@ class Bert(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
 
-    def encode(self, ids, attended):                        # [B,L]; attended: 1 for a token, 0 for padding
-        mask = ((1 - attended) * torch.finfo(torch.float32).min)[:, None, None, :]
-        positions = torch.arange(ids.shape[1])[None, :]
+    def encode(self, ids, mask):                            # [B,L], [B,1,1,L]
+        positions = torch.arange(ids.shape[1], device=ids.device)[None, :]
         x = self.word(ids) + self.segment(torch.zeros_like(ids)) + self.position(positions)
         x = F.dropout(self.norm(x), DROPOUT, self.training)
         for layer in self.layers:
             x = layer(x, mask)
         return x, torch.tanh(self.pooler(x[:, 0]))
 
-    def forward(self, ids, attended):
-        return self.head(F.dropout(self.encode(ids, attended)[1], DROPOUT, self.training))
+    def forward(self, ids, mask):
+        return self.head(F.dropout(self.encode(ids, mask)[1], DROPOUT, self.training))
 
-    def pretraining_loss(self, ids, attended, next_labels, masked, originals):
-        x, pooled = self.encode(ids, attended)
+    def pretraining_loss(self, ids, mask, next_labels, masked, originals):
+        x, pooled = self.encode(ids, mask)
         h = self.transform_norm(F.gelu(self.transform(x.view(-1, H)[masked])))
         logits = F.linear(h, self.word.weight, self.decoder_bias)
         return F.cross_entropy(logits, originals) + F.cross_entropy(self.head(pooled), next_labels)
@@ -77,46 +89,88 @@ class Bert(nn.Module):
 
 def batch(lengths):
     longest = max(lengths)
-    attended = torch.tensor([[1.0] * n + [0.0] * (longest - n) for n in lengths])
+    attended = torch.tensor([[1.0] * n + [0.0] * (longest - n) for n in lengths])       # 1 for a token, 0 for padding
     ids = torch.randint(1, VOCABULARY, attended.shape)
     labels = torch.randint(0, 2 if mode == "pretrain" else 5, (len(lengths),))
     places = attended.view(-1).nonzero().view(-1)           # 15 % of the tokens, each as likely as any other
     masked = places[torch.randperm(len(places))[:len(places) * 15 // 100].sort().values]
-    return ids, attended, labels, masked, torch.randint(0, VOCABULARY, masked.shape)
+    mask = ((1 - attended) * torch.finfo(torch.float32).min)[:, None, None, :]
+    if BF16:                                                # no padding, no mask: the fastest kernels take none
+        mask = (attended > 0)[:, None, None, :] if min(lengths) < longest else None
+    tensors = ids, mask, labels, masked, torch.randint(0, VOCABULARY, masked.shape)
+    return [t.pin_memory() if CUDA and t is not None else t for t in tensors]
 
 
-def train_step(model, optimizer, ids, attended, labels, masked, originals):
-    if mode == "pretrain":
-        loss = model.pretraining_loss(ids, attended, labels, masked, originals)
-    else:
-        loss = F.cross_entropy(model(ids, attended), labels)
+def train_step(model, forward, optimizer, ids, mask, labels, masked, originals):
+    with torch.autocast(device, torch.bfloat16, enabled=BF16):
+        if mode == "pretrain":
+            loss = model.pretraining_loss(ids, mask, labels, masked, originals)
+        else:
+            loss = F.cross_entropy(forward(ids, mask), labels)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)                   # the form that takes less time and memory
-    loss.item()
+
+
+def forward_step(forward, ids, mask):
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=BF16):
+        forward(ids, mask)
+
+
+def time_of(works, step):
+    if CUDA:
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+    start = time.perf_counter()
+    for work in works:
+        step([None if t is None else t.to(device, non_blocking=True) for t in work])
+    if CUDA:
+        torch.cuda.synchronize()
+    seconds = time.perf_counter() - start
+    return f"{seconds} {torch.cuda.max_memory_allocated()}" if CUDA else f"{seconds}"
+
+
+def why_not():
+    if CUDA and not torch.cuda.is_available():
+        return f"PyTorch {torch.__version__} has no GPU"
+    if BF16 and not hasattr(F, "scaled_dot_product_attention"):
+        return "this PyTorch has no scaled_dot_product_attention"
+    if form == "compile" and not hasattr(torch, "compile"):
+        return "this PyTorch has no torch.compile"
+
+
+def where():
+    if CUDA:
+        return f"CUDA {torch.version.cuda}, {torch.cuda.get_device_name()}"
+    with open("/proc/self/maps") as maps:
+        blas = sorted(set(re.findall(r"/\S*lib(?:openblas|mkl_rt)\S*", maps.read())))
+    return f"{torch.get_num_threads()} threads, {' '.join(blas) or 'its own BLAS'}"
 
 
 def main():
+    if why_not():
+        return print(f"not run ({why_not()})")
     torch.set_num_threads(threads)
+    torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")
     torch.manual_seed(11711)
-    model = Bert()
+    model = Bert().to(device)
     model.train(mode != "forward")
-    # 1.13's default, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base.
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0)
-    with open("/proc/self/maps") as maps:
-        blas = sorted(set(re.findall(r"/\S*lib(?:openblas|mkl_rt)\S*", maps.read())))
-    blas = " ".join(blas) or "its own BLAS"
-    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads, {blas}", flush=True)
+    # 1.13's default on the CPU, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base. On a
+    # GPU all in one kernel, where there is one: faster and smaller than the default.
+    fused = {"fused": True} if CUDA and "fused" in inspect.signature(torch.optim.AdamW).parameters else {}
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0, **fused)
+    forward = torch.compile(model) if form == "compile" else model
+    print(f"PyTorch {torch.__version__}, {where()}", flush=True)
     for line in sys.stdin:
-        work = batch([int(n) for n in line.split()])
-        start = time.perf_counter()
+        works = [batch([int(n) for n in lengths.split()]) for lengths in line.split(";")]
         if mode == "forward":
-            with torch.no_grad():
-                model(*work[:2])
+            print(time_of(works, lambda work: forward_step(forward, *work[:2])), flush=True)
         else:
-            train_step(model, optimizer, *work)
-        print(time.perf_counter() - start, flush=True)
+            print(time_of(works, lambda work: train_step(model, forward, optimizer, *work)), flush=True)
 
 
-main()
+try:
+    main()
+except RuntimeError as error:                               # out of memory, or what torch.compile could not do
+    print("not run (" + (str(error).splitlines() or [type(error).__name__])[0] + ")", flush=True)

@@ -1,13 +1,15 @@
-// The workers that compute: BERT, and OpenBLAS alone.
+// The workers that compute: BERT, and products of matrices alone.
 #include "workers.h"
 
 #include <cblas.h>
 #include <omp.h>
 
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 
+#include "engine/cuda.h"
 #include "engine/storage.h"
 #include "minbert/bert.h"
 #include "minbert/optimizer.h"
@@ -16,10 +18,14 @@
 namespace minbert::bench {
 namespace {
 
+bool on_gpu() { return default_device() == Device::cuda; }
+
 template <class Work>
 double seconds(Work&& work) {
+  if (on_gpu()) cuda::synchronize();
   const auto start = std::chrono::steady_clock::now();
   work();
+  if (on_gpu()) cuda::synchronize();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -49,6 +55,17 @@ Indices masked_rows(const Batch& batch, Random& random) {
   return rows;
 }
 
+struct Work {                                       // of a step
+  Batch batch;
+  Indices labels, masked, originals;
+};
+
+// The pool with its free blocks; parameters, gradients and two moments; cuBLAS's workspace (cuda.cpp).
+int64_t gpu_bytes(const Parameters& parameters) {
+  const int64_t numbers = parameters.count() + 3 * parameters.trainable(), workspace = 32 << 20;
+  return pool_statistics().bytes_held + numbers * int64_t(sizeof(real)) + workspace;
+}
+
 }  // namespace
 
 void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
@@ -67,33 +84,52 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   model.train(train);
   std::unique_ptr<Optimizer> optimizer;
   if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{});
-  std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_file() << std::endl;
+  if (on_gpu()) std::cout << "minbert, " << device_text() << std::endl;
+  else std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_file() << std::endl;
 
   Random random(11711, "bench");
-  int64_t step = 0;
-  for (std::string line; std::getline(std::cin, line); ++step) {
-    const Batch batch = batch_of(line, config.vocab_size, norm == "conditional-layer", random);
+  const auto draw = [&](const std::string& lengths) {
+    const Batch batch = batch_of(lengths, config.vocab_size, norm == "conditional-layer", random);
     const Indices labels = random_labels(batch.sentences(), pretrain ? 2 : 5, random);
     const Indices masked = masked_rows(batch, random);
-    const Indices originals = random_labels(masked.size(), uint64_t(config.vocab_size), random);
-    DropoutClock::mine().step = uint64_t(step);
+    return Work{batch, labels, masked, random_labels(masked.size(), uint64_t(config.vocab_size), random)};
+  };
+  const auto loss = [&](const Work& w) {
+    if (!pretrain) return cross_entropy(classifier->forward(w.batch, 0), w.labels);
+    const PretrainingOutput out = pretraining->forward(w.batch, w.masked, w.originals);
+    return add(out.mlm_loss, cross_entropy(out.nsp_logits, w.labels));
+  };
+  const auto take_step = [&](const Work& w) {
+    if (!train) {
+      const NoGrad no_tape;
+      return classifier->forward(w.batch, 0);
+    }
+    const Tensor result = loss(w);
+    backward(result);
+    optimizer->clip(1.0);
+    optimizer->step(1e-5);
+    return result;
+  };
+
+  int64_t step = 0;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::vector<Work> group;
+    std::istringstream in(line);
+    for (std::string lengths; std::getline(in, lengths, ';');) group.push_back(draw(lengths));
     if (profile && step == warm_up) profile_start();
     profile_resume();
-    const auto loss = [&] {
-      if (!pretrain) return cross_entropy(classifier->forward(batch, 0), labels);
-      const PretrainingOutput out = pretraining->forward(batch, masked, originals);
-      return add(out.mlm_loss, cross_entropy(out.nsp_logits, labels));
-    };
-    std::cout << seconds([&] {
-      if (train) {
-        backward(loss());
-        optimizer->clip(1.0);
-        optimizer->step(1e-5);
-      } else {
-        const NoGrad no_tape;
-        classifier->forward(batch, 0);
+    const int64_t launches = cuda::launches();
+    Tensor result;
+    const double time = seconds([&] {
+      for (const Work& w : group) {
+        DropoutClock::mine().step = uint64_t(step++);
+        result = take_step(w);
       }
-    }) << std::endl;
+    });
+    std::cout << time;
+    if (on_gpu()) std::cout << ' ' << gpu_bytes(parameters) << ' ' << cuda::launches() - launches;
+    std::cout << std::endl;
+    for (const real v : result.values()) MB_CHECK(std::isfinite(v), "{}: step {} gives {}", config_name, step, v);
   }
   if (!profile) return;
   const PoolStatistics pool = pool_statistics();
@@ -114,6 +150,26 @@ void sgemm_worker() {
       cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1,
                   a.data(), ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
     }) << std::endl;
+  }
+}
+
+void gpu_product_worker() {
+  std::cout << device_text() << std::endl;
+  Random random(11711, "product");
+  Tensor a, b, c;
+  std::string precision;
+  for (int64_t n, times; std::cin >> precision >> n >> times;) {
+    set_matmul_precision(precision);
+    if (!a || a.rows() != n) {
+      std::vector<real> values(size_t(n * n));      // a GPU computes faster on zeros and on equal numbers
+      for (real& v : values) v = real(random.uniform() - 0.5);
+      a = Tensor::from({n, n}, values), b = Tensor::from({n, n}, values), c = Tensor({n, n});
+    }
+    const double time = seconds([&] {
+      for (int64_t i = 0; i < times; ++i)
+        gemm(Device::cuda, Transpose::nn, {n, n, n, a.data(), n, b.data(), n, c.data(), n}, 1, 0);
+    });
+    std::cout << time / double(times) << std::endl;
   }
 }
 

@@ -8,8 +8,10 @@
 
 namespace minbert::bench {
 
-// A line of sentence lengths ("12 33 7") is one batch. mode: "train", a step on it with one head for 5 classes;
-// "pretrain", one with the two heads of pre-training; "forward", a forward alone. norm, cls_norm: --norm, --cls-norm.
+// A line of sentence lengths ("12 33 7") is one batch. On a GPU several stand there, with ; between them: a step for
+// each, and the answer is the seconds of all, the bytes of the GPU held for them, the launches.
+// mode: "train", a step on it with one head for 5 classes; "pretrain", one with the two heads of pre-training;
+// "forward", a forward alone. norm, cls_norm: --norm, --cls-norm.
 // profile: at the end, the table of operations without the first `warm_up` steps on stderr.
 void bert_worker(const std::string& config, const std::string& mode, const std::string& norm,
                  const std::string& cls_norm, bool profile, int warm_up);
@@ -18,6 +20,8 @@ inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 
 // "FORM M N K": one product C [M,N] = op(A) op(B) over K. FORM: nn, nt or tn, t an operand stored transposed.
 void sgemm_worker();
+// On the GPU, "PRECISION N TIMES": the seconds of one of TIMES products of two N x N matrices, by the project's gemm.
+void gpu_product_worker();
 
 void tokenizer_speed();                             // these two measure and print for themselves
 void load_time();

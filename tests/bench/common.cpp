@@ -1,0 +1,81 @@
+// Cases, the work in them, and how the programs are started.
+#include "common.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "workers.h"
+
+namespace minbert::bench {
+namespace {
+constexpr const char* script = "tests/bench/torch_bench.py";
+}  // namespace
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+}
+
+std::string goal_text(double v) {
+  char text[16] = "";
+  if (v > 0) std::snprintf(text, sizeof text, "%.3g", v);
+  return text;
+}
+
+// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most.
+std::vector<int> draw_lengths(const Case& c, Random& random) {
+  std::vector<int> lengths;
+  for (int b = 0; b < c.sentences; ++b)
+    lengths.push_back(c.length ? c.length : std::clamp(int(std::lround(25 + 11 * random.normal())), 4, 55));
+  return lengths;
+}
+
+double work(const Case& c, const BertConfig& config, double tokens) {
+  const double H = double(config.hidden_size), I = double(config.intermediate_size), V = double(config.vocab_size);
+  const double masked = c.mode == "pretrain" ? double(masked_among(int64_t(tokens))) : 0;
+  const double in = 3 * H * H, out = H * H + 2 * H * I, all = double(config.num_hidden_layers);
+  const double layers = all * in * tokens + out * ((all - 1) * tokens + c.sentences + masked);
+  return (c.mode == "forward" ? 2 : 6) * (layers + (V * H + H * H) * masked);
+}
+
+std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
+                                        const std::vector<std::string>& what) {
+  std::vector<std::string> words = {"/proc/self/exe", "--worker", device, precision};
+  words.insert(words.end(), what.begin(), what.end());
+  return words;
+}
+
+std::vector<std::string> bert_command(const Options& options, const std::string& precision, const std::string& config,
+                                      const std::string& mode, const std::string& norm, const std::string& cls_norm) {
+  const int uncounted = warm_up * (options.device == "cuda" ? options.group : 1);
+  return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm,
+                                                    options.profile ? "profile" : "", std::to_string(uncounted)});
+}
+
+PyTorch::PyTorch(const Options& o) : options(o) {
+  if (o.no_torch) {
+    why_not = "not run (--no-torch)";
+    return;
+  }
+  for (const char* name : {"python3", "/usr/bin/python3"})
+    if (python.empty() && std::system(format("{} -c 'import torch' >/dev/null 2>&1", name).c_str()) == 0) python = name;
+  if (python.empty()) why_not = "not run (no python3 here can import torch; Debian: python3-torch)";
+  else if (!std::filesystem::exists(script)) {
+    why_not = format("not run (there is no {} here; run it from the project's folder)", script);
+    python.clear();
+  }
+}
+
+std::vector<std::string> PyTorch::command(const Case& c, const std::string& precision, const std::string& form) const {
+  const BertConfig config = BertConfig::named(c.config);
+  std::vector<std::string> words = {python, script, c.mode, options.device, precision, form};
+  for (const int n : {options.threads, config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
+                      config.intermediate_size, config.vocab_size, config.max_position_embeddings})
+    words.push_back(std::to_string(n));
+  return words;
+}
+
+}  // namespace minbert::bench
