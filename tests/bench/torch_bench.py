@@ -94,9 +94,10 @@ def batch(lengths):
     labels = torch.randint(0, 2 if mode == "pretrain" else 5, (len(lengths),))
     places = attended.view(-1).nonzero().view(-1)           # 15 % of the tokens, each as likely as any other
     masked = places[torch.randperm(len(places))[:len(places) * 15 // 100].sort().values]
-    mask = ((1 - attended) * torch.finfo(torch.float32).min)[:, None, None, :]
-    if BF16:                                                # no padding, no mask: the fastest kernels take none
-        mask = (attended > 0)[:, None, None, :] if min(lengths) < longest else None
+    kind = torch.bfloat16 if BF16 else torch.float32
+    mask = ((1 - attended) * torch.finfo(kind).min).to(kind)[:, None, None, :]
+    if BF16 and min(lengths) == longest:                    # its fastest kernels take no mask
+        mask = None
     tensors = ids, mask, labels, masked, torch.randint(0, VOCABULARY, masked.shape)
     return [t.pin_memory() if CUDA and t is not None else t for t in tensors]
 
