@@ -8,6 +8,7 @@
 #   make test          the tests, in float and in double (gradient checks), and on the GPU where there is one;
 #                      T=norm: those with "norm" in their name
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make memcheck      with a GPU: tests there under compute-sanitizer, its memcheck and racecheck
 #   make bench         the benchmark; ARGS="..." goes to it; DEVICE=cuda: on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
@@ -92,7 +93,7 @@ $(foreach build,cpu double asan cuda rehearsal,$(eval $(call BUILD,$(build))))
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
 NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --extended-lambda --Werror cross-execution-space-call \
-  -Iinclude -Isrc -Xcompiler -fopenmp,-march=native,-fno-math-errno $(FLAGS_cuda) \
+  -Iinclude -Isrc -Xcompiler -fopenmp,-march=native,-fno-math-errno $(FLAGS_cuda) $(filter -D%,$(FOUND_FLAGS)) \
   $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 $(call objects,cuda,$(KERNELS)): build/cuda/%.o: %.cpp build/config.mk
@@ -145,6 +146,10 @@ bench: programs
 rehearsal: build/test-rehearsal $(addprefix build/rehearsal/bin/,multitask pretrain bench)
 	@.build/rehearse "$(T)"
 
+memcheck: build/test-cuda
+	for tool in memcheck racecheck; do \
+	  compute-sanitizer --tool $$tool --error-exitcode 1 build/test-cuda --device cuda -tc='cuda*,ops*' || exit 1; done
+
 lint:
 	@.build/lint
 papers:
@@ -158,5 +163,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test asan-test demo mini mini-bert bench rehearsal lint papers format deps clean help FORCE
+.PHONY: all programs test asan-test demo mini mini-bert bench rehearsal memcheck lint papers format deps clean help \
+  FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

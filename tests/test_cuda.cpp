@@ -104,6 +104,23 @@ TEST_CASE("cuda: products of every form, in fp32, tf32 and bf16, each within its
     }
 }
 
+TEST_CASE("cuda: attention in tf32 and bf16, also where heads are too narrow for cuBLAS's tf32") {
+  std::vector<Sequence> list;
+  for (const int length : {8, 17, 20, 3}) list.push_back(sentence(length));
+  const Batch batch = pack(list);
+  for (const auto& [heads, H] : {std::pair(2, 12), {2, 24}, {1, 5}})
+    for (const char* precision : {"tf32", "bf16"}) {
+      INFO(heads << " heads of " << H << " columns, " << precision);
+      const Case c{"attention", "", {n({48, H}), m({48, H}), kinked({48, H})},
+                   [&, h = heads](const Inputs& x) { return attention(x[0], x[1], x[2], batch, h, p, key); }};
+      const In of(precision);
+      const auto ours = results(c);
+      const On cpu("cpu");
+      const auto expected = results(c);
+      for (size_t i = 0; i < expected.size(); ++i) CHECK(difference(ours[i], expected[i]) < 5e-3);
+    }
+}
+
 TEST_CASE("cuda: a run repeated is the same to the last bit, and 20 steps have the CPU's losses") {
   SmallWorld world;
   TrainOptions o = world.options();

@@ -46,6 +46,7 @@ class FittedClsNorm : public ClsNorm {
   std::string name_;
   int64_t hidden_, rows_ = 0;
   Tensor* count_;                                   // [1] rows of the set; 0: there are no statistics
+  mutable bool fitted_ = false;                     // count_ is known not to be 0, without asking the device again
 };
 
 // y = (x - mu) / (sigma + eps)                                                [TA eq.2]
@@ -140,7 +141,9 @@ class IsoBatchNorm : public ClsNorm {
   void update(const Tensor& h) const;
   Tensor theta_bar() const;                         // [H]
   Preset p_;
+  bool has_seen_a_batch() const;
   Tensor *covariance_, *deviation_, *count_;        // [H,H], [H] where own_sigma, [1] batches so far
+  mutable bool seen_ = false;
 };
 
 // h in the forward pass. Backward: g' = g * (theta / (mu + eps theta))^alpha for each dimension, mu the mean of |g|

@@ -18,5 +18,16 @@ std::string device_text();                          // what the default device i
 enum class Precision { fp32, tf32, bf16 };          // all 23 bits; 10 bits; 7 bits
 Precision matmul_precision();                       // tf32 at first
 void set_matmul_precision(const std::string& name); // Error lists the names
+// While it lives, products are exact: for statistics, of which differences of large numbers are taken.
+class ExactProducts {
+ public:
+  ExactProducts();
+  ~ExactProducts();
+  ExactProducts(const ExactProducts&) = delete;
+  ExactProducts& operator=(const ExactProducts&) = delete;
+
+ private:
+  Precision outer_;
+};
 
 }  // namespace minbert

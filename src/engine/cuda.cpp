@@ -220,6 +220,9 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
     if (p.m > 0 && p.n > 0) pointers.push_back(p.a);
   for (const Product& p : products)
     if (p.m > 0 && p.n > 0) pointers.push_back(p.c);
+  uintptr_t bits = 0;                               // in tf32 every operand must begin at a multiple of 16 bytes
+  for (const void* p : pointers) bits |= reinterpret_cast<uintptr_t>(p);
+  const cublasComputeType_t type = bits % 16 && !is_double ? CUBLAS_COMPUTE_32F : compute_type(true);
   const auto place = Storage::copy_of(pointers.data(), int64_t(pointers.size() * sizeof(void*)), Device::cuda);
   void* const* const at = static_cast<void* const*>(place->data());
 
@@ -228,7 +231,7 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
   check(cublasGemmGroupedBatchedEx(gpu().blas, op_b.data(), op_a.data(), groups.n.data(), groups.m.data(),
                                    groups.k.data(), alphas.data(), at, element_type, groups.ldb.data(), at + count,
                                    element_type, groups.lda.data(), betas.data(), at + 2 * count, element_type,
-                                   groups.ldc.data(), int(group_count), groups.size.data(), compute_type(true)),
+                                   groups.ldc.data(), int(group_count), groups.size.data(), type),
         "products of sentences and heads");
   count_launch("products of sentences and heads");
 }

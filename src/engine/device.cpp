@@ -25,6 +25,8 @@ std::string device_text() {
 }
 
 Precision matmul_precision() { return precision; }
+ExactProducts::ExactProducts() : outer_(precision) { precision = Precision::fp32; }
+ExactProducts::~ExactProducts() { precision = outer_; }
 
 void set_matmul_precision(const std::string& name) {
   for (int i = 0; i < 3; ++i)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "engine/cuda.h"
 
@@ -39,7 +40,7 @@ struct WarpTeam {
   }
   template <class F>
   __device__ real max(int n, F f) const {
-    real m = f(0);
+    real m = -std::numeric_limits<real>::infinity();
     for (int i = int(threadIdx.x) % 32; i < n; i += 32) m = Max{}(m, f(i));
     return combine_warp(m, Max{});
   }
@@ -59,7 +60,7 @@ struct BlockTeam {
   }
   template <class F>
   __device__ real max(int n, F f) const {
-    real m = f(0);
+    real m = -std::numeric_limits<real>::infinity();
     for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) m = Max{}(m, f(i));
     return combine(m, Max{});
   }
@@ -115,7 +116,7 @@ struct Elements {
 
 #ifdef __CUDACC__
 template <class Body>
-__global__ void kernel(const Body body) {
+__global__ void __launch_bounds__(1024) kernel(const Body body) {
   body();
 }
 #endif

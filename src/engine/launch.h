@@ -66,6 +66,12 @@ struct Target {
 #endif
 
 namespace minbert {
+// Of two names, so that a program may hold launchers for the CPU alone beside those that serve both.
+#ifdef MINBERT_GPU_CODE
+inline namespace both_devices {
+#else
+inline namespace cpu_alone {
+#endif
 
 // Under this many elements a loop is not worth a second thread.
 constexpr int64_t parallel_threshold = 16384;
@@ -137,6 +143,8 @@ void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, c
     }
   }
 }
+
+}  // inline namespace
 
 // The f of plain sums.
 struct Element {

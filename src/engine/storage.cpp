@@ -85,6 +85,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
 }
 
 std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device) {
+  const std::lock_guard lock(pool(device).mutex);
   void* block = from(device, std::max<int64_t>(bytes, 1));
   return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));
 }

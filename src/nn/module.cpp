@@ -30,6 +30,12 @@ void Module::child(const std::string& name, Module& module) { children_.emplace_
 
 namespace {
 
+// Each parameter begins at a multiple of 64 bytes, however long the one before it is: matrix products want it.
+int64_t place_for(int64_t elements) {
+  constexpr int64_t line = 64 / int64_t(sizeof(real));
+  return (elements + line - 1) / line * line;
+}
+
 std::shared_ptr<Storage> flat_buffer(int64_t elements) {
   return Storage::exact(elements * int64_t(sizeof(real)), default_device());
 }
@@ -38,16 +44,17 @@ std::shared_ptr<Storage> flat_buffer(int64_t elements) {
 
 Parameters::Parameters(Module& root, Options options) : options_(options) {
   root.set_path("");
+  int64_t places = 0;
   root.visit([&](Module& m) {
-    for (const Parameter& p : m.own_parameters()) count_ += p.shape.size();
+    for (const Parameter& p : m.own_parameters()) count_ += p.shape.size(), places += place_for(p.shape.size());
   });
-  const std::shared_ptr<Storage> flat = flat_buffer(count_);
+  const std::shared_ptr<Storage> flat = flat_buffer(places);
   int64_t offset = 0;
   root.visit([&](Module& m) {
     const std::string prefix = m.path().empty() ? "" : m.path() + ".";
     for (Parameter& p : m.own_parameters()) {
       p.value = Tensor::at(flat, offset, p.shape);
-      offset += p.shape.size();
+      offset += place_for(p.shape.size());
       items_.push_back({prefix + p.name, p.value, p.decay, p.init});
     }
     for (const Buffer& b : m.own_buffers()) buffers_.push_back({prefix + b.name, b.value, Decay::no});
@@ -91,14 +98,15 @@ const Parameters::Item* Parameters::find(const std::string& name) const {
 
 void Parameters::set_trainable(const std::function<bool(const std::string&)>& learns) {
   for (Item& item : items_) item.value.set_requires_grad(learns(item.name));
-  const std::shared_ptr<Storage> flat = flat_buffer(trainable());
-  int64_t offset = 0;
+  int64_t places = 0, offset = 0;
+  for (const Item& item : items_) places += item.value.requires_grad() ? place_for(item.value.size()) : 0;
+  const std::shared_ptr<Storage> flat = flat_buffer(places);
   for (const Item& item : items_) {
     item.value.clear_grad();
     item.value.set_grad_storage({});
     if (!item.value.requires_grad()) continue;
     item.value.set_grad_storage(Tensor::at(flat, offset, item.value.shape()));
-    offset += item.value.size();
+    offset += place_for(item.value.size());
   }
 }
 

@@ -68,15 +68,21 @@ ScoreRow score_row(const Layout& at, Device device) {
   return {at.batch.offsets.data(device), at.batch.sentence.data(device), at.start.data(device), at.heads};
 }
 
-// P = softmax(S), in place
+// P = softmax(S), in place; and P' of it, where it has a place
 struct SoftmaxScores {
   ScoreRow at;
-  real* scores;
+  real *scores, *dropped;
+  DropoutMask mask;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     int n;
-    real* p = scores + at.begin(row, &n);
+    const int64_t begin = at.begin(row, &n);
+    real* p = scores + begin;
     softmax_row(team, n, p, p);
+    if (!dropped) return;
+    real* to = dropped + begin;
+    team.sync();                                    // the mask's lanes are not the softmax's
+    mask.each(team, n, row, [=](int i, real factor) { to[i] = factor * p[i]; });
   }
 };
 // P' = m P / (1-p)
@@ -131,23 +137,20 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   // O = dropout(softmax(Q K^T / sqrt(d))) V
   const Tensor P({elements}, device), O(q.shape(), device);
   gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, q.data(), k.data(), P.data()), scaling, 0);
-  launch_rows(device, rows, elements, SoftmaxScores{score_row(at, device), P.data()});
+  const Tensor dropped = p > 0 ? Tensor(P.shape(), device) : P;
+  launch_rows(device, rows, elements,
+              SoftmaxScores{score_row(at, device), P.data(), p > 0 ? dropped.data() : nullptr, mask});
   if (weights) *weights = P;
-  const auto dropped = [=] {
-    if (p == 0) return P;
-    const Tensor to(P.shape(), device);
-    launch_rows(device, rows, elements, DropScores{score_row(at, device), P.data(), to.data(), mask});
-    return to;
-  };
-  gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dropped().data(), v.data(), O.data()), 1, 0);
+  gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dropped.data(), v.data(), O.data()), 1, 0);
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
+    const Tensor dS(P.shape(), device);                                               // P' again, to begin with
     g(2, [&](Sink dV) {                                                               // dV = P'^T dO
+      if (p > 0) launch_rows(device, rows, elements, DropScores{score_row(at, device), P.data(), dS.data(), mask});
       gemm_batch(device, Transpose::tn,
-                 at.products(tokens_from_scores, dropped().data(), dO.data(), dV.to.data()), 1, dV.beta());
+                 at.products(tokens_from_scores, p > 0 ? dS.data() : P.data(), dO.data(), dV.to.data()), 1, dV.beta());
     });
-    if (!g.wants(0) && !g.wants(1)) return;
-    const Tensor dS(P.shape(), device);                                               // dP' = dO V^T, then dS
+    if (!g.wants(0) && !g.wants(1)) return;                                           // dP' = dO V^T, then dS
     gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, dO.data(), v.data(), dS.data()), 1, 0);
     launch_rows(device, rows, elements, ScoresBackward{score_row(at, device), P.data(), dS.data(), p > 0, mask});
     g(0, [&](Sink dQ) {                                                               // dQ = dS K / sqrt(d)

@@ -24,11 +24,12 @@ struct LossOfRows {
   const int32_t* labels;
   real* loss;
   int V;
+  int64_t ld;                                       // from one row of z to the next
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const int label = labels[row];
     const real* b = bias;
-    real *p = z + row * V, *to = loss + row;
+    real *p = z + row * ld, *to = loss + row;
     const real l = cross_entropy_row(team, V, [=](int i) { return p[i] + b[i]; }, label, p);
     team.sync();                                    // p[label] is another lane's
     team.each(1, [=](int) { p[label] -= 1, to[0] = l; });
@@ -56,17 +57,18 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   const auto gradient_of = [](const Tensor& t) { return will_record(t) ? Tensor(t.shape(), t.device()) : Tensor(); };
   const Tensor dx = gradient_of(x), dW = gradient_of(weight), db = gradient_of(bias);
   const int64_t block = std::min<int64_t>(M, 512);                     // with fewer the products lose their rate
-  const Tensor z({block, V}, device), losses({M}, device);
+  const int64_t ld = (V + 15) / 16 * 16;                               // rows of z begin where products like it
+  const Tensor z({block, ld}, device), losses({M}, device);
   for (int64_t at = 0; at < M; at += block) {
     const int64_t m = std::min(block, M - at);
     const real* x_at = x.data() + at * H;
     const real beta = at > 0;                       // dW and db gather over the blocks, in their order
-    gemm(device, Transpose::nt, {m, V, H, x_at, H, weight.data(), H, z.data(), V}, 1, 0);
+    gemm(device, Transpose::nt, {m, V, H, x_at, H, weight.data(), H, z.data(), ld}, 1, 0);
     launch_rows(device, m, m * V,
-                LossOfRows{z.data(), bias.data(), labels.data(device) + at, losses.data() + at, int(V)});
-    if (dx) gemm(device, Transpose::nn, {m, H, V, z.data(), V, weight.data(), H, dx.data() + at * H, H}, 1, 0);
-    if (dW) gemm(device, Transpose::tn, {V, H, m, z.data(), V, x_at, H, dW.data(), H}, 1, beta);
-    if (db) launch_column_sums(device, m, V, 1, nullptr, {db.data(), at > 0}, Element{z.data(), V});
+                LossOfRows{z.data(), bias.data(), labels.data(device) + at, losses.data() + at, int(V), ld});
+    if (dx) gemm(device, Transpose::nn, {m, H, V, z.data(), ld, weight.data(), H, dx.data() + at * H, H}, 1, 0);
+    if (dW) gemm(device, Transpose::tn, {V, H, m, z.data(), ld, x_at, H, dW.data(), H}, 1, beta);
+    if (db) launch_column_sums(device, m, V, 1, nullptr, {db.data(), at > 0}, Element{z.data(), ld});
   }
   return record("linear_cross_entropy", mean_of(losses), {x, weight, bias}, [=](const Tensor& dc, Grads& g) {
     const Tensor gradients[] = {dx, dW, db};

@@ -17,6 +17,7 @@ HD void softmax_row(Team team, int n, const real* x, real* y) {
 template <class Team, class X>
 HD real cross_entropy_row(Team team, int n, X x, int label, real* p) {
   const real x_label = x(label);                    // while it is there
+  team.sync();
   const real m = team.max(n, x);
   const real s = team.sum(n, [=](int i) { return p[i] = std::exp(x(i) - m); });
   const real inverse = 1 / s;

@@ -6,6 +6,9 @@
 #include <iomanip>
 #include <sstream>
 
+#include "engine/fill.h"
+#include "engine/storage.h"
+
 namespace minbert {
 
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice) {
@@ -15,18 +18,22 @@ void check_finite(const Parameters& parameters, int64_t step, const std::string&
       MB_CHECK(std::isfinite(v), "{} is {} after step {}\n  {}", item.name, v, step, advice);
 }
 
-void LossReader::add(std::vector<Tensor> losses, Then then) {
-  const size_t enough = losses[0].device() == Device::cuda ? 20 : 1;
-  waiting_.emplace_back(std::move(losses), std::move(then));
-  if (waiting_.size() >= enough) flush();
+void LossReader::add(const std::vector<Tensor>& losses, Then then) {
+  const Device device = losses[0].device();
+  if (!values_) values_ = Storage::exact(int64_t(room * sizeof(real)), device);
+  for (const Tensor& loss : losses) copy_or_add(loss, Tensor::at(values_, int64_t(used_++), {}), false);
+  waiting_.emplace_back(losses.size(), std::move(then));
+  if (device == Device::cpu || waiting_.size() == 20 || used_ + losses.size() > room) flush();
 }
 
 void LossReader::flush() {
-  const auto list = std::exchange(waiting_, {});    // empty, whatever a `then` throws
-  for (const auto& [losses, then] : list) {
-    std::vector<double> values;
-    for (const Tensor& loss : losses) values.push_back(double(loss.item()));
-    then(values);
+  if (waiting_.empty()) return;
+  const std::vector<real> values = Tensor::at(values_, 0, {int64_t(used_)}).values();
+  used_ = 0;
+  auto at = values.begin();
+  for (const auto& [count, then] : std::exchange(waiting_, {})) {              // empty, whatever a `then` throws
+    then({at, at + int64_t(count)});
+    at += int64_t(count);
   }
 }
 

@@ -55,11 +55,14 @@ void write_pretraining_figure(const PretrainOptions& options, const PretrainResu
 class LossReader {
  public:
   using Then = std::function<void(const std::vector<double>& losses)>;
-  void add(std::vector<Tensor> losses, Then then);  // each a single value; `then` is called when they are read
+  void add(const std::vector<Tensor>& losses, Then then);        // each a single value; `then` gets them
   void flush();                                     // now; before anything is reported or saved
 
  private:
-  std::vector<std::pair<std::vector<Tensor>, Then>> waiting_;
+  static constexpr size_t room = 64;
+  std::shared_ptr<Storage> values_;                 // [room] on the device: those that wait
+  size_t used_ = 0;
+  std::vector<std::pair<size_t, Then>> waiting_;    // how many losses each has
 };
 
 double now();                                       // seconds

@@ -31,7 +31,8 @@ void FittedClsNorm::finish_fit() {
 
 Tensor FittedClsNorm::forward(const Tensor& h) const {
   const Scope scope(path());
-  MB_CHECK(count_->item() > 0,
+  fitted_ = fitted_ || count_->item() > 0;
+  MB_CHECK(fitted_,
            "{}: this norm has no statistics yet; they are taken from the training set, when a run begins", name_);
   return normalize(h);
 }

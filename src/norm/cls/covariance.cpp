@@ -17,6 +17,7 @@ void Covariance::add(const Tensor& x) {
   for (size_t i = 0; i < H; ++i) mu[i] += delta[i], delta[i] = mu[i] - mean_[i];      // exact where nothing varies
   for (size_t k = 0; k < values.size(); ++k) values[k] = real(double(values[k]) - mu[k % H]);
   const Tensor centered = Tensor::from(x.shape(), values);
+  const ExactProducts exact;
   const std::vector<real> S_b = gemm_tn(centered, centered).values();
   for (size_t i = 0; i < H; ++i)
     for (size_t j = 0; j < H; ++j) S_[i * H + j] += double(S_b[i * H + j]) + delta[i] * delta[j] * n_a * n_b / n;

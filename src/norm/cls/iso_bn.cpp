@@ -136,6 +136,9 @@ IsoBatchNorm::IsoBatchNorm(int64_t hidden, const Preset& preset)
       deviation_(p_.own_sigma ? &buffer("deviation", Tensor::zeros({hidden})) : nullptr),
       count_(&buffer("count", Tensor::zeros({1}))) {}
 
+// Asked of the device until it is so; it stays so.
+bool IsoBatchNorm::has_seen_a_batch() const { return seen_ = seen_ || count_->item() > 0; }
+
 // μ_B, σ_B, Σ_B of the batch, biased, and the moving σ and Σ a step towards them: Σ in the product itself.
 void IsoBatchNorm::update(const Tensor& h) const {
   const int64_t m = h.rows(), H = h.cols();
@@ -144,14 +147,15 @@ void IsoBatchNorm::update(const Tensor& h) const {
   launch_column_sums(device, m, H, 1, nullptr, {columns.data(), false}, MeanDifference{h.data(), H, real(m)});
   launch_elements(device, h.size(), Center{h.data(), columns.data(), centered.data(), H});
 
-  const real seen = count_->item(), alpha = seen == 0 && !p_.zero_start ? real(1) : real(p_.momentum);
+  const real alpha = !has_seen_a_batch() && !p_.zero_start ? real(1) : real(p_.momentum);
+  const ExactProducts exact;
   gemm(device, Transpose::tn, {H, H, m, centered.data(), H, centered.data(), H, covariance_->data(), H},
        alpha / real(m), 1 - alpha);
   if (p_.own_sigma) {
     launch_column_sums(device, m, H, 1, nullptr, {columns.data(), false}, MeanSquare{centered.data(), H, real(m)});
     launch_elements(device, H, MoveDeviation{deviation_->data(), columns.data(), alpha});
   }
-  fill(*count_, seen + 1);
+  copy_or_add(Tensor::full({1}, 1, device), *count_, true);
 }
 
 Tensor IsoBatchNorm::theta_bar() const {
@@ -175,7 +179,7 @@ Tensor IsoBatchNorm::forward(const Tensor& h) const {
   MB_CHECK(h.cols() == covariance_->cols(), "iso-bn: h {} for statistics of {} dimensions", h.shape(),
            covariance_->cols());
   if (training()) update(h);
-  else MB_CHECK(count_->item() > 0, "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
+  else MB_CHECK(has_seen_a_batch(), "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
   const Tensor theta = theta_bar();
   return per_dimension("iso_bn", h, Scaled{theta.data()}, {theta});
 }

@@ -40,6 +40,7 @@ void Whitening::finish() {
       U[k * H + i] = real(Sigma.vectors[k * H + i] * (lambda > 0 ? std::pow(lambda, -0.25) : 1));
   }
   const Tensor u = Tensor::from({hidden(), hidden()}, U);
+  const ExactProducts exact;
   gemm_tn(u, u, {*matrix_, false});
   mean_->copy_from(std::vector<real>(set_->mean().begin(), set_->mean().end()));
   set_ = std::make_unique<Covariance>(hidden());
