@@ -9,36 +9,26 @@ enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0, CUBLAS_STATUS_NOT_INITIALIZED = 1, CUBLAS_STATUS_INVALID_VALUE = 7,
   CUBLAS_STATUS_NOT_SUPPORTED = 15
 };
-enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C };
-enum cublasMath_t { CUBLAS_DEFAULT_MATH = 0, CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
+enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
 enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1 };
 enum cublasComputeType_t {
-  CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_PEDANTIC = 69, CUBLAS_COMPUTE_64F = 70,
-  CUBLAS_COMPUTE_32F_FAST_16BF = 75, CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+  CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77
 };
-enum cudaDataType { CUDA_R_32F = 0, CUDA_R_64F = 1 };
-using cudaDataType_t = cudaDataType;
+enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_64F = 1 };
 
-#define cublasCreate cublasCreate_v2
-#define cublasDestroy cublasDestroy_v2
-#define cublasSetStream cublasSetStream_v2
-#define cublasSetWorkspace cublasSetWorkspace_v2
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
-cublasStatus_t cublasDestroy(cublasHandle_t handle);
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, size_t bytes);
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 const char* cublasGetStatusString(cublasStatus_t status);
 
 // C = alpha op(A) op(B) + beta C, all column-major: op(A) [m,k], op(B) [k,n], C [m,n]. alpha and beta are on the host.
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
-                            int k, const void* alpha, const void* A, cudaDataType Atype, int lda, const void* B,
-                            cudaDataType Btype, int ldb, const void* beta, void* C, cudaDataType Ctype, int ldc,
+                            int k, const void* alpha, const void* A, cudaDataType_t Atype, int lda, const void* B,
+                            cudaDataType_t Btype, int ldb, const void* beta, void* C, cudaDataType_t Ctype, int ldc,
                             cublasComputeType_t computeType, cublasGemmAlgo_t algo);
 
 // Groups of such products, those of a group alike in form and size. The arrays of pointers, one for each product, are
-// on the device; all others, one for each group, on the host. As in cuBLAS, CUBLAS_COMPUTE_32F_FAST_16BF is refused,
-// and operands in TF32 begin at multiples of 16 bytes where k is one of 4.
+// on the device; all others, one for each group, on the host. As in cuBLAS, CUBLAS_COMPUTE_32F_FAST_16BF is refused.
 cublasStatus_t cublasGemmGroupedBatchedEx(
     cublasHandle_t handle, const cublasOperation_t transa_array[], const cublasOperation_t transb_array[],
     const int m_array[], const int n_array[], const int k_array[], const void* alpha_array, const void* const Aarray[],

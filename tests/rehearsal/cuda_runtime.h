@@ -16,27 +16,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#define CUDART_VERSION 13000
 #define __host__
 #define __device__
-#define __global__
-#define __forceinline__
 #define __shared__ static thread_local             // one block runs at a time, on one thread; it finds NaN there
 
-struct uint3 { unsigned x, y, z; };
-struct dim3 { unsigned x = 1, y = 1, z = 1; };
-inline uint3 threadIdx{}, blockIdx{};
-inline dim3 blockDim{}, gridDim{};
+struct uint3 { unsigned x; };                      // minbert counts in one dimension
+inline uint3 threadIdx{}, blockIdx{}, blockDim{}, gridDim{};
 
 namespace rehearsal {
 void launch(unsigned blocks, unsigned threads, void (*body)(const void*), const void* arguments, size_t bytes);
 void exchange(unsigned mask, void* value, size_t bytes, unsigned source);    // the value of lane `source` of the warp
-template <class T>
-T exchange(unsigned mask, T value, unsigned source) {
-  static_assert(sizeof(T) <= 8);
-  exchange(mask, &value, sizeof value, source < 32 ? source : threadIdx.x % 32);
-  return value;
-}
 }  // namespace rehearsal
 
 // What kernel<<<blocks, threads>>>(...) does. The body calls the kernel and holds its arguments by value, [=].
@@ -48,31 +37,25 @@ void rehearse(unsigned blocks, unsigned threads, const Body& body) {
 }
 
 void __syncthreads();
-void __syncwarp(unsigned mask = ~0u);
-template <class T>                                 // from a lane that takes no part, where CUDA promises nothing: NaN
-T __shfl_sync(unsigned mask, T value, int lane) { return rehearsal::exchange(mask, value, unsigned(lane) % 32); }
-template <class T>
+void __syncwarp();
+template <class T>                                 // from a lane that the block does not have: NaN
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
-  return rehearsal::exchange(mask, value, threadIdx.x % 32 ^ unsigned(lane_mask));
-}
-template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta) {
-  return rehearsal::exchange(mask, value, threadIdx.x % 32 + delta);
+  static_assert(sizeof(T) <= 8);
+  rehearsal::exchange(mask, &value, sizeof value, (threadIdx.x ^ unsigned(lane_mask)) % 32);
+  return value;
 }
 
 enum cudaError_t {
   cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
-  cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorNotReady = 600
+  cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101
 };
-const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();                    // and forgets it
-cudaError_t cudaPeekAtLastError();
 
 struct cudaDeviceProp {
   char name[256];
-  size_t totalGlobalMem, sharedMemPerBlock;
-  int major, minor, multiProcessorCount, warpSize, maxThreadsPerBlock;
+  size_t totalGlobalMem;
+  int major, minor;
 };
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
@@ -86,36 +69,17 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags = 1);
 cudaError_t cudaMallocHost(void** memory, size_t bytes);
-template <class T>
-cudaError_t cudaMalloc(T** memory, size_t bytes) { return cudaMalloc(reinterpret_cast<void**>(memory), bytes); }
-template <class T>
-cudaError_t cudaMallocManaged(T** memory, size_t bytes, unsigned flags = 1) {
-  return cudaMallocManaged(reinterpret_cast<void**>(memory), bytes, flags);
-}
-template <class T>
-cudaError_t cudaMallocHost(T** memory, size_t bytes) {
-  return cudaMallocHost(reinterpret_cast<void**>(memory), bytes);
-}
 cudaError_t cudaFree(void* memory);
-cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
-// All streams are one. Kernels and cuBLAS run at once; a copy from or to cudaMallocHost's memory waits for the next of
-// them, for another kind of copy, or for somebody who waits for it. Until then its goal on the host is full of NaN.
+// There is one stream. Kernels, cuBLAS and copies run at once, but for a copy out of cudaMallocHost's memory: it waits
+// for the next of them, or for somebody who waits for it, and takes what stands there then.
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
-enum cudaMemcpyKind {
-  cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault
-};
-constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2;
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = nullptr);
-cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t = nullptr);
-cudaError_t cudaDeviceSynchronize();
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+constexpr unsigned cudaEventDisableTiming = 2;
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-cudaError_t cudaEventQuery(cudaEvent_t event);     // while copies wait: cudaErrorNotReady, once
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
-cudaError_t cudaEventDestroy(cudaEvent_t event);
