@@ -19,8 +19,8 @@
 #
 # Every target that builds looks for missing packages first. Options, all given as NAME=VALUE:
 #   INSTALL=0          install nothing: print the command that would, and stop
-#   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or whether there is a GPU or not
-#   CUDA_ARCHS="80 90" compute capabilities to compile for; newer ones are served by the last
+#   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or with nvcc alone
+#   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   CXX=g++-13         another compiler            WERROR=0   warnings are only warnings
 #   V=1                show whole commands         T, ARGS    see above
 SHELL       := /bin/bash
@@ -41,7 +41,7 @@ FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -I
 CUDA_ARCHS ?= 80 90
 export CXX CUDA CUDA_ARCHS INSTALL FLAGS
 
-# What this machine has: .build/probe writes FOUND_FLAGS, FOUND_LIBRARIES and NVCC when it differs from last time.
+# What this machine has: .build/probe writes FOUND_*, CUDA_* and GPU_BACKEND when it differs from last time.
 NO_BUILD := help clean deps lint papers format
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
@@ -92,7 +92,7 @@ $(foreach build,cpu double asan cuda rehearsal,$(eval $(call BUILD,$(build))))
 
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
-NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --extended-lambda --Werror cross-execution-space-call \
+NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --Werror cross-execution-space-call \
   -Iinclude -Isrc -Xcompiler -fopenmp,-march=native,-fno-math-errno $(FLAGS_cuda) $(filter -D%,$(FOUND_FLAGS)) \
   $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))

@@ -18,6 +18,15 @@ struct On {
   explicit On(const char* device) { set_default_device(device); }
   ~On() { set_default_device("cuda"); }
 };
+// As outside of tests for a while: without a wait behind every launch, in memory that the host cannot see.
+struct WithoutDebugging {
+  WithoutDebugging() { change(false); }
+  ~WithoutDebugging() { change(true); }
+  static void change(bool debug) {
+    release_free_blocks(Device::cuda);
+    cuda::set_debug(debug);
+  }
+};
 // Products of another precision for a while.
 struct In {
   explicit In(const char* precision) { set_matmul_precision(precision); }
@@ -161,6 +170,7 @@ TEST_CASE("cuda: a run stopped on one device goes on on the other") {
 }
 
 TEST_CASE("cuda: after the first steps, a step neither waits for the GPU nor asks it for memory") {
+  const WithoutDebugging as_usual;
   MultitaskBert model(tiny_config("conditional-layer", 32), {{"sst", 5, false, false}}, 0.1);
   Parameters parameters(model, {});
   parameters.set_trainable([](const std::string&) { return true; });
@@ -171,23 +181,22 @@ TEST_CASE("cuda: after the first steps, a step neither waits for the GPU nor ask
     optimizer.clip(1);
     optimizer.step(1e-3);
   };
-  cuda::set_debug(false);                           // which waits behind every launch
   for (int i = 0; i < 3; ++i) step();
   const int64_t waits = cuda::waits(), launches = cuda::launches(), allocations = pool_statistics().allocations;
   step();
   CHECK(cuda::waits() == waits);
   CHECK(pool_statistics().allocations == allocations);
   MESSAGE("launches a step, 2 layers: " << cuda::launches() - launches);
-  cuda::set_debug(true);
 }
 
 TEST_CASE("cuda: out of memory says what was asked for and what to lower, and work goes on") {
   const Tensor before = normal("x", {3, 4});
-  cuda::set_debug(false);                           // managed memory may be larger than the card's
-  const int64_t too_much = cuda::memory().total / int64_t(sizeof(real)) + 1;
-  CHECK_THROWS_WITH_AS(Tensor({too_much}), doctest::Contains("out of GPU memory: "), Error);
-  CHECK_THROWS_WITH_AS(Tensor({too_much}), doctest::Contains("Lower --batch"), Error);
-  cuda::set_debug(true);
+  {
+    const WithoutDebugging as_usual;                // managed memory may be larger than the card's
+    const int64_t too_much = cuda::memory().total / int64_t(sizeof(real)) + 1;
+    CHECK_THROWS_WITH_AS(Tensor({too_much}), doctest::Contains("out of GPU memory: "), Error);
+    CHECK_THROWS_WITH_AS(Tensor({too_much}), doctest::Contains("Lower --batch"), Error);
+  }
   CHECK(add(before, before).values() == scale(before, 2).values());
 }
 

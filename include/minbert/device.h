@@ -13,12 +13,12 @@ Device default_device();
 void set_default_device(const std::string& name);
 std::string device_text();                          // what the default device is, for a log
 
-// Of operands of a product on a GPU, how many bits of the fraction count (float's are 23); sums are in float. On the
-// CPU always fp32.
+// How many bits of the fraction of a product's operands a GPU uses (a float has 23); it always adds in float.
+// Attention's products are in tf32 with bf16, too. On the CPU always fp32.
 enum class Precision { fp32, tf32, bf16 };          // all 23 bits; 10 bits; 7 bits
 Precision matmul_precision();                       // tf32 at first
 void set_matmul_precision(const std::string& name); // Error lists the names
-// While it lives, products are exact: for statistics, of which differences of large numbers are taken.
+// While it lives, products are in fp32: for covariances, whose small entries are differences of large sums.
 class ExactProducts {
  public:
   ExactProducts();

@@ -34,7 +34,7 @@ class Dropout : public Module {
  public:
   explicit Dropout(double p);
   Tensor operator()(const Tensor& x) const;
-  ResidualSum add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x)
+  ResidualSum add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x), late
   double p() const { return training() ? p_ : 0; }               // 0 unless training
   RandomKey key() const;                                         // of this step's mask
 

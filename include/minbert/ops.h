@@ -67,16 +67,16 @@ Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
 
-// residual + dropout(x) [T,H], not yet computed: a normalization takes the sum in its own pass where it can, all else
-// computes it by conversion to a tensor. From a tensor alone: that tensor.
+// residual + dropout(u) [T,H], computed late: a norm of rows adds it up inside its own kernel; anything else converts
+// it to a tensor, which computes it. From a tensor alone: that tensor.
 struct ResidualSum {
-  Tensor residual, x = {};
+  Tensor residual, u = {};
   double p = 0;
   RandomKey key = {};
   ResidualSum(const Tensor& alone) : residual(alone) {}
-  ResidualSum(const Tensor& r, const Tensor& u, double probability, RandomKey k)
-      : residual(r), x(u), p(probability), key(k) {}
-  operator Tensor() const { return x ? dropout_add(residual, x, p, key) : residual; }
+  ResidualSum(const Tensor& to, const Tensor& added, double probability, RandomKey k)
+      : residual(to), u(added), p(probability), key(k) {}
+  operator Tensor() const { return u ? dropout_add(residual, u, p, key) : residual; }
 };
 
 // ---- normalizations ----------------------------------------------------------------------------------------

@@ -62,7 +62,8 @@ class Tensor {
   real* data() const;                              // on the tensor's device
   real item() const;                               // the value of a one-element tensor
   std::vector<real> values() const;                // a copy on the host
-  // Its values on the host: where they are, or, of a tensor on a GPU, copied to room.
+  // The values, readable by the host: this tensor's own memory on the CPU, else a copy in room, which must outlive the
+  // span. This, values() and item() wait for a GPU.
   std::span<const real> on_host(std::vector<real>& room) const;
   void copy_from(std::span<const real> values) const;             // host to this tensor, sizes must agree
   Tensor reshape(Shape shape) const;               // the same storage; differentiable

@@ -1,4 +1,4 @@
-// Matrix products: on the CPU by OpenBLAS, on the GPU by cuBLAS (cuda.cpp).
+// Matrix products: on the CPU by OpenBLAS, on the GPU by cuBLAS (cublas.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>

@@ -7,7 +7,7 @@
 // lane's write and another's read stands team.sync(). Where rows do not matter, a kernel is a function of one element,
 // f(i). Sums run in a fixed order; no atomics.
 //
-// Every .cpp that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
+// Every .cpp of src/ that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct Target {
 #endif
 
 namespace minbert {
-// Of two names, so that a program may hold launchers for the CPU alone beside those that serve both.
+// Two namespaces, so that files compiled by g++ (CPU launchers) and by nvcc (both) link into one program.
 #ifdef MINBERT_GPU_CODE
 inline namespace both_devices {
 #else
@@ -76,13 +76,19 @@ inline namespace cpu_alone {
 // Under this many elements a loop is not worth a second thread.
 constexpr int64_t parallel_threshold = 16384;
 
-// Runs program(team, row) for every row. elements: how many there are in all rows, to judge the size of the work.
+inline void needs_gpu_code(Device device) {
+  MB_CHECK(device == Device::cpu, "a kernel for a GPU in a file that nvcc has not compiled");
+}
+
+// Runs program(team, row) for every row. elements: how many there are in all rows, to judge whether threads are worth
+// it and whether a row is a warp's or a block's.
 template <class Program>
 void launch_rows(Device device, int64_t rows, int64_t elements, const Program& program) {
 #ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return rows_on_gpu(rows, elements, program);
+#else
+  needs_gpu_code(device);
 #endif
-  (void)device;
 #pragma omp parallel for schedule(static) if (elements >= parallel_threshold)
   for (int64_t row = 0; row < rows; ++row) program(SerialTeam{}, row);
 }
@@ -92,8 +98,9 @@ template <class F>
 void launch_elements(Device device, int64_t n, const F& f) {
 #ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return elements_on_gpu(n, f);
+#else
+  needs_gpu_code(device);
 #endif
-  (void)device;
   constexpr int64_t chunk = 4096;
 #pragma omp parallel for schedule(static) if (n >= parallel_threshold)
   for (int64_t begin = 0; begin < n; begin += chunk) {
@@ -105,7 +112,8 @@ void launch_elements(Device device, int64_t n, const F& f) {
 }
 
 // The sums of one column over the rows, group by group:  to[group[row], col] (+)= f(row, col).
-// group == nullptr: all rows are of group 0. Rows are added in their order, whatever the number of threads.
+// group == nullptr: all rows are of group 0. The order of the sum is fixed: that of the rows, whatever the number of
+// threads; on a GPU slice by slice of them.
 template <class F>
 struct ColumnSums {
   int64_t rows, cols;
@@ -128,8 +136,9 @@ void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, c
   const ColumnSums<F> sums{rows, cols, groups, group, to, f};
 #ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return column_sums_on_gpu(sums);
+#else
+  needs_gpu_code(device);
 #endif
-  (void)device;
   constexpr int64_t block = 64;                     // columns a thread takes at a time, walking down all rows
 #pragma omp parallel for schedule(static) if (rows * cols >= parallel_threshold)
   for (int64_t begin = 0; begin < cols; begin += block) {

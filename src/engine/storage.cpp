@@ -48,12 +48,20 @@ void* from_system(int64_t bytes) {
   return block;
 }
 
+void give_back(void* block, Device device) {
+  if (device == Device::cuda) cuda::free(block);
+  else std::free(block);
+}
+void empty(Pool& p, Device device) {
+  for (const auto& [size, block] : p.free_blocks) give_back(block, device), p.books.bytes_held -= size;
+  p.free_blocks.clear();
+}
+
 // Where the card is full, the free blocks go back to it first: they may be of other sizes.
 void* from_gpu(int64_t bytes) {
   if (void* block = cuda::allocate(bytes)) return block;
   Pool& p = pool(Device::cuda);
-  for (const auto& [size, block] : p.free_blocks) cuda::free(block), p.books.bytes_held -= size;
-  p.free_blocks.clear();
+  empty(p, Device::cuda);
   if (void* block = cuda::allocate(bytes)) return block;
   const cuda::Memory card = cuda::memory();
   fail(format("out of GPU memory{}: {} MB asked for; results and gradients hold {} MB; of the card's {} MB {} are "
@@ -99,14 +107,19 @@ std::shared_ptr<Storage> Storage::copy_of(const void* host, int64_t bytes, Devic
 
 Storage::~Storage() {
   if (!pooled_) {
-    if (device_ == Device::cuda) cuda::free(data_);
-    else std::free(data_);
+    give_back(data_, device_);
     return;
   }
   Pool& p = pool(device_);
   std::lock_guard lock(p.mutex);
   p.free_blocks.emplace(bytes_, data_);
   p.books.bytes_in_use -= bytes_;
+}
+
+void release_free_blocks(Device device) {
+  Pool& p = pool(device);
+  const std::lock_guard lock(p.mutex);
+  empty(p, device);
 }
 
 PoolStatistics pool_statistics(Device device) {

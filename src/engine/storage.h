@@ -38,6 +38,8 @@ struct PoolStatistics {
   int64_t bytes_held;                               // in use and free together
   int64_t bytes_in_use;
 };
+void release_free_blocks(Device device);            // back to the system
+
 PoolStatistics pool_statistics(Device device = default_device());
 
 }  // namespace minbert

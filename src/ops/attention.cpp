@@ -144,7 +144,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   gemm_batch(device, Transpose::nn, at.products(tokens_from_scores, dropped.data(), v.data(), O.data()), 1, 0);
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
-    const Tensor dS(P.shape(), device);                                               // P' again, to begin with
+    const Tensor dS(P.shape(), device);                                               // P' again, then dP', then dS
     g(2, [&](Sink dV) {                                                               // dV = P'^T dO
       if (p > 0) launch_rows(device, rows, elements, DropScores{score_row(at, device), P.data(), dS.data(), mask});
       gemm_batch(device, Transpose::tn,

@@ -138,7 +138,7 @@ void sum_into(const Sink& sink, int64_t T, int64_t H, int64_t G, const Indices& 
 
 Tensor row_norm(const char* name, Form form, const ResidualSum& in, const Tensor& gain, const Tensor& bias,
                 double eps, const Indices& group) {
-  const Tensor residual = in.residual, u = in.x, x = u ? Tensor(u.shape(), u.device()) : residual;
+  const Tensor residual = in.residual, u = in.u, x = u ? Tensor(u.shape(), u.device()) : residual;
   MB_CHECK(residual.shape() == x.shape(), "{}: residual {} and x {}", name, residual.shape(), x.shape());
   const int64_t T = x.rows(), H = x.cols(), G = gain ? gain.size() / std::max<int64_t>(H, 1) : 1;
   MB_CHECK(H > 0 && (!gain || gain.size() == G * H) && (!bias || bias.size() == G * H) && G > 0 &&

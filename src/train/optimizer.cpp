@@ -17,7 +17,7 @@ struct OptimizedParameter {
   real *p, *m, *v;
   const real* g;                                    // nullptr: it got no gradient and is left alone
   int64_t size;
-  real decay, correction1, correction2;             // lr wd    1 - beta1^t    sqrt(1 - beta2^t)
+  real decay, correction1, correction2;             // lr wd (sgd: wd)    1 - beta1^t    sqrt(1 - beta2^t)
 };
 
 constexpr int64_t piece_size = 8192;

@@ -20,10 +20,12 @@ void check_finite(const Parameters& parameters, int64_t step, const std::string&
 
 void LossReader::add(const std::vector<Tensor>& losses, Then then) {
   const Device device = losses[0].device();
+  MB_CHECK(losses.size() <= room, "{} losses at once", losses.size());
+  if (used_ + losses.size() > room) flush();
   if (!values_) values_ = Storage::exact(int64_t(room * sizeof(real)), device);
   for (const Tensor& loss : losses) copy_or_add(loss, Tensor::at(values_, int64_t(used_++), {}), false);
   waiting_.emplace_back(losses.size(), std::move(then));
-  if (device == Device::cpu || waiting_.size() == 20 || used_ + losses.size() > room) flush();
+  if (device == Device::cpu || waiting_.size() == 20) flush();
 }
 
 void LossReader::flush() {

@@ -55,7 +55,8 @@ void write_pretraining_figure(const PretrainOptions& options, const PretrainResu
 class LossReader {
  public:
   using Then = std::function<void(const std::vector<double>& losses)>;
-  void add(const std::vector<Tensor>& losses, Then then);        // each a single value; `then` gets them
+  void add(const std::vector<Tensor>& losses, Then then);        // each a single value; `then` gets them,
+                                                                 // and what it captures must live until flush()
   void flush();                                     // now; before anything is reported or saved
 
  private:

@@ -214,7 +214,7 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
       take_step(steps, progress);
       result.interrupted = interrupted() || (stop_after > 0 && at_.step - start >= stop_after);
     }
-    losses_.flush();                                // what they say of the steps is still there
+    losses_.flush();                                // before `steps` ends, which those that wait refer to
     if (at_.step_in_epoch >= int64_t(steps.size())) finish_epoch(progress);
   }
   progress.finish();
