@@ -34,7 +34,11 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (gpu) use_gpu();
+#ifdef MINBERT_CUDA
   else std::cout << "cuda: not run (--device cuda runs the tests there)\n";
+#else
+  else std::cout << "cuda: not run (this build has no GPU backend)\n";
+#endif
   if (!std::getenv("MINBERT_REAL_DATA")) std::cout << "real data: not run (MINBERT_REAL_DATA is not set)\n";
   std::cout << std::flush;
   doctest::Context context(argc, argv);
