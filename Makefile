@@ -65,8 +65,10 @@ FLAGS_double    := -DMINBERT_DOUBLE
 FLAGS_asan      := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_cuda      := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=$(firstword $(CUDA_ARCHS)) $(CUDA_INCLUDE)
 FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -Itests/rehearsal -O1 -g1
+FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
 LIBS_cuda       := $(CUDA_LIBRARIES)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
+ALSO_rehearsal-double := $(ALSO_rehearsal)
 
 define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
@@ -88,7 +90,7 @@ define link
 	@echo "link  $@"
 	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES) $(2)
 endef
-$(foreach build,cpu double asan cuda rehearsal,$(eval $(call BUILD,$(build))))
+$(foreach build,cpu double asan cuda rehearsal rehearsal-double,$(eval $(call BUILD,$(build))))
 
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
@@ -143,7 +145,7 @@ bench: programs
 	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
 # Each kernel in three orders of its threads: what depends on the order is a race.
-rehearsal: build/test-rehearsal $(addprefix build/rehearsal/bin/,multitask pretrain bench)
+rehearsal: build/test-rehearsal build/test-rehearsal-double $(addprefix build/rehearsal/bin/,multitask pretrain bench)
 	@.build/rehearse "$(T)"
 
 memcheck: build/test-cuda
