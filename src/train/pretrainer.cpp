@@ -13,6 +13,7 @@
 #include "minbert/profile.h"
 #include "minbert/trainer.h"
 #include "minbert/vocabulary.h"
+#include "loss_reader.h"
 #include "progress.h"
 #include "run_folder.h"
 #include "shared.h"

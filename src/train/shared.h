@@ -1,8 +1,6 @@
 // What the files of src/train share among themselves.
 #pragma once
 
-#include <functional>
-
 #include "minbert/pretrainer.h"
 #include "minbert/trainer.h"
 
@@ -49,22 +47,6 @@ void write_training_figure(const std::string& folder, const Experiment& experime
 
 // FOLDER/figures/pretraining: the MLM loss beside its yardsticks, and how many pairs were judged right.
 void write_pretraining_figure(const PretrainOptions& options, const PretrainResult& result, bool held_out);
-
-// Losses on their way from the device. On a GPU they are read together, every 20 batches, so that no step waits for
-// one; elsewhere at once.
-class LossReader {
- public:
-  using Then = std::function<void(const std::vector<double>& losses)>;
-  void add(const std::vector<Tensor>& losses, Then then);        // each a single value; `then` gets them,
-                                                                 // and what it captures must live until flush()
-  void flush();                                     // now; before anything is reported or saved
-
- private:
-  static constexpr size_t room = 64;
-  std::shared_ptr<Storage> values_;                 // [room] on the device: those that wait
-  size_t used_ = 0;
-  std::vector<std::pair<size_t, Then>> waiting_;    // how many losses each has
-};
 
 double now();                                       // seconds
 std::string fixed(double v, int digits);

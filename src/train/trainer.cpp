@@ -5,6 +5,7 @@
 
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
+#include "loss_reader.h"
 #include "position.h"
 #include "progress.h"
 #include "run_folder.h"
