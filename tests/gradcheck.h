@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "minbert/autograd.h"
+#include "minbert/ops.h"
 #include "minbert/random.h"
 
 namespace minbert::test {
@@ -62,6 +63,16 @@ inline std::vector<std::vector<real>> take_gradients(const Inputs& inputs) {
     x.clear_grad();
   }
   return gradients;
+}
+
+// The gradient of every input, with a random cotangent, and behind them the result.
+inline std::vector<std::vector<real>> values_and_gradients(Inputs inputs, const Function& f) {
+  for (Tensor& x : inputs) x.set_requires_grad(true);
+  const Tensor y = scale(f(inputs), 1);             // a norm may return x itself, which is not on the tape
+  backward(y, normal("cotangent", y.shape()));
+  auto list = take_gradients(inputs);
+  list.push_back(y.values());
+  return list;
 }
 
 inline std::vector<real> numeric_gradient(const Tensor& x, const Inputs& inputs, const Function& f,

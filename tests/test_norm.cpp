@@ -13,15 +13,6 @@ namespace {
 // What is approximate has no gradient to check: it is held against its recurrences below.
 bool exact(const NormEntry& entry, bool training) { return std::string(entry.name) != "power" || !training; }
 
-std::vector<std::vector<real>> values_and_gradients(Inputs inputs, const Function& f) {
-  for (Tensor& x : inputs) x.set_requires_grad(true);
-  const Tensor y = scale(f(inputs), 1);             // a norm may return x itself, which is not on the tape
-  backward(y, normal("cotangent", y.shape()));
-  auto list = take_gradients(inputs);
-  list.push_back(y.values());
-  return list;
-}
-
 }  // namespace
 
 TEST_CASE("norm: every norm passes the gradient check, in training and in evaluation, with and without task ids") {

@@ -21,10 +21,9 @@ cublasHandle_t blas() {
     require();
     cublasHandle_t h{};
     check(cublasCreate(&h), "starting");
-    constexpr size_t workspace = 32 << 20;
-    void* const place = allocate(int64_t(workspace));
-    MB_CHECK(place, "out of GPU memory: 32 MB asked for, as cuBLAS's workspace");
-    check(cublasSetWorkspace(h, place, workspace), "setting its workspace");
+    void* const place = allocate(cublas_workspace);
+    MB_CHECK(place, "out of GPU memory: {} MB asked for, as cuBLAS's workspace", cublas_workspace >> 20);
+    check(cublasSetWorkspace(h, place, size_t(cublas_workspace)), "setting its workspace");
     return h;
   }();
   return handle;
@@ -46,6 +45,8 @@ cublasComputeType_t compute_type(bool grouped) {
 cublasOperation_t of_a(Transpose form) { return form == Transpose::tn ? CUBLAS_OP_T : CUBLAS_OP_N; }
 cublasOperation_t of_b(Transpose form) { return form == Transpose::nt ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
+int i(int64_t v) { return int(v); }                 // as cuBLAS counts
+bool is_empty(const Product& p) { return p.m == 0 || p.n == 0; }
 bool same_sizes(const Product& p, const Product& q) {
   return p.m == q.m && p.n == q.n && p.k == q.k && p.lda == q.lda && p.ldb == q.ldb && p.ldc == q.ldc;
 }
@@ -54,7 +55,6 @@ bool same_sizes(const Product& p, const Product& q) {
 struct Groups {
   std::vector<int> m, n, k, lda, ldb, ldc, size;
   void add(const Product& p) {
-    const auto i = [](int64_t v) { return int(v); };
     m.push_back(i(p.m)), n.push_back(i(p.n)), k.push_back(i(p.k));
     lda.push_back(i(p.lda)), ldb.push_back(i(p.ldb)), ldc.push_back(i(p.ldc)), size.push_back(0);
   }
@@ -63,8 +63,7 @@ struct Groups {
 }  // namespace
 
 void gemm(Transpose form, const Product& p, real alpha, real beta) {
-  if (p.m == 0 || p.n == 0) return;
-  const auto i = [](int64_t v) { return int(v); };
+  if (is_empty(p)) return;
   check(cublasGemmEx(blas(), of_b(form), of_a(form), i(p.n), i(p.m), i(p.k), &alpha, p.b, element_type, i(p.ldb),
                      p.a, element_type, i(p.lda), &beta, p.c, element_type, i(p.ldc), compute_type(false),
                      CUBLAS_GEMM_DEFAULT),
@@ -73,21 +72,19 @@ void gemm(Transpose form, const Product& p, real alpha, real beta) {
 }
 
 void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha, real beta) {
+  std::vector<Product> list;
+  for (const Product& p : products)
+    if (!is_empty(p)) list.push_back(p);
+  if (list.empty()) return;
   Groups groups;
-  std::vector<const void*> pointers;                // all b, all a, all c
-  const Product* last = nullptr;
-  for (const Product& p : products) {
-    if (p.m == 0 || p.n == 0) continue;
-    if (!last || !same_sizes(*last, p)) groups.add(p);
-    ++groups.size.back(), last = &p;
-    pointers.push_back(p.b);
+  const size_t count = list.size();
+  std::vector<const void*> pointers(3 * count);     // all b, all a, all c
+  for (size_t k = 0; k < count; ++k) {
+    if (k == 0 || !same_sizes(list[k - 1], list[k])) groups.add(list[k]);
+    ++groups.size.back();
+    pointers[k] = list[k].b, pointers[count + k] = list[k].a, pointers[2 * count + k] = list[k].c;
   }
-  if (!last) return;
-  const size_t count = pointers.size(), group_count = groups.size.size();
-  for (const Product& p : products)
-    if (p.m > 0 && p.n > 0) pointers.push_back(p.a);
-  for (const Product& p : products)
-    if (p.m > 0 && p.n > 0) pointers.push_back(p.c);
+  const size_t group_count = groups.size.size();
   uintptr_t bits = 0;                               // tf32 wants operands at multiples of 16 bytes (where k % 4 is 0)
   for (const void* p : pointers) bits |= reinterpret_cast<uintptr_t>(p);
   const cublasComputeType_t type = bits % 16 && !is_double ? CUBLAS_COMPUTE_32F : compute_type(true);

@@ -4,10 +4,10 @@
 #ifdef MINBERT_CUDA
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
-
 
 namespace minbert::cuda {
 namespace {

@@ -35,6 +35,7 @@ int64_t launches();                                 // kernels, products and cop
 int64_t waits();                                    // how often the host has waited so far
 void count_launch(const char* what);                // behind a launch; Error where it could not start
 
+constexpr int64_t cublas_workspace = 32 << 20;      // bytes, from the first product on
 // As gemm and gemm_batch of gemm.h, in the precision of device.h; grouped products know no bf16 and take tf32 for it,
 // and fp32 where an operand does not begin at a multiple of 16 bytes.
 void gemm(Transpose form, const Product& product, real alpha, real beta);

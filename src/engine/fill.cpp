@@ -21,5 +21,10 @@ void fill(const Tensor& to, real value) { launch_elements(to.device(), to.size()
 void copy_or_add(const Tensor& from, const Tensor& to, bool add) {
   launch_elements(to.device(), to.size(), Copy{from.data(), {to.data(), add}});
 }
+Tensor copy_of(const Tensor& t) {
+  const Tensor copy(t.shape(), t.device());
+  copy_or_add(t, copy, false);
+  return copy;
+}
 
 }  // namespace minbert

@@ -26,46 +26,24 @@ struct Max {
   HD real operator()(real a, real b) const { return b > a ? b : a; }
 };
 
-struct WarpTeam {
-  __device__ void sync() const { __syncwarp(); }
-  template <class F>
-  __device__ void each(int n, F f) const {
-    for (int i = int(threadIdx.x) % 32; i < n; i += 32) f(i);
-  }
-  template <class F>
-  __device__ real sum(int n, F f) const {
-    real s = 0;
-    for (int i = int(threadIdx.x) % 32; i < n; i += 32) s += f(i);
-    return combine_warp(s, Sum{});
-  }
-  template <class F>
-  __device__ real max(int n, F f) const {
-    real m = -std::numeric_limits<real>::infinity();
-    for (int i = int(threadIdx.x) % 32; i < n; i += 32) m = Max{}(m, f(i));
-    return combine_warp(m, Max{});
+// The threads that share a row: which of them this one is, how many they are, how they meet.
+struct Warp {
+  __device__ static int lane() { return int(threadIdx.x) % 32; }
+  __device__ static int lanes() { return 32; }
+  __device__ static int64_t first_row() { return int64_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; }
+  __device__ static int64_t rows_at_once() { return int64_t(gridDim.x) * (blockDim.x / 32); }
+  __device__ static void sync() { __syncwarp(); }
+  template <class Combine>
+  __device__ static real combine(real v, Combine with) {
+    return combine_warp(v, with);
   }
 };
-
-struct BlockTeam {
-  __device__ void sync() const { __syncthreads(); }
-  template <class F>
-  __device__ void each(int n, F f) const {
-    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) f(i);
-  }
-  template <class F>
-  __device__ real sum(int n, F f) const {
-    real s = 0;
-    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) s += f(i);
-    return combine(s, Sum{});
-  }
-  template <class F>
-  __device__ real max(int n, F f) const {
-    real m = -std::numeric_limits<real>::infinity();
-    for (int i = int(threadIdx.x); i < n; i += int(blockDim.x)) m = Max{}(m, f(i));
-    return combine(m, Max{});
-  }
-
- private:
+struct Block {
+  __device__ static int lane() { return int(threadIdx.x); }
+  __device__ static int lanes() { return int(blockDim.x); }
+  __device__ static int64_t first_row() { return blockIdx.x; }
+  __device__ static int64_t rows_at_once() { return gridDim.x; }
+  __device__ static void sync() { __syncthreads(); }
   template <class Combine>
   __device__ static real combine(real v, Combine with) {
     __shared__ real of_warp[32];
@@ -79,28 +57,36 @@ struct BlockTeam {
   }
 };
 
-// Bodies of kernels: what one thread does.
-template <class Program>
-struct RowsByWarp {
-  int64_t rows;
-  Program program;
-  __device__ void operator()() const {
-    const unsigned warps = blockDim.x / 32;
-    const int64_t first = int64_t(blockIdx.x) * warps + threadIdx.x / 32, step = int64_t(gridDim.x) * warps;
-    for (int64_t row = first; row < rows; row += step) {
-      program(WarpTeam{}, row);
-      __syncwarp();                                 // before the next row
-    }
+template <class Threads>
+struct GpuTeam {
+  __device__ void sync() const { Threads::sync(); }
+  template <class F>
+  __device__ void each(int n, F f) const {
+    for (int i = Threads::lane(); i < n; i += Threads::lanes()) f(i);
+  }
+  template <class F>
+  __device__ real sum(int n, F f) const {
+    real s = 0;
+    for (int i = Threads::lane(); i < n; i += Threads::lanes()) s += f(i);
+    return Threads::combine(s, Sum{});
+  }
+  template <class F>
+  __device__ real max(int n, F f) const {
+    real m = -std::numeric_limits<real>::infinity();
+    for (int i = Threads::lane(); i < n; i += Threads::lanes()) m = Max{}(m, f(i));
+    return Threads::combine(m, Max{});
   }
 };
-template <class Program>
-struct RowsByBlock {
+
+// Bodies of kernels: what one thread does.
+template <class Threads, class Program>
+struct Rows {
   int64_t rows;
   Program program;
   __device__ void operator()() const {
-    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-      program(BlockTeam{}, row);
-      __syncthreads();
+    for (int64_t row = Threads::first_row(); row < rows; row += Threads::rows_at_once()) {
+      program(GpuTeam<Threads>{}, row);
+      Threads::sync();                              // before the next row
     }
   }
 };
@@ -136,8 +122,8 @@ template <class Program>
 void rows_on_gpu(int64_t rows, int64_t elements, const Program& program) {
   if (rows == 0) return;
   const int64_t length = elements / rows;
-  if (length <= 1024) run_on_gpu((rows + 3) / 4, 128, RowsByWarp<Program>{rows, program});
-  else run_on_gpu(rows, length <= 8192 ? 256 : 1024, RowsByBlock<Program>{rows, program});
+  if (length <= 1024) run_on_gpu((rows + 3) / 4, 128, Rows<Warp, Program>{rows, program});
+  else run_on_gpu(rows, length <= 8192 ? 256 : 1024, Rows<Block, Program>{rows, program});
 }
 
 template <class F>

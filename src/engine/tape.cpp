@@ -76,8 +76,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
   MB_CHECK(cotangent.shape() == result.shape(), "backward: the result is {} but its cotangent is {}",
            result.shape(), cotangent.shape());
   // A copy: what is given for a gradient may be added to in place, and the cotangent is the caller's.
-  result.impl_->gradient->value = Tensor(cotangent.shape(), cotangent.device());
-  copy_or_add(cotangent, result.impl_->gradient->value, false);
+  result.impl_->gradient->value = copy_of(cotangent);
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
     entries.pop_back();

@@ -45,8 +45,7 @@ Statistics statistics_of(const Tensor& x, const Segments& s, int64_t groups) {
   const Tensor mean({s.count, H}, x.device()), variance({s.count, H}, x.device());
   const SegmentOf segment{s.of_row.data(x.device())};
   add_means(s, mean, Element{x.data(), H});
-  const Tensor first(mean.shape(), x.device());
-  copy_or_add(mean, first, false);
+  const Tensor first = copy_of(mean);
   add_means(s, mean, Deviation<false>{x.data(), first.data(), segment, H}, true);          // corrected once
   add_means(s, variance, Deviation<true>{x.data(), mean.data(), segment, H});
   if (groups < H)
@@ -93,8 +92,7 @@ Tensor channel_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, con
                     const Tensor& variance, double eps) {
   check("channel_norm", x, {gain, bias, mean, variance});
   const Tensor r = inverse_root(variance.reshape({1, x.cols()}), eps);
-  const Tensor mu(r.shape(), x.device());           // as it is now
-  copy_or_add(mean, mu, false);
+  const Tensor mu = copy_of(mean).reshape(r.shape());            // as it is now
   const Pass pass{x, gain, mu, r, {x.rows()}, x.cols()};
   return record("channel_norm", pass.forward(bias), {x, gain, bias}, [pass](const Tensor& dy, Grads& g) {
     pass.add_parameters(pass.sums(Element{dy.data(), pass.H()}), pass.sums(pass.times_normalized(dy.data())), g);

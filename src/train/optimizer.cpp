@@ -66,6 +66,10 @@ struct Pieces {
     return int(left < piece_size ? left : piece_size);
   }
 };
+Pieces pieces_of(const Storage& table, const Indices& owner, const Indices& begin) {
+  const Device device = table.device();
+  return {static_cast<const OptimizedParameter*>(table.data()), owner.data(device), begin.data(device)};
+}
 template <class Form>
 struct StepPiece {
   Pieces pieces;
@@ -157,8 +161,7 @@ void Optimizer::clip(double max_norm) {
   const auto of = table(0);
   const Tensor squares({pieces}, device);
   launch_rows(device, pieces, first_.size(),
-              SquaresOfPiece{{static_cast<const OptimizedParameter*>(of->data()), piece_owner_.data(device),
-                              piece_begin_.data(device)}, squares.data()});
+              SquaresOfPiece{pieces_of(*of, piece_owner_, piece_begin_), squares.data()});
   launch_rows(device, 1, pieces,
               NormAndFactor{squares.data(), int(pieces), real(max_norm), norm_.data(), factor_.data()});
   profile_charge("gradient norm", "", parameters_.trainable() * int64_t(sizeof(real)));
@@ -171,8 +174,7 @@ void Optimizer::step(double learning_rate) {
   const auto of = table(learning_rate);
   const auto take = [&]<class Form>(Form) {
     launch_rows(device, piece_owner_.size(), first_.size(),
-                StepPiece<Form>{{static_cast<const OptimizedParameter*>(of->data()), piece_owner_.data(device),
-                                 piece_begin_.data(device)}, factor_.data(),
+                StepPiece<Form>{pieces_of(*of, piece_owner_, piece_begin_), factor_.data(),
                                 {real(learning_rate), real(o.beta1), real(o.beta2), real(o.eps), real(o.momentum)}});
   };
   if (o.kind == "adamw") take(AdamW{});

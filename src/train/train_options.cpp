@@ -31,8 +31,8 @@ void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& de
 }
 
 void add_machine_options(CommandLine& line, MachineOptions& o) {
-  line.choice("--device", o.device, {"cpu", "cuda"}, "what it runs on");
-  line.choice("--matmul", o.matmul, {"fp32", "tf32", "bf16"}, "matrix products on a GPU, from exact to fast");
+  line.choice("--device", o.device, device_names(), "what it runs on");
+  line.choice("--matmul", o.matmul, precision_names(), "matrix products on a GPU, from exact to fast");
   line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
 }
 

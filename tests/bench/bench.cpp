@@ -209,7 +209,7 @@ int bench(int argc, char** argv) {
   line.flag("--no-torch", options.no_torch, "leave PyTorch out");
   line.flag("--profile", options.profile, "print the time of each operation of each case");
   line.section("On a GPU");
-  line.list("--matmul", options.matmul, {"fp32", "tf32", "bf16"}, "precisions of the products");
+  line.list("--matmul", options.matmul, precision_names(), "precisions of the products");
   line.option("--group", options.group, 1, "steps between two waits for the GPU");
   line.parse(argc, argv);
   const auto& here = options.device == "cuda" ? on_gpu : on_cpu;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "minbert/config.h"
+#include "minbert/device.h"
 #include "minbert/random.h"
 
 namespace minbert::bench {
@@ -22,7 +23,7 @@ struct Options {
   int steps = 0, threads = 0;
   bool no_torch = false, profile = false;
   std::string device = "cpu";
-  std::vector<std::string> matmul = {"fp32", "tf32", "bf16"};    // these two: on a GPU alone
+  std::vector<std::string> matmul = precision_names();            // these two: on a GPU alone
   int group = 10;                                   // steps that are timed together
 };
 

@@ -60,10 +60,10 @@ struct Work {                                       // of a step
   Indices labels, masked, originals;
 };
 
-// The pool with its free blocks; parameters, gradients and two moments; cuBLAS's workspace (cuda.cpp).
+// The pool with its free blocks; parameters, gradients and two moments; cuBLAS's workspace.
 int64_t gpu_bytes(const Parameters& parameters) {
-  const int64_t numbers = parameters.count() + 3 * parameters.trainable(), workspace = 32 << 20;
-  return pool_statistics().bytes_held + numbers * int64_t(sizeof(real)) + workspace;
+  const int64_t numbers = parameters.count() + 3 * parameters.trainable();
+  return pool_statistics().bytes_held + numbers * int64_t(sizeof(real)) + cuda::cublas_workspace;
 }
 
 }  // namespace
