@@ -44,7 +44,8 @@ class Storage;                                     // a block of a device's memo
 class Tensor {
  public:
   Tensor() = default;                              // no tensor: bool(t) is false
-  explicit Tensor(Shape shape, Device device = default_device());      // values are not initialised
+  // Values are not initialised. Error where memory is out; it names the function that asked (maker).
+  explicit Tensor(Shape shape, Device device = default_device(), const char* maker = __builtin_FUNCTION());
   static Tensor zeros(Shape shape, Device device = default_device());
   static Tensor full(Shape shape, real value, Device device = default_device());
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());

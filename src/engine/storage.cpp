@@ -36,12 +36,12 @@ int64_t size_class(int64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-void* from_system(int64_t bytes) {
+void* from_system(int64_t bytes, const char* maker) {
   const int64_t align = bytes >= huge_page ? huge_page : alignment;
   const int64_t rounded = (bytes + align - 1) / align * align;
   void* block = std::aligned_alloc(size_t(align), size_t(rounded));
-  MB_CHECK(block, "out of memory: {} MB asked for, {} MB held already; lower --batch or --max-length", bytes >> 20,
-           pool(Device::cpu).books.bytes_held >> 20);
+  MB_CHECK(block, "out of memory in {}: {} MB asked for, {} MB held already; lower --batch or --max-length",
+           work_text(maker), bytes >> 20, pool(Device::cpu).books.bytes_held >> 20);
 #ifdef MADV_HUGEPAGE
   if (bytes >= huge_page) madvise(block, size_t(rounded), MADV_HUGEPAGE);   // fewer page faults and TLB misses
 #endif
@@ -58,22 +58,24 @@ void empty(Pool& p, Device device) {
 }
 
 // Where the card is full, the free blocks go back to it first: they may be of other sizes.
-void* from_gpu(int64_t bytes) {
+void* from_gpu(int64_t bytes, const char* maker) {
   if (void* block = cuda::allocate(bytes)) return block;
   Pool& p = pool(Device::cuda);
   empty(p, Device::cuda);
   if (void* block = cuda::allocate(bytes)) return block;
   const cuda::Memory card = cuda::memory();
-  fail(format("out of GPU memory{}: {} MB asked for; results and gradients hold {} MB; of the card's {} MB {} are "
-              "free. Lower --batch (and raise --accumulate) or --max-length", work_text(), bytes >> 20,
+  fail(format("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB; of the card's {} MB {} are "
+              "free. Lower --batch (and raise --accumulate) or --max-length", work_text(maker), bytes >> 20,
               p.books.bytes_in_use >> 20, card.total >> 20, card.free >> 20));
 }
 
-void* from(Device device, int64_t bytes) { return device == Device::cuda ? from_gpu(bytes) : from_system(bytes); }
+void* from(Device device, int64_t bytes, const char* maker) {
+  return device == Device::cuda ? from_gpu(bytes, maker) : from_system(bytes, maker);
+}
 
 }  // namespace
 
-std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
+std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, Maker maker) {
   const int64_t size = size_class(std::max<int64_t>(bytes, 1));
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
@@ -84,7 +86,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
     taken = found->first, block = found->second;
     p.free_blocks.erase(found);
   } else {
-    block = from(device, size);
+    block = from(device, size, maker);
     ++p.books.allocations;
     p.books.bytes_held += size;
   }
@@ -92,9 +94,9 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
   return std::shared_ptr<Storage>(new Storage(block, taken, device, true));
 }
 
-std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device) {
+std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device, Maker maker) {
   const std::lock_guard lock(pool(device).mutex);
-  void* block = from(device, std::max<int64_t>(bytes, 1));
+  void* block = from(device, std::max<int64_t>(bytes, 1), maker);
   return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));
 }
 

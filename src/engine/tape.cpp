@@ -28,7 +28,7 @@ void check_values(const char* what, const char* name, const Tensor& t) {
 
 }  // namespace
 
-std::string work_text() { return at_work ? format(" in the backward of {}", at_work) : ""; }
+std::string work_text(const char* maker) { return at_work ? format("the backward of {}", at_work) : maker; }
 
 Tape& Tape::mine() {
   thread_local Tape tape;

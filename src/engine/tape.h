@@ -48,6 +48,6 @@ class Tape {
   void step_back(Entry& entry) const;
 };
 
-std::string work_text();                            // " in the backward of linear", or "": for an error's text
+std::string work_text(const char* maker);           // "the backward of linear", or maker outside of every backward
 
 }  // namespace minbert

@@ -39,8 +39,8 @@ Tensor::Impl::Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh)
 Tensor::Impl::~Impl() { --live_tensors; }
 int64_t Tensor::live() { return live_tensors; }
 
-Tensor::Tensor(Shape shape, Device device)
-    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device), 0, shape)) {}
+Tensor::Tensor(Shape shape, Device device, const char* maker)
+    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device, maker), 0, shape)) {}
 
 Tensor Tensor::at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape) {
   Tensor t;
