@@ -5,21 +5,20 @@
 
 namespace minbert {
 namespace {
-struct Fill {
-  real* to;
+struct Constant {
   real value;
-  HD void operator()(int64_t i) const { to[i] = value; }
+  HD void operator()(real& to) const { to = value; }
 };
-struct Copy {
-  const real* from;
-  Target to;
-  HD void operator()(int64_t i) const { to(i, from[i]); }
+struct Same {
+  HD void operator()(real from, real& to) const { to = from; }
 };
 }  // namespace
 
-void fill(const Tensor& to, real value) { launch_elements(to.device(), to.size(), Fill{to.data(), value}); }
+void fill(const Tensor& to, real value) {
+  launch_map(to.device(), to.size(), Constant{value}, Target{to.data(), false});
+}
 void copy_or_add(const Tensor& from, const Tensor& to, bool add) {
-  launch_elements(to.device(), to.size(), Copy{from.data(), {to.data(), add}});
+  launch_map(to.device(), to.size(), Same{}, from.data(), Target{to.data(), add});
 }
 Tensor copy_of(const Tensor& t) {
   const Tensor copy(t.shape(), t.device());

@@ -131,7 +131,50 @@ void elements_on_gpu(int64_t n, const F& f) {
   if (n > 0) run_on_gpu((n + 255) / 256, 256, Elements<F>{n, f});
 }
 
-// Sums of columns: the rows in up to 64 slices, each added up by itself, then the slices in their order.
+// Four neighbours, read and written in one access of 16 bytes (in double two).
+struct alignas(16) Four {
+  real v[4];
+};
+template <class F, class... Arrays>
+struct Fours {
+  int64_t n;
+  Map<F, Arrays...> map;
+  __device__ void operator()(int64_t q) const {
+    if (4 * q + 4 <= n) return at(q, std::index_sequence_for<Arrays...>{});
+    for (int64_t i = 4 * q; i < n; ++i) map(i);
+  }
+
+ private:
+  template <size_t... k>
+  __device__ void at(int64_t q, std::index_sequence<k...>) const {
+    Four values[] = {read(std::get<k>(map.arrays), q)...};
+    for (int j = 0; j < 4; ++j) map.f(values[k].v[j]...);
+    (write(std::get<k>(map.arrays), q, values[k]), ...);
+  }
+  __device__ static Four read(const real* array, int64_t q) { return reinterpret_cast<const Four*>(array)[q]; }
+  __device__ static Four read(const InPlace& array, int64_t q) { return read(array.at, q); }
+  __device__ static Four read(const Target&, int64_t) { return {}; }
+  __device__ static void write(const real*, int64_t, const Four&) {}
+  __device__ static void write(const InPlace& array, int64_t q, const Four& v) {
+    reinterpret_cast<Four*>(array.at)[q] = v;
+  }
+  __device__ static void write(const Target& to, int64_t q, Four v) {
+    const Four before = to.add ? read(to.at, q) : Four{};
+    for (int j = 0; to.add && j < 4; ++j) v.v[j] = before.v[j] + v.v[j];
+    write(InPlace{to.at}, q, v);
+  }
+};
+inline uintptr_t address(const real* array) { return reinterpret_cast<uintptr_t>(array); }
+inline uintptr_t address(const InPlace& array) { return address(array.at); }
+inline uintptr_t address(const Target& to) { return address(to.at); }
+template <class F, class... Arrays>
+void map_on_gpu(int64_t n, const Map<F, Arrays...>& map) {
+  const uintptr_t bits = std::apply([](const Arrays&... array) { return (address(array) | ...); }, map.arrays);
+  if (bits % alignof(Four)) elements_on_gpu(n, map);
+  else elements_on_gpu((n + 3) / 4, Fours<F, Arrays...>{n, map});
+}
+
+// Sums of columns: the rows in up to 64 slices, each added up by itself, then those of a column by a warp.
 template <class Sums>
 struct SumsOfSlices {
   Sums sums;
@@ -151,14 +194,17 @@ struct SumsOfSlices {
     for (int64_t row = begin; row < end; ++row) to[sums.group[row] * sums.cols] += sums.f(row, col);
   }
 };
-struct AddSlices {
+struct AddSlices {                                  // a row is one sum of all slices
   const real* slices;
   int64_t count, size;                              // size: groups x cols
   Target to;
-  __device__ void operator()(int64_t i) const {
-    real s = 0;
-    for (int64_t k = 0; k < count; ++k) s += slices[k * size + i];
-    to(i, s);
+  template <class Team>
+  __device__ void operator()(Team team, int64_t i) const {
+    const real* from = slices + i;
+    const int64_t step = size;
+    const real s = team.sum(int(count), [=](int k) { return from[k * step]; });
+    const Target target = to;
+    team.each(1, [=](int) { target(i, s); });
   }
 };
 template <class Sums>
@@ -168,7 +214,7 @@ void column_sums_on_gpu(const Sums& sums) {
   const int64_t of_slice = (sums.rows + slices - 1) / slices;
   const Tensor room({slices, size}, Device::cuda);
   elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, of_slice, room.data()});
-  elements_on_gpu(size, AddSlices{room.data(), slices, size, sums.to});
+  rows_on_gpu(size, size * slices, AddSlices{room.data(), slices, size, sums.to});
 }
 
 }  // namespace minbert

@@ -4,13 +4,15 @@
 // team for every loop over the row's elements. On the CPU, OpenMP threads share the rows and a SerialTeam loops
 // with SIMD; on the GPU a row is a warp's or a block's, whose threads share its elements (gpu_launch.h). A program may
 // not depend on the order in which elements are visited, two threads never write the same element, and between one
-// lane's write and another's read stands team.sync(). Where rows do not matter, a kernel is a function of one element,
-// f(i). Sums run in a fixed order; no atomics.
+// lane's write and another's read stands team.sync(). Where rows do not matter, a kernel is a function of an index,
+// f(i), or of the elements that stand there (launch_map). Sums run in a fixed order; no atomics.
 //
 // Every .cpp of src/ that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
 
 #include <cstdint>
+#include <tuple>
+#include <utility>
 
 #include "engine/vector_math.h"
 #include "minbert/random.h"
@@ -56,6 +58,33 @@ struct Target {
   real* at;
   bool add;
   HD void operator()(int64_t i, real v) const { at[i] = add ? at[i] + v : v; }
+};
+
+struct InPlace {                                    // an array whose elements a kernel reads and overwrites
+  real* at;
+};
+
+// What launch_map does for one i: f takes the elements that stand there, those of an InPlace and the result for a
+// Target by reference.
+template <class F, class... Arrays>
+struct Map {
+  F f;
+  std::tuple<Arrays...> arrays;
+  HD void operator()(int64_t i) const { at(i, std::index_sequence_for<Arrays...>{}); }
+
+ private:
+  template <size_t... k>
+  HD void at(int64_t i, std::index_sequence<k...>) const {
+    real values[] = {read(std::get<k>(arrays), i)...};
+    f(values[k]...);
+    (write(std::get<k>(arrays), i, values[k]), ...);
+  }
+  HD static real read(const real* array, int64_t i) { return array[i]; }
+  HD static real read(const InPlace& array, int64_t i) { return array.at[i]; }
+  HD static real read(const Target&, int64_t) { return 0; }
+  HD static void write(const real*, int64_t, real) {}
+  HD static void write(const InPlace& array, int64_t i, real v) { array.at[i] = v; }
+  HD static void write(const Target& to, int64_t i, real v) { to(i, v); }
 };
 
 }  // namespace minbert
@@ -109,6 +138,17 @@ void launch_elements(Device device, int64_t n, const F& f) {
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) each(i);
   }
+}
+
+// Runs f(a_i, b_i, ...) for every i in 0 .. n-1. An array is a pointer (read), an InPlace or a Target. A GPU's threads
+// read and write four neighbours at once, where alignment allows.
+template <class F, class... Arrays>
+void launch_map(Device device, int64_t n, const F& f, Arrays... arrays) {
+  const Map<F, Arrays...> map{f, {arrays...}};
+#ifdef MINBERT_GPU_CODE
+  if (device == Device::cuda) return map_on_gpu(n, map);
+#endif
+  launch_elements(device, n, map);
 }
 
 // The sums of one column over the rows, group by group:  to[group[row], col] (+)= f(row, col).

@@ -11,15 +11,11 @@ namespace {
 // y = f(x)        dL/dx = dy f'(x)
 template <class F>
 struct Forward {
-  const real* x;
-  real* y;
-  HD void operator()(int64_t i) const { y[i] = F::f(x[i]); }
+  HD void operator()(real x, real& y) const { y = F::f(x); }
 };
 template <class F>
 struct BackwardOf {
-  const real *kept, *dy;
-  Target dx;
-  HD void operator()(int64_t i) const { dx(i, dy[i] * derivative(kept[i])); }
+  HD void operator()(real kept, real dy, real& dx) const { dx = dy * derivative(kept); }
   HD static real derivative(real v) {
     if constexpr (keeps_y) return F::df_of_y(v);
     else return F::df(v);
@@ -30,11 +26,11 @@ struct BackwardOf {
 template <class F>
 Tensor elementwise(const char* name, const Tensor& x) {
   Tensor y(x.shape(), x.device());
-  launch_elements(x.device(), x.size(), Forward<F>{x.data(), y.data()});
+  launch_map(x.device(), x.size(), Forward<F>{}, x.data(), Target{y.data(), false});
   const Tensor kept = BackwardOf<F>::keeps_y ? y : x;
   return record(name, y, {x}, [kept](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_elements(dy.device(), dy.size(), BackwardOf<F>{kept.data(), dy.data(), {dx.to.data(), dx.add}});
+      launch_map(dy.device(), dy.size(), BackwardOf<F>{}, kept.data(), dy.data(), Target{dx.to.data(), dx.add});
     });
   });
 }
@@ -74,10 +70,8 @@ struct Sqrt {
 
 // y = factor x        dL/dx = factor dy
 struct Scale {
-  const real* x;
   real factor;
-  Target y;
-  HD void operator()(int64_t i) const { y(i, factor * x[i]); }
+  HD void operator()(real x, real& y) const { y = factor * x; }
 };
 
 }  // namespace
@@ -94,10 +88,10 @@ Tensor sqrt(const Tensor& x) { return elementwise<Sqrt>("sqrt", x); }
 
 Tensor scale(const Tensor& x, real factor) {
   Tensor y(x.shape(), x.device());
-  launch_elements(x.device(), x.size(), Scale{x.data(), factor, {y.data(), false}});
+  launch_map(x.device(), x.size(), Scale{factor}, x.data(), Target{y.data(), false});
   return record("scale", y, {x}, [factor](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_elements(dy.device(), dy.size(), Scale{dy.data(), factor, {dx.to.data(), dx.add}});
+      launch_map(dy.device(), dy.size(), Scale{factor}, dy.data(), Target{dx.to.data(), dx.add});
     });
   });
 }

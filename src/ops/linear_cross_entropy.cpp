@@ -37,10 +37,9 @@ struct LossOfRows {
 };
 
 struct ScaleBy {
-  const real *gradient, *dc;
+  const real* dc;
   real inverse_batch;
-  Target to;
-  HD void operator()(int64_t i) const { to(i, dc[0] * inverse_batch * gradient[i]); }
+  HD void operator()(real gradient, real& to) const { to = dc[0] * inverse_batch * gradient; }
 };
 
 }  // namespace
@@ -74,8 +73,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     const Tensor gradients[] = {dx, dW, db};
     for (int i = 0; i < 3; ++i)
       g(i, [&](Sink to) {
-        launch_elements(device, to.to.size(),
-                        ScaleBy{gradients[i].data(), dc.data(), real(1) / real(M), {to.to.data(), to.add}});
+        launch_map(device, to.to.size(), ScaleBy{dc.data(), real(1) / real(M)}, gradients[i].data(),
+                   Target{to.to.data(), to.add});
       });
   });
 }
