@@ -182,12 +182,30 @@ TEST_CASE("cuda: after the first steps, a step neither waits for the GPU nor ask
   MESSAGE("launches a step, 2 layers: " << cuda::launches() - launches);
 }
 
+TEST_CASE("cuda: element by element, four neighbours at once or one, whatever is over at the end") {
+  for (const int64_t n : {1, 4, 7, 1024, 1027})
+    for (const int64_t offset : {0, 1, 4}) {        // elements; 1 is no place for 16 bytes
+      INFO(n << " elements from " << offset << " on");
+      const auto place = Storage::exact((offset + n + 8) * int64_t(sizeof(real)), Device::cuda);
+      const Tensor x = normal("x", {n}), all = Tensor::at(place, 0, {offset + n + 8});
+      const Tensor to = Tensor::at(place, offset, {n});
+      fill(all, 3);
+      copy_or_add(x, to, true);
+      std::vector<real> expected(size_t(offset + n + 8), 3);
+      for (int64_t i = 0; i < n; ++i) expected[size_t(offset + i)] += x.values()[size_t(i)];
+      CHECK(all.values() == expected);
+      CHECK(scale(to, 2).values() == add(to, to).values());
+    }
+}
+
 TEST_CASE("cuda: out of memory says what was asked for and what to lower, and work goes on") {
   const Tensor before = normal("x", {3, 4});
   {
     const WithoutDebugging as_usual;                // managed memory may be larger than the card's
     const int64_t too_much = cuda::memory().total / int64_t(sizeof(real)) + 1;
-    CHECK_THROWS_WITH_AS(Tensor({too_much}), doctest::Contains("out of GPU memory: "), Error);
+    const auto n = int64_t(std::sqrt(double(too_much))) + 1;
+    const Tensor column = Tensor::zeros({n, 1}), bias = Tensor::zeros({n});
+    CHECK_THROWS_WITH_AS(linear(column, column, bias), doctest::Contains("out of GPU memory in affine: "), Error);
     CHECK_THROWS_WITH_AS(Tensor({too_much}), doctest::Contains("Lower --batch"), Error);
   }
   CHECK(add(before, before).values() == scale(before, 2).values());

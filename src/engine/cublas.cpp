@@ -3,7 +3,11 @@
 #include "engine/cuda.h"
 
 #ifdef MINBERT_CUDA
+#include <cublasLt.h>
 #include <cublas_v2.h>
+
+#include <array>
+#include <map>
 
 #include "engine/storage.h"
 
@@ -15,18 +19,22 @@ void check(cublasStatus_t status, const char* what) {
     fail(format("cuBLAS: {}: {}", what, cublasGetStatusString(status)));
 }
 
-// It works in the same stream as all else, the default one.
-cublasHandle_t blas() {
-  static const cublasHandle_t handle = [] {
+// It works in the same stream as all else, the default one, and so does cublasLt, in the same workspace.
+struct Blas {
+  cublasHandle_t handle{};
+  void* workspace;
+  Blas() {
     require();
-    cublasHandle_t h{};
-    check(cublasCreate(&h), "starting");
-    void* const place = allocate(cublas_workspace);
-    MB_CHECK(place, "out of GPU memory: {} MB asked for, as cuBLAS's workspace", cublas_workspace >> 20);
-    check(cublasSetWorkspace(h, place, size_t(cublas_workspace)), "setting its workspace");
-    return h;
-  }();
-  return handle;
+    check(cublasCreate(&handle), "starting");
+    workspace = allocate(cublas_workspace);
+    MB_CHECK(workspace, "out of GPU memory: {} MB asked for, as cuBLAS's workspace", cublas_workspace >> 20);
+    check(cublasSetWorkspace(handle, workspace, size_t(cublas_workspace)), "setting its workspace");
+  }
+  cublasLtHandle_t lt() const { return reinterpret_cast<cublasLtHandle_t>(handle); }     // as its documentation allows
+};
+const Blas& blas() {
+  static const Blas* the_blas = new Blas;           // never destroyed, as the GPU is not
+  return *the_blas;
 }
 
 constexpr bool is_double = sizeof(real) == sizeof(double);
@@ -60,11 +68,75 @@ struct Groups {
   }
 };
 
+// ---- cublasLt's kernel for a product with a bias, looked up once for each size and precision ----
+template <class Value>
+void set(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t name, const Value& value) {
+  check(cublasLtMatmulDescSetAttribute(product, name, &value, sizeof(value)), "describing a product");
+}
+template <class Value>
+void set(cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t name, const Value& value) {
+  check(cublasLtMatmulPreferenceSetAttribute(wish, name, &value, sizeof(value)), "describing what serves");
+}
+constexpr uint32_t operand_alignment = 64;          // bytes; that of parameters and of results
+
+struct BiasProduct {
+  cublasLtMatmulDescOpaque_t product;
+  cublasLtMatrixLayoutOpaque_t w, x, y;             // columns: w^T [n,k]  x [k,m]  y [n,m]
+
+  BiasProduct(const Product& p, const real* bias) {
+    check(cublasLtMatmulDescInit(&product, compute_type(false), element_type), "describing a product");
+    set(&product, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
+    set(&product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(&product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    layout(&w, p.k, p.n, p.ldb), layout(&x, p.k, p.m, p.lda), layout(&y, p.n, p.m, p.ldc);
+  }
+  static void layout(cublasLtMatrixLayout_t matrix, int64_t rows, int64_t cols, int64_t ld) {
+    check(cublasLtMatrixLayoutInit(matrix, element_type, uint64_t(rows), uint64_t(cols), ld), "describing a matrix");
+  }
+  // nullptr: there is none.
+  const cublasLtMatmulAlgo_t* algorithm(const Product& p) {
+    static std::map<std::array<int64_t, 7>, cublasLtMatmulHeuristicResult_t> known;
+    const auto [at, is_new] =
+        known.try_emplace({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, int64_t(compute_type(false))});
+    cublasLtMatmulHeuristicResult_t& best = at->second;
+    if (is_new) {
+      cublasLtMatmulPreferenceOpaque_t wish;
+      check(cublasLtMatmulPreferenceInit(&wish), "describing what serves");
+      set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t(cublas_workspace));
+      for (const auto matrix : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+        set(&wish, matrix, operand_alignment);
+      int found = 0;
+      const cublasStatus_t status =
+          cublasLtMatmulAlgoGetHeuristic(blas().lt(), &product, &w, &x, &y, &y, &wish, 1, &best, &found);
+      if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "looking for a kernel");
+      if (found == 0) best.state = CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    return best.state == CUBLAS_STATUS_SUCCESS ? &best.algo : nullptr;
+  }
+};
+
 }  // namespace
+
+bool gemm_with_bias(const Product& p, const real* bias) {
+  if (is_empty(p)) return true;
+  const uintptr_t bits = reinterpret_cast<uintptr_t>(p.a) | reinterpret_cast<uintptr_t>(p.b) |
+                         reinterpret_cast<uintptr_t>(p.c) | reinterpret_cast<uintptr_t>(bias);
+  if (bits % operand_alignment) return false;
+  BiasProduct of(p, bias);
+  const cublasLtMatmulAlgo_t* algorithm = of.algorithm(p);
+  if (!algorithm) return false;
+  const real one = 1, zero = 0;
+  check(cublasLtMatmul(blas().lt(), &of.product, &one, p.b, &of.w, p.a, &of.x, &zero, p.c, &of.y, p.c, &of.y,
+                       algorithm, blas().workspace, size_t(cublas_workspace), nullptr),
+        "a product with a bias");
+  count_launch("a product with a bias");
+  return true;
+}
 
 void gemm(Transpose form, const Product& p, real alpha, real beta) {
   if (is_empty(p)) return;
-  check(cublasGemmEx(blas(), of_b(form), of_a(form), i(p.n), i(p.m), i(p.k), &alpha, p.b, element_type, i(p.ldb),
+  check(cublasGemmEx(blas().handle, of_b(form), of_a(form), i(p.n), i(p.m), i(p.k), &alpha, p.b, element_type, i(p.ldb),
                      p.a, element_type, i(p.lda), &beta, p.c, element_type, i(p.ldc), compute_type(false),
                      CUBLAS_GEMM_DEFAULT),
         "a product");
@@ -93,7 +165,7 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
 
   const std::vector<cublasOperation_t> op_b(group_count, of_b(form)), op_a(group_count, of_a(form));
   const std::vector<real> alphas(group_count, alpha), betas(group_count, beta);
-  check(cublasGemmGroupedBatchedEx(blas(), op_b.data(), op_a.data(), groups.n.data(), groups.m.data(),
+  check(cublasGemmGroupedBatchedEx(blas().handle, op_b.data(), op_a.data(), groups.n.data(), groups.m.data(),
                                    groups.k.data(), alphas.data(), at, element_type, groups.ldb.data(), at + count,
                                    element_type, groups.lda.data(), betas.data(), at + 2 * count, element_type,
                                    groups.ldc.data(), int(group_count), groups.size.data(), type),
@@ -106,6 +178,7 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
 #else
 namespace minbert::cuda {
 void gemm(Transpose, const Product&, real, real) { require(); }
+bool gemm_with_bias(const Product&, const real*) { return false; }
 void gemm_batch(Transpose, const std::vector<Product>&, real, real) { require(); }
 }  // namespace minbert::cuda
 #endif

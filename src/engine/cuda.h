@@ -40,5 +40,7 @@ constexpr int64_t cublas_workspace = 32 << 20;      // bytes, from the first pro
 // and fp32 where an operand does not begin at a multiple of 16 bytes.
 void gemm(Transpose form, const Product& product, real alpha, real beta);
 void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha, real beta);
+// C = A B^T + bias, which is added to each row as it is written. false: nothing was done, there is no kernel for that.
+bool gemm_with_bias(const Product& product, const real* bias);
 
 }  // namespace minbert::cuda

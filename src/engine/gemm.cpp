@@ -92,6 +92,14 @@ Tensor gemm_tn(const Tensor& a, const Tensor& b) { return multiply(Transpose::tn
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nn, a, b, c); }
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nt, a, b, c); }
 void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::tn, a, b, c); }
+bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
+  if (c.device() == Device::cpu) return false;
+  Product p = product_of(Transpose::nt, a, b);
+  p.c = c.data();
+  const bool done = cuda::gemm_with_bias(p, bias.data());
+  if (done) profile_flops(flops_of(p));
+  return done;
+}
 
 int openblas_flavour() { return openblas_get_parallel(); }
 

@@ -44,11 +44,12 @@ struct FillRows {
   }
 };
 
-// The rows start as b and the product is added to them: the bias costs no pass over y of its own.
+// Where no product takes a bias the rows start as b and it is added to them: that costs no pass over y of its own.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
            "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(), bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
+  if (gemm_nt_with_bias(x, weight, bias, y)) return y;
   launch_rows(x.device(), y.rows(), y.size(), FillRows{bias.data(), y.data(), int(y.cols())});
   gemm_nt(x, weight, {y, true});
   return y;
@@ -60,18 +61,15 @@ void sum_columns_into(const Tensor& dy, const Sink& db) {
 }
 
 struct GeluOf {
-  const real* h;
-  real* g;
-  HD void operator()(int64_t i) const { g[i] = Gelu::f(h[i]); }
+  HD void operator()(real h, real& g) const { g = Gelu::f(h); }
 };
 
 // g = GELU(h) in h's place and dh = dg GELU'(h) in dg's: nothing else reads h and dg any more.
 struct GeluBoth {
-  real *h, *dg;
-  HD void operator()(int64_t i) const {
-    const real x = h[i], Phi = Gelu::Phi(x);
-    h[i] = x * Phi;
-    dg[i] *= Phi + x * Gelu::phi(x);
+  HD void operator()(real& h, real& dg) const {
+    const real x = h, Phi = Gelu::Phi(x);
+    h = x * Phi;
+    dg *= Phi + x * Gelu::phi(x);
   }
 };
 
@@ -95,11 +93,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
   const Tensor g = Tensor(h.shape(), h.device());
-  launch_elements(h.device(), h.size(), GeluOf{h.data(), g.data()});
+  launch_map(h.device(), h.size(), GeluOf{}, h.data(), Target{g.data(), false});
   const Tensor y = affine(g, W2, b2);
   return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
     const Tensor dh = gemm_nn(dy, W2);                                                   // dg as yet
-    launch_elements(h.device(), h.size(), GeluBoth{h.data(), dh.data()});                // now h is g, and dh is dh
+    launch_map(h.device(), h.size(), GeluBoth{}, InPlace{h.data()}, InPlace{dh.data()});     // now h is g, and dh is dh
     grads(4, [&](Sink db2) { sum_columns_into(dy, db2); });
     grads(3, [&](Sink dW2) { gemm_tn(dy, h, dW2); });
     grads(2, [&](Sink db1) { sum_columns_into(dh, db1); });
