@@ -15,7 +15,7 @@ struct Same {
 }  // namespace
 
 void fill(const Tensor& to, real value) {
-  launch_map(to.device(), to.size(), Constant{value}, Target{to.data(), false});
+  launch_map(to.device(), to.size(), Constant{value}, Target(to));
 }
 void copy_or_add(const Tensor& from, const Tensor& to, bool add) {
   launch_map(to.device(), to.size(), Same{}, from.data(), Target{to.data(), add});

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "engine/vector_math.h"
+#include "minbert/autograd.h"
 #include "minbert/random.h"
-#include "minbert/tensor.h"
 
 namespace minbert {
 
@@ -53,10 +53,13 @@ struct SerialTeam {
   }
 };
 
-// Where a kernel's result goes: overwritten, or added to.
+// Where a kernel's result goes: overwritten, as a new tensor is, or added to.
 struct Target {
   real* at;
   bool add;
+  HD Target(real* place, bool adds) : at(place), add(adds) {}
+  Target(const Tensor& t) : at(t.data()), add(false) {}
+  Target(const Sink& gradient) : at(gradient.to.data()), add(gradient.add) {}
   HD void operator()(int64_t i, real v) const { at[i] = add ? at[i] + v : v; }
 };
 

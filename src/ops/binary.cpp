@@ -104,7 +104,7 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
     const Device device = dc.device();
     g(1, [&](Sink db) {
       const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), spread};
-      const Target to{db.to.data(), db.add};
+      const Target to(db);
       if (same) launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, to});
       else if (spread.step) launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, to, slope);
       else launch_rows(device, a.rows(), a.size(), SumSlope<decltype(slope)>{slope, to});
@@ -112,7 +112,7 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
     if (plain) return g.pass(0, dc);
     g(0, [&](Sink da) {
       const Slope<F, true> slope{a.data(), b.data(), dc.data(), a.cols(), spread};
-      launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, {da.to.data(), da.add}});
+      launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, da});
     });
   });
 }

@@ -41,7 +41,7 @@ template <class F>
 void add_means(const Segments& s, const Tensor& means, const F& f, bool add = false) {
   const int64_t H = means.cols();
   const Tensor sums(means.shape(), means.device());
-  launch_column_sums(means.device(), s.rows, H, int(s.count), s.of_row.data(means.device()), {sums.data(), false}, f);
+  launch_column_sums(means.device(), s.rows, H, int(s.count), s.of_row.data(means.device()), sums, f);
   launch_elements(means.device(), sums.size(),
                   Divide{sums.data(), {s.offsets.data(means.device()), s.rows}, H, {means.data(), add}});
 }
@@ -148,8 +148,8 @@ struct Pass {
   template <class F>
   Tensor sums(const F& f) const {                   // [S,H]
     const Tensor to(mean.shape(), x.device());
-    launch_column_sums(x.device(), x.rows(), H(), int(segments.count), segments.of_row.data(x.device()),
-                       {to.data(), false}, f);
+    launch_column_sums(x.device(), x.rows(), H(), int(segments.count), segments.of_row.data(x.device()), to,
+                       f);
     return to;
   }
   TimesNormalized times_normalized(const real* dy) const {
@@ -166,14 +166,14 @@ struct Pass {
     int input = 1;
     for (const Tensor& sums : {dyx_sums, dy_sums})
       g(input++, [&](Sink to) {
-        launch_column_sums(x.device(), sums.rows(), H(), 1, nullptr, {to.to.data(), to.add}, Element{sums.data(), H()});
+        launch_column_sums(x.device(), sums.rows(), H(), 1, nullptr, to, Element{sums.data(), H()});
       });
   }
   void add_input(const Tensor& dy, const Tensor& a, const Tensor& b, Grads& g) const {
     g(0, [&](Sink dx) {
       launch_rows(x.device(), x.rows(), x.size(),
                   ColumnNormBackward{x.data(), dy.data(), mean.data(), inverse_root.data(), gain.data(), a.data(),
-                                     b.data(), segment(), {dx.to.data(), dx.add}, int(H())});
+                                     b.data(), segment(), dx, int(H())});
     });
   }
 };

@@ -26,11 +26,11 @@ struct BackwardOf {
 template <class F>
 Tensor elementwise(const char* name, const Tensor& x) {
   Tensor y(x.shape(), x.device());
-  launch_map(x.device(), x.size(), Forward<F>{}, x.data(), Target{y.data(), false});
+  launch_map(x.device(), x.size(), Forward<F>{}, x.data(), Target(y));
   const Tensor kept = BackwardOf<F>::keeps_y ? y : x;
   return record(name, y, {x}, [kept](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_map(dy.device(), dy.size(), BackwardOf<F>{}, kept.data(), dy.data(), Target{dx.to.data(), dx.add});
+      launch_map(dy.device(), dy.size(), BackwardOf<F>{}, kept.data(), dy.data(), Target(dx));
     });
   });
 }
@@ -88,10 +88,10 @@ Tensor sqrt(const Tensor& x) { return elementwise<Sqrt>("sqrt", x); }
 
 Tensor scale(const Tensor& x, real factor) {
   Tensor y(x.shape(), x.device());
-  launch_map(x.device(), x.size(), Scale{factor}, x.data(), Target{y.data(), false});
+  launch_map(x.device(), x.size(), Scale{factor}, x.data(), Target(y));
   return record("scale", y, {x}, [factor](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_map(dy.device(), dy.size(), Scale{factor}, dy.data(), Target{dx.to.data(), dx.add});
+      launch_map(dy.device(), dy.size(), Scale{factor}, dy.data(), Target(dx));
     });
   });
 }

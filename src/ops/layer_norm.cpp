@@ -131,7 +131,7 @@ struct GainGradient {
 template <class F>
 void sum_into(const Sink& sink, int64_t T, int64_t H, int64_t G, const Indices& group, const F& f) {
   const Device device = sink.to.device();
-  const Target to{sink.to.data(), sink.add};
+  const Target to(sink);
   if (group) launch_column_sums(device, T, H, int(G), group.data(device), to, f);
   else launch_column_sums(device, T / G, H * G, 1, nullptr, to, f);
 }
@@ -164,8 +164,8 @@ Tensor row_norm(const char* name, Form form, const ResidualSum& in, const Tensor
   if (bias) inputs.push_back(bias);
   return record(name, y, inputs, [=, summed = bool(u)](const Tensor& dy, Grads& g) {
     Target dx{nullptr, false}, du{nullptr, false};
-    g(0, [&](Sink to) { dx = {to.to.data(), to.add}; });
-    if (summed) g(1, [&](Sink to) { du = {to.to.data(), to.add}; });
+    g(0, [&](Sink to) { dx = to; });
+    if (summed) g(1, [&](Sink to) { du = to; });
     if (dx.at || du.at)
       launch_rows(x.device(), T, x.size(),
                   RowNormBackward{form, of, x.data(), dy.data(), gain ? gain.data() : nullptr, choice, mean.data(),

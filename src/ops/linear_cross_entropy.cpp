@@ -73,8 +73,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     const Tensor gradients[] = {dx, dW, db};
     for (int i = 0; i < 3; ++i)
       g(i, [&](Sink to) {
-        launch_map(device, to.to.size(), ScaleBy{dc.data(), real(1) / real(M)}, gradients[i].data(),
-                   Target{to.to.data(), to.add});
+        launch_map(device, to.to.size(), ScaleBy{dc.data(), real(1) / real(M)}, gradients[i].data(), Target(to));
       });
   });
 }

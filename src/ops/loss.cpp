@@ -82,11 +82,11 @@ Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
     const real w = real(1) / real(x.size());
     g(0, [&](Sink dx) {
       launch_elements(x.device(), x.size(),
-                      EachLossBackward<L, true>{x.data(), t.data(), dc.data(), w, {dx.to.data(), dx.add}});
+                      EachLossBackward<L, true>{x.data(), t.data(), dc.data(), w, dx});
     });
     g(1, [&](Sink dt) {
       launch_elements(x.device(), x.size(),
-                      EachLossBackward<L, false>{x.data(), t.data(), dc.data(), w, {dt.to.data(), dt.add}});
+                      EachLossBackward<L, false>{x.data(), t.data(), dc.data(), w, dt});
     });
   });
 }
@@ -141,8 +141,8 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
   return record("cross_entropy", mean_of(each), {logits}, [p, labels](const Tensor& dc, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(p.device(), p.rows(), p.size(),
-                  CrossEntropyBackward{p.data(), labels.data(p.device()), dc.data(), real(1) / real(p.rows()),
-                                       {dx.to.data(), dx.add}, int(p.cols())});
+                  CrossEntropyBackward{p.data(), labels.data(p.device()), dc.data(), real(1) / real(p.rows()), dx,
+                                       int(p.cols())});
     });
   });
 }
@@ -162,11 +162,11 @@ Tensor cosine_similarity(const Tensor& u, const Tensor& v) {
   return record("cosine_similarity", c, {u, v}, [u, v, c, H](const Tensor& dc, Grads& g) {
     g(0, [&](Sink du) {
       launch_rows(u.device(), u.rows(), u.size(),
-                  CosineBackward{u.data(), v.data(), c.data(), dc.data(), H, {du.to.data(), du.add}});
+                  CosineBackward{u.data(), v.data(), c.data(), dc.data(), H, du});
     });
     g(1, [&](Sink dv) {
       launch_rows(u.device(), u.rows(), u.size(),
-                  CosineBackward{v.data(), u.data(), c.data(), dc.data(), H, {dv.to.data(), dv.add}});
+                  CosineBackward{v.data(), u.data(), c.data(), dc.data(), H, dv});
     });
   });
 }

@@ -42,8 +42,7 @@ Tensor sum_each_row(const char* name, const Tensor& x, int64_t rows, int64_t col
   launch_rows(x.device(), rows, x.size(), RowSums{x.data(), int(cols), w, s.data()});
   return record(name, s, {x}, [rows, cols, w](const Tensor& ds, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_rows(ds.device(), rows, rows * cols,
-                  SpreadGradient{ds.data(), int(cols), 1, 0, w, {dx.to.data(), dx.add}});
+      launch_rows(ds.device(), rows, rows * cols, SpreadGradient{ds.data(), int(cols), 1, 0, w, dx});
     });
   });
 }
@@ -59,11 +58,10 @@ struct WeightedElement {
 Tensor sum_each_column(const char* name, const Tensor& x, real w) {
   const int64_t rows = x.rows(), cols = x.cols();
   Tensor s({cols}, x.device());
-  launch_column_sums(x.device(), rows, cols, 1, nullptr, {s.data(), false}, WeightedElement{x.data(), cols, w});
+  launch_column_sums(x.device(), rows, cols, 1, nullptr, s, WeightedElement{x.data(), cols, w});
   return record(name, s, {x}, [rows, cols, w](const Tensor& ds, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_rows(ds.device(), rows, rows * cols,
-                  SpreadGradient{ds.data(), int(cols), 0, 1, w, {dx.to.data(), dx.add}});
+      launch_rows(ds.device(), rows, rows * cols, SpreadGradient{ds.data(), int(cols), 0, 1, w, dx});
     });
   });
 }
@@ -121,7 +119,7 @@ Tensor mean_sentences(const Tensor& x, const Batch& batch) {
     g(0, [&](Sink dx) {
       launch_rows(dm.device(), batch.tokens(), batch.tokens() * h,
                   SentenceMeansBackward{dm.data(), batch.offsets.data(dm.device()), batch.sentence.data(dm.device()), h,
-                                        {dx.to.data(), dx.add}});
+                                        dx});
     });
   });
 }

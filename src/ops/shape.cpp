@@ -60,7 +60,7 @@ void scatter(const Tensor& dy, const Indices& rows, const Sink& dx) {
   const Device device = dy.device();
   const int64_t cols = dy.cols();
   if (dx.to.rows() <= 8)
-    return launch_column_sums(device, rows.size(), cols, int(dx.to.rows()), rows.data(device), {dx.to.data(), dx.add},
+    return launch_column_sums(device, rows.size(), cols, int(dx.to.rows()), rows.data(device), dx,
                               Element{dy.data(), cols});
   dx.zero_unless_add();
   const RowsById by(rows);
@@ -74,8 +74,7 @@ Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
   for (const int32_t r : rows)
     MB_CHECK(r >= 0 && r < x.rows(), "{}: index {} is outside of 0..{}", name, r, x.rows() - 1);
   Tensor y({count, cols}, x.device());
-  launch_rows(x.device(), count, y.size(),
-              CopyRows{x.data(), cols, rows.data(x.device()), {y.data(), false}, cols, int(cols)});
+  launch_rows(x.device(), count, y.size(), CopyRows{x.data(), cols, rows.data(x.device()), y, cols, int(cols)});
   return record(name, y, {x}, [rows](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) { scatter(dy, rows, dx); });
   });
@@ -107,8 +106,7 @@ Tensor concatenate_columns(const std::vector<Tensor>& parts) {
     const real* from = dy.data();
     for (size_t i = 0; i < widths.size(); from += widths[i], ++i)
       g(int(i), [&](Sink dx) {
-        launch_rows(dy.device(), rows, dx.to.size(),
-                    CopyRows{from, cols, nullptr, {dx.to.data(), dx.add}, widths[i], int(widths[i])});
+        launch_rows(dy.device(), rows, dx.to.size(), CopyRows{from, cols, nullptr, dx, widths[i], int(widths[i])});
       });
   });
 }
@@ -118,8 +116,7 @@ Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end) {
            x.shape());
   const int64_t rows = x.rows(), cols = x.cols(), width = end - begin;
   Tensor y({rows, width}, x.device());
-  launch_rows(x.device(), rows, y.size(),
-              CopyRows{x.data() + begin, cols, nullptr, {y.data(), false}, width, int(width)});
+  launch_rows(x.device(), rows, y.size(), CopyRows{x.data() + begin, cols, nullptr, y, width, int(width)});
   return record("slice_columns", y, {x}, [rows, cols, width, begin](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       dx.zero_unless_add();

@@ -64,7 +64,7 @@ Tensor by_row(const char* name, const Tensor& x) {
   return record(name, y, {x}, [y](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(y.device(), y.rows(), y.size(),
-                  BackwardProgram{y.data(), dy.data(), {dx.to.data(), dx.add}, int(y.cols())});
+                  BackwardProgram{y.data(), dy.data(), dx, int(y.cols())});
     });
   });
 }

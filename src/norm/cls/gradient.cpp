@@ -56,10 +56,10 @@ Tensor normalize_gradient(const Tensor& h, double alpha, double eps) {
     grads(0, [&](Sink dh) {
       const int64_t B = g.rows(), H = g.cols();
       const Tensor gamma({H}, g.device());
-      launch_column_sums(g.device(), B, H, 1, nullptr, {gamma.data(), false}, MeanSize{g.data(), H, real(B)});
+      launch_column_sums(g.device(), B, H, 1, nullptr, gamma, MeanSize{g.data(), H, real(B)});
       launch_rows(g.device(), 1, H, Strength{real(alpha), real(eps), int(H), gamma.data()});
       launch_rows(g.device(), B, B * H,
-                  Strengthened{g.data(), gamma.data(), int(H), {dh.to.data(), dh.add}});
+                  Strengthened{g.data(), gamma.data(), int(H), dh});
     });
   });
 }

@@ -144,7 +144,7 @@ void IsoBatchNorm::update(const Tensor& h) const {
   const int64_t m = h.rows(), H = h.cols();
   const Device device = h.device();
   const Tensor columns({H}, device), centered(h.shape(), device);
-  launch_column_sums(device, m, H, 1, nullptr, {columns.data(), false}, MeanDifference{h.data(), H, real(m)});
+  launch_column_sums(device, m, H, 1, nullptr, columns, MeanDifference{h.data(), H, real(m)});
   launch_elements(device, h.size(), Center{h.data(), columns.data(), centered.data(), H});
 
   const real alpha = !has_seen_a_batch() && !p_.zero_start ? real(1) : real(p_.momentum);
@@ -152,7 +152,7 @@ void IsoBatchNorm::update(const Tensor& h) const {
   gemm(device, Transpose::tn, {H, H, m, centered.data(), H, centered.data(), H, covariance_->data(), H},
        alpha / real(m), 1 - alpha);
   if (p_.own_sigma) {
-    launch_column_sums(device, m, H, 1, nullptr, {columns.data(), false}, MeanSquare{centered.data(), H, real(m)});
+    launch_column_sums(device, m, H, 1, nullptr, columns, MeanSquare{centered.data(), H, real(m)});
     launch_elements(device, H, MoveDeviation{deviation_->data(), columns.data(), alpha});
   }
   copy_or_add(Tensor::full({1}, 1, device), *count_, true);

@@ -49,7 +49,7 @@ Tensor per_dimension(const char* name, const Tensor& x, const F& f, const std::v
   return record(name, y, {x}, [f, constants, cols](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(dy.device(), dy.rows(), dy.size(),
-                  PerDimensionBackward<F>{f, dy.data(), cols, {dx.to.data(), dx.add}});
+                  PerDimensionBackward<F>{f, dy.data(), cols, dx});
     });
   });
 }
