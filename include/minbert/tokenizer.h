@@ -51,6 +51,7 @@ class Tokenizer {
   int32_t sep() const { return special_[3]; }
   int32_t mask() const { return special_[4]; }
   bool lower_case() const { return lower_case_; }
+  const std::vector<std::string>& tokens() const { return tokens_; }       // by id
   const std::string& vocab_file() const { return vocab_file_; }
 
  private:
@@ -64,7 +65,7 @@ class Tokenizer {
 
   std::string vocab_file_;
   bool lower_case_;
-  std::vector<std::string> tokens_;                // by id
+  std::vector<std::string> tokens_;
   std::vector<Slot> table_;                        // a power of two of them, at most half in use
   size_t longest_ = 0;                             // bytes of the longest token
   std::array<int32_t, 5> special_{};               // the ids of [PAD], [UNK], [CLS], [SEP], [MASK]

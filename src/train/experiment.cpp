@@ -12,26 +12,6 @@ namespace fs = std::filesystem;
 
 Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
 
-// The folder itself, or a run's model/ in it.
-std::string model_folder(const std::string& folder) {
-  std::error_code none;
-  for (const std::string& place : {folder, folder + "/model"})
-    if (fs::exists(place + "/config.json", none)) return place;
-  fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
-              "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
-}
-
-// A config.json with fewer layers than the weights have is not theirs.
-WeightsReport load_all_layers(const std::string& folder, const Model& model) {
-  const WeightsReport report = load_weights(folder, model.parameters);
-  const int layers = model.network.bert().config().num_hidden_layers;
-  for (const std::string& name : report.unused)
-    MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
-             "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
-             "model?", folder, name, layers);
-  return report;
-}
-
 std::vector<Task> tasks_of(const BertConfig& config) {
   std::string list;
   for (const std::string& name : config.tasks) list += (list.empty() ? "" : ",") + name;
@@ -56,6 +36,24 @@ void set_iso_bn(BertConfig& config, const TrainOptions& o) {
 }
 
 }  // namespace
+
+std::string model_folder(const std::string& folder) {
+  std::error_code none;
+  for (const std::string& place : {folder, folder + "/model"})
+    if (fs::exists(place + "/config.json", none)) return place;
+  fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
+              "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
+}
+
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& config, const Parameters& parameters) {
+  const WeightsReport report = load_weights(folder, parameters);
+  const int layers = config.num_hidden_layers;
+  for (const std::string& name : report.unused)
+    MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
+             "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
+             "model?", folder, name, layers);
+  return report;
+}
 
 std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
 
@@ -161,7 +159,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
                                        with_values && !pretrained);
   if (with_values && pretrained) {
     const std::string folder = model_folder(o.model);
-    print_report(std::cout, load_all_layers(folder, *model), o.model);
+    print_report(std::cout, load_all_layers(folder, model->network.bert().config(), model->parameters), o.model);
     print_placement(std::cout, folder, variant.placement);
   }
   model->network.bert().normalize_gradients(variant.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
@@ -175,7 +173,7 @@ TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
     : config(BertConfig::load(model_folder(folder) + "/config.json")),
       tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
       model(config, heads_of(tasks), 0, 0, false) {
-  const WeightsReport report = load_all_layers(model_folder(folder), model);
+  const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
   for (const std::string& name : report.initialised)
     MB_CHECK(!name.starts_with("heads."),
              "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; train it first",

@@ -14,7 +14,7 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.option("--held-out", o.held_out, 0, "share of the text that is kept for evaluation, 1 MB at most", 0.5);
 
   line.section("Where it starts");
-  line.option("--init", o.init, "a Hugging Face folder to go on from, with its vocabulary", "DIR");
+  line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
   line.option("--config", o.config,
               "without --init: a new network: tiny, mini, small, base, large, or its config.json", "NAME");
   line.option("--vocab", o.vocab, "without --init: its vocabulary, one token a line", "FILE");

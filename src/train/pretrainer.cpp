@@ -42,7 +42,10 @@ Tokenizer make_tokenizer(const PretrainOptions& o) {
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
            "give one of the three");
-  if (!o.init.empty()) return tokenizer_of(o.init, BertConfig::load(o.init + "/config.json"), cased_option(o.cased));
+  if (!o.init.empty()) {
+    const std::string folder = model_folder(o.init);
+    return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
+  }
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
   const std::string file = o.out + "/vocab.txt";
   if (!has_state(o.out))
@@ -51,7 +54,8 @@ Tokenizer make_tokenizer(const PretrainOptions& o) {
 }
 
 BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
-  BertConfig config = o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(o.init + "/config.json");
+  BertConfig config =
+      o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(model_folder(o.init) + "/config.json");
   if (o.init.empty()) config.vocab_size = tokenizer.size();
   MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
            o.max_length, config.max_position_embeddings);
@@ -110,8 +114,9 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
     at_ = from_json(load_state(o.out, model_.parameters, optimizer_));
     std::cout << format("going on after step {}\n", at_.step);
   } else if (!o.init.empty()) {
-    print_report(std::cout, load_weights(o.init, model_.parameters), o.init);
-    print_placement(std::cout, o.init, o.placement);
+    const std::string folder = model_folder(o.init);
+    print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
+    print_placement(std::cout, folder, o.placement);
   }
   if (at_.batches > 0) examples_ = data_.shard(at_.epoch, at_.shard);
   steps_csv_ = std::make_unique<CsvFile>(o.out + "/steps.csv", "step,mlm_loss,nsp_loss,learning_rate,tokens,seconds",

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "minbert/vocabulary.h"
+
 namespace minbert {
 namespace {
 
@@ -72,9 +74,7 @@ void save_model(const std::string& folder, const BertConfig& config, const Token
   make_folder(folder);
   save_weights(folder + "/model.safetensors", parameters, as);
   config.save(folder + "/config.json");
-  std::string vocab;
-  for (int32_t id = 0; id < tokenizer.size(); ++id) vocab += tokenizer.token(id) + "\n";
-  write_file(folder + "/vocab.txt", vocab);
+  write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
   write_file(folder + "/tokenizer_config.json", Json::object()
                                                     .set("do_lower_case", tokenizer.lower_case())
                                                     .set("model_max_length", config.max_position_embeddings)

@@ -6,6 +6,11 @@
 
 namespace minbert {
 
+// The folder itself, or a run's model/ in it. Error where neither has a config.json.
+std::string model_folder(const std::string& folder);
+// Fills the parameters from the folder's weights. Error where these have more layers than the configuration: they are
+// not its own.
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& config, const Parameters& parameters);
 // What --cased says of a vocabulary: that it is cased, or nothing.
 std::optional<bool> cased_option(bool cased);
 // The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
