@@ -7,7 +7,7 @@
 namespace minbert::test {
 
 struct Case {
-  const char *operation, *form;
+  std::string operation, form;
   Inputs inputs;
   Function f;
 };

@@ -183,7 +183,7 @@ TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge me
   const Tensor one = rows_of(set, 4, 5), constant = Tensor::full({5, 6}, real(10.1));
   for (const ClsNormEntry& entry : cls_norm_table())
     for (const std::string preset : {"ours", "paper", "authors"}) {
-      INFO(entry.name << ' ' << preset);
+      INFO(entry.name << " " << preset);
       for (const Tensor& start : {one, constant, set, far}) {
         const auto norm = make_cls_norm(entry.name, {.hidden = 6, .preset = preset});
         const Parameters parameters(*norm, {});

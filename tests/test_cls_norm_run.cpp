@@ -37,7 +37,7 @@ TEST_CASE("cls norm run: it stands before the pooler or behind its tanh, each wh
   const auto parameter = [&](const char* name) { return plain_parameters.find(name)->value; };
   for (const std::string& name : names())
     for (const std::string at : {"per-method", "pre-pooler", "pooled"}) {
-      INFO(name << ' ' << at);
+      INFO(name << " " << at);
       BertModel bert(with(name, at));
       Parameters parameters(bert, {});
       for (const Parameters::Item& item : plain_parameters.items())
@@ -129,7 +129,7 @@ TEST_CASE("cls norm run: the statistics are those of all tasks' training sets un
   o.epochs = 0, o.encoder_dropout = 0.5;            // which the pass leaves out
   for (const std::string at : {"pre-pooler", "pooled"})
     for (const std::string pairs : {"cross", "siamese"}) {
-      INFO(at << ' ' << pairs);
+      INFO(at << " " << pairs);
       o.cls_norm = "z", o.cls_norm_at = at, o.pairs = pairs;
       const std::string run = at + pairs;
       world.run(o, run);
@@ -165,7 +165,7 @@ TEST_CASE("cls norm run: a run that was stopped and resumed equals the uninterru
   for (const std::string& name : names())
     for (const std::string preset : {"ours", "authors"}) {
       if (preset != "ours" && name != "iso-bn") continue;
-      INFO(name << ' ' << preset);
+      INFO(name << " " << preset);
       o.cls_norm = name, o.iso_bn_preset = preset, o.grad_norm = 0.5;
       const std::string whole = name + preset;
       const RunResult result = world.run(o, whole);

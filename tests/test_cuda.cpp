@@ -29,7 +29,7 @@ struct WithoutDebugging {
 };
 // Products of another precision for a while.
 struct In {
-  explicit In(const char* precision) { set_matmul_precision(precision); }
+  explicit In(const std::string& precision) { set_matmul_precision(precision); }
   ~In() { set_matmul_precision("fp32"); }
 };
 
@@ -76,7 +76,7 @@ std::vector<std::vector<real>> results(const Case& c) {
 TEST_CASE("cuda: every operation has the CPU's values and gradients") {
   for (const std::vector<Case>& list : {cases(), large_cases()})
     for (const Case& c : list) {
-      INFO(c.operation << ' ' << c.form);
+      INFO(c.operation << " " << c.form);
       const auto ours = results(c);
       const On cpu("cpu");
       const auto expected = results(c);
@@ -88,19 +88,29 @@ TEST_CASE("cuda: every operation has the CPU's values and gradients") {
 }
 
 TEST_CASE("cuda: products of every form, in fp32, tf32 and bf16, each within its bound") {
-  for (const auto& [precision, bound] : {std::pair("fp32", 1e-5), {"tf32", 2e-3}, {"bf16", 1.6e-2}})
+  using Bound = std::pair<std::string, double>;
+  for (const auto& [precision, bound] : {Bound("fp32", 1e-5), Bound("tf32", 2e-3), Bound("bf16", 1.6e-2)})
     for (const int64_t k : {1, 64, 333}) {
       INFO(precision << ", inner size " << k);
       const Case forms[] = {
           {"matmul", "", {n({70, k}), m({k, 50})}, [](const Inputs& x) { return matmul(x[0], x[1]); }},
           {"matmul_nt", "", {n({70, k}), m({50, k})}, [](const Inputs& x) { return matmul_nt(x[0], x[1]); }},
-          {"matmul_tn", "", {n({k, 70}), m({k, 50})}, [](const Inputs& x) { return matmul_tn(x[0], x[1]); }}};
+          {"matmul_tn", "", {n({k, 70}), m({k, 50})}, [](const Inputs& x) { return matmul_tn(x[0], x[1]); }},
+          {"linear", "", {n({70, k}), m({50, k}), m({50})},
+           [](const Inputs& x) { return linear(x[0], x[1], x[2]); }},
+          {"linear", "to five", {n({70, k}), m({5, k}), m({5})},
+           [](const Inputs& x) { return linear(x[0], x[1], x[2]); }},
+          {"linear", "to one", {n({70, 333}), m({1, 333}), m({1})},
+           [](const Inputs& x) { return linear(x[0], x[1], x[2]); }},
+          {"linear", "of one row", {n({1, 333}), m({50, 333}), m({50})},
+           [](const Inputs& x) { return linear(x[0], x[1], x[2]); }}};
       for (const Case& c : forms) {
         const In of(precision);
         const auto ours = results(c);
         const On cpu("cpu");
         const auto expected = results(c);
-        for (size_t i = 0; i < 3; ++i)
+        INFO(c.operation << " " << c.form);
+        for (size_t i = 0; i < expected.size(); ++i)
           CHECK(difference(ours[i], expected[i]) < (is_double ? 1e-13 : bound));
       }
     }
@@ -111,7 +121,7 @@ TEST_CASE("cuda: attention in tf32 and bf16, also where heads are too narrow for
   for (const int length : {8, 17, 20, 3}) list.push_back(sentence(length));
   const Batch batch = pack(list);
   for (const auto& [heads, H] : {std::pair(2, 12), {2, 24}, {1, 5}})
-    for (const char* precision : {"tf32", "bf16"}) {
+    for (const std::string precision : {"tf32", "bf16"}) {
       INFO(heads << " heads of " << H << " columns, " << precision);
       const Case c{"attention", "", {n({48, H}), m({48, H}), kinked({48, H})},
                    [&, h = heads](const Inputs& x) { return attention(x[0], x[1], x[2], batch, h, p, key); }};

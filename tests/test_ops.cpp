@@ -30,8 +30,8 @@ TEST_CASE("ops: every operation of ops.h is enrolled, and is recorded under its 
     const Tensor y = c.f(c.inputs);
     std::ostringstream tape;
     print_tape(tape);
-    const std::string name = c.operation, text = tape.str();
-    if (name != "dropout_add" || *c.form == 0) CHECK(text.find(name + " -> ") != text.npos);
+    const std::string &name = c.operation, text = tape.str();
+    if (name != "dropout_add" || c.form.empty()) CHECK(text.find(name + " -> ") != text.npos);
     clear_tape();
   }
 }

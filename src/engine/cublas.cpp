@@ -22,13 +22,10 @@ void check(cublasStatus_t status, const char* what) {
 // It works in the same stream as all else, the default one, and so does cublasLt, in the same workspace.
 struct Blas {
   cublasHandle_t handle{};
-  void* workspace;
+  std::shared_ptr<Storage> workspace = Storage::exact(cublas_workspace, Device::cuda, "cuBLAS");
   Blas() {
-    require();
     check(cublasCreate(&handle), "starting");
-    workspace = allocate(cublas_workspace);
-    MB_CHECK(workspace, "out of GPU memory: {} MB asked for, as cuBLAS's workspace", cublas_workspace >> 20);
-    check(cublasSetWorkspace(handle, workspace, size_t(cublas_workspace)), "setting its workspace");
+    check(cublasSetWorkspace(handle, workspace->data(), size_t(cublas_workspace)), "setting its workspace");
   }
   cublasLtHandle_t lt() const { return reinterpret_cast<cublasLtHandle_t>(handle); }     // as its documentation allows
 };
@@ -83,23 +80,25 @@ struct BiasProduct {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t w, x, y;             // columns: w^T [n,k]  x [k,m]  y [n,m]
 
-  BiasProduct(const Product& p, const real* bias) {
+  explicit BiasProduct(const Product& p) {
     check(cublasLtMatmulDescInit(&product, compute_type(false), element_type), "describing a product");
     set(&product, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
     set(&product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(&product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    set_bias(reinterpret_cast<const real*>(uintptr_t(operand_alignment)));     // for the look-up: as aligned as that
     layout(&w, p.k, p.n, p.ldb), layout(&x, p.k, p.m, p.lda), layout(&y, p.n, p.m, p.ldc);
   }
+  void set_bias(const real* bias) { set(&product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
   static void layout(cublasLtMatrixLayout_t matrix, int64_t rows, int64_t cols, int64_t ld) {
     check(cublasLtMatrixLayoutInit(matrix, element_type, uint64_t(rows), uint64_t(cols), ld), "describing a matrix");
   }
-  // nullptr: there is none.
-  const cublasLtMatmulAlgo_t* algorithm(const Product& p) {
-    static std::map<std::array<int64_t, 7>, cublasLtMatmulHeuristicResult_t> known;
+  // Its state is CUBLAS_STATUS_SUCCESS where there is one.
+  cublasLtMatmulHeuristicResult_t& algorithm(const Product& p) {
+    thread_local std::map<std::array<int64_t, 7>, cublasLtMatmulHeuristicResult_t> known;
     const auto [at, is_new] =
         known.try_emplace({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, int64_t(compute_type(false))});
     cublasLtMatmulHeuristicResult_t& best = at->second;
     if (is_new) {
+      best.state = CUBLAS_STATUS_NOT_SUPPORTED;
       cublasLtMatmulPreferenceOpaque_t wish;
       check(cublasLtMatmulPreferenceInit(&wish), "describing what serves");
       set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t(cublas_workspace));
@@ -109,10 +108,9 @@ struct BiasProduct {
       int found = 0;
       const cublasStatus_t status =
           cublasLtMatmulAlgoGetHeuristic(blas().lt(), &product, &w, &x, &y, &y, &wish, 1, &best, &found);
-      if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "looking for a kernel");
-      if (found == 0) best.state = CUBLAS_STATUS_NOT_SUPPORTED;
+      if (status != CUBLAS_STATUS_SUCCESS || found == 0) best.state = CUBLAS_STATUS_NOT_SUPPORTED;
     }
-    return best.state == CUBLAS_STATUS_SUCCESS ? &best.algo : nullptr;
+    return best;
   }
 };
 
@@ -123,13 +121,18 @@ bool gemm_with_bias(const Product& p, const real* bias) {
   const uintptr_t bits = reinterpret_cast<uintptr_t>(p.a) | reinterpret_cast<uintptr_t>(p.b) |
                          reinterpret_cast<uintptr_t>(p.c) | reinterpret_cast<uintptr_t>(bias);
   if (bits % operand_alignment) return false;
-  BiasProduct of(p, bias);
-  const cublasLtMatmulAlgo_t* algorithm = of.algorithm(p);
-  if (!algorithm) return false;
+  BiasProduct of(p);
+  cublasLtMatmulHeuristicResult_t& best = of.algorithm(p);
+  if (best.state != CUBLAS_STATUS_SUCCESS) return false;
+  of.set_bias(bias);
   const real one = 1, zero = 0;
-  check(cublasLtMatmul(blas().lt(), &of.product, &one, p.b, &of.w, p.a, &of.x, &zero, p.c, &of.y, p.c, &of.y,
-                       algorithm, blas().workspace, size_t(cublas_workspace), nullptr),
-        "a product with a bias");
+  best.state = cublasLtMatmul(blas().lt(), &of.product, &one, p.b, &of.w, p.a, &of.x, &zero, p.c, &of.y, p.c, &of.y,
+                              &best.algo, blas().workspace->data(), size_t(cublas_workspace), nullptr);
+  if (best.state == CUBLAS_STATUS_EXECUTION_FAILED) check(best.state, "a product with a bias");
+  if (best.state != CUBLAS_STATUS_SUCCESS) {        // it will not be asked again
+    cudaGetLastError();                             // nor shall the next launch report this
+    return false;
+  }
   count_launch("a product with a bias");
   return true;
 }

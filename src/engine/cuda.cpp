@@ -106,6 +106,8 @@ std::string describe() {
 
 void* allocate(int64_t bytes) {
   gpu();
+  const Memory card = memory();                     // the driver itself needs some: it loads kernels as they are called
+  if (!debugging && card.free < bytes + card.total / 128) return nullptr;
   void* block = nullptr;
   const cudaError_t error = debugging ? cudaMallocManaged(&block, size_t(bytes))
                                       : cudaMalloc(&block, size_t(bytes));

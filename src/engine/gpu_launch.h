@@ -194,10 +194,15 @@ struct SumsOfSlices {
     for (int64_t row = begin; row < end; ++row) to[sums.group[row] * sums.cols] += sums.f(row, col);
   }
 };
-struct AddSlices {                                  // a row is one sum of all slices
+struct AddSlices {                                  // element i, or row i, is one sum of all slices
   const real* slices;
   int64_t count, size;                              // size: groups x cols
   Target to;
+  __device__ void operator()(int64_t i) const {
+    real s = 0;
+    for (int64_t k = 0; k < count; ++k) s += slices[k * size + i];
+    to(i, s);
+  }
   template <class Team>
   __device__ void operator()(Team team, int64_t i) const {
     const real* from = slices + i;
@@ -214,7 +219,9 @@ void column_sums_on_gpu(const Sums& sums) {
   const int64_t of_slice = (sums.rows + slices - 1) / slices;
   const Tensor room({slices, size}, Device::cuda);
   elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, of_slice, room.data()});
-  rows_on_gpu(size, size * slices, AddSlices{room.data(), slices, size, sums.to});
+  const AddSlices add{room.data(), slices, size, sums.to};
+  if (size < 65536) rows_on_gpu(size, size * slices, add);           // few: a warp each
+  else elements_on_gpu(size, add);
 }
 
 }  // namespace minbert

@@ -38,6 +38,7 @@ struct SpreadGradient {
 };
 
 Tensor sum_each_row(const char* name, const Tensor& x, int64_t rows, int64_t cols, Shape shape, real w) {
+  MB_CHECK(cols <= INT32_MAX, "{}: {} elements in one sum; {} are the most", name, cols, INT32_MAX);
   Tensor s(shape, x.device());
   launch_rows(x.device(), rows, x.size(), RowSums{x.data(), int(cols), w, s.data()});
   return record(name, s, {x}, [rows, cols, w](const Tensor& ds, Grads& g) {
