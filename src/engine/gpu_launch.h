@@ -131,37 +131,13 @@ void elements_on_gpu(int64_t n, const F& f) {
   if (n > 0) run_on_gpu((n + 255) / 256, 256, Elements<F>{n, f});
 }
 
-// Four neighbours, read and written in one access of 16 bytes (in double two).
-struct alignas(16) Four {
-  real v[4];
-};
-template <class F, class... Arrays>
+template <class Map>
 struct Fours {
   int64_t n;
-  Map<F, Arrays...> map;
+  Map map;
   __device__ void operator()(int64_t q) const {
-    if (4 * q + 4 <= n) return at(q, std::index_sequence_for<Arrays...>{});
+    if (4 * q + 4 <= n) return map.template at<Four>(q);
     for (int64_t i = 4 * q; i < n; ++i) map(i);
-  }
-
- private:
-  template <size_t... k>
-  __device__ void at(int64_t q, std::index_sequence<k...>) const {
-    Four values[] = {read(std::get<k>(map.arrays), q)...};
-    for (int j = 0; j < 4; ++j) map.f(values[k].v[j]...);
-    (write(std::get<k>(map.arrays), q, values[k]), ...);
-  }
-  __device__ static Four read(const real* array, int64_t q) { return reinterpret_cast<const Four*>(array)[q]; }
-  __device__ static Four read(const InPlace& array, int64_t q) { return read(array.at, q); }
-  __device__ static Four read(const Target&, int64_t) { return {}; }
-  __device__ static void write(const real*, int64_t, const Four&) {}
-  __device__ static void write(const InPlace& array, int64_t q, const Four& v) {
-    reinterpret_cast<Four*>(array.at)[q] = v;
-  }
-  __device__ static void write(const Target& to, int64_t q, Four v) {
-    const Four before = to.add ? read(to.at, q) : Four{};
-    for (int j = 0; to.add && j < 4; ++j) v.v[j] = before.v[j] + v.v[j];
-    write(InPlace{to.at}, q, v);
   }
 };
 inline uintptr_t address(const real* array) { return reinterpret_cast<uintptr_t>(array); }
@@ -171,7 +147,7 @@ template <class F, class... Arrays>
 void map_on_gpu(int64_t n, const Map<F, Arrays...>& map) {
   const uintptr_t bits = std::apply([](const Arrays&... array) { return (address(array) | ...); }, map.arrays);
   if (bits % alignof(Four)) elements_on_gpu(n, map);
-  else elements_on_gpu((n + 3) / 4, Fours<F, Arrays...>{n, map});
+  else elements_on_gpu((n + 3) / 4, Fours<Map<F, Arrays...>>{n, map});
 }
 
 // Sums of columns: the rows in up to 64 slices, each added up by itself, then those of a column by a warp.

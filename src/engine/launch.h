@@ -67,27 +67,58 @@ struct InPlace {                                    // an array whose elements a
   real* at;
 };
 
-// What launch_map does for one i: f takes the elements that stand there, those of an InPlace and the result for a
-// Target by reference.
+// What launch_map does: f takes the elements that stand at i, those of an InPlace and the result for a Target by
+// reference. at<Four>(q) does it for four neighbours, and each array is read and written in one access.
+struct alignas(16) Four {
+  real v[4];
+};
 template <class F, class... Arrays>
 struct Map {
   F f;
   std::tuple<Arrays...> arrays;
-  HD void operator()(int64_t i) const { at(i, std::index_sequence_for<Arrays...>{}); }
+  HD void operator()(int64_t i) const { at<real>(i); }
+  template <class V>
+  HD void at(int64_t i) const {
+    each<V>(i, std::index_sequence_for<Arrays...>{});
+  }
 
  private:
-  template <size_t... k>
-  HD void at(int64_t i, std::index_sequence<k...>) const {
-    real values[] = {read(std::get<k>(arrays), i)...};
-    f(values[k]...);
+  template <class V, size_t... k>
+  HD void each(int64_t i, std::index_sequence<k...>) const {
+    V values[] = {read<V>(std::get<k>(arrays), i)...};
+    for (int j = 0; j < width<V>; ++j) f(element(values[k], j)...);
     (write(std::get<k>(arrays), i, values[k]), ...);
   }
-  HD static real read(const real* array, int64_t i) { return array[i]; }
-  HD static real read(const InPlace& array, int64_t i) { return array.at[i]; }
-  HD static real read(const Target&, int64_t) { return 0; }
-  HD static void write(const real*, int64_t, real) {}
-  HD static void write(const InPlace& array, int64_t i, real v) { array.at[i] = v; }
-  HD static void write(const Target& to, int64_t i, real v) { to(i, v); }
+  template <class V>
+  static constexpr int width = int(sizeof(V) / sizeof(real));
+  template <class V>
+  HD static real& element(V& v, int j) {
+    return reinterpret_cast<real*>(&v)[j];
+  }
+  template <class V>
+  HD static V read(const real* array, int64_t i) {
+    return reinterpret_cast<const V*>(array)[i];
+  }
+  template <class V>
+  HD static V read(const InPlace& array, int64_t i) {
+    return read<V>(array.at, i);
+  }
+  template <class V>
+  HD static V read(const Target&, int64_t) {
+    return {};
+  }
+  template <class V>
+  HD static void write(const real*, int64_t, const V&) {}
+  template <class V>
+  HD static void write(const InPlace& array, int64_t i, const V& v) {
+    reinterpret_cast<V*>(array.at)[i] = v;
+  }
+  template <class V>
+  HD static void write(const Target& to, int64_t i, V v) {
+    V before = to.add ? read<V>(to.at, i) : V{};
+    for (int j = 0; to.add && j < width<V>; ++j) element(v, j) = element(before, j) + element(v, j);
+    reinterpret_cast<V*>(to.at)[i] = v;
+  }
 };
 
 }  // namespace minbert
