@@ -11,6 +11,7 @@
 
 #include "minbert/bert.h"
 #include "minbert/cls_norm.h"
+#include "minbert/names.h"
 #include "minbert/norm.h"
 #include "minbert/norm_apply.h"
 #include "minbert/options.h"

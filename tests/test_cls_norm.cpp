@@ -32,9 +32,10 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
 }
 
 TEST_CASE("cls norm: an unknown name or preset is an error that lists what there is, and shapes must fit") {
-  CHECK_THROWS_WITH_AS(make_cls_norm("zz", {6}), doctest::Contains("they are: none, z, min-max, l2, "), Error);
+  CHECK_THROWS_WITH_AS(make_cls_norm("zz", {6}),
+                       doctest::Contains("the [CLS] norms are: none, z, min-max, l2, "), Error);
   CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn", {.hidden = 6, .preset = "theirs"}),
-                       doctest::Contains("the presets are: ours, paper, authors"), Error);
+                       doctest::Contains("the iso-bn presets are: ours, paper, authors"), Error);
   CHECK_THROWS_WITH_AS(make_cls_norm("whitening", {.hidden = 6, .shrinkage = 0}), doctest::Contains("shrinkage of 0"),
                        Error);
   CHECK_THROWS_AS(make_cls_norm("none", {6})->fit(normal("x", {2, 6})), Error);

@@ -8,8 +8,11 @@
 
 namespace minbert {
 
+const std::vector<std::string>& optimizer_names();  // adamw, adamw-course, sgd
+const std::vector<std::string>& schedule_names();   // linear, constant
+
 struct OptimizerOptions {
-  std::string kind = "adamw";                       // adamw, adamw-course, sgd
+  std::string kind = "adamw";
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-6;    // AdamW
   double weight_decay = 0;                          // not applied to biases and norms
   double momentum = 0;                              // SGD

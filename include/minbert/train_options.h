@@ -56,14 +56,6 @@ void add_run_options(CommandLine& line, RunOptions& options);
 void add_machine_options(CommandLine& line, MachineOptions& options);
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
 
-// What a table of norms calls its entries, for an option's choices.
-template <class Entry>
-std::vector<std::string> names_of(const std::vector<Entry>& table) {
-  std::vector<std::string> names;
-  for (const Entry& entry : table) names.push_back(entry.name);
-  return names;
-}
-
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
 
 // The beginning of every training program. again: the options of the run in --out are taken; else --out is made, Error

@@ -24,9 +24,9 @@
 //               normalized once, behind the last of them: encoder.LayerNorm (model.cpp). NormFormer's scaled residual
 //               sum, an option of its paper, is not here; γ stands before W_o, as in the paper (behind it in the
 //               authors' code).
-#include <algorithm>
 
 #include "minbert/bert.h"
+#include "minbert/names.h"
 
 namespace minbert {
 
@@ -36,10 +36,7 @@ const std::vector<std::string>& placement_names() {
 }
 
 Placement placement_of(const std::string& name) {
-  const auto& names = placement_names();
-  const auto at = std::find(names.begin(), names.end(), name);
-  MB_CHECK(at != names.end(), "there is no placement \"{}\"; the placements are: post, pre, normformer", name);
-  return Placement(at - names.begin());
+  return Placement(place_of(name, placement_names(), "placement"));
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)

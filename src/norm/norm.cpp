@@ -1,6 +1,7 @@
 // The table of all normalizations of hidden states.
 #include "minbert/norm.h"
 
+#include "minbert/names.h"
 #include "norm/hidden/hidden.h"
 #include "norm/text_table.h"
 
@@ -65,12 +66,7 @@ std::string norm_help() {
 }
 
 std::unique_ptr<Norm> make_norm(const std::string& name, const NormOptions& options) {
-  std::string names;
-  for (const Row& row : rows) {
-    if (row.entry.name == name) return row.make(options);
-    names += std::string(names.empty() ? "" : ", ") + row.entry.name;
-  }
-  fail(format("there is no norm \"{}\"; the norms are: {}", name, names));
+  return rows[place_of(name, names_of(norm_table()), "norm")].make(options);
 }
 
 // Of the composed forms; written beside the table since no one norm owns it.

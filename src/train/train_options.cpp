@@ -7,7 +7,9 @@
 
 #include "minbert/bert.h"
 #include "minbert/cls_norm.h"
+#include "minbert/names.h"
 #include "minbert/norm.h"
+#include "minbert/optimizer.h"
 #include "minbert/tasks.h"
 
 namespace minbert {
@@ -20,14 +22,14 @@ void add_norm_options(CommandLine& line, std::string& norm, std::string& placeme
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches whose gradients are averaged into one step");
-  line.choice("--optimizer", o.optimizer, {"adamw", "adamw-course", "sgd"},
+  line.choice("--optimizer", o.optimizer, optimizer_names(),
               "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
   line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
   line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
   line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
-  line.choice("--schedule", o.schedule, {"linear", "constant"}, "after the warm-up: linear falls to 0");
+  line.choice("--schedule", o.schedule, schedule_names(), "after the warm-up: linear falls to 0");
 }
 
 void add_machine_options(CommandLine& line, MachineOptions& o) {
@@ -77,7 +79,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.section("How it learns");
   line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.choice("--sampling", o.sampling, {"sequential", "round-robin", "proportional"},
+  line.choice("--sampling", o.sampling, sampling_names(),
               "order of the tasks' batches in an epoch");
   line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
   add_learn_options(line, o, "1e-5, or 1e-3 for the heads alone");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "minbert/names.h"
 #include "norm/text_table.h"
 
 namespace minbert {
@@ -45,16 +46,11 @@ class NoNorm : public ClsNorm {
 };
 
 std::unique_ptr<ClsNorm> make_iso_bn(const ClsNormOptions& o) {
-  std::string names;
-  for (IsoBatchNorm::Preset preset : IsoBatchNorm::presets()) {
-    if (preset.name == o.preset) {
-      preset.momentum = o.momentum.value_or(preset.momentum);
-      preset.eps = o.eps.value_or(preset.eps), preset.beta = o.beta.value_or(preset.beta);
-      return std::make_unique<IsoBatchNorm>(o.hidden, preset);
-    }
-    names += std::string(names.empty() ? "" : ", ") + preset.name;
-  }
-  fail(format("iso-bn: there is no preset \"{}\"; the presets are: {}", o.preset, names));
+  const auto& presets = IsoBatchNorm::presets();
+  IsoBatchNorm::Preset preset = presets[place_of(o.preset, names_of(presets), "iso-bn preset")];
+  preset.momentum = o.momentum.value_or(preset.momentum);
+  preset.eps = o.eps.value_or(preset.eps), preset.beta = o.beta.value_or(preset.beta);
+  return std::make_unique<IsoBatchNorm>(o.hidden, preset);
 }
 
 struct Row {
@@ -103,12 +99,7 @@ const std::vector<ClsNormEntry>& cls_norm_table() {
 namespace {
 
 const Row& find(const std::string& name) {
-  std::string names;
-  for (const Row& row : rows()) {
-    if (row.entry.name == name) return row;
-    names += std::string(names.empty() ? "" : ", ") + row.entry.name;
-  }
-  fail(format("there is no [CLS] norm \"{}\"; they are: {}", name, names));
+  return rows()[place_of(name, names_of(cls_norm_table()), "[CLS] norm")];
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+// What is chosen by its name: from a list, or from a table whose entries have a `name`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace minbert {
+
+template <class Entry>
+std::vector<std::string> names_of(const std::vector<Entry>& table) {
+  std::vector<std::string> names;
+  for (const Entry& entry : table) names.push_back(entry.name);
+  return names;
+}
+
+// Where in the list the name stands. Error: there is no WHAT "NAME"; the WHATs are: A, B
+size_t place_of(const std::string& name, const std::vector<std::string>& names, const char* what);
+
+}  // namespace minbert
