@@ -192,12 +192,12 @@ TEST_CASE("sampling: each example once, in an order that is a function of seed, 
   for (const char* name : {"sequential", "round-robin", "proportional"}) {
     CAPTURE(name);
     EpochOptions options{.sampling = parse_sampling(name), .batch = 8};
-    const std::vector<Step> steps = epoch_steps(sizes, 3, options);
-    CHECK(steps.size() == 3 + 7 + 1);
+    const std::vector<TaskBatch> batches = epoch_batches(sizes, 3, options);
+    CHECK(batches.size() == 3 + 7 + 1);
     std::vector<std::vector<int32_t>> seen(3);
-    for (const Step& step : steps) {
-      CHECK_FALSE(step.examples.empty());
-      std::ranges::copy(step.examples, std::back_inserter(seen[size_t(step.task)]));
+    for (const TaskBatch& batch : batches) {
+      CHECK_FALSE(batch.examples.empty());
+      std::ranges::copy(batch.examples, std::back_inserter(seen[size_t(batch.task)]));
     }
     const auto orders = seen;
     for (size_t task = 0; task < 3; ++task) {
@@ -205,31 +205,31 @@ TEST_CASE("sampling: each example once, in an order that is a function of seed, 
       CHECK(std::set<int32_t>(seen[task].begin(), seen[task].end()).size() == size_t(sizes[task].examples));
       CHECK(int64_t(seen[task].size()) == sizes[task].examples);
     }
-    const auto same = [&](const std::vector<Step>& other) {
-      return std::ranges::equal(steps, other, [](const Step& a, const Step& b) {
+    const auto same = [&](const std::vector<TaskBatch>& other) {
+      return std::ranges::equal(batches, other, [](const TaskBatch& a, const TaskBatch& b) {
         return a.task == b.task && a.examples == b.examples;
       });
     };
-    CHECK(same(epoch_steps(sizes, 3, options)));
-    CHECK_FALSE(same(epoch_steps(sizes, 4, options)));
-    const std::vector<Step> alone = epoch_steps(std::span(sizes).subspan(2), 3, options);
+    CHECK(same(epoch_batches(sizes, 3, options)));
+    CHECK_FALSE(same(epoch_batches(sizes, 4, options)));
+    const std::vector<TaskBatch> alone = epoch_batches(std::span(sizes).subspan(2), 3, options);
     CHECK(alone[0].examples == orders[2]);         // the same order without the other tasks
     options.seed = 1;
-    CHECK_FALSE(same(epoch_steps(sizes, 3, options)));
+    CHECK_FALSE(same(epoch_batches(sizes, 3, options)));
     options.shuffle = false;
     std::map<int, int32_t> next;
-    for (const Step& step : epoch_steps(sizes, 3, options))
-      for (int32_t example : step.examples) CHECK(example == next[step.task]++);
+    for (const TaskBatch& batch : epoch_batches(sizes, 3, options))
+      for (int32_t example : batch.examples) CHECK(example == next[batch.task]++);
   }
   CHECK(contains(message([] { parse_sampling("random"); }),
-                 "expected sequential, round-robin or proportional"));
+                 "the samplings are: sequential, round-robin, proportional"));
 }
 
 TEST_CASE("sampling: the tasks of the steps") {
   const std::vector<TaskSize> sizes = {{"a", 2}, {"b", 0}, {"c", 4}};
   const auto tasks = [&](Sampling sampling) {
     std::string order;
-    for (const Step& step : epoch_steps(sizes, 0, {.sampling = sampling, .batch = 1}))
+    for (const TaskBatch& step : epoch_batches(sizes, 0, {.sampling = sampling, .batch = 1}))
       order += sizes[size_t(step.task)].name;
     return order;
   };
@@ -241,7 +241,7 @@ TEST_CASE("sampling: the tasks of the steps") {
   const std::vector<TaskSize> uneven = {{"small", 100}, {"large", 300}};
   int small = 0;
   for (int epoch = 0; epoch < 400; ++epoch)
-    small += epoch_steps(uneven, epoch, {.sampling = Sampling::proportional, .batch = 10})[0].task == 0;
+    small += epoch_batches(uneven, epoch, {.sampling = Sampling::proportional, .batch = 10})[0].task == 0;
   CHECK(small > 65);  // 100 expected, standard deviation 8.7: four of them to each side
   CHECK(small < 135);
 }

@@ -127,8 +127,8 @@ enum class Sampling {
   proportional                                     // drawn in proportion to the batches that each has left
 };
 
-// "sequential", "round-robin" or "proportional". Error for any other name: lists these.
-Sampling parse_sampling(std::string_view name);
+const std::vector<std::string>& sampling_names();  // in the enum's order
+Sampling parse_sampling(const std::string& name);  // Error for any other name: lists these
 
 struct TaskSize {
   std::string name;
@@ -142,13 +142,13 @@ struct EpochOptions {
   uint64_t seed = 11711;
 };
 
-struct Step {
+struct TaskBatch {
   int task;                                        // index into the list of tasks
-  std::vector<int32_t> examples;                   // of that task: `batch` of them, fewer in its last step
+  std::vector<int32_t> examples;                   // of that task: `batch` of them, fewer in its last one
 };
 
-// Every step of one epoch: each example once. A pure function of its arguments, so that a run can resume at
-// any step; a task's own order depends on its name and not on the tasks beside it.
-std::vector<Step> epoch_steps(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options);
+// Every batch of one epoch: each example once. A pure function of its arguments, so that a run can resume at
+// any batch; a task's own order depends on its name and not on the tasks beside it.
+std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options);
 
 }  // namespace minbert

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "minbert/error.h"
+#include "minbert/names.h"
 #include "minbert/random.h"
 #include "minbert/tasks.h"
 
@@ -39,14 +40,13 @@ std::vector<int> task_order(std::vector<int64_t> left, int epoch, const EpochOpt
 
 }  // namespace
 
-Sampling parse_sampling(std::string_view name) {
-  if (name == "sequential") return Sampling::sequential;
-  if (name == "round-robin") return Sampling::round_robin;
-  if (name == "proportional") return Sampling::proportional;
-  fail(format("--sampling {}: expected sequential, round-robin or proportional", name));
+const std::vector<std::string>& sampling_names() {
+  static const std::vector<std::string> names = {"sequential", "round-robin", "proportional"};
+  return names;
 }
+Sampling parse_sampling(const std::string& name) { return Sampling(place_of(name, sampling_names(), "sampling")); }
 
-std::vector<Step> epoch_steps(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options) {
+std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options) {
   MB_CHECK(options.batch >= 1, "--batch {}: expected 1 or more examples", options.batch);
   const size_t batch = size_t(options.batch);
   std::vector<std::vector<int32_t>> examples;
@@ -55,15 +55,15 @@ std::vector<Step> epoch_steps(std::span<const TaskSize> tasks, int epoch, const 
     examples.push_back(example_order(task, epoch, options));
     batches.push_back(int64_t((examples.back().size() + batch - 1) / batch));
   }
-  std::vector<Step> steps;
+  std::vector<TaskBatch> order;
   std::vector<size_t> done(tasks.size(), 0);  // examples of each task given out so far
   for (int task : task_order(batches, epoch, options)) {
     const std::vector<int32_t>& all = examples[size_t(task)];
     const size_t begin = done[size_t(task)], end = std::min(begin + batch, all.size());
-    steps.push_back({task, std::vector<int32_t>(all.begin() + int64_t(begin), all.begin() + int64_t(end))});
+    order.push_back({task, std::vector<int32_t>(all.begin() + int64_t(begin), all.begin() + int64_t(end))});
     done[size_t(task)] = end;
   }
-  return steps;
+  return order;
 }
 
 }  // namespace minbert

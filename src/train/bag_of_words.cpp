@@ -97,7 +97,7 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const Dataset& de
       for (int epoch = 0; epoch < epochs; ++epoch) {
         const std::vector<TaskSize> size = {{task.name, rows}};
         int64_t step = epoch * per_epoch;
-        for (const Step& s : epoch_steps(size, epoch, {.batch = batch, .seed = seed})) {
+        for (const TaskBatch& s : epoch_batches(size, epoch, {.batch = batch, .seed = seed})) {
           std::vector<Sequence> bags;
           std::vector<double> labels;
           for (const int32_t e : s.examples)

@@ -19,7 +19,7 @@ std::vector<double> numbers(const Json& items) {
 Json to_json(const Position& p) {
   return Json::object()
       .set("epoch", p.epoch)
-      .set("step_in_epoch", p.step_in_epoch)
+      .set("batch_in_epoch", p.batch_in_epoch)
       .set("step", p.step)
       .set("batches", p.batches)
       .set("loss_sums", numbers(p.loss_sums))
@@ -34,7 +34,7 @@ Json to_json(const Position& p) {
 
 Position from_json(const Json& json) {
   Position p;
-  p.epoch = json["epoch"].integer(), p.step_in_epoch = json["step_in_epoch"].integer(),
+  p.epoch = json["epoch"].integer(), p.batch_in_epoch = json["batch_in_epoch"].integer(),
   p.step = json["step"].integer();
   p.batches = json["batches"].integer();
   p.loss_sums = numbers(json["loss_sums"]), p.loss_counts = numbers(json["loss_counts"]);

@@ -8,7 +8,7 @@
 namespace minbert {
 
 struct Position {
-  int64_t epoch = 0, step_in_epoch = 0;             // the next step to take
+  int64_t epoch = 0, batch_in_epoch = 0;            // of the next batch to take
   int64_t step = 0;                                 // optimizer steps taken
   int64_t batches = 0;                              // batches seen: the clock of the dropout masks
   std::vector<double> loss_sums, loss_counts;       // of this epoch so far, for each task

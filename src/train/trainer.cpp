@@ -20,11 +20,11 @@ class Run {
   RunResult go(int64_t stop_after, bool score_training);
 
  private:
-  std::vector<Step> order(int64_t epoch) const;
-  Tensor loss_of(const Step& step, const Batch& batch) const;
-  [[noreturn]] void fail_at(const Step& step, int64_t in_epoch, int64_t number, double loss) const;
+  std::vector<TaskBatch> order(int64_t epoch) const;
+  Tensor loss_of(const TaskBatch& of, const Batch& batch) const;
+  [[noreturn]] void fail_at(const TaskBatch& batch, int64_t in_epoch, int64_t number, double loss) const;
   std::string what_is_kept() const;
-  void take_step(const std::vector<Step>& steps, Progress& progress);
+  void take_step(const std::vector<TaskBatch>& batches, Progress& progress);
   void finish_epoch(Progress& progress);
   void write_all_predictions();
   Scores score_all(bool on_train);
@@ -41,7 +41,7 @@ class Run {
   Position at_;
   LossReader losses_;
   std::unique_ptr<CsvFile> steps_csv_, epochs_csv_;
-  double since_ = 0;                                // when the seconds of at_ were last brought up to date
+  double since_ = 0;                                // training since then is not in the seconds of at_ yet
 };
 
 Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder)
@@ -54,9 +54,9 @@ Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, co
   const size_t tasks = experiment.data().size();
   at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
   if (has_state(folder_)) at_ = from_json(load_state(folder_, model_->parameters, optimizer_));
-  MB_CHECK(at_.batches == at_.epoch * epoch_batches_ + at_.step_in_epoch,
+  MB_CHECK(at_.batches == at_.epoch * epoch_batches_ + at_.batch_in_epoch,
            "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data is "
-           "not that with which it began", folder_, at_.step_in_epoch, at_.epoch + 1, at_.batches, epoch_batches_);
+           "not that with which it began", folder_, at_.batch_in_epoch, at_.epoch + 1, at_.batches, epoch_batches_);
   if (o_.resume)
     std::cout << (has_state(folder_) ? format("going on after step {}\n", at_.step)
                                      : std::string("nothing was saved yet: from the beginning\n"));
@@ -68,26 +68,26 @@ Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, co
   epochs_csv_ = std::make_unique<CsvFile>(folder_ + "/epochs.csv", columns + ",dev_mean,seconds", at_.epoch);
 }
 
-std::vector<Step> Run::order(int64_t epoch) const {
+std::vector<TaskBatch> Run::order(int64_t epoch) const {
   std::vector<TaskSize> tasks;
   for (const TaskData& d : experiment_.data())
     tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
-  return epoch_steps(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle, seed_});
+  return epoch_batches(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle, seed_});
 }
 
-Tensor Run::loss_of(const Step& step, const Batch& batch) const {
-  const TaskData& data = experiment_.data()[size_t(step.task)];
-  const Tensor logits = model_->network.forward(batch, step.task);
+Tensor Run::loss_of(const TaskBatch& of, const Batch& batch) const {
+  const TaskData& data = experiment_.data()[size_t(of.task)];
+  const Tensor logits = model_->network.forward(batch, of.task);
   std::vector<double> labels;
-  for (const int32_t e : step.examples) labels.push_back(data.train.examples[size_t(e)].label);
+  for (const int32_t e : of.examples) labels.push_back(data.train.examples[size_t(e)].label);
   return task_loss(data.task, logits, labels);
 }
 
-void Run::fail_at(const Step& step, int64_t in_epoch, int64_t number, double loss) const {
+void Run::fail_at(const TaskBatch& batch, int64_t in_epoch, int64_t number, double loss) const {
   clear_tape();
-  const TaskData& data = experiment_.data()[size_t(step.task)];
+  const TaskData& data = experiment_.data()[size_t(batch.task)];
   std::string ids;
-  for (const int32_t e : step.examples) ids += " " + data.train.examples[size_t(e)].id;
+  for (const int32_t e : batch.examples) ids += " " + data.train.examples[size_t(e)].id;
   fail(format("the loss of {} became {} in epoch {}, batch {} (step {}); its examples:{}\n  {}",
               data.task.name, std::isnan(loss) ? "NaN" : "infinite", at_.epoch + 1, in_epoch + 1,
               number, ids, what_is_kept()));
@@ -102,29 +102,29 @@ std::string Run::what_is_kept() const {
 }
 
 // One optimizer step over one batch, or over --accumulate of them.
-void Run::take_step(const std::vector<Step>& steps, Progress& progress) {
-  const int64_t per_epoch = (int64_t(steps.size()) + o_.accumulate - 1) / o_.accumulate;
+void Run::take_step(const std::vector<TaskBatch>& batches, Progress& progress) {
+  const int64_t per_epoch = (int64_t(batches.size()) + o_.accumulate - 1) / o_.accumulate;
   const double lr =
       o_.learning_rate() * schedule_factor(o_.schedule, at_.step, per_epoch * o_.epochs, o_.warmup);
-  const int64_t end = std::min<int64_t>(at_.step_in_epoch + o_.accumulate, int64_t(steps.size()));
-  const double share = 1 / double(end - at_.step_in_epoch);
+  const int64_t end = std::min<int64_t>(at_.batch_in_epoch + o_.accumulate, int64_t(batches.size()));
+  const double share = 1 / double(end - at_.batch_in_epoch);
   profile_resume();
-  for (; at_.step_in_epoch < end; ++at_.step_in_epoch, ++at_.batches) {
-    const Step& step = steps[size_t(at_.step_in_epoch)];
-    const TaskData& data = experiment_.data()[size_t(step.task)];
+  for (; at_.batch_in_epoch < end; ++at_.batch_in_epoch, ++at_.batches) {
+    const TaskBatch& next = batches[size_t(at_.batch_in_epoch)];
+    const TaskData& data = experiment_.data()[size_t(next.task)];
     DropoutClock::mine() = {seed_, uint64_t(at_.batches)};
-    const Batch batch = pack(inputs(data.train, step.examples), {step.task});
-    const Tensor loss = loss_of(step, batch);
+    const Batch batch = pack(inputs(data.train, next.examples), {next.task});
+    const Tensor loss = loss_of(next, batch);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(share == 1 ? loss : scale(loss, real(share)));
     at_.seconds += now() - since_, since_ = now();
-    const int64_t in_epoch = at_.step_in_epoch, number = at_.step + 1, tokens = batch.tokens();
+    const int64_t in_epoch = at_.batch_in_epoch, number = at_.step + 1, tokens = batch.tokens();
     const std::string rest = format("{},{},{}", exact(lr), tokens, fixed(at_.seconds, 3));
-    losses_.add({loss}, [=, this, &step, &data, &progress, done = at_.epoch * int64_t(steps.size()) + in_epoch + 1](
+    losses_.add({loss}, [=, this, &next, &data, &progress, done = at_.epoch * int64_t(batches.size()) + in_epoch + 1](
                             const std::vector<double>& values) {
       const double value = values[0];
-      if (!std::isfinite(value)) fail_at(step, in_epoch, number, value);
-      at_.loss_sums[size_t(step.task)] += value, at_.loss_counts[size_t(step.task)] += 1;
+      if (!std::isfinite(value)) fail_at(next, in_epoch, number, value);
+      at_.loss_sums[size_t(next.task)] += value, at_.loss_counts[size_t(next.task)] += 1;
       steps_csv_->row(format("{},{},{},{}", number, data.task.name, exact(value), rest));
       progress.update(format("epoch {}/{}  {}", at_.epoch + 1, o_.epochs, data.task.name), value, tokens, done);
     });
@@ -170,9 +170,8 @@ void Run::finish_epoch(Progress& progress) {
     at_.best = mean, at_.best_epoch = at_.epoch;
     save_model(folder_ + "/model", experiment_.config(variant_), experiment_.tokenizer(), model_->parameters);
   }
-  ++at_.epoch, at_.step_in_epoch = 0;
-  std::fill(at_.loss_sums.begin(), at_.loss_sums.end(), 0),
-      std::fill(at_.loss_counts.begin(), at_.loss_counts.end(), 0);
+  ++at_.epoch, at_.batch_in_epoch = 0;
+  at_.loss_sums.assign(dev.size(), 0), at_.loss_counts.assign(dev.size(), 0);
   at_.finished = at_.epoch >= o_.epochs || (o_.patience > 0 && at_.epochs_since_best >= o_.patience);
   save();
   since_ = now();
@@ -210,13 +209,13 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
   since_ = now();
   const int64_t start = at_.step;
   while (at_.epoch < o_.epochs && !at_.finished && !result.interrupted) {
-    const std::vector<Step> steps = order(at_.epoch);
-    while (at_.step_in_epoch < int64_t(steps.size()) && !result.interrupted) {
-      take_step(steps, progress);
+    const std::vector<TaskBatch> batches = order(at_.epoch);
+    while (at_.batch_in_epoch < int64_t(batches.size()) && !result.interrupted) {
+      take_step(batches, progress);
       result.interrupted = interrupted() || (stop_after > 0 && at_.step - start >= stop_after);
     }
     losses_.flush();                                // before `steps` ends, which those that wait refer to
-    if (at_.step_in_epoch >= int64_t(steps.size())) finish_epoch(progress);
+    if (at_.batch_in_epoch >= int64_t(batches.size())) finish_epoch(progress);
   }
   progress.finish();
   result.seconds = at_.seconds, result.best_epoch = at_.best_epoch, result.steps = at_.step;
