@@ -150,7 +150,8 @@ void map_on_gpu(int64_t n, const Map<F, Arrays...>& map) {
   else elements_on_gpu((n + 3) / 4, Fours<Map<F, Arrays...>>{n, map});
 }
 
-// Sums of columns: the rows in up to 64 slices, each added up by itself, then those of a column by a warp.
+// Sums of columns: the rows in up to 64 slices, each added up by itself; then each sum over its slices, by a warp where
+// sums are few, else by a thread.
 template <class Sums>
 struct SumsOfSlices {
   Sums sums;

@@ -7,6 +7,9 @@
 // lane's write and another's read stands team.sync(). Where rows do not matter, a kernel is a function of an index,
 // f(i), or of the elements that stand there (launch_map). Sums run in a fixed order; no atomics.
 //
+// HD (minbert/random.h) marks what runs on both devices. A program copies the members that a lambda reads into locals
+// first: captured, they are the lambda's own, and the compiler knows that no write changes them.
+//
 // Every .cpp of src/ that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
 
@@ -67,11 +70,11 @@ struct InPlace {                                    // an array whose elements a
   real* at;
 };
 
-// What launch_map does: f takes the elements that stand at i, those of an InPlace and the result for a Target by
-// reference. at<Four>(q) does it for four neighbours, and each array is read and written in one access.
-struct alignas(16) Four {
+struct alignas(16) Four {                           // neighbours, read and written in one access
   real v[4];
 };
+// What launch_map does: f takes the elements that stand at i, those of an InPlace and the result for a Target by
+// reference. at<Four>(q) does it for the elements 4 q .. 4 q + 3.
 template <class F, class... Arrays>
 struct Map {
   F f;
@@ -115,8 +118,10 @@ struct Map {
   }
   template <class V>
   HD static void write(const Target& to, int64_t i, V v) {
-    V before = to.add ? read<V>(to.at, i) : V{};
-    for (int j = 0; to.add && j < width<V>; ++j) element(v, j) = element(before, j) + element(v, j);
+    if (to.add) {
+      V before = read<V>(to.at, i);
+      for (int j = 0; j < width<V>; ++j) element(v, j) += element(before, j);
+    }
     reinterpret_cast<V*>(to.at)[i] = v;
   }
 };
@@ -198,7 +203,7 @@ struct ColumnSums {
   HD void zero(int64_t col) const {
     for (int g = 0; g < groups && !to.add; ++g) to.at[g * cols + col] = 0;
   }
-  HD void operator()(int64_t col) const {           // a whole column
+  HD void operator()(int64_t col) const {           // a whole column: a GPU thread's, where rows are few
     zero(col);
     for (int64_t row = 0; row < rows; ++row) to.at[(group ? group[row] : 0) * cols + col] += f(row, col);
   }

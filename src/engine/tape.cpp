@@ -93,7 +93,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
 void Tape::clear() {
   at_work = nullptr;
   for (Entry& entry : entries) entry.result->recorded = false;
-  while (!entries.empty()) entries.pop_back();      // from the end: a result never outlives what it was made from
+  entries.clear();
 }
 
 bool Grads::wants(int input) const { return inputs_[size_t(input)]->required; }

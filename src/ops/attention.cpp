@@ -19,20 +19,20 @@ struct Layout {
   int heads;
   int64_t H, d, score_elements;
   Batch batch;
-  Indices start;                                    // [B], the blocks of the sentences before b, of one head
+  Indices start;                                    // [B], the elements before sentence b in the blocks of one head
 
   Layout(const Tensor& q, const Batch& packed, int head_count)
       : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
-    std::vector<int32_t> blocks;
+    std::vector<int32_t> starts;
     int64_t sum = 0;
     for (int64_t b = 0; b < batch.sentences(); ++b) {
-      blocks.push_back(int32_t(sum));
+      starts.push_back(int32_t(sum));
       sum += attention_block(length(b));
       MB_CHECK(sum <= INT32_MAX, "attention: the scores of {} sentences would be {} for each head; lower --batch or "
                "--max-length", batch.sentences(), sum);
     }
     score_elements = heads * sum;
-    start = std::move(blocks);
+    start = std::move(starts);
   }
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
   int64_t score_rows() const { return heads * batch.tokens(); }
@@ -58,6 +58,7 @@ struct ScoreRow {
   const int32_t *offsets, *sentence, *start;
   int heads;
   HD int64_t begin(int64_t row, int* length) const {
+    // row / heads is a token of the row's sentence, though seldom the row's own: b has heads L_b rows.
     const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     *length = int(L);
     const int64_t of_sentence = row - int64_t(heads) * offsets[b];
@@ -68,23 +69,6 @@ ScoreRow score_row(const Layout& at, Device device) {
   return {at.batch.offsets.data(device), at.batch.sentence.data(device), at.start.data(device), at.heads};
 }
 
-// P = softmax(S), in place; and P' of it, where it has a place
-struct SoftmaxScores {
-  ScoreRow at;
-  real *scores, *dropped;
-  DropoutMask mask;
-  template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    int n;
-    const int64_t begin = at.begin(row, &n);
-    real* p = scores + begin;
-    softmax_row(team, n, p, p);
-    if (!dropped) return;
-    real* to = dropped + begin;
-    team.sync();                                    // the mask's lanes are not the softmax's
-    mask.each(team, n, row, [=](int i, real factor) { to[i] = factor * p[i]; });
-  }
-};
 // P' = m P / (1-p)
 struct DropScores {
   ScoreRow at;
@@ -98,6 +82,21 @@ struct DropScores {
     const real* p = scores + begin;
     real* to = dropped + begin;
     mask.each(team, n, row, [=](int i, real factor) { to[i] = factor * p[i]; });
+  }
+};
+// P = softmax(S), in place; and P' of it, where it has a place
+struct SoftmaxScores {
+  ScoreRow at;
+  real *scores, *dropped;
+  DropoutMask mask;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    real* p = scores + at.begin(row, &n);
+    softmax_row(team, n, p, p);
+    if (!dropped) return;
+    team.sync();                                    // the mask's lanes are not the softmax's
+    DropScores{at, scores, dropped, mask}(team, row);
   }
 };
 // dP = m dP' / (1-p)    dS_i = P_i (dP_i - sum_j dP_j P_j), in place of dP'
@@ -150,9 +149,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
       gemm_batch(device, Transpose::tn,
                  at.products(tokens_from_scores, p > 0 ? dS.data() : P.data(), dO.data(), dV.to.data()), 1, dV.beta());
     });
-    if (!g.wants(0) && !g.wants(1)) return;                                           // dP' = dO V^T, then dS
-    gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, dO.data(), v.data(), dS.data()), 1, 0);
-    launch_rows(device, rows, elements, ScoresBackward{score_row(at, device), P.data(), dS.data(), p > 0, mask});
+    if (!g.wants(0) && !g.wants(1)) return;
+    gemm_batch(device, Transpose::nt, at.products(scores_from_tokens, dO.data(), v.data(), dS.data()), 1, 0);   // dP'
+    launch_rows(device, rows, elements,
+                ScoresBackward{score_row(at, device), P.data(), dS.data(), p > 0, mask});              // dP, then dS
     g(0, [&](Sink dQ) {                                                               // dQ = dS K / sqrt(d)
       gemm_batch(device, Transpose::nn,
                  at.products(tokens_from_scores, dS.data(), k.data(), dQ.to.data()), scaling, dQ.beta());

@@ -14,20 +14,20 @@ struct Forward {
   HD void operator()(real x, real& y) const { y = F::f(x); }
 };
 template <class F>
+constexpr bool keeps_y = requires { F::df_of_y(real(0)); };
+template <class F>
 struct BackwardOf {
-  HD void operator()(real kept, real dy, real& dx) const { dx = dy * derivative(kept); }
-  HD static real derivative(real v) {
-    if constexpr (keeps_y) return F::df_of_y(v);
-    else return F::df(v);
+  HD void operator()(real kept, real dy, real& dx) const {
+    if constexpr (keeps_y<F>) dx = dy * F::df_of_y(kept);
+    else dx = dy * F::df(kept);
   }
-  static constexpr bool keeps_y = requires { F::df_of_y(real(0)); };
 };
 
 template <class F>
 Tensor elementwise(const char* name, const Tensor& x) {
   Tensor y(x.shape(), x.device());
   launch_map(x.device(), x.size(), Forward<F>{}, x.data(), Target(y));
-  const Tensor kept = BackwardOf<F>::keeps_y ? y : x;
+  const Tensor kept = keeps_y<F> ? y : x;
   return record(name, y, {x}, [kept](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       launch_map(dy.device(), dy.size(), BackwardOf<F>{}, kept.data(), dy.data(), Target(dx));

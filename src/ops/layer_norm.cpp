@@ -84,7 +84,8 @@ struct RowNormForward {
 // dL/dresidual is the same, and dL/du is it through the mask.
 struct RowNormBackward {
   Form form;
-  Residual of;
+  bool drop;
+  DropoutMask mask;
   const real *in, *d_out, *gain;
   Choice choice;
   const real *mean, *inverse_deviation;
@@ -108,7 +109,7 @@ struct RowNormBackward {
       if (to.at) to(row * h + i, d);
       to_u(row * h + i, factor * d);
     };
-    if (of.drop) of.mask.each(team, h, row, both);
+    if (drop) mask.each(team, h, row, both);
     else team.each(h, [=](int i) { both(i, 1); });
   }
 };
@@ -168,8 +169,8 @@ Tensor row_norm(const char* name, Form form, const ResidualSum& in, const Tensor
     if (summed) g(1, [&](Sink to) { du = to; });
     if (dx.at || du.at)
       launch_rows(x.device(), T, x.size(),
-                  RowNormBackward{form, of, x.data(), dy.data(), gain ? gain.data() : nullptr, choice, mean.data(),
-                                  r.data(), dx, du, int(H)});
+                  RowNormBackward{form, of.drop, of.mask, x.data(), dy.data(), gain ? gain.data() : nullptr, choice,
+                                  mean.data(), r.data(), dx, du, int(H)});
     if (gain) g(first, [&](Sink d_gain) {
       const auto sum = [&](auto gradient) { sum_into(d_gain, T, H, G, group, gradient); };
       if (group || G == 1)

@@ -44,7 +44,8 @@ struct FillRows {
   }
 };
 
-// Where no product takes a bias the rows start as b and it is added to them: that costs no pass over y of its own.
+// y = x W^T + b. Where the product cannot take the bias itself, each row of y starts as b and the product is added to
+// it: on the CPU instead of OpenBLAS's own clearing of y, on a GPU at the cost of writing and reading y once more.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
            "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(), bias.shape());

@@ -7,6 +7,7 @@
 #include "engine/fill.h"
 #include "engine/launch.h"
 #include "engine/storage.h"
+#include "minbert/names.h"
 #include "minbert/profile.h"
 
 namespace minbert {
@@ -26,7 +27,9 @@ struct Rates {
   real lr, beta1, beta2, eps, momentum;
 };
 
-// Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2; operations in PyTorch's order.
+// Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2, with lr on the decay as in PyTorch:
+//   m = β₁ m + (1-β₁) g    v = β₂ v + (1-β₂) g²    m̂ = m / (1-β₁ᵗ)    v̂ = v / (1-β₂ᵗ)
+//   θ = θ - lr λ θ - lr m̂ / (√v̂ + ε)                                                      θ: p    λ: weight decay
 struct AdamW {
   HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
     real *p = at.p + i, *m = at.m + i, *v = at.v + i;
@@ -120,11 +123,19 @@ Tensor flat_zeros(int64_t elements) {
 
 }  // namespace
 
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> names = {"adamw", "adamw-course", "sgd"};
+  return names;
+}
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = {"linear", "constant"};
+  return names;
+}
+
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})), factor_(Tensor::full({1}, 1)),
       steps_(parameters.items().size()) {
-  MB_CHECK(options.kind == "adamw" || options.kind == "adamw-course" || options.kind == "sgd",
-           "there is no optimizer \"{}\"; the optimizers are: adamw, adamw-course, sgd", options.kind);
+  place_of(options.kind, optimizer_names(), "optimizer");
   int64_t offset = 0;
   std::vector<int32_t> owner, begin;
   for (size_t i = 0; i < parameters.items().size(); ++i) {
@@ -139,7 +150,7 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
   if (options.kind != "sgd") second_ = flat_zeros(offset);
 }
 
-// Their places and, for a step at this rate, the numbers of each.
+// Every OptimizedParameter, where the parameters are: its arrays' places, and its numbers for a step at this rate.
 std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
   const OptimizerOptions& o = options_;
   std::vector<OptimizedParameter> list;
@@ -158,7 +169,7 @@ std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
 void Optimizer::clip(double max_norm) {
   const Device device = first_.device();
   const int64_t pieces = piece_owner_.size();
-  const auto of = table(0);
+  const auto of = table(0);                         // for the places of g alone
   const Tensor squares({pieces}, device);
   launch_rows(device, pieces, first_.size(),
               SquaresOfPiece{pieces_of(*of, piece_owner_, piece_begin_), squares.data()});
@@ -182,6 +193,7 @@ void Optimizer::step(double learning_rate) {
   else take(Sgd{});
   fill(factor_, 1);
   parameters_.clear_gradients();
+  // Reads p, m, v, g and writes p, m, v; SGD has no v.
   profile_charge(o.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * (second_ ? 7 : 5));
 }
 
@@ -191,9 +203,9 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
   return list;
 }
 
+// k < w: (k+1) / (w+1)     then constant: 1, linear: (S-k) / (S-w)        S steps, w = floor(warmup_fraction S)
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps, double warmup_fraction) {
-  MB_CHECK(schedule == "linear" || schedule == "constant",
-           "there is no schedule \"{}\"; the schedules are: linear, constant", schedule);
+  place_of(schedule, schedule_names(), "schedule");
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
   if (schedule == "constant") return 1;
