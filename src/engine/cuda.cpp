@@ -106,8 +106,7 @@ std::string describe() {
 
 void* allocate(int64_t bytes) {
   gpu();
-  const Memory card = memory();                     // the driver itself needs some: it loads kernels as they are called
-  if (!debugging && card.free < bytes + card.total / 128) return nullptr;
+  if (!debugging && memory().free < bytes) return nullptr;
   void* block = nullptr;
   const cudaError_t error = debugging ? cudaMallocManaged(&block, size_t(bytes))
                                       : cudaMalloc(&block, size_t(bytes));
@@ -123,7 +122,7 @@ void free(void* block) { cudaFree(block); }
 Memory memory() {
   size_t free_bytes = 0, total = 0;
   cudaMemGetInfo(&free_bytes, &total);
-  return {int64_t(free_bytes), int64_t(total)};
+  return {std::max<int64_t>(int64_t(free_bytes) - int64_t(total) / 128, 0), int64_t(total)};
 }
 
 void to_device(void* to, const void* from, int64_t bytes) {

@@ -19,8 +19,9 @@ std::string describe();                             // "NVIDIA H200, 139 GiB, co
 
 void* allocate(int64_t bytes);                      // nullptr: there is no room; Error for anything else
 void free(void* block);
+// Bytes of the card. Free: without 1/128 of it, where the driver loads kernels.
 struct Memory {
-  int64_t free, total;                              // bytes of the card
+  int64_t free, total;
 };
 Memory memory();
 
