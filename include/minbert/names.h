@@ -13,6 +13,8 @@ std::vector<std::string> names_of(const std::vector<Entry>& table) {
   return names;
 }
 
+std::string joined(const std::vector<std::string>& names, const std::string& between = ", ");
+
 // Where in the list the name stands. Error: there is no WHAT "NAME"; the WHATs are: A, B
 size_t place_of(const std::string& name, const std::vector<std::string>& names, const char* what);
 

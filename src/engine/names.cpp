@@ -1,4 +1,4 @@
-// The error for a name that is not on the list.
+// Lists of names, and the error for a name that is not on one.
 #include "minbert/names.h"
 
 #include <algorithm>
@@ -7,12 +7,16 @@
 
 namespace minbert {
 
+std::string joined(const std::vector<std::string>& names, const std::string& between) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : between) + name;
+  return all;
+}
+
 size_t place_of(const std::string& name, const std::vector<std::string>& names, const char* what) {
   const auto at = std::find(names.begin(), names.end(), name);
   if (at != names.end()) return size_t(at - names.begin());
-  std::string list;
-  for (const std::string& each : names) list += (list.empty() ? "" : ", ") + each;
-  fail(format("there is no {} \"{}\"; the {}s are: {}", what, name, what, list));
+  fail(format("there is no {} \"{}\"; the {}s are: {}", what, name, what, joined(names)));
 }
 
 }  // namespace minbert

@@ -4,17 +4,12 @@
 #include <filesystem>
 
 #include "minbert/error.h"
+#include "minbert/names.h"
 #include "minbert/random.h"
 #include "minbert/tasks.h"
 
 namespace minbert {
 namespace {
-
-std::string joined(const std::vector<std::string>& names, const std::string& separator) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : separator) + name;
-  return all;
-}
 
 std::string expected_label(const Task& task) {
   if (!task.label_words.empty()) return joined(task.label_words, " or ");
@@ -122,7 +117,7 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
                      const DatasetOptions& options, LoadReport& report) {
   MB_CHECK(std::filesystem::exists(file),
            "{}: there is no such file\n  task \"{}\" reads {} from the data folder", file, task.name,
-           joined(task.files, ", "));
+           joined(task.files));
   std::vector<std::string> needed = task.text_columns;
   if (options.split != Split::test) needed.push_back(task.label_column);
   if (!task.id_column.empty()) needed.push_back(task.id_column);

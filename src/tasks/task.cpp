@@ -9,6 +9,7 @@
 #include <iomanip>
 
 #include "minbert/error.h"
+#include "minbert/names.h"
 #include "minbert/tasks.h"
 
 namespace minbert {
@@ -88,11 +89,7 @@ std::string Task::label_text(double label) const {
   return {digits, std::to_chars(digits, digits + sizeof digits, float(label)).ptr};
 }
 
-std::string task_names() {
-  std::string names;
-  for (const Task& task : all_tasks()) names += (names.empty() ? "" : ", ") + task.name;
-  return names;
-}
+std::string task_names() { return joined(names_of(all_tasks())); }
 
 std::vector<Task> parse_tasks(std::string_view list) {
   std::vector<std::string> wanted;

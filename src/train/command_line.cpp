@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "minbert/error.h"
+#include "minbert/names.h"
 #include "minbert/options.h"
 
 namespace minbert {
@@ -17,12 +18,6 @@ std::string text_of(double v) {
   out.precision(std::numeric_limits<double>::max_digits10 - 2);
   out << v;
   return out.str();
-}
-
-std::string joined(const std::vector<std::string>& words, const char* between = ", ") {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
 }
 
 // The parts of a list. Error if there are none, or one is there twice.

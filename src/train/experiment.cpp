@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "minbert/names.h"
 #include "minbert/trainer.h"
 #include "shared.h"
 
@@ -13,9 +14,7 @@ namespace fs = std::filesystem;
 Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
 
 std::vector<Task> tasks_of(const BertConfig& config) {
-  std::string list;
-  for (const std::string& name : config.tasks) list += (list.empty() ? "" : ",") + name;
-  return list.empty() ? std::vector<Task>() : parse_tasks(list);
+  return config.tasks.empty() ? std::vector<Task>() : parse_tasks(joined(config.tasks, ","));
 }
 
 Dataset load(const Task& task, const std::string& file, Split split, const TrainOptions& o,
