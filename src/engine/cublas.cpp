@@ -8,6 +8,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 
 #include "engine/storage.h"
 
@@ -65,7 +66,14 @@ struct Groups {
   }
 };
 
-// ---- cublasLt's kernel for a product with a bias, looked up once for each size and precision ----
+// All the addresses' bits: a multiple of a power of two where each address is one.
+uintptr_t bits_of(std::span<const void* const> addresses) {
+  uintptr_t bits = 0;
+  for (const void* address : addresses) bits |= reinterpret_cast<uintptr_t>(address);
+  return bits;
+}
+
+// ---- cublasLt's kernel for a product with a bias ----
 template <class Value>
 void set(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t name, const Value& value) {
   check(cublasLtMatmulDescSetAttribute(product, name, &value, sizeof(value)), "describing a product");
@@ -79,6 +87,7 @@ constexpr uint32_t operand_alignment = 64;          // bytes; that of parameters
 struct BiasProduct {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t w, x, y;             // columns: w^T [n,k]  x [k,m]  y [n,m]
+  cublasLtMatmulHeuristicResult_t best{};           // its state is CUBLAS_STATUS_SUCCESS where there is a kernel
 
   explicit BiasProduct(const Product& p) {
     check(cublasLtMatmulDescInit(&product, compute_type(false), element_type), "describing a product");
@@ -86,50 +95,43 @@ struct BiasProduct {
     set(&product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     set_bias(reinterpret_cast<const real*>(uintptr_t(operand_alignment)));     // for the look-up: as aligned as that
     layout(&w, p.k, p.n, p.ldb), layout(&x, p.k, p.m, p.lda), layout(&y, p.n, p.m, p.ldc);
+    cublasLtMatmulPreferenceOpaque_t wish;
+    check(cublasLtMatmulPreferenceInit(&wish), "describing what serves");
+    set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t(cublas_workspace));
+    for (const auto matrix : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                              CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      set(&wish, matrix, operand_alignment);
+    int found = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(blas().lt(), &product, &w, &x, &y, &y, &wish, 1, &best, &found);
+    if (status != CUBLAS_STATUS_SUCCESS || found == 0) best.state = CUBLAS_STATUS_NOT_SUPPORTED;
   }
   void set_bias(const real* bias) { set(&product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
   static void layout(cublasLtMatrixLayout_t matrix, int64_t rows, int64_t cols, int64_t ld) {
     check(cublasLtMatrixLayoutInit(matrix, element_type, uint64_t(rows), uint64_t(cols), ld), "describing a matrix");
   }
-  // Its state is CUBLAS_STATUS_SUCCESS where there is one.
-  cublasLtMatmulHeuristicResult_t& algorithm(const Product& p) {
-    thread_local std::map<std::array<int64_t, 7>, cublasLtMatmulHeuristicResult_t> known;
-    const auto [at, is_new] =
-        known.try_emplace({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, int64_t(compute_type(false))});
-    cublasLtMatmulHeuristicResult_t& best = at->second;
-    if (is_new) {
-      best.state = CUBLAS_STATUS_NOT_SUPPORTED;
-      cublasLtMatmulPreferenceOpaque_t wish;
-      check(cublasLtMatmulPreferenceInit(&wish), "describing what serves");
-      set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t(cublas_workspace));
-      for (const auto matrix : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-        set(&wish, matrix, operand_alignment);
-      int found = 0;
-      const cublasStatus_t status =
-          cublasLtMatmulAlgoGetHeuristic(blas().lt(), &product, &w, &x, &y, &y, &wish, 1, &best, &found);
-      if (status != CUBLAS_STATUS_SUCCESS || found == 0) best.state = CUBLAS_STATUS_NOT_SUPPORTED;
-    }
-    return best;
-  }
 };
+// Described, and its kernel looked up, once for each size and precision.
+BiasProduct& bias_product(const Product& p) {
+  thread_local std::map<std::array<int64_t, 7>, BiasProduct> known;
+  return known.try_emplace({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, int64_t(compute_type(false))}, p).first->second;
+}
 
 }  // namespace
 
 bool gemm_with_bias(const Product& p, const real* bias) {
   if (is_empty(p)) return true;
-  const uintptr_t bits = reinterpret_cast<uintptr_t>(p.a) | reinterpret_cast<uintptr_t>(p.b) |
-                         reinterpret_cast<uintptr_t>(p.c) | reinterpret_cast<uintptr_t>(bias);
-  if (bits % operand_alignment) return false;
-  BiasProduct of(p);
-  cublasLtMatmulHeuristicResult_t& best = of.algorithm(p);
-  if (best.state != CUBLAS_STATUS_SUCCESS) return false;
+  const void* const addresses[] = {p.a, p.b, p.c, bias};
+  if (bits_of(addresses) % operand_alignment) return false;
+  BiasProduct& of = bias_product(p);
+  cublasStatus_t& state = of.best.state;
+  if (state != CUBLAS_STATUS_SUCCESS) return false;
   of.set_bias(bias);
   const real one = 1, zero = 0;
-  best.state = cublasLtMatmul(blas().lt(), &of.product, &one, p.b, &of.w, p.a, &of.x, &zero, p.c, &of.y, p.c, &of.y,
-                              &best.algo, blas().workspace->data(), size_t(cublas_workspace), nullptr);
-  if (best.state == CUBLAS_STATUS_EXECUTION_FAILED) check(best.state, "a product with a bias");
-  if (best.state != CUBLAS_STATUS_SUCCESS) {        // it will not be asked again
+  state = cublasLtMatmul(blas().lt(), &of.product, &one, p.b, &of.w, p.a, &of.x, &zero, p.c, &of.y, p.c, &of.y,
+                         &of.best.algo, blas().workspace->data(), size_t(cublas_workspace), nullptr);
+  if (state == CUBLAS_STATUS_EXECUTION_FAILED) check(state, "a product with a bias");
+  if (state != CUBLAS_STATUS_SUCCESS) {             // it will not be asked again
     cudaGetLastError();                             // nor shall the next launch report this
     return false;
   }
@@ -160,9 +162,8 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
     pointers[k] = list[k].b, pointers[count + k] = list[k].a, pointers[2 * count + k] = list[k].c;
   }
   const size_t group_count = groups.size.size();
-  uintptr_t bits = 0;                               // tf32 wants operands at multiples of 16 bytes (where k % 4 is 0)
-  for (const void* p : pointers) bits |= reinterpret_cast<uintptr_t>(p);
-  const cublasComputeType_t type = bits % 16 && !is_double ? CUBLAS_COMPUTE_32F : compute_type(true);
+  // tf32 wants operands at multiples of 16 bytes (where k % 4 is 0).
+  const cublasComputeType_t type = bits_of(pointers) % 16 && !is_double ? CUBLAS_COMPUTE_32F : compute_type(true);
   const auto place = Storage::copy_of(pointers.data(), int64_t(pointers.size() * sizeof(void*)), Device::cuda);
   void* const* const at = static_cast<void* const*>(place->data());
 
