@@ -75,7 +75,7 @@ void* from(Device device, int64_t bytes, const char* maker) {
 
 }  // namespace
 
-std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, Maker maker) {
+std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const char* maker) {
   const int64_t size = size_class(std::max<int64_t>(bytes, 1));
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
@@ -94,7 +94,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, Maker mak
   return std::shared_ptr<Storage>(new Storage(block, taken, device, true));
 }
 
-std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device, Maker maker) {
+std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device, const char* maker) {
   const std::lock_guard lock(pool(device).mutex);
   void* block = from(device, std::max<int64_t>(bytes, 1), maker);
   return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));

@@ -15,9 +15,8 @@ class Storage {
  public:
   // pooled: rounded up to a size class. exact: for flat buffers; not pooled. Error where memory is out; it names the
   // function that asks, or the operation whose backward runs.
-  using Maker = const char*;
-  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device, Maker maker = __builtin_FUNCTION());
-  static std::shared_ptr<Storage> exact(int64_t bytes, Device device, Maker maker = __builtin_FUNCTION());
+  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
+  static std::shared_ptr<Storage> exact(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
   static std::shared_ptr<Storage> copy_of(const void* host, int64_t bytes, Device device);
   ~Storage();
   Storage(const Storage&) = delete;

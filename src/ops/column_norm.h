@@ -47,27 +47,23 @@ void add_means(const Segments& s, const Tensor& means, const F& f, bool add = fa
 }
 
 struct InverseRoot {
-  const real* variance;
   real eps;
-  real* r;
-  HD void operator()(int64_t i) const { r[i] = real(1) / std::sqrt(variance[i] + eps); }
+  HD void operator()(real variance, real& r) const { r = real(1) / std::sqrt(variance + eps); }
 };
 inline Tensor inverse_root(const Tensor& variance, double eps) {
   const Tensor r(variance.shape(), variance.device());
-  launch_elements(r.device(), r.size(), InverseRoot{variance.data(), real(eps), r.data()});
+  launch_map(r.device(), r.size(), InverseRoot{real(eps)}, variance.data(), Target(r));
   return r;
 }
 
 // running = keep running + weight now
 struct Move {
-  real* running;
-  const real* now;
   real keep, weight;
-  HD void operator()(int64_t i) const { running[i] = keep * running[i] + weight * now[i]; }
+  HD void operator()(real& running, real now) const { running = keep * running + weight * now; }
 };
 inline void move_running(const Tensor& running, const Tensor& now, double momentum, double factor = 1) {
-  launch_elements(running.device(), running.size(),
-                  Move{running.data(), now.data(), real(1 - momentum), real(momentum * factor)});
+  launch_map(running.device(), running.size(), Move{real(1 - momentum), real(momentum * factor)},
+             InPlace{running.data()}, now.data());
 }
 
 // ---- forward and backward, row by row ----

@@ -11,6 +11,7 @@ struct Gelu {
   HD static real phi(real x) { return real(0.39894228040143267794) * std::exp(real(-0.5) * x * x); }
   HD static real f(real x) { return x * Phi(x); }
   HD static real df(real x) { return Phi(x) + x * phi(x); }
+  HD void operator()(real x, real& y) const { y = f(x); }
 };
 
 }  // namespace minbert

@@ -59,17 +59,14 @@ struct SquaredError {
 
 template <class L>
 struct EachLoss {
-  const real *x, *t;
-  real* loss;
-  HD void operator()(int64_t i) const { loss[i] = L::f(x[i], t[i]); }
+  HD void operator()(real x, real t, real& loss) const { loss = L::f(x, t); }
 };
 template <class L, bool first>
 struct EachLossBackward {
-  const real *x, *t, *dc;
+  const real* dc;
   real inverse_batch;
-  Target to;
-  HD void operator()(int64_t i) const {
-    to(i, dc[0] * inverse_batch * (first ? L::dx(x[i], t[i]) : L::dt(x[i], t[i])));
+  HD void operator()(real x, real t, real& to) const {
+    to = dc[0] * inverse_batch * (first ? L::dx(x, t) : L::dt(x, t));
   }
 };
 
@@ -77,16 +74,14 @@ template <class L>
 Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
   MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name, x.shape(), t.shape());
   const Tensor each(x.shape(), x.device());
-  launch_elements(x.device(), x.size(), EachLoss<L>{x.data(), t.data(), each.data()});
+  launch_map(x.device(), x.size(), EachLoss<L>{}, x.data(), t.data(), Target(each));
   return record(name, mean_of(each), {x, t}, [x, t](const Tensor& dc, Grads& g) {
     const real w = real(1) / real(x.size());
     g(0, [&](Sink dx) {
-      launch_elements(x.device(), x.size(),
-                      EachLossBackward<L, true>{x.data(), t.data(), dc.data(), w, dx});
+      launch_map(x.device(), x.size(), EachLossBackward<L, true>{dc.data(), w}, x.data(), t.data(), Target(dx));
     });
     g(1, [&](Sink dt) {
-      launch_elements(x.device(), x.size(),
-                      EachLossBackward<L, false>{x.data(), t.data(), dc.data(), w, dt});
+      launch_map(x.device(), x.size(), EachLossBackward<L, false>{dc.data(), w}, x.data(), t.data(), Target(dt));
     });
   });
 }

@@ -60,10 +60,6 @@ void sum_columns_into(const Tensor& dy, const Sink& db) {
   launch_column_sums(dy.device(), dy.rows(), dy.cols(), 1, nullptr, db, Element{dy.data(), dy.cols()});
 }
 
-struct GeluOf {
-  HD void operator()(real h, real& g) const { g = Gelu::f(h); }
-};
-
 // g = GELU(h) in h's place and dh = dg GELU'(h) in dg's: nothing else reads h and dg any more.
 struct GeluBoth {
   HD void operator()(real& h, real& dg) const {
@@ -93,7 +89,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
   const Tensor g = Tensor(h.shape(), h.device());
-  launch_map(h.device(), h.size(), GeluOf{}, h.data(), Target(g));
+  launch_map(h.device(), h.size(), Gelu{}, h.data(), Target(g));
   const Tensor y = affine(g, W2, b2);
   return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
     const Tensor dh = gemm_nn(dy, W2);                                                   // dg as yet

@@ -18,10 +18,8 @@ struct Square {
 
 // nu = nu (1 - momentum Gamma) + momentum Lambda
 struct MoveNu {
-  const real *Gamma, *Lambda;
   real momentum;
-  real* nu;
-  HD void operator()(int64_t i) const { nu[i] = nu[i] * (1 - momentum * Gamma[i]) + momentum * Lambda[i]; }
+  HD void operator()(real& nu, real Gamma, real Lambda) const { nu = nu * (1 - momentum * Gamma) + momentum * Lambda; }
 };
 
 }  // namespace
@@ -42,7 +40,7 @@ Tensor power_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const
     pass.add_input(dy, pass.mean, nu, g);           // a = 0, b = nu
     const Tensor Lambda = pass.mean_of_group(dyx_sums), Gamma(Lambda.shape(), dy.device());
     add_means(pass.segments, Gamma, pass.times_normalized(nullptr));
-    launch_elements(dy.device(), nu.size(), MoveNu{Gamma.data(), Lambda.data(), real(momentum), nu.data()});
+    launch_map(dy.device(), nu.size(), MoveNu{real(momentum)}, InPlace{nu.data()}, Gamma.data(), Lambda.data());
   });
 }
 

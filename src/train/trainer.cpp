@@ -214,7 +214,7 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
       take_step(batches, progress);
       result.interrupted = interrupted() || (stop_after > 0 && at_.step - start >= stop_after);
     }
-    losses_.flush();                                // before `steps` ends, which those that wait refer to
+    losses_.flush();                                // before `batches` ends, which those that wait refer to
     if (at_.batch_in_epoch >= int64_t(batches.size())) finish_epoch(progress);
   }
   progress.finish();
