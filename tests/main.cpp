@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "engine/cuda.h"
+#include "engine/openblas.h"
 #include "minbert/tensor.h"
 
 namespace {
@@ -22,8 +23,9 @@ void use_gpu() {
 
 int main(int argc, char** argv) {
   const bool is_double = sizeof(minbert::real) == sizeof(double);
-  std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour "
-            << minbert::openblas_flavour() << " (0 sequential, 1 pthread, 2 OpenMP)\n";
+  minbert::prepare_openblas();
+  std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour " << minbert::openblas_flavour()
+            << " (0 sequential, 1 pthread, 2 OpenMP), " << minbert::openblas_kernels() << " kernels\n";
   if (!is_double)
     std::cout << "gradient checks: finite differences not run (they need the double build, MINBERT_DOUBLE)\n";
   bool gpu = false;

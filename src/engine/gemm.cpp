@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/cuda.h"
+#include "engine/openblas.h"
 #include "minbert/profile.h"
 
 namespace minbert {
@@ -81,6 +82,7 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
   for (const Product& p : products) flops += flops_of(p);
   profile_flops(flops);
   if (device == Device::cuda) return cuda::gemm_batch(form, products, alpha, beta);
+  prepare_openblas();
 #pragma omp parallel for schedule(dynamic) if (flops > 5e5)         // less is not worth a second thread
   for (size_t i = 0; i < products.size(); ++i)
     if (products[i].m > 0 && products[i].n > 0) cblas_gemm(form, products[i], alpha, beta);
@@ -100,7 +102,5 @@ bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, con
   if (done) profile_flops(flops_of(p));
   return done;
 }
-
-int openblas_flavour() { return openblas_get_parallel(); }
 
 }  // namespace minbert

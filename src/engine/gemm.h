@@ -38,6 +38,4 @@ void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);
 // c = a b^T, and bias [n] on each row, in one go where the device can. false: it cannot, and nothing was done.
 bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c);
 
-int openblas_flavour();                             // openblas_get_parallel(): 0 sequential, 1 pthread, 2 OpenMP
-
 }  // namespace minbert

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/openblas.h"
 #include "minbert/error.h"
 
 // Eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer
@@ -16,6 +17,7 @@ namespace minbert {
 // On one thread, so that the last digits do not depend on the number of threads.
 SymmetricEigen symmetric_eigen(std::vector<double> A, int n, bool with_vectors) {
   for (const double a : A) MB_CHECK(std::isfinite(a), "symmetric_eigen: the matrix has an element {}", a);
+  prepare_openblas();
   const char job = with_vectors ? 'V' : 'N';
   std::vector<double> values(size_t(n), 0);
   double work_size = 0;
