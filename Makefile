@@ -9,7 +9,8 @@
 #                      T=norm: those with "norm" in their name
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make memcheck      with a GPU: tests there under compute-sanitizer, its memcheck and racecheck
-#   make bench         the benchmark; ARGS="..." goes to it; DEVICE=cuda: on the GPU
+#   make bench         the benchmark; ARGS="..." goes to it, as --against FILE: beside another build; DEVICE=cuda:
+#                      on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
 #   make papers        every item of the five documents: where the code has it, or what it waits for

@@ -4,7 +4,9 @@
 //   Pretrain  the same with BERT's two heads: 15 % of the tokens masked, the decoder tied to the 30,522 words and
 //             computed at the masked places alone; next sentence
 //   Rounds    each program is a process of its own, and each round asks them in turn for the same batch, so
-//             that a slow moment of the machine hits all. A share or ratio is the median over the rounds.
+//             that a slow moment of the machine hits all. A share or ratio is the median over the rounds; where two
+//             numbers stand behind it, its 95% interval (paired.h).
+//   Against   --against FILE: another build of this benchmark beside this one, in pairs of blocks of steps
 //   Work      6 x (weights of the layers' dense matrices) x (their rows: the tokens; behind the last layer's attention
 //             [CLS] and the masked tokens alone); 2 x for a forward alone; pretrain: + 6 x (weights of decoder and
 //             transform) x masked tokens. Attention's own products, the norms, the optimizer and so on count as no
@@ -14,8 +16,10 @@
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -24,23 +28,25 @@
 
 #include "child.h"
 #include "common.h"
+#include "engine/openblas.h"
 #include "minbert/bert.h"
 #include "minbert/options.h"
+#include "paired.h"
 #include "workers.h"
 
 namespace minbert::bench {
 namespace {
 
 const Case cases[] = {
-    {"base-16x128", "base", "train", 16, 128, 4, 0.88, 1.3, 0.6},
+    {"base-16x128", "base", "train", 16, 128, 6, 0.88, 1.3, 0.6},
     {"base-8x64", "base", "train", 8, 64, 7, 0.82, 1.3, 0.7},
     {"base-real", "base", "train", 16, 0, 7, 0, 2.5, 0},
     {"mini-32x64", "mini", "train", 32, 64, 15, 0, 1.8, 0},
     {"mini-real", "mini", "train", 16, 0, 25, 0, 2.5, 0},
     {"tiny-32x64", "tiny", "train", 32, 64, 25, 0, 0, 0},
     {"pretrain-tiny", "tiny", "pretrain", 256, 64, 8, 0, 2, 0},
-    {"pretrain-mini", "mini", "pretrain", 256, 64, 5, 0, 2, 0},
-    {"forward-16x128", "base", "forward", 16, 128, 4, 0, 0, 0},
+    {"pretrain-mini", "mini", "pretrain", 256, 64, 6, 0, 2, 0},
+    {"forward-16x128", "base", "forward", 16, 128, 6, 0, 0, 0},
     {"forward-8x64", "base", "forward", 8, 64, 9, 0, 0, 0},
 };
 
@@ -50,6 +56,7 @@ class Bench {
  public:
   explicit Bench(const Options& options) : options_(options), pytorch_(options) {
     environment_ = {format("OMP_NUM_THREADS={}", options.threads)};
+    if (!options.against.empty()) return;
     sgemm_ = std::make_unique<Child>(worker_command("cpu", "fp32", {"sgemm"}), environment_);
     std::printf("sgemm     %s\n", sgemm_->listen().c_str());
     find_best_product();
@@ -68,29 +75,31 @@ class Bench {
     if (!header_printed_) print_header(our_libraries, their_libraries);
 
     Random random(11711, "lengths");
-    std::vector<double> our_seconds, their_seconds, tokens, share, ratio;
+    Pairs pairs;
+    std::vector<double> tokens, share;
     for (int round = 0; round < warm_up + (options_.steps ? options_.steps : c.steps); ++round) {
-      std::string line;
       double T = 0;
-      for (const int length : draw_lengths(c, random)) line += std::to_string(length) + " ", T += length;
-      const double s = ours.ask(line), t = theirs ? theirs->ask(line) : 0;
+      const std::string line = draw_batch(c, random, &T);
+      if (round == warm_up) pairs = {};
+      if (theirs) pairs.ask(*theirs, ours, line);
+      else pairs.second.push_back(ours.ask(line));
       const double rate = best_flops_ / sgemm_->ask(best_product_);
       if (round < warm_up) continue;
-      our_seconds.push_back(s), their_seconds.push_back(t), tokens.push_back(T), ratio.push_back(t / s);
-      share.push_back(work(c, config, T) / s / rate);
+      tokens.push_back(T);
+      share.push_back(work(c, config, T) / pairs.second.back() / rate);
     }
     const double ours_held = ours.finish() / 1e6, theirs_held = theirs ? theirs->finish() / 1e6 : 0;
     std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.2f%6s", c.name.c_str(), median(tokens), tokens.size(),
-                median(our_seconds), least(our_seconds), median(share), goal_text(c.share).c_str());
+                median(pairs.second), least(pairs.second), median(share), goal_text(c.share).c_str());
     if (theirs)
-      std::printf("%10.3f%9.3f%8.2f%6s%10.0f%9.0f%7.2f%6s", median(their_seconds), least(their_seconds),
-                  median(ratio), goal_text(c.ratio).c_str(), ours_held, theirs_held, ours_held / theirs_held,
-                  goal_text(c.memory).c_str());
-    else std::printf("%43.0f", ours_held);
+      std::printf("%10.3f%9.3f%18s%6s%10.0f%9.0f%7.2f%6s", median(pairs.first), least(pairs.first),
+                  interval_text(pairs.ratios(), 2).c_str(), goal_text(c.ratio).c_str(), ours_held, theirs_held,
+                  ours_held / theirs_held, goal_text(c.memory).c_str());
+    else std::printf("%53.0f", ours_held);
     std::printf("\n");
     if (c.mode == "pretrain") {
-      std::printf("%15s%7.0f tokens/s", "", median(tokens) / median(our_seconds));
-      if (theirs) std::printf(", PyTorch %.0f", median(tokens) / median(their_seconds));
+      std::printf("%15s%7.0f tokens/s", "", median(tokens) / median(pairs.second));
+      if (theirs) std::printf(", PyTorch %.0f", median(tokens) / median(pairs.first));
       std::printf("\n");
     }
     std::fflush(stdout);
@@ -110,27 +119,73 @@ class Bench {
     for (int b = 0; b < 16; ++b) line += "64 ";
     Child layer(bert("base", "train", "layer", "none"), environment_);
     layer.listen();
-    std::printf("\n%-19s%-12s%5s%9s%9s%8s%6s   BERT-base, 16 x 64 tokens\n", "norm", "[CLS] norm", "n", "seconds",
-                "layer's", "times", "goal");
+    std::printf("\n%-19s%-12s%5s%9s%9s  %-21s%6s           BERT-base, 16 x 64 tokens\n", "norm", "[CLS] norm", "n",
+                "seconds", "layer's", "times [95%]", "goal");
     for (const Goal& goal : goals) {
       Child other(bert("base", "train", goal.norm, goal.cls_norm), environment_);
       other.listen();
-      std::vector<double> seconds, of_layer, times;
-      for (int round = 0; round < warm_up + (options_.steps ? options_.steps : 9); ++round) {
-        const double l = layer.ask(line), s = other.ask(line);
-        if (round >= warm_up) seconds.push_back(s), of_layer.push_back(l), times.push_back(s / l);
+      Pairs pairs;
+      for (int round = 0; round < warm_up + (options_.steps ? options_.steps : 15); ++round) {
+        if (round == warm_up) pairs = {};
+        pairs.ask(other, layer, line);
       }
       other.finish();
-      std::printf("%-19s%-12s%5zu%9.3f%9.3f%8.3f%6s\n", goal.norm, goal.cls_norm, times.size(), median(seconds),
-                  median(of_layer), median(times), goal_text(goal.most).c_str());
+      const Interval times = pairs.ratios();
+      std::printf("%-19s%-12s%5zu%9.3f%9.3f  %-21s%6s  %s\n", goal.norm, goal.cls_norm, pairs.ratio.size(),
+                  median(pairs.first), median(pairs.second), interval_text(times, 3).c_str(),
+                  goal_text(goal.most).c_str(), goal.most > 0 ? verdict(times, goal.most).c_str() : "");
       std::fflush(stdout);
     }
+  }
+
+  // This build beside the other, in pairs of blocks that take about a second each.
+  void run_against(const Case& c) {
+    const std::vector<std::string> command = bert(c.config, c.mode, "layer", "none");
+    std::vector<std::string> others = command;
+    others[0] = options_.against;
+    Child ours(command, environment_), theirs(others, environment_);
+    const std::string our_libraries = ours.listen(), their_libraries = theirs.listen();
+    if (!header_printed_)
+      std::printf("this      %s\nother     %s: %s\n\n%-15s%7s%7s%7s%12s%12s  %-21s%7s%11s%10s%10s\n",
+                  our_libraries.c_str(), options_.against.c_str(), their_libraries.c_str(), "case", "tokens", "steps",
+                  "pairs", "this, s", "other's", "times [95%]", "bound", "", "this, MB", "other's");
+    header_printed_ = true;
+    Random random(11711, "lengths");
+    double T = 0, slower = 0;
+    for (int i = 0; i < warm_up; ++i) {
+      const std::string line = draw_batch(c, random, &T);
+      slower = std::max(ours.ask(line), theirs.ask(line));
+    }
+    const int steps = std::clamp(int(std::ceil(1 / slower)), 1, 50);
+    Pairs pairs;
+    std::vector<double> tokens;
+    while (int(pairs.ratio.size()) < (options_.steps ? options_.steps : 15)) {
+      std::string block;
+      double all = 0;
+      for (int i = 0; i < steps; ++i, all += T) block += (i ? ";" : "") + draw_batch(c, random, &T);
+      pairs.ask(ours, theirs, block);
+      tokens.push_back(all / steps);
+    }
+    const Interval times = pairs.ratios();
+    const double held = ours.finish() / 1e6, others_held = theirs.finish() / 1e6;
+    std::printf("%-15s%7.0f%7d%7zu%12.4f%12.4f  %-21s%7s%11s%10.0f%10.0f\n", c.name.c_str(), median(tokens), steps,
+                pairs.ratio.size(), median(pairs.first) / steps, median(pairs.second) / steps,
+                interval_text(times, 3).c_str(), goal_text(options_.bound).c_str(),
+                verdict(times, options_.bound).c_str(), held, others_held);
+    std::fflush(stdout);
   }
 
  private:
   std::vector<std::string> bert(const std::string& config, const std::string& mode, const std::string& norm,
                                 const std::string& cls_norm) const {
     return bert_command(options_, "fp32", config, mode, norm, cls_norm);
+  }
+
+  static std::string draw_batch(const Case& c, Random& random, double* tokens) {
+    std::string line;
+    *tokens = 0;
+    for (const int length : draw_lengths(c, random)) line += std::to_string(length) + " ", *tokens += length;
+    return line;
   }
 
   // PyTorch's BLAS is the one that the loader finds first: the folder of ours goes before the system's.
@@ -162,9 +217,9 @@ class Bench {
 
   void print_header(const std::string& ours, const std::string& theirs) {
     std::printf("minbert   %s\nPyTorch   %s\n\n", ours.c_str(), theirs.c_str());
-    std::printf("%45s%14s%19s%14s%32s\n", "minbert, seconds", "of sgemm", "PyTorch, seconds", "times",
+    std::printf("%45s%14s%19s%24s%32s\n", "minbert, seconds", "of sgemm", "PyTorch, seconds", "times",
                 "peak MB");
-    std::printf("%-15s%7s%5s%9s%9s%8s%6s%10s%9s%8s%6s%10s%9s%7s%6s\n", "case", "tokens", "n", "median",
+    std::printf("%-15s%7s%5s%9s%9s%8s%6s%10s%9s%18s%6s%10s%9s%7s%6s\n", "case", "tokens", "n", "median",
                 "least", "share", "goal", "median", "least", "faster", "goal", "minbert", "PyTorch", "ratio",
                 "goal");
     header_printed_ = true;
@@ -208,6 +263,8 @@ int bench(int argc, char** argv) {
   line.option("--threads", options.threads, 1, "threads of every program");
   line.flag("--no-torch", options.no_torch, "leave PyTorch out");
   line.flag("--profile", options.profile, "print the time of each operation of each case");
+  line.option("--against", options.against, "another build of this benchmark, asked by turns with this one", "FILE");
+  line.option("--bound", options.bound, 0, "with --against: times as long as the other it may take");
   line.section("On a GPU");
   line.list("--matmul", options.matmul, precision_names(), "precisions of the products");
   line.option("--group", options.group, 1, "steps between two waits for the GPU");
@@ -215,13 +272,20 @@ int bench(int argc, char** argv) {
   const auto& here = options.device == "cuda" ? on_gpu : on_cpu;
   MB_CHECK(std::ranges::find(here, options.only) != here.end(),
            "--case {}: it is not measured on {}; --help lists what is", options.only, options.device);
+  const bool of_bert = std::ranges::any_of(cases, [&](const Case& c) { return c.name == options.only; });
+  MB_CHECK(options.against.empty() || (options.device == "cpu" && (of_bert || options.only == "all")),
+           "--against: measures BERT on the CPU alone, not --device {} --case {}", options.device, options.only);
+  MB_CHECK(options.against.empty() || access(options.against.c_str(), X_OK) == 0,
+           "--against {}: this is no program; give the build/bin/bench of another build", options.against);
   if (options.device == "cuda") return run_on_gpu(options);
 
+  prepare_openblas();                               // for PyTorch and --against, too: they inherit the choice
   const auto chosen = [&](const std::string& name) { return options.only == "all" || options.only == name; };
   if (options.only != "tokenizer" && options.only != "load") {
     Bench bench(options);
     for (const Case& c : cases)
-      if (chosen(c.name)) bench.run(c);
+      if (chosen(c.name)) options.against.empty() ? bench.run(c) : bench.run_against(c);
+    if (!options.against.empty()) return 0;
     if (chosen("norms")) bench.run_norms();
   }
   omp_set_num_threads(options.threads);

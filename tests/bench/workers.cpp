@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "engine/cuda.h"
+#include "engine/openblas.h"
 #include "engine/storage.h"
 #include "minbert/bert.h"
 #include "minbert/optimizer.h"
@@ -85,7 +86,8 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   std::unique_ptr<Optimizer> optimizer;
   if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{});
   if (on_gpu()) std::cout << "minbert, " << device_text() << std::endl;
-  else std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_file() << std::endl;
+  else std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_kernels() << " kernels, "
+                 << openblas_file() << std::endl;
 
   Random random(11711, "bench");
   const auto draw = [&](const std::string& lengths) {
