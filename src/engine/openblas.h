@@ -16,7 +16,7 @@ std::string openblas_kernels();                     // "Haswell"
 
 struct Processor {
   std::string name;                                 // "AMD EPYC 9R14"
-  std::set<std::string> features;                   // as /proc/cpuinfo lists them with the vendor: "avx2", "GenuineIntel"
+  std::set<std::string> features;                   // as /proc/cpuinfo lists them, and the vendor: "avx2", "ARM"
 };
 Processor this_processor();                         // empty where there is no /proc/cpuinfo
 
