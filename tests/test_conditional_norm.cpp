@@ -1,7 +1,11 @@
 // What conditional LayerNorm is.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <map>
+
 #include "lone_norm.h"
+#include "minbert/optimizer.h"
 
 namespace minbert::test {
 namespace {
@@ -17,6 +21,15 @@ int64_t parameter_count(const std::string& norm) {
   });
   return count;
 }
+
+// AdamW, number by number.
+struct Recurrence {
+  double p, m = 0, v = 0;
+  void step(double g, int t, double lr) {
+    m = 0.9 * m + 0.1 * g, v = 0.999 * v + 0.001 * g * g;
+    p -= lr * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-6);
+  }
+};
 
 }  // namespace
 
@@ -97,6 +110,51 @@ TEST_CASE("norm: a batch of mixed tasks equals its sentences run separately") {
   }
   CHECK(difference(together, apart) < tolerance(1e-5, 1e-13));
   CHECK(difference(together, model.forward(pack(all, {1}), 0).values()) > 1e-3);     // tasks do differ
+}
+
+TEST_CASE("norm: AdamW moves a task's gain and bias on by their moments while another task trains, its head never") {
+  MultitaskBert model(tiny_config("conditional-layer"), three_heads(), 0);
+  Parameters parameters(model, {});
+  parameters.set_trainable([](const std::string&) { return true; });
+  Optimizer optimizer(parameters, {.weight_decay = 0.1});
+  const double lr = 0.01;
+  const std::vector<Sequence> texts = sentences({3, 5, 4});
+  const auto values = [&](const std::string& name) { return parameters.find(name)->value.values(); };
+  const std::string norm = "bert.encoder.layer.1.output.LayerNorm.task_";
+  std::map<std::string, std::vector<Recurrence>> rows;               // row 0 of each, 8 numbers
+  for (const char* name : {"weight", "bias"}) rows[norm + name].assign(8, {0});
+  std::map<std::string, std::vector<real>> at_rest;
+  int t = 0;
+  const auto steps = [&](int task, int count) {
+    for (int i = 0; i < count; ++i) {
+      backward(mean(square(model.forward(pack(texts, {task}), task))));
+      ++t;
+      for (auto& [name, row] : rows) {
+        const std::vector<real> g = parameters.find(name)->value.grad().values();
+        for (size_t k = 0; k < 8; ++k) {
+          if (task != 0) CHECK(g[k] == 0);
+          row[k].step(double(g[k]), t, lr);
+        }
+      }
+      optimizer.step(lr);
+    }
+  };
+  steps(0, 3);
+  for (const char* name : {"heads.sst.weight", "heads.sst.bias"}) at_rest[name] = values(name);
+  const std::map<std::string, std::vector<Recurrence>> before = rows;
+  steps(1, 6);
+  for (const auto& [name, row] : rows) {
+    INFO(name);
+    const std::vector<real> now = values(name);
+    double own = 0, further = 0;                    // how far its own steps moved it, and the other task's
+    for (size_t k = 0; k < 8; ++k) {
+      CHECK(double(now[k]) == doctest::Approx(row[k].p).epsilon(tolerance(1e-4, 1e-9)));
+      own += std::abs(before.at(name)[k].p), further += std::abs(row[k].p - before.at(name)[k].p);
+    }
+    CHECK(further > 0.9 * own);
+    for (size_t k = 16; k < 24; ++k) CHECK((now[k] == 0 && !std::signbit(now[k])));    // task 2 never trained
+  }
+  for (const auto& [name, bits] : at_rest) CHECK(values(name) == bits);
 }
 
 }  // namespace minbert::test

@@ -24,7 +24,8 @@ struct OptimizerOptions {
 //   adamw-course  the course's form: the bias correction in the step size, the decay behind the step
 //   sgd           b = momentum b + g + wd p;  p -= lr b   (PyTorch's form)
 // A parameter that got no gradient since the last step is left alone, and so are its moments: the heads of
-// other tasks.
+// other tasks. A gradient of 0 is one: conditional LayerNorm's task_weight and task_bias [tasks,H] get gradients
+// from every batch, 0 in the rows of other tasks, and AdamW (or SGD's momentum) moves these on by their moments.
 class Optimizer {
  public:
   Optimizer(const Parameters& parameters, OptimizerOptions options);
