@@ -95,7 +95,7 @@ int run(const Options& o) {
   TrainedModel trained(o.model, o.cased ? std::optional(true) : std::nullopt);
   const int max_length = std::min(o.max_length, trained.config.max_position_embeddings);
   const std::vector<Sequence> texts = read_texts(o.input, trained.tokenizer, max_length);
-  const Indices task = o.task.empty() ? Indices() : Indices{trained.task(o.task).id};
+  const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(o.task)};
   const NoGrad no_tape;
   Encoded encoded;
   constexpr size_t at_a_time = 32;

@@ -22,7 +22,7 @@ void print_scores(const Experiment& experiment, const Scores& scores) {
 
 int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
-  begin_run(line, o, again);
+  begin_run(line, o, again, o.evaluate ? std::set<std::string>{"--tasks"} : std::set<std::string>());
   if (o.evaluate) {
     o.model = o.out, o.vocab.clear();               // the run's own model, wherever it came from
     const Experiment experiment(o);

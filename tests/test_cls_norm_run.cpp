@@ -144,7 +144,8 @@ TEST_CASE("cls norm run: the statistics are those of all tasks' training sets un
       const Experiment experiment(o);
       for (const TaskData& d : experiment.data())
         for (int32_t e = 0; e < int32_t(d.train.examples.size()); ++e) {
-          const Batch batch = pack(inputs(d.train, std::vector<int32_t>{e}), {d.task.id});
+          const int id = plain.model.network.task_id(d.task.name);
+          const Batch batch = pack(inputs(d.train, std::vector<int32_t>{e}), {id});
           const BertOutput out = plain.model.network.bert().forward(batch);
           const Tensor h = at == "pooled" ? out.pooler_output : out.cls;
           for (int64_t k = 0; k < h.size(); ++k) mean[size_t(k % 8)] += double(h.data()[k]);

@@ -1,7 +1,12 @@
 // Command lines: values are checked, choices are listed, and options are remembered.
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "minbert/error.h"
+#include "minbert/files.h"
 #include "minbert/train_options.h"
 
 namespace minbert::test {
@@ -102,6 +107,23 @@ TEST_CASE("options: all of them survive being stored as text") {
   CHECK(b.options.warmup == 0.06);
   CHECK(b.options.compare);
   CHECK_FALSE(b.line.given("--lr"));
+}
+
+TEST_CASE("options: those of a run are taken, and must not be given otherwise, but for some") {
+  const std::string folder = std::filesystem::temp_directory_path() / format("minbert_options_{}", getpid());
+  make_folder(folder);
+  remember_options(Line({"--tasks", "sst,sts", "--lr", "0.1"}).line, folder);
+  Line same({"--tasks", "sst,sts"}), other({"--tasks", "sst"}), worse({"--tasks", "sst", "--lr", "0.2"});
+  recall_options(same.line, folder);
+  CHECK(same.options.lr == 0.1);
+  CHECK_THROWS_WITH_AS(recall_options(other.line, folder),
+                       doctest::Contains("--tasks sst, but the run was started with sst,sts"), Error);
+  recall_options(other.line, folder, {"--tasks"});  // as --evaluate does
+  CHECK(other.options.tasks == "sst");
+  CHECK(other.options.lr == 0.1);
+  CHECK_THROWS_WITH_AS(recall_options(worse.line, folder, {"--tasks"}),
+                       doctest::Contains("--lr 0.2, but the run was started with 0.1"), Error);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace minbert::test

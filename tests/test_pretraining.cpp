@@ -265,10 +265,14 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type == "F16");
   CHECK(quiet.text().find("trained with --placement") == std::string::npos);
 
+  BertConfig tuned = BertConfig::load(o.out + "/model/config.json");
+  tuned.tasks = {"sst"};                            // a fine-tuned model's: its heads are not in what is written
+  tuned.save(o.out + "/model/config.json");
   further.out = library.path("pre"), further.placement = "pre", further.init = o.out;            // the run itself
   CHECK(pretrain(further).held_out.mlm_loss != doctest::Approx(first.held_out.mlm_loss).epsilon(1e-3));
   CHECK(quiet.text().find("first/model: trained with --placement post, now pre: ") != std::string::npos);
   CHECK(BertConfig::load(further.out + "/model/config.json").placement == "pre");
+  CHECK(BertConfig::load(further.out + "/model/config.json").tasks.empty());
 }
 
 TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, wherever it was stopped") {

@@ -83,13 +83,12 @@ TEST_CASE("tsv: errors name file, line and columns") {
   CHECK(contains(message([&] { tsv.find({"text"}); }), "more than one column \"text\""));
 }
 
-TEST_CASE("tasks: a list of names becomes tasks with ids in the paper's order") {
+TEST_CASE("tasks: a list of names becomes tasks in the paper's order, a model's list in its own") {
   const std::vector<Task> tasks = parse_tasks("sts,sst,quora");
   REQUIRE(tasks.size() == 3);
-  for (int i = 0; i < 3; ++i) {
-    CHECK(tasks[size_t(i)].name == Fields{"sst", "quora", "sts"}[size_t(i)]);
-    CHECK(tasks[size_t(i)].id == i);
-  }
+  for (size_t i = 0; i < 3; ++i) CHECK(tasks[i].name == Fields{"sst", "quora", "sts"}[i]);
+  CHECK(tasks_named({"sts", "sst"}, "here")[1].name == "sst");
+  CHECK(contains(message([] { tasks_named({"sst", "imdb"}, "here"); }), "here: there is no task \"imdb\""));
   CHECK(tasks[0].outputs() == 5);
   CHECK(tasks[1].outputs() == 1);
   CHECK(task_named("cfimdb").outputs() == 2);

@@ -107,6 +107,7 @@ class MultitaskBert : public Module {
  public:
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
   Tensor forward(const Batch& batch, int head) const;             // [B,outputs]; siamese pairs: [B/2,outputs]
+  int task_id(const std::string& name) const;       // its head, and its id in a Batch. Error lists the model's tasks
   const BertModel& bert() const { return bert_; }
   BertModel& bert() { return bert_; }
   const std::vector<HeadSpec>& heads() const { return specs_; }
@@ -150,8 +151,9 @@ struct WeightsReport {
 // Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with
 // or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all
 // be there; a pooler, heads and what minbert adds (task parameters, what pre and normformer have beyond post) may be
-// missing and get their initial values. Error: file, name, both shapes.
-WeightsReport load_weights(const std::string& path, const Parameters& parameters);
+// missing and get their initial values. tasks: so many tasks, the first of ours, have rows in the file's *.task_weight
+// and task_bias [tasks,H], those of the others start at 0; -1: all of ours. Error: file, name, both shapes.
+WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks = -1);
 // .safetensors, atomically
 void save_weights(const std::string& file, const Parameters& parameters,
                   SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);

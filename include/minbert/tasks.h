@@ -38,7 +38,6 @@ struct Task {
   TsvFormat format = {};
   std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
   std::vector<std::string> label_words = {};       // of label 0, 1, ..., where the files have words for them
-  int id = 0;                                      // its place among the model's tasks, set by parse_tasks
 
   bool is_pair() const { return text_columns.size() == 2; }
   int outputs() const { return kind == TaskKind::classification ? int(high) + 1 : 1; }   // of the task's head
@@ -51,10 +50,11 @@ std::string task_names();                          // "sst, quora, sts, ..."
 // A label or a prediction, for people: "very positive", "same question", "3.4 of 5" (within the range of the labels).
 std::string in_words(const Task& task, double value);
 
-// "sst,quora,sts" -> their tasks in the order of the table, with ids from 0 in that order (SST 0, Quora 1,
-// STS 2, the order of [CLN loop]): a model's task ids do not depend on how the list was typed. Errors: an
-// unknown name (lists the valid ones), a name given twice, an empty list.
+// "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], however the list was typed. Errors:
+// an unknown name (lists the valid ones), a name given twice, an empty list.
 std::vector<Task> parse_tasks(std::string_view list);
+// The same in the order of the names: a model's tasks, of which the t-th has task id t. source: for the messages.
+std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 
 std::string data_file(const std::string& folder, const Task& task, Split split);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,12 @@ void add_norm_options(CommandLine& line, std::string& norm, std::string& placeme
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
 
-// The beginning of every training program. again: the options of the run in --out are taken; else --out is made, Error
-// where it is in use. And use_machine.
-void begin_run(CommandLine& line, const RunOptions& options, bool again);
+// The beginning of every training program. again: the options of the run in --out are taken, but for those of `others`
+// that are given; else --out is made, Error where it is in use. And use_machine.
+void begin_run(CommandLine& line, const RunOptions& options, bool again, const std::set<std::string>& others = {});
 void remember_options(const CommandLine& line, const std::string& folder);
-// Sets what is remembered. Error where there is no run, or an option was given otherwise: names each of them.
-void recall_options(CommandLine& line, const std::string& folder);
+// Sets what is remembered. Error where there is no run, or an option not of `others` was given otherwise: names each.
+void recall_options(CommandLine& line, const std::string& folder, const std::set<std::string>& others = {});
 
 // Threads and default device; says on stderr what GPU it is. Error where there is none that can be used.
 void use_machine(const MachineOptions& options);

@@ -37,13 +37,15 @@ class Experiment {
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
-  BertConfig config(const Variant& variant) const;  // of the model to train
-  std::vector<HeadSpec> heads() const;
+  // Of the model to train. Its tasks are those --model has, in that order, then the run's new ones; from scratch, the
+  // run's alone. A task that is not the run's rests: its head and its rows of task parameters stay as they are.
+  BertConfig config(const Variant& variant) const;
+  std::vector<HeadSpec> heads(const Variant& variant) const;
 
  private:
   TrainOptions options_;
   std::optional<Tokenizer> tokenizer_;
-  BertConfig config_;
+  BertConfig config_;                               // its tasks: those of --model alone
   std::vector<TaskData> data_;
 };
 
@@ -62,7 +64,7 @@ struct TrainedModel {
   const Task& task(const std::string& name) const;  // Error lists the tasks it was trained on
   BertConfig config;
   Tokenizer tokenizer;
-  std::vector<Task> tasks;
+  std::vector<Task> tasks;                          // the t-th has task id t
   Model model;
 };
 

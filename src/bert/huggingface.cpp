@@ -22,12 +22,14 @@ std::string name_in(const SafeTensors& file, const std::string& ours) {
   return "";
 }
 
+bool has_row_a_task(const std::string& name) { return name.find(".task_") != name.npos; }
+
 // What a pre-trained encoder does not have, and what minbert adds: to BERT's post-LN, too (src/bert/layer.cpp).
 bool may_be_missing(const std::string& name) {
   for (const char* added : {"encoder.LayerNorm.", ".attention.LayerNorm.", ".intermediate.LayerNorm.", ".head_scale"})
     if (name.find(added) != name.npos) return true;
   return name.starts_with("heads.") || name.starts_with("cls.") || name.find("pooler.") != name.npos ||
-         name.find(".task_") != name.npos || name.find("cls_norm.") != name.npos;
+         has_row_a_task(name) || name.find("cls_norm.") != name.npos;
 }
 
 // Of no use to an encoder, and in most published files: the pre-training heads, and position_ids 0, 1, 2, ...
@@ -43,7 +45,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-WeightsReport load_weights(const std::string& path, const Parameters& parameters) {
+WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks) {
   const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
   WeightsReport report;
   std::vector<std::pair<const Parameters::Item*, std::string>> found;
@@ -58,8 +60,10 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
         continue;
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;
-      MB_CHECK(sizes == sizes_of(item.value.shape()), "{}: {} is {} in the file, but {} by config.json",
-               file.file(), name, sizes_text(sizes), item.value.shape());
+      std::vector<int64_t> expected = sizes_of(item.value.shape());
+      if (tasks >= 0 && has_row_a_task(item.name)) expected[0] = tasks;
+      MB_CHECK(sizes == expected, "{}: {} is {} in the file, but {} by config.json", file.file(), name,
+               sizes_text(sizes), sizes_text(expected));
       found.emplace_back(&item, name);
       report.loaded.push_back(item.name), used.push_back(name);
     }
@@ -75,7 +79,13 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
   for (size_t i = 0; i < found.size(); ++i) {
     const auto& [item, name] = found[i];
     try {
-      file.read(name, item->value);
+      if (!has_row_a_task(name)) {
+        file.read(name, item->value);
+        continue;
+      }
+      std::vector<real> rows = file.read(name);
+      rows.resize(size_t(item->value.size()));      // new tasks start at 0
+      item->value.copy_from(rows);
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();

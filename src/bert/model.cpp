@@ -92,6 +92,15 @@ MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpe
   }
 }
 
+int MultitaskBert::task_id(const std::string& name) const {
+  std::string names;
+  for (size_t id = 0; id < specs_.size(); ++id) {
+    if (specs_[id].name == name) return int(id);
+    names += " " + specs_[id].name;
+  }
+  fail(format("this model was not trained on \"{}\"; its tasks:{}", name, names.empty() ? " none" : names));
+}
+
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {
   MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head, specs_.size());
   const HeadSpec& spec = specs_[size_t(head)];

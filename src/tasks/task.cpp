@@ -91,23 +91,27 @@ std::string Task::label_text(double label) const {
 
 std::string task_names() { return joined(names_of(all_tasks())); }
 
+std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source) {
+  std::vector<Task> tasks;
+  for (const std::string& name : names) {
+    const auto times = std::ranges::count(names, name);
+    MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, name, times);
+    const auto task = std::ranges::find(all_tasks(), name, &Task::name);
+    MB_CHECK(task != all_tasks().end(), "{}: there is no task \"{}\"\n  expected names among {}, separated by commas",
+             source, name, task_names());
+    tasks.push_back(*task);
+  }
+  return tasks;
+}
+
 std::vector<Task> parse_tasks(std::string_view list) {
-  std::vector<std::string> wanted;
+  std::vector<std::string> names;
   for (size_t begin = 0, end; begin <= list.size(); begin = end + 1) {
     end = std::min(list.find(',', begin), list.size());
-    wanted.emplace_back(list.substr(begin, end - begin));
+    names.emplace_back(list.substr(begin, end - begin));
   }
-  std::vector<Task> tasks;
-  for (Task task : all_tasks()) {
-    task.id = int(tasks.size());
-    const auto times = std::count(wanted.begin(), wanted.end(), task.name);
-    MB_CHECK(times <= 1, "--tasks {}: \"{}\" is named {} times; once is enough", list, task.name, times);
-    if (times == 1) tasks.push_back(std::move(task));
-  }
-  for (const std::string& name : wanted)
-    MB_CHECK(std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) { return task.name == name; }),
-             "--tasks {}: there is no task \"{}\"\n  expected names among {}, separated by commas", list,
-             name, task_names());
+  std::vector<Task> tasks = tasks_named(names, format("--tasks {}", list));
+  std::ranges::sort(tasks, {}, [](const Task& task) { return std::ranges::find(all_tasks(), task.name, &Task::name); });
   return tasks;
 }
 

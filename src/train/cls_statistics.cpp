@@ -18,7 +18,7 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   for (const TaskData& d : data)
     for (size_t begin = 0; begin < d.train.examples.size();) {
       const std::vector<int32_t> examples = evaluation_batch(d.train, begin);
-      bert.fit_cls_norm(pack(inputs(d.train, examples), {d.task.id}));
+      bert.fit_cls_norm(pack(inputs(d.train, examples), {network.task_id(d.task.name)}));
       begin += examples.size(), done += examples.size();
       if (interrupted()) return std::cout << '\n', false;
       if (done * 10 >= tenths * total && now() - start > 2) std::cout << " " << done * 100 / total << "%" << std::flush;

@@ -16,12 +16,13 @@ std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin) {
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data) {
   const NoGrad no_tape;
   network.train(false);
+  const int id = network.task_id(task.name);
   Predictions predictions;
   while (predictions.values.size() < data.examples.size()) {
     const size_t begin = predictions.values.size();
     const std::vector<int32_t> examples = evaluation_batch(data, begin);
     profile_resume();                               // saving a checkpoint, say, is no operation's time
-    const Tensor logits = network.forward(pack(inputs(data, examples), {task.id}), task.id);
+    const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
     read_logits(task, data, logits, predictions);
   }
   return predictions;
@@ -37,7 +38,7 @@ Scores evaluate(const Experiment& experiment, const std::string& folder) {
   TrainedModel trained(folder);
   Scores scores;
   for (const TaskData& d : experiment.data())
-    scores.push_back(score(d.task, d.dev, predict(trained.model.network, trained.task(d.task.name), d.dev)));
+    scores.push_back(score(d.task, d.dev, predict(trained.model.network, d.task, d.dev)));
   return scores;
 }
 

@@ -1,4 +1,5 @@
 // From options to tokenizer, configuration, data and model.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -14,7 +15,11 @@ namespace fs = std::filesystem;
 Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
 
 std::vector<Task> tasks_of(const BertConfig& config) {
-  return config.tasks.empty() ? std::vector<Task>() : parse_tasks(joined(config.tasks, ","));
+  return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 Dataset load(const Task& task, const std::string& file, Split split, const TrainOptions& o,
@@ -44,13 +49,18 @@ std::string model_folder(const std::string& folder) {
               "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
 }
 
-WeightsReport load_all_layers(const std::string& folder, const BertConfig& config, const Parameters& parameters) {
-  const WeightsReport report = load_weights(folder, parameters);
-  const int layers = config.num_hidden_layers;
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters) {
+  const WeightsReport report = load_weights(folder, parameters, int64_t(before.tasks.size()));
+  const int layers = before.num_hidden_layers;
   for (const std::string& name : report.unused)
     MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
              "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
              "model?", folder, name, layers);
+  for (const std::string& task : before.tasks)
+    for (const std::string& name : report.initialised)
+      MB_CHECK(!name.starts_with("heads." + task + "."),
+               "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; take it off "
+               "that list", folder, name);
   return report;
 }
 
@@ -78,13 +88,29 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   out << '\n';
 }
 
-void print_placement(std::ostream& out, const std::string& folder, const std::string& placement) {
-  const std::string before = BertConfig::load(folder + "/config.json").placement;
-  if (before == placement) return;
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
+                     const std::string& placement) {
+  if (before.placement == placement) return;
   out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
                 "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm that "
                 "the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it was.\n",
-                folder, before, placement, before);
+                folder, before.placement, placement, before.placement);
+}
+
+// Says what becomes of the tasks of a trained model.
+void print_tasks(std::ostream& out, const std::string& from, const std::vector<std::string>& before,
+                 const std::vector<TaskData>& now) {
+  std::vector<std::string> run, taken_over, fresh, resting;
+  for (const TaskData& data : now) {
+    run.push_back(data.task.name);
+    (has(before, run.back()) ? taken_over : fresh).push_back(run.back());
+  }
+  for (const std::string& name : before)
+    if (!has(run, name)) resting.push_back(name);
+  const auto list = [](const std::vector<std::string>& names) { return names.empty() ? "none" : joined(names); };
+  if (!before.empty())
+    out << format("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n", from,
+                  list(taken_over), list(fresh), list(resting));
 }
 
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
@@ -121,12 +147,12 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
   set_iso_bn(config_, options);
-  config_.tasks.clear();
+  if (options.model.empty()) config_.tasks.clear();
+  tasks_of(config_);                                // Error for one that is not in the table
   for (const Task& task : parse_tasks(options.tasks)) {
     const auto read = [&](Split split) {
       return load(task, data_file(options.data, task, split), split, options, *tokenizer_, config_.max_length);
     };
-    config_.tasks.push_back(task.name);
     data_.push_back({task, read(Split::train), read(Split::dev), {}});
     if (find_test_file(options.data, task, std::cerr)) data_.back().test = read(Split::test);
   }
@@ -136,14 +162,13 @@ BertConfig Experiment::config(const Variant& variant) const {
   BertConfig config = config_;
   config.norm = variant.norm, config.placement = variant.placement;
   config.cls_norm = variant.cls_norm, config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
+  if (variant.from_scratch) config.tasks.clear();
+  for (const TaskData& data : data_)
+    if (!has(config.tasks, data.task.name)) config.tasks.push_back(data.task.name);
   return config;
 }
 
-std::vector<HeadSpec> Experiment::heads() const {
-  std::vector<Task> tasks;
-  for (const TaskData& data : data_) tasks.push_back(data.task);
-  return heads_of(tasks);
-}
+std::vector<HeadSpec> Experiment::heads(const Variant& variant) const { return heads_of(tasks_of(config(variant))); }
 
 Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
              bool initialise)
@@ -154,12 +179,14 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
                                  bool with_values) {
   const TrainOptions& o = experiment.options();
   const bool pretrained = !o.model.empty() && !variant.from_scratch;
-  auto model = std::make_unique<Model>(experiment.config(variant), experiment.heads(), o.dropout, seed,
+  auto model = std::make_unique<Model>(experiment.config(variant), experiment.heads(variant), o.dropout, seed,
                                        with_values && !pretrained);
   if (with_values && pretrained) {
     const std::string folder = model_folder(o.model);
-    print_report(std::cout, load_all_layers(folder, model->network.bert().config(), model->parameters), o.model);
-    print_placement(std::cout, folder, variant.placement);
+    const BertConfig before = BertConfig::load(folder + "/config.json");
+    print_report(std::cout, load_all_layers(folder, before, model->parameters), o.model);
+    print_placement(std::cout, folder, before, variant.placement);
+    print_tasks(std::cout, o.model, before.tasks, experiment.data());
   }
   model->network.bert().normalize_gradients(variant.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
@@ -173,10 +200,6 @@ TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
       tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
       model(config, heads_of(tasks), 0, 0, false) {
   const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
-  for (const std::string& name : report.initialised)
-    MB_CHECK(!name.starts_with("heads."),
-             "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; train it first",
-             model_folder(folder), name);
   if (!report.initialised.empty() || !report.unused.empty()) print_report(std::cerr, report, folder);
 }
 
@@ -184,13 +207,6 @@ DatasetOptions TrainedModel::dataset_options() const {
   return {.max_length = config.max_length, .pairs = pairs_of(config.pairs)};
 }
 
-const Task& TrainedModel::task(const std::string& name) const {
-  std::string names;
-  for (const Task& t : tasks) {
-    if (t.name == name) return t;
-    names += " " + t.name;
-  }
-  fail(format("this model was not trained on \"{}\"; its tasks:{}", name, names.empty() ? " none" : names));
-}
+const Task& TrainedModel::task(const std::string& name) const { return tasks[size_t(model.network.task_id(name))]; }
 
 }  // namespace minbert

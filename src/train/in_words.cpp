@@ -27,7 +27,7 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
     Dataset shown{d.dev.file, {}};
     for (const Example& e : d.dev.examples)
       if (!e.texts.empty()) shown.examples.push_back(e);
-    const Predictions p = predict(trained.model.network, trained.task(d.task.name), shown);
+    const Predictions p = predict(trained.model.network, d.task, shown);
     for (size_t i = 0; i < shown.examples.size(); ++i) {
       const Example& e = shown.examples[i];
       std::cout << "  " << std::left << std::setw(8) << (i == 0 ? d.task.title : "") << on_one_line(e.texts[0]) << '\n';

@@ -61,6 +61,7 @@ BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
            o.max_length, config.max_position_embeddings);
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
   config.norm = o.norm, config.placement = o.placement, config.max_length = o.max_length;
+  config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
   config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
   return config;
 }
@@ -116,7 +117,7 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
   } else if (!o.init.empty()) {
     const std::string folder = model_folder(o.init);
     print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
-    print_placement(std::cout, folder, o.placement);
+    print_placement(std::cout, folder, BertConfig::load(folder + "/config.json"), o.placement);
   }
   if (at_.batches > 0) examples_ = data_.shard(at_.epoch, at_.shard);
   steps_csv_ = std::make_unique<CsvFile>(o.out + "/steps.csv", "step,mlm_loss,nsp_loss,learning_rate,tokens,seconds",

@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 
 #include <filesystem>
-#include <set>
 
 #include "minbert/autograd.h"
 #include "minbert/files.h"
@@ -33,8 +32,8 @@ void prepare_folder(const RunOptions& o) {
 
 }  // namespace
 
-void begin_run(CommandLine& line, const RunOptions& o, bool again) {
-  if (again) recall_options(line, o.out);
+void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::set<std::string>& others) {
+  if (again) recall_options(line, o.out, others);
   use_machine(o);
   set_check_nan(o.check_nan);
   if (!again) prepare_folder(o);
@@ -46,7 +45,7 @@ void remember_options(const CommandLine& line, const std::string& folder) {
   write_file(options_file(folder), stored.dump() + "\n");
 }
 
-void recall_options(CommandLine& line, const std::string& folder) {
+void recall_options(CommandLine& line, const std::string& folder, const std::set<std::string>& others) {
   const std::string file = options_file(folder);
   MB_CHECK(std::filesystem::exists(file), "--out {}: there is no run: {} is missing", folder, file);
   std::string conflicts;
@@ -54,7 +53,7 @@ void recall_options(CommandLine& line, const std::string& folder) {
   for (const auto& [name, value] : stored.members()) {
     if (is_of_this_start(name)) continue;
     if (!line.given(name)) line.set(name, value.string());
-    else if (line.values().at(name) != value.string() && !may_differ(name))
+    else if (line.values().at(name) != value.string() && !may_differ(name) && !others.contains(name))
       conflicts +=
           "\n  " + name + " " + line.values().at(name) + ", but the run was started with " + value.string();
   }

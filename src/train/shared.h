@@ -8,9 +8,9 @@ namespace minbert {
 
 // The folder itself, or a run's model/ in it. Error where neither has a config.json.
 std::string model_folder(const std::string& folder);
-// Fills the parameters from the folder's weights. Error where these have more layers than the configuration: they are
-// not its own.
-WeightsReport load_all_layers(const std::string& folder, const BertConfig& config, const Parameters& parameters);
+// Fills the parameters from the folder's weights. before: its config.json. Errors: the weights have more layers than
+// this says, or no head of a task that it lists.
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters);
 // What --cased says of a vocabulary: that it is cased, or nothing.
 std::optional<bool> cased_option(bool cased);
 // The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
@@ -28,8 +28,9 @@ void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Pr
 
 // Says what was loaded, what got initial values and what was left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
-// Says what becomes of weights that were trained with another placement, if they were. folder: with their config.json.
-void print_placement(std::ostream& out, const std::string& folder, const std::string& placement);
+// Says what becomes of weights that were trained with another placement, if they were. before: their config.json.
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
+                     const std::string& placement);
 
 // Where the model's [CLS] norm takes statistics from a set: the pass over the training set, without dropout
 // [TA sec.4.2]. False: interrupted.

@@ -92,7 +92,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...");
   line.flag("--compare", o.compare,
             "train with layer and with conditional-layer under the same seeds; print both");
-  line.flag("--evaluate", o.evaluate, "print the dev scores of the run in --out, and stop");
+  line.flag("--evaluate", o.evaluate, "print the dev scores of the run in --out, on its --tasks or on these, and stop");
   add_run_options(line, o);
 }
 

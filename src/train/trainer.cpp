@@ -77,7 +77,7 @@ std::vector<TaskBatch> Run::order(int64_t epoch) const {
 
 Tensor Run::loss_of(const TaskBatch& of, const Batch& batch) const {
   const TaskData& data = experiment_.data()[size_t(of.task)];
-  const Tensor logits = model_->network.forward(batch, of.task);
+  const Tensor logits = model_->network.forward(batch, model_->network.task_id(data.task.name));
   std::vector<double> labels;
   for (const int32_t e : of.examples) labels.push_back(data.train.examples[size_t(e)].label);
   return task_loss(data.task, logits, labels);
@@ -113,7 +113,7 @@ void Run::take_step(const std::vector<TaskBatch>& batches, Progress& progress) {
     const TaskBatch& next = batches[size_t(at_.batch_in_epoch)];
     const TaskData& data = experiment_.data()[size_t(next.task)];
     DropoutClock::mine() = {seed_, uint64_t(at_.batches)};
-    const Batch batch = pack(inputs(data.train, next.examples), {next.task});
+    const Batch batch = pack(inputs(data.train, next.examples), {model_->network.task_id(data.task.name)});
     const Tensor loss = loss_of(next, batch);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(share == 1 ? loss : scale(loss, real(share)));

@@ -4,8 +4,9 @@
 //   Equation    y = x̂ ⊙ (γ + γ_t) + (β + β_t)                                        [CLN eq.4]
 //   Shapes      x, y [T,H]   γ, β [H]   γ_t, β_t [tasks,H]   t [T], the task of each row
 //   Starts as   plain LayerNorm (γ_t = β_t = 0), so pre-trained weights mean what they meant.
-//   Gradients   rows of task t alone contribute to γ_t and β_t. Yet γ_t [tasks,H] is one parameter, as in PyTorch: while
-//               one task trains, AdamW still moves the others' γ_t and β_t, by their moments (optimizer.h).
+//   Gradients   rows of task t alone contribute to γ_t and β_t. Yet γ_t [tasks,H] is one parameter:
+//               while one task trains, AdamW still moves the others' γ_t and β_t, by their moments,
+//               as in PyTorch (optimizer.h).
 //   Deviations  the text says "standard deviation"; the formula's √(σ²+ε) is what we compute.
 #include "norm/hidden/hidden.h"
 
