@@ -12,24 +12,13 @@
 
 using namespace minbert;
 
-namespace {
-
-Dataset read(const Task& task, const std::string& folder, Split split, const Tokenizer& tokenizer) {
-  LoadReport report;
-  Dataset data = load_dataset(task, data_file(folder, task, split), tokenizer,
-                              {.pairs = Pairs::siamese, .split = split}, report);
-  std::cerr << report.text();
-  return data;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
-  std::string folder = "data", tasks = "sst,quora,sts", vocab, model;
+  std::string folder = "data", tasks = "sst,quora,sts", metric, vocab, model;
   int seed = 11711;
   CommandLine line("bag_of_words", "Regression on bags of word pieces: the yardstick for multitask's dev scores.");
   line.option("--data", folder, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", tasks, "tasks, separated by commas: " + task_names(), "LIST");
+  line.option("--metric", metric, "metrics by which the best is chosen: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--vocab", vocab, "the vocabulary, one token a line", "FILE");
   line.option("--model", model, "instead: a model's folder with its vocab.txt", "DIR");
   line.option("--seed", seed, 0, "of the order of the examples");
@@ -37,15 +26,26 @@ int main(int argc, char** argv) {
   return run_program("bag_of_words", [&] {
     MB_CHECK(vocab.empty() != model.empty(), "give --vocab FILE or --model DIR; see --help");
     const Tokenizer tokenizer = vocab.empty() ? Tokenizer::from_folder(model) : Tokenizer::from_vocab(vocab);
-    for (const Task& task : parse_tasks(tasks)) {
+    for (const Task& task : parse_tasks(tasks, metric)) {
       const auto start = std::chrono::steady_clock::now();
-      const Dataset train = read(task, folder, Split::train, tokenizer);
-      const Dataset dev = read(task, folder, Split::dev, tokenizer);
+      const auto read = [&](Split split, size_t set) {
+        return read_set(folder, task, split, set, tokenizer, {.pairs = Pairs::siamese}, std::cerr);
+      };
+      const Dataset train = read(Split::train, 0);
+      std::vector<Dataset> dev;
+      for (size_t set = 0; set < task.sets.size(); ++set) dev.push_back(read(Split::dev, set));
       const BagResult best = bag_of_words(task, train, dev, tokenizer.size(), uint64_t(seed));
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      std::printf("  %-11sdev %-9s%-10s(%s, weight decay %g, epoch %d; %.1f s)\n", task.title.c_str(),
-                  metric_name(task.metric), score_text(best.dev).c_str(), best.mean ? "shares" : "counts",
-                  best.weight_decay, best.epoch, seconds.count());
+      const std::vector<Measure> list = measures(task);
+      for (size_t i = 0; i < list.size(); ++i) {
+        const auto score = best.dev.empty() ? std::nullopt : best.dev[i];
+        std::printf("  %-11sdev %-9s%-*s", title_of(task, list[i].set).c_str(), metric_name(list[i].metric),
+                    i == 0 ? 10 : 0, score_text(score).c_str());
+        if (i == 0)
+          std::printf("(%s, weight decay %g, epoch %d; %.1f s)", best.mean ? "shares" : "counts", best.weight_decay,
+                      best.epoch, seconds.count());
+        std::puts("");
+      }
       std::fflush(stdout);
     }
     return 0;

@@ -15,16 +15,19 @@ namespace {
 void print_scores(const Experiment& experiment, const Scores& scores) {
   for (size_t i = 0; i < scores.size(); ++i) {
     const Task& task = experiment.data()[i].task;
-    std::cout << "  " << std::left << std::setw(8) << task.title << "dev "
-              << std::setw(9) << metric_name(task.metric) << score_text(scores[i]) << '\n';
+    const std::vector<Measure> list = measures(task);
+    for (size_t j = 0; j < list.size(); ++j)
+      std::cout << "  " << std::left << std::setw(8) << title_of(task, list[j].set) << "dev " << std::setw(9)
+                << metric_name(list[j].metric) << score_text(scores[i][j]) << '\n';
   }
 }
 
 int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
-  begin_run(line, o, again, o.evaluate ? std::set<std::string>{"--tasks"} : std::set<std::string>());
+  begin_run(line, o, again, o.evaluate ? std::set<std::string>{"--tasks", "--metric"} : std::set<std::string>());
   if (o.evaluate) {
     o.model = o.out, o.vocab.clear();               // the run's own model, wherever it came from
+    if (line.given("--tasks") && !line.given("--metric")) o.metric.clear();    // the run's may name other tasks
     const Experiment experiment(o);
     print_scores(experiment, evaluate(experiment, o.out));
     return 0;

@@ -42,6 +42,7 @@ int compare(int argc, char** argv) {
   line.flag("--from-scratch", o.from_scratch, "its sizes and vocabulary, with new weights");
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas", "LIST");
+  line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--epochs", o.epochs, 1, "passes over the data");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");

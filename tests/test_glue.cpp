@@ -40,8 +40,9 @@ TEST_CASE("metrics: F1 and Matthews") {
   const Labels predicted = {1, 1, 1, 1, 0, 0, 0, 0}, labels = {1, 1, 0, 0, 1, 0, 0, 0};    // TP 2, FP 2, FN 1, TN 3
   CHECK(*f1(predicted, labels) == doctest::Approx(4. / 7).epsilon(1e-15));
   CHECK(*matthews(predicted, labels) == doctest::Approx(4 / std::sqrt(240.)).epsilon(1e-15));
-  CHECK(*score(task_named("mrpc"), predicted, labels) == *f1(predicted, labels));
-  CHECK(*score(task_named("cola"), predicted, labels) == *matthews(predicted, labels));
+  const TaskScores both = {f1(predicted, labels), accuracy(predicted, labels)};
+  CHECK(scores(task_named("mrpc"), predicted, labels) == both);
+  CHECK(scores(task_named("cola"), predicted, labels) == TaskScores{matthews(predicted, labels)});
 
   // By another formula: F1 is the harmonic mean of precision and recall, Matthews' coefficient is Pearson's.
   Random random(3, "labels");
@@ -101,7 +102,7 @@ TEST_CASE("metrics: Spearman") {
     }
     CHECK(*spearman(x, y) == doctest::Approx(xy / std::sqrt(xx * yy)).epsilon(1e-13));
     if (values > 7) CHECK(*spearman(x, y) == doctest::Approx(1 - 6 * dd / (n * (n * n - 1.))).epsilon(1e-13));
-    CHECK(*score(task_named("stsb"), x, y) == *spearman(x, y));
+    CHECK(scores(task_named("stsb"), x, y) == TaskScores{spearman(x, y), pearson(x, y)});
   }
   CHECK_FALSE(spearman(Labels{1, 2, 3}, Labels{2, 2, 2}));
   CHECK_FALSE(spearman(Labels{1, std::nan(""), 3}, Labels{1, 2, 3}));
@@ -187,7 +188,7 @@ TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") 
   CHECK(loaded(file, "phrasebank", tokenizer, {.limit = 7, .split = Split::dev}).labels ==
         Labels(dev.labels.begin(), dev.labels.begin() + 7));
   std::ostringstream log;
-  CHECK_FALSE(find_test_file(folder.path.string(), task, log));
+  CHECK_FALSE(find_test_file(folder.path.string(), task, 0, log));
   CHECK(log.str() == "");                          // it never has one
   CHECK(loaded(folder.file("mail", "a@b@positive\nb@neutral\nc@positive\na a@negative\n"), "phrasebank", tokenizer)
             .report.skipped[0].line == 1);
@@ -196,13 +197,14 @@ TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") 
 TEST_CASE("predictions: GLUE's format") {
   const Folder folder;
   const Dataset data{"dev.tsv", {{"0", 0, {}}, {"1", 0, {}}, {"2", 0, {}}}};
-  const auto written = [&](const char* task, Split split, const char* name, std::vector<double> values) {
-    write_predictions(folder.path.string(), task_named(task), split, data, values);
+  const auto written = [&](const char* task, Split split, const char* name, std::vector<double> values,
+                           const char* set = "") {
+    write_predictions(folder.path.string(), task_named(task), split, data, values, set);
     return text_of(folder.path / name);
   };
   CHECK(written("rte", Split::test, "RTE.tsv", {0, 1, 0}) ==
         "index\tprediction\n0\tentailment\n1\tnot_entailment\n2\tentailment\n");
-  CHECK(written("mnli", Split::dev, "MNLI-m-dev.tsv", {0, 1, 2}) ==
+  CHECK(written("mnli", Split::dev, "MNLI-m-dev.tsv", {0, 1, 2}, "m") ==
         "index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n");
   CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t0\n1\t2.25\n2\t5\n");
 }

@@ -44,7 +44,7 @@ std::vector<double> says(const std::string& run, const TrainOptions& o, const st
   alone.tasks = task;
   const Experiment experiment(alone);
   TrainedModel trained(run);
-  return predict(trained.model.network, experiment.data()[0].task, experiment.data()[0].dev).values;
+  return predict(trained.model.network, experiment.data()[0].task, experiment.data()[0].dev[0]).values;
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_CASE("tasks: a list of names becomes tasks in the paper's order, a model's 
   CHECK(contains(message([] { parse_tasks("sst,sst"); }), "\"sst\" is named 2 times"));
   CHECK(contains(message([] { parse_tasks(""); }), "no task \"\""));
   std::ostringstream log;
-  CHECK_FALSE(find_test_file("nowhere", tasks[1], log));
+  CHECK_FALSE(find_test_file("nowhere", tasks[1], 0, log));
   CHECK(contains(log.str(), "quora-test-student.csv: not there"));
 }
 
@@ -257,8 +257,8 @@ TEST_CASE("metrics: accuracy, Pearson, mean and deviation") {
   CHECK(score_text(pearson(x, same)) == "undefined");
   CHECK(score_text(0.5154) == "0.515");
   CHECK(accuracy(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 2, 0, 0}) == 0.5);
-  CHECK(*score(task_named("sts"), x, y) == *pearson(x, y));
-  CHECK(mean_score(std::vector<std::optional<double>>{0.6, 0.9, std::nullopt}) == doctest::Approx(0.5));
+  CHECK(scores(task_named("sts"), x, y) == TaskScores{pearson(x, y)});
+  CHECK(mean_score(std::vector<TaskScores>{{0.6, 0.1}, {0.9}, {std::nullopt}}) == doctest::Approx(0.5));
   const Summary runs = summarize(std::vector<double>{.515, .498, .507, .521, .489});
   CHECK(runs.mean == doctest::Approx(0.506));                                    // numpy: mean, std(ddof=1)
   CHECK(runs.deviation == doctest::Approx(0.01284523257866514).epsilon(1e-12));

@@ -262,7 +262,7 @@ TEST_CASE("train: predictions in the course's format, and evaluate() repeats the
   for (size_t i = 0; i < 3; ++i) CHECK(dev[i] == result.dev[i]);
   TrainedModel trained(world.path("run"));
   const TaskData& sst = experiment.data()[0];
-  for (const double p : predict(trained.model.network, sst.task, sst.dev).probabilities)
+  for (const double p : predict(trained.model.network, sst.task, sst.dev[0]).probabilities)
     CHECK((p >= 0.2 && p <= 1));
 }
 
@@ -290,7 +290,7 @@ TEST_CASE("train: predictions in words are those of the prediction file, beside 
     const auto predicted = csv(world.path("run/predictions/" + d.task.prediction_stem + "-dev-output.csv"));
     for (size_t i = 0; i < 3; ++i) {
       const std::string said = "            " + in_words(d.task, std::stod(predicted[i + 1][1])),
-                        label = "; labeled " + in_words(d.task, d.dev.examples[i].label) + "\n";
+                        label = "; labeled " + in_words(d.task, d.dev[0].examples[i].label) + "\n";
       at = printed.find(said, at);
       REQUIRE(at != printed.npos);
       const size_t end = printed.find('\n', at) + 1;
@@ -472,7 +472,7 @@ TEST_CASE("train: the figure shows every task's losses and dev scores, of severa
         CHECK(losses[i][1] == doctest::Approx((y[first] + y[last]) / 2));
       }
       const auto dev = points(run, task.title + ": dev");
-      const auto scores = column(world.path("runs/" + run + "/epochs.csv"), task.name + "_dev");
+      const auto scores = column(world.path("runs/" + run + "/epochs.csv"), column_name(task, measures(task)[0]));
       REQUIRE(dev.size() == 6);
       for (size_t i = 0; i < dev.size(); ++i) {
         CHECK(dev[i][0] == double(i + 1));

@@ -18,11 +18,21 @@ std::optional<double> matthews(std::span<const double> predicted, std::span<cons
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
 
-std::optional<double> score(const Task& task, std::span<const double> predicted,
-                            std::span<const double> labels);
-const char* metric_name(Metric metric);                                  // "accuracy", "Pearson", ...
+// What a task is scored by: each of its metrics on each of its dev sets, the leading metric of the first set first.
+struct Measure {
+  std::string set;                                                       // "", or its name: "mm"
+  Metric metric;
+};
+std::vector<Measure> measures(const Task& task);
+std::string column_name(const Task& task, const Measure& measure);       // "mrpc_f1", "mnli_mm_accuracy"
+std::string title_of(const Task& task, const std::string& set);          // "MRPC", "MNLI-mm"
+
+// A task's scores, as measures() lists them; and those of one set, of each metric.
+using TaskScores = std::vector<std::optional<double>>;
+TaskScores scores(const Task& task, std::span<const double> predicted, std::span<const double> labels);
 std::string score_text(std::optional<double> score);                     // "0.515", or "undefined"
-double mean_score(std::span<const std::optional<double>> scores);        // an undefined one counts 0
+// The mean of the tasks' leading scores; an undefined one counts 0.
+double mean_score(std::span<const TaskScores> scores);
 
 // Several runs: their mean and sample standard deviation (divided by N-1; 0 for a single run).
 struct Summary {
@@ -35,9 +45,9 @@ Summary summarize(std::span<const double> runs);
 std::string collapse_warning(const Task& task, std::span<const double> predicted);
 
 // folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value "; for GLUE's tasks
-// folder/RTE.tsv (RTE-dev.tsv): "index\tprediction", then "ID\tentailment". Scores are clipped to the task's range.
-// Written atomically. Error: another number of predictions than of examples.
+// folder/RTE.tsv (RTE-dev.tsv; of a set mm: MNLI-mm.tsv): "index\tprediction", then "ID\tentailment". Scores are
+// clipped to the task's range. Written atomically. Error: another number of predictions than of examples.
 void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
-                       std::span<const double> predicted);
+                       std::span<const double> predicted, const std::string& set = "");
 
 }  // namespace minbert

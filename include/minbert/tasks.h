@@ -1,9 +1,7 @@
 // Tasks: what the files of a task hold, reading them, and the order in which several tasks share an epoch.
 //
 //   const std::vector<Task> tasks = parse_tasks("sst,quora,sts");
-//   LoadReport report;
-//   Dataset train = load_dataset(tasks[0], data_file(folder, tasks[0], Split::train), tokenizer, {}, report);
-//   std::cerr << report.text();                    // every row that was skipped, by file and line
+//   Dataset train = read_set(folder, tasks[0], Split::train, 0, tokenizer, {}, std::cerr);
 #pragma once
 
 #include <cstdint>
@@ -25,16 +23,30 @@ enum class TaskKind { classification, binary, regression };   // cross-entropy, 
 enum class Metric { accuracy, matthews, f1, pearson, spearman };   // src/tasks/metrics.cpp
 enum class Split { train, dev, test };
 
+const char* metric_name(Metric metric);            // "accuracy", "F1", "Pearson", ...
+std::string metric_key(Metric metric);             // "accuracy", "f1", "pearson", ...
+
+// One form in which a task's files may lie in the data folder.
+struct TaskFiles {
+  std::string train;
+  std::vector<std::string> dev, test = {};         // one for each of the task's sets; no test: it has none
+  std::string dev_rows = {};                       // where dev is train: which of its rows; see load_dataset
+  std::string warning = {};                        // what to know of scores on these
+};
+
 struct Task {
   std::string name;                                // "sst", as in --tasks
   std::string title;                               // "SST", as in tables
-  TaskKind kind;
-  double low, high;                                // of the labels; whole numbers, but for a regression
-  Metric metric;
+  TaskKind kind = TaskKind::classification;
+  double low = 0, high = 1;                        // of the labels; whole numbers, but for a regression
+  std::vector<Metric> metrics = {Metric::accuracy};     // the leading one first: it chooses the epoch
+  std::vector<std::string> sets = {""};            // its dev and test sets: one, or several with names: "m", "mm"
   std::vector<std::string> text_columns;           // one, or two for a pair
-  std::string label_column, id_column;             // id_column "": the rows are numbered from 0, as GLUE does
-  std::vector<std::string> files;                  // of train, dev and, if any, test; see also load_dataset
-  std::string prediction_stem, prediction_column;  // "sst", "Predicted_Sentiment": see write_predictions
+  std::string label_column = "label";
+  std::string id_column = {};                      // "": the rows are numbered from 0, as GLUE does
+  std::vector<std::string> row_columns = {};       // by which TaskFiles::dev_rows names a row
+  std::vector<TaskFiles> files;                    // the first form that is whole is taken
+  std::string prediction_stem, prediction_column = {};  // "sst", "Predicted_Sentiment": see write_predictions
   TsvFormat format = {};
   std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
   std::vector<std::string> label_words = {};       // of label 0, 1, ..., where the files have words for them
@@ -50,16 +62,19 @@ std::string task_names();                          // "sst, quora, sts, ..."
 // A label or a prediction, for people: "very positive", "same question", "3.4 of 5" (within the range of the labels).
 std::string in_words(const Task& task, double value);
 
-// "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], however the list was typed. Errors:
-// an unknown name (lists the valid ones), a name given twice, an empty list.
-std::vector<Task> parse_tasks(std::string_view list);
+// "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], however the list was typed.
+// leading: "mrpc=accuracy,stsb=pearson", metrics that shall stand first. Errors: an unknown name (lists the valid
+// ones), a name given twice, an empty list.
+std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "");
 // The same in the order of the names: a model's tasks, of which the t-th has task id t. source: for the messages.
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 
-std::string data_file(const std::string& folder, const Task& task, Split split);
+// The first form of the task's files that is whole in the folder (the last where none is); its names begin with that.
+TaskFiles find_files(const std::string& folder, const Task& task);
+std::string data_file(const std::string& folder, const Task& task, Split split, size_t set = 0);
 
 // The task's test file; where it is missing, one line in `log` says so.
-std::optional<std::string> find_test_file(const std::string& folder, const Task& task, std::ostream& log);
+std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set, std::ostream& log);
 
 // ---- Data sets (src/tasks/dataset.cpp)
 
@@ -87,6 +102,7 @@ struct DatasetOptions {
   Split split = Split::train;                      // test: without labels, and a row with an empty text is
                                                    // kept, since every id needs a prediction
   size_t keep_texts = 0;                           // of the first so many examples, to be shown
+  std::string dev_rows = {};                       // a file, see load_dataset
 };
 
 struct SkippedRow {
@@ -97,7 +113,8 @@ struct SkippedRow {
 struct LoadReport {
   std::string file;
   int64_t rows = 0;                                // read, the skipped ones among them
-  std::vector<SkippedRow> skipped;
+  std::vector<SkippedRow> skipped = {};
+  int64_t unknown = 0;                             // rows of options.dev_rows that the file does not have
   int64_t truncated = 0;                           // examples that lost words to max_length
   int max_length = 0;
 
@@ -106,11 +123,16 @@ struct LoadReport {
 };
 
 // Reads a task's file. Rows that are ragged, or whose label is empty, unknown or out of range, are skipped and
-// reported. Where one file is both train and dev (Financial PhraseBank), a fifth of it is dev: each text is drawn
-// with a seed of its own, 11711, so that every run has the same two sets, and never one sentence in both.
+// reported. Where one file is both train and dev, the rows of options.dev_rows are dev (MRPC: a table of their #1 ID
+// and #2 ID, with or without a header), or else a fifth of it (Financial PhraseBank): each text is drawn with a seed of
+// its own, 11711, so that every run has the same two sets, and never one sentence in both.
 // Errors: no such file, a missing column, a quote that never closes, no valid row at all.
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
+
+// One of the task's sets, where the folder has it. `log` gets the report, and with a dev set the files' warning.
+Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set, const Tokenizer& tokenizer,
+                 DatasetOptions options, std::ostream& log);
 
 // An example without id and label from its texts, one or two, tokenized as load_dataset does. *truncated: was any cut?
 Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,

@@ -33,7 +33,7 @@ struct RunOptions : MachineOptions {
 
 // Fine-tuning on tasks.
 struct TrainOptions : LearnOptions, RunOptions {
-  std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts";
+  std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts", metric;
   bool cased = false, from_scratch = false;
   int limit = 0;
 

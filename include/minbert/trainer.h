@@ -16,11 +16,12 @@ namespace minbert {
 // One task's data, read and tokenized.
 struct TaskData {
   Task task;
-  Dataset train, dev, test;                         // test may be empty
+  Dataset train;
+  std::vector<Dataset> dev, test;                   // of each of the task's sets; those of test may be empty
 };
 
-// The scores of one model, one a task: accuracy, or Pearson's correlation where it is defined.
-using Scores = std::vector<std::optional<double>>;
+// The scores of one model, of each task.
+using Scores = std::vector<TaskScores>;
 
 // What may differ between runs that are compared; all else, the seeds included, is the same.
 struct Variant {
@@ -73,7 +74,7 @@ struct Predictions {
   std::vector<double> values, probabilities;        // probabilities: 1 for a similarity
 };
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data);
-std::optional<double> score(const Task& task, const Dataset& data, const Predictions& predictions);
+TaskScores scores(const Task& task, const Dataset& data, const Predictions& predictions);
 
 // The variants that the options ask for: one, or with --compare layer and conditional-layer, and with --from-scratch
 // beside it conditional-layer from scratch.

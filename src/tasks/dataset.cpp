@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "minbert/error.h"
 #include "minbert/names.h"
@@ -43,11 +44,26 @@ std::string shown(const std::string& text) {       // a field as messages quote 
   return '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
 }
 
-// Is a row with this text in the split? See load_dataset.
-bool belongs(const Task& task, Split split, const std::string& text) {
-  if (split == Split::test || task.files[0] != task.files[1]) return true;
-  const bool dev = Random(11711, format("split/{}/{}", task.name, text)).below(5) == 0;
-  return dev == (split == Split::dev);
+using Fields = std::vector<std::string>;
+
+Fields fields_at(const TsvRow& row, const std::vector<size_t>& places) {
+  Fields fields;
+  for (const size_t place : places) fields.push_back(row.fields[place]);
+  return fields;
+}
+
+// The rows that `file` lists, by the task's row_columns; of no file: none.
+std::set<Fields> listed_rows(const Task& task, const std::string& file) {
+  std::set<Fields> rows;
+  if (file.empty()) return rows;
+  TsvReader tsv(file, {.quoting = false, .names = task.row_columns});
+  const std::vector<size_t> places = tsv.find(task.row_columns);
+  for (TsvRow row; tsv.next(row);) {
+    MB_CHECK(row.fields.size() == tsv.columns().size(), "{}:{}: {} fields; expected {}: {}", file, row.line,
+             row.fields.size(), tsv.columns().size(), joined(tsv.columns()));
+    rows.insert(fields_at(row, places));
+  }
+  return rows;
 }
 
 struct RowReader {
@@ -56,9 +72,27 @@ struct RowReader {
   const DatasetOptions& options;
   const TsvReader& file;
   std::vector<size_t> place;                       // of the texts and, where they have one, the label and the id
+  std::set<Fields> listed, found = {};             // the rows of dev_rows, and those of them that came by
+  std::vector<size_t> listed_by = {};              // the places of their columns
   bool has_labels = options.split != Split::test;
   int64_t truncated = 0;
   size_t valid = 0;                                // rows so far
+
+  // Is the row in the split? See load_dataset.
+  bool belongs(const TsvRow& row) {
+    bool dev = false;
+    if (options.split == Split::test) return true;
+    if (!listed.empty()) {
+      const Fields key = fields_at(row, listed_by);
+      dev = listed.contains(key);
+      if (dev) found.insert(key);
+    } else if (task.files[0].train == task.files[0].dev[0]) {
+      dev = Random(11711, format("split/{}/{}", task.name, row.fields[place[0]])).below(5) == 0;
+    } else {
+      return true;
+    }
+    return dev == (options.split == Split::dev);
+  }
 
   // Nothing for a row of the other split.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
@@ -69,9 +103,9 @@ struct RowReader {
                        (one_line ? "" : format(" in a row that runs to line {}", row.last_line)),
                    format("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
     }
-    std::vector<std::string> texts;
+    if (!belongs(row)) return std::nullopt;
+    Fields texts;
     for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[place[i]]);
-    if (!belongs(task, options.split, texts[0])) return std::nullopt;
     Example example{task.id_column.empty() ? std::to_string(number) : row.fields[place.back()], 0, {}};
     if (has_labels) {
       for (size_t i = 0; i <= texts.size(); ++i)
@@ -91,6 +125,19 @@ struct RowReader {
     return example;
   }
 };
+
+// Every form of the task's files, for an error.
+std::string files_of(const Task& task) {
+  std::vector<std::string> forms;
+  for (const TaskFiles& files : task.files) {
+    std::vector<std::string> names = {files.train};
+    for (const auto& more : {files.dev, files.test, {files.dev_rows}})
+      for (const std::string& name : more)
+        if (!name.empty() && std::ranges::count(names, name) == 0) names.push_back(name);
+    forms.push_back(joined(names));
+  }
+  return joined(forms, ";\n    or ");
+}
 
 }  // namespace
 
@@ -117,14 +164,15 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
                      const DatasetOptions& options, LoadReport& report) {
   MB_CHECK(std::filesystem::exists(file),
            "{}: there is no such file\n  task \"{}\" reads {} from the data folder", file, task.name,
-           joined(task.files));
+           files_of(task));
   std::vector<std::string> needed = task.text_columns;
   if (options.split != Split::test) needed.push_back(task.label_column);
   if (!task.id_column.empty()) needed.push_back(task.id_column);
 
   TsvReader tsv(file, task.format);
-  RowReader reader{task, tokenizer, options, tsv, tsv.find(needed)};
-  report = {file, 0, {}, 0, options.max_length};
+  RowReader reader{task, tokenizer, options, tsv, tsv.find(needed), listed_rows(task, options.dev_rows)};
+  if (!reader.listed.empty()) reader.listed_by = tsv.find(task.row_columns);
+  report = {.file = file, .max_length = options.max_length};
   Dataset data{file, {}};
   TsvRow row;
   while ((options.limit == 0 || int64_t(data.examples.size()) < options.limit) && tsv.next(row)) {
@@ -136,6 +184,8 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
     }
   }
   report.truncated = reader.truncated;
+  if (options.limit == 0 && options.split == Split::dev)
+    report.unknown = int64_t(reader.listed.size() - reader.found.size());
   MB_CHECK(!data.examples.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}",
            file, task.name, report.rows, report.text());
   return data;
@@ -153,10 +203,23 @@ std::string LoadReport::text() const {
       text += format("{}{}", i == 0 ? " " : ", ", skipped[i].line);
     text += skipped.size() > lines_named ? ", ...\n" : "\n";
   }
+  if (unknown > 0)
+    text += format("{}: {} rows of the dev set are not in it; is the list of them another version's?\n", file, unknown);
   if (truncated > 0)
     text += format("{}: {} of {} rows truncated to {} tokens (--max-length)\n", file, truncated, rows,
                    max_length);
   return text;
+}
+
+Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set, const Tokenizer& tokenizer,
+                 DatasetOptions options, std::ostream& log) {
+  const TaskFiles files = find_files(folder, task);
+  options.split = split, options.dev_rows = files.dev_rows;
+  if (split == Split::dev && set == 0) log << files.warning;
+  LoadReport report;
+  Dataset data = load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);
+  log << report.text();
+  return data;
 }
 
 std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples) {

@@ -2,6 +2,7 @@
 #include "minbert/metrics.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -49,6 +50,17 @@ std::vector<double> ranks(std::span<const double> x) {
     for (size_t i = begin; i < end; ++i) rank[order[i]] = double(begin + 1 + end) / 2;
   }
   return rank;
+}
+
+std::optional<double> score(Metric metric, std::span<const double> predicted, std::span<const double> labels) {
+  switch (metric) {
+    case Metric::accuracy: return accuracy(predicted, labels);
+    case Metric::matthews: return matthews(predicted, labels);
+    case Metric::f1: return f1(predicted, labels);
+    case Metric::pearson: return pearson(predicted, labels);
+    case Metric::spearman: return spearman(predicted, labels);
+  }
+  fail("unknown metric");
 }
 
 }  // namespace
@@ -102,22 +114,32 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return pearson(ranks(x), ranks(y));
 }
 
-std::optional<double> score(const Task& task, std::span<const double> predicted,
-                            std::span<const double> labels) {
-  switch (task.metric) {
-    case Metric::accuracy: return accuracy(predicted, labels);
-    case Metric::matthews: return matthews(predicted, labels);
-    case Metric::f1: return f1(predicted, labels);
-    case Metric::pearson: return pearson(predicted, labels);
-    case Metric::spearman: return spearman(predicted, labels);
-  }
-  fail("unknown metric");
+TaskScores scores(const Task& task, std::span<const double> predicted, std::span<const double> labels) {
+  TaskScores all;
+  for (const Metric metric : task.metrics) all.push_back(score(metric, predicted, labels));
+  return all;
 }
 
 const char* metric_name(Metric metric) {
   constexpr const char* names[] = {"accuracy", "Matthews", "F1", "Pearson", "Spearman"};   // as in enum Metric
   return names[size_t(metric)];
 }
+std::string metric_key(Metric metric) {
+  std::string key = metric_name(metric);
+  for (char& c : key) c = char(std::tolower(c));
+  return key;
+}
+
+std::vector<Measure> measures(const Task& task) {
+  std::vector<Measure> all;
+  for (const std::string& set : task.sets)
+    for (const Metric metric : task.metrics) all.push_back({set, metric});
+  return all;
+}
+std::string column_name(const Task& task, const Measure& measure) {
+  return task.name + (measure.set.empty() ? "_" : "_" + measure.set + "_") + metric_key(measure.metric);
+}
+std::string title_of(const Task& task, const std::string& set) { return task.title + (set.empty() ? "" : "-" + set); }
 
 std::string score_text(std::optional<double> score) {
   if (!score) return "undefined";
@@ -125,10 +147,10 @@ std::string score_text(std::optional<double> score) {
   return {digits, std::to_chars(digits, digits + sizeof digits, *score, std::chars_format::fixed, 3).ptr};
 }
 
-double mean_score(std::span<const std::optional<double>> scores) {
+double mean_score(std::span<const TaskScores> scores) {
   MB_CHECK(!scores.empty(), "the mean of no scores: at least one task is needed");
   double sum = 0;
-  for (const std::optional<double>& s : scores) sum += s.value_or(0);
+  for (const TaskScores& s : scores) sum += s.at(0).value_or(0);
   return sum / double(scores.size());
 }
 
@@ -145,8 +167,9 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
   const auto [least, most] = std::ranges::minmax(predicted);
   if (task.kind != TaskKind::regression && least == most)
     return format("{}: every prediction is {}; {}", task.name, task.label_text(least),
-                  task.metric == Metric::accuracy ? "its accuracy is only that class's share of the labels"
-                                                  : format("a {} score says nothing here", metric_name(task.metric)));
+                  task.metrics[0] == Metric::accuracy
+                      ? "its accuracy is only that class's share of the labels"
+                      : format("a {} score says nothing here", metric_name(task.metrics[0])));
   if (task.kind == TaskKind::regression && most - least < 1e-3 * (task.high - task.low))
     return format("{}: every prediction is about {}; a correlation says nothing here", task.name,
                   task.label_text(least));
@@ -154,11 +177,12 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
 }
 
 void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
-                       std::span<const double> predicted) {
+                       std::span<const double> predicted, const std::string& set) {
   const char* const split_name[] = {"train", "dev", "test"};
   const bool glue = task.prediction_column.empty();
-  const std::string name = glue ? task.prediction_stem + (split == Split::test ? ".tsv" : "-dev.tsv")
-                                : format("{}-{}-output.csv", task.prediction_stem, split_name[size_t(split)]);
+  const std::string stem = task.prediction_stem + (set.empty() ? "" : "-" + set);
+  const std::string name = glue ? stem + (split == Split::test ? ".tsv" : "-dev.tsv")
+                                : format("{}-{}-output.csv", stem, split_name[size_t(split)]);
   MB_CHECK(predicted.size() == data.examples.size(), "{}: there are {} predictions for {} examples of {}",
            name, predicted.size(), data.examples.size(), data.file);
   std::string text = glue ? "index\tprediction\n" : format("id \t {} \n", task.prediction_column);

@@ -1,12 +1,13 @@
 // The table of tasks: an entry is all that reading, training, scoring and prediction files know about a task.
 //
 //   sst quora sts cfimdb    the course's (CS224n minBERT)
-//   sst2 ... mnli-mm        GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
+//   sst2 ... mnli           GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
 //   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all agree [NT data]
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <iomanip>
+#include <set>
 
 #include "minbert/error.h"
 #include "minbert/names.h"
@@ -16,58 +17,72 @@ namespace minbert {
 
 const std::vector<Task>& all_tasks() {
   using enum TaskKind;
-  static const std::vector<std::string> text = {"sentence"}, pair = {"sentence1", "sentence2"},
-                                        entailment = {"entailment", "not_entailment"},
-                                        inference = {"entailment", "neutral", "contradiction"};
+  using enum Metric;
+  using Names = std::vector<std::string>;
+  static const Names text = {"sentence"}, pair = {"sentence1", "sentence2"},
+                     two_words = {"entailment", "not_entailment"},
+                     three_words = {"entailment", "neutral", "contradiction"};
   static const TsvFormat glue = {.quoting = false};
+  const auto course_files = [](const std::string& stem) {
+    return std::vector<TaskFiles>{{stem + "-train.csv", {stem + "-dev.csv"}, {stem + "-test-student.csv"}}};
+  };
+  const auto glue_files = [](const std::string& folder) {
+    return TaskFiles{folder + "/train.tsv", {folder + "/dev.tsv"}, {folder + "/test.tsv"}};
+  };
+  const std::string mrpc = "MRPC/msr_paraphrase_train.txt", mrpc_test = "MRPC/msr_paraphrase_test.txt";
   static const std::vector<Task> table = {
-      // name, title, kind, lowest and highest label, metric, columns of the texts, the label and the id;
-      //   files of train, dev and test;
-      //   stem and column of the prediction files ("Similiary" is how the course spells it; "": in GLUE's form),
-      //   the form of the files, names of the classes, and the words for them in the files
-      {"sst", "SST", classification, 0, 4, Metric::accuracy, text, "sentiment", "id",
-       {"ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"},
-       "sst", "Predicted_Sentiment", {}, {"very negative", "negative", "neutral", "positive", "very positive"}},
-      {"quora", "Quora", binary, 0, 1, Metric::accuracy, pair, "is_duplicate", "id",
-       {"quora-train.csv", "quora-dev.csv", "quora-test-student.csv"},
-       "para", "Predicted_Is_Paraphrase", {}, {"different questions", "same question"}},
-      {"sts", "STS", regression, 0, 5, Metric::pearson, pair, "similarity", "id",
-       {"sts-train.csv", "sts-dev.csv", "sts-test-student.csv"},
-       "sts", "Predicted_Similiary"},
-      {"cfimdb", "CFIMDB", classification, 0, 1, Metric::accuracy, text, "sentiment", "id",
-       {"ids-cfimdb-train.csv", "ids-cfimdb-dev.csv", "ids-cfimdb-test-student.csv"},
-       "cfimdb", "Predicted_Sentiment", {}, {"negative", "positive"}},
-      {"sst2", "SST-2", classification, 0, 1, Metric::accuracy, text, "label", "",
-       {"SST-2/train.tsv", "SST-2/dev.tsv", "SST-2/test.tsv"},
-       "SST-2", "", glue},
-      {"cola", "CoLA", classification, 0, 1, Metric::matthews, text, "label", "",
-       {"CoLA/train.tsv", "CoLA/dev.tsv", "CoLA/test.tsv"},
-       "CoLA", "", {.quoting = false, .names = {"source", "label", "star", "sentence"}}},
-      {"mrpc", "MRPC", classification, 0, 1, Metric::f1, {"#1 String", "#2 String"}, "Quality", "",
-       {"MRPC/msr_paraphrase_train.txt", "MRPC/msr_paraphrase_test.txt", "MRPC/test.tsv"},
-       "MRPC", "", glue},
-      {"rte", "RTE", classification, 0, 1, Metric::accuracy, pair, "label", "index",
-       {"RTE/train.tsv", "RTE/dev.tsv", "RTE/test.tsv"},
-       "RTE", "", glue, {}, entailment},
-      {"stsb", "STS-B", regression, 0, 5, Metric::spearman, pair, "score", "index",
-       {"STS-B/train.tsv", "STS-B/dev.tsv", "STS-B/test.tsv"},
-       "STS-B", "", glue},
-      {"qnli", "QNLI", classification, 0, 1, Metric::accuracy, {"question", "sentence"}, "label", "index",
-       {"QNLI/train.tsv", "QNLI/dev.tsv", "QNLI/test.tsv"},
-       "QNLI", "", glue, {}, entailment},
-      {"qqp", "QQP", classification, 0, 1, Metric::f1, {"question1", "question2"}, "is_duplicate", "id",
-       {"QQP/train.tsv", "QQP/dev.tsv", "QQP/test.tsv"},
-       "QQP", "", {.quoting = false, .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
-      {"mnli", "MNLI-m", classification, 0, 2, Metric::accuracy, pair, "gold_label", "index",
-       {"MNLI/train.tsv", "MNLI/dev_matched.tsv", "MNLI/test_matched.tsv"},
-       "MNLI-m", "", glue, {}, inference},
-      {"mnli-mm", "MNLI-mm", classification, 0, 2, Metric::accuracy, pair, "gold_label", "index",
-       {"MNLI/train.tsv", "MNLI/dev_mismatched.tsv", "MNLI/test_mismatched.tsv"},
-       "MNLI-mm", "", glue, {}, inference},
-      {"phrasebank", "PhraseBank", classification, 0, 2, Metric::accuracy, text, "label", "",
-       {"Sentences_AllAgree.txt", "Sentences_AllAgree.txt"},
-       "phrasebank", "", {.quoting = false, .names = {"sentence", "label"}, .separator = '@'}, {},
-       {"negative", "neutral", "positive"}},
+      {.name = "sst", .title = "SST", .high = 4,
+       .text_columns = text, .label_column = "sentiment", .id_column = "id", .files = course_files("ids-sst"),
+       .prediction_stem = "sst", .prediction_column = "Predicted_Sentiment",
+       .class_names = {"very negative", "negative", "neutral", "positive", "very positive"}},
+      {.name = "quora", .title = "Quora", .kind = binary,
+       .text_columns = pair, .label_column = "is_duplicate", .id_column = "id", .files = course_files("quora"),
+       .prediction_stem = "para", .prediction_column = "Predicted_Is_Paraphrase",
+       .class_names = {"different questions", "same question"}},
+      {.name = "sts", .title = "STS", .kind = regression, .high = 5, .metrics = {pearson},
+       .text_columns = pair, .label_column = "similarity", .id_column = "id", .files = course_files("sts"),
+       .prediction_stem = "sts", .prediction_column = "Predicted_Similiary"},         // as the course spells it
+      {.name = "cfimdb", .title = "CFIMDB",
+       .text_columns = text, .label_column = "sentiment", .id_column = "id", .files = course_files("ids-cfimdb"),
+       .prediction_stem = "cfimdb", .prediction_column = "Predicted_Sentiment",
+       .class_names = {"negative", "positive"}},
+      {.name = "sst2", .title = "SST-2",
+       .text_columns = text, .files = {glue_files("SST-2")}, .prediction_stem = "SST-2", .format = glue},
+      {.name = "cola", .title = "CoLA", .metrics = {matthews},
+       .text_columns = text, .files = {glue_files("CoLA")}, .prediction_stem = "CoLA",
+       .format = {.quoting = false, .names = {"source", "label", "star", "sentence"}}},
+      {.name = "mrpc", .title = "MRPC", .metrics = {f1, accuracy},
+       .text_columns = {"#1 String", "#2 String"}, .label_column = "Quality", .row_columns = {"#1 ID", "#2 ID"},
+       .files = {glue_files("MRPC"),
+                 {.train = mrpc, .dev = {mrpc}, .test = {mrpc_test}, .dev_rows = "MRPC/dev_ids.tsv"},
+                 {.train = mrpc, .dev = {mrpc}, .test = {mrpc_test}, .dev_rows = "MRPC/dev.tsv"},
+                 {.train = mrpc, .dev = {mrpc_test}, .test = {"MRPC/test.tsv"}, .warning =
+                  "mrpc: GLUE's dev set is 408 pairs of MRPC/msr_paraphrase_train.txt; MRPC/dev_ids.tsv, which lists "
+                  "them, is not there\n  msr_paraphrase_test.txt stands in for it: its scores cannot be compared with "
+                  "the papers'. `data/download.sh glue-mrpc` fetches the list\n"}},
+       .prediction_stem = "MRPC", .format = glue},
+      {.name = "rte", .title = "RTE",
+       .text_columns = pair, .id_column = "index", .files = {glue_files("RTE")}, .prediction_stem = "RTE",
+       .format = glue, .label_words = two_words},
+      {.name = "stsb", .title = "STS-B", .kind = regression, .high = 5, .metrics = {spearman, pearson},
+       .text_columns = pair, .label_column = "score", .id_column = "index", .files = {glue_files("STS-B")},
+       .prediction_stem = "STS-B", .format = glue},
+      {.name = "qnli", .title = "QNLI",
+       .text_columns = {"question", "sentence"}, .id_column = "index", .files = {glue_files("QNLI")},
+       .prediction_stem = "QNLI", .format = glue, .label_words = two_words},
+      {.name = "qqp", .title = "QQP", .metrics = {f1, accuracy},
+       .text_columns = {"question1", "question2"}, .label_column = "is_duplicate", .id_column = "id",
+       .files = {glue_files("QQP")}, .prediction_stem = "QQP",
+       .format = {.quoting = false, .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
+      {.name = "mnli", .title = "MNLI", .high = 2, .sets = {"m", "mm"},               // matched, mismatched
+       .text_columns = pair, .label_column = "gold_label", .id_column = "index",
+       .files = {{"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
+                  {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}}},
+       .prediction_stem = "MNLI", .format = glue, .label_words = three_words},
+      {.name = "phrasebank", .title = "PhraseBank", .high = 2,
+       .text_columns = text, .files = {{"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}}},
+       .prediction_stem = "phrasebank", .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@'},
+       .label_words = {"negative", "neutral", "positive"}},
   };
   return table;
 }
@@ -91,12 +106,43 @@ std::string Task::label_text(double label) const {
 
 std::string task_names() { return joined(names_of(all_tasks())); }
 
+namespace {
+
+std::vector<std::string> parts(std::string_view list, char separator) {
+  std::vector<std::string> found;
+  for (size_t begin = 0, end; begin <= list.size(); begin = end + 1) {
+    end = std::min(list.find(separator, begin), list.size());
+    found.emplace_back(list.substr(begin, end - begin));
+  }
+  return found;
+}
+
+// choice: "mrpc=accuracy"
+void choose_metric(std::vector<Task>& tasks, const std::string& choice, std::set<std::string>& done) {
+  const std::vector<std::string> words = parts(choice, '=');
+  MB_CHECK(words.size() == 2, "--metric {}: expected TASK=METRIC, such as mrpc=accuracy", choice);
+  const auto task = std::ranges::find(tasks, words[0], &Task::name);
+  MB_CHECK(task != tasks.end(), "--metric {}: \"{}\" is none of the tasks here: {}", choice, words[0],
+           joined(names_of(tasks)));
+  MB_CHECK(done.insert(words[0]).second, "--metric {}: {} is there twice; once is enough", choice, words[0]);
+  std::vector<std::string> valid;
+  for (const Metric metric : task->metrics) valid.push_back(metric_key(metric));
+  const auto place = std::ranges::find(valid, words[1]);
+  MB_CHECK(place != valid.end(), "--metric {}: {} is not scored by \"{}\"; valid are: {}", choice, words[0], words[1],
+           joined(valid));
+  const auto chosen = task->metrics.begin() + (place - valid.begin());
+  std::rotate(task->metrics.begin(), chosen, chosen + 1);
+}
+
+}  // namespace
+
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source) {
   std::vector<Task> tasks;
   for (const std::string& name : names) {
     const auto times = std::ranges::count(names, name);
     MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, name, times);
     const auto task = std::ranges::find(all_tasks(), name, &Task::name);
+    MB_CHECK(name != "mnli-mm", "{}: \"mnli\" is one model, scored on both dev sets, matched and mismatched", source);
     MB_CHECK(task != all_tasks().end(), "{}: there is no task \"{}\"\n  expected names among {}, separated by commas",
              source, name, task_names());
     tasks.push_back(*task);
@@ -104,26 +150,41 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
   return tasks;
 }
 
-std::vector<Task> parse_tasks(std::string_view list) {
-  std::vector<std::string> names;
-  for (size_t begin = 0, end; begin <= list.size(); begin = end + 1) {
-    end = std::min(list.find(',', begin), list.size());
-    names.emplace_back(list.substr(begin, end - begin));
-  }
-  std::vector<Task> tasks = tasks_named(names, format("--tasks {}", list));
+std::vector<Task> parse_tasks(std::string_view list, std::string_view leading) {
+  std::vector<Task> tasks = tasks_named(parts(list, ','), format("--tasks {}", list));
   std::ranges::sort(tasks, {}, [](const Task& task) { return std::ranges::find(all_tasks(), task.name, &Task::name); });
+  std::set<std::string> done;
+  if (!leading.empty())
+    for (const std::string& choice : parts(leading, ',')) choose_metric(tasks, choice, done);
   return tasks;
 }
 
-std::string data_file(const std::string& folder, const Task& task, Split split) {
-  return (std::filesystem::path(folder) / task.files[size_t(split)]).string();
+TaskFiles find_files(const std::string& folder, const Task& task) {
+  const auto in_folder = [&folder](std::string& file) {
+    if (!file.empty()) file = (std::filesystem::path(folder) / file).string();
+    return file.empty() || std::filesystem::exists(file);
+  };
+  TaskFiles found;
+  for (const TaskFiles& form : task.files) {
+    found = form;
+    bool whole = in_folder(found.train) & in_folder(found.dev_rows);
+    for (std::string& file : found.dev) whole &= in_folder(file);
+    for (std::string& file : found.test) in_folder(file);             // may be missing
+    if (whole) break;
+  }
+  return found;
 }
 
-std::optional<std::string> find_test_file(const std::string& folder, const Task& task, std::ostream& log) {
-  if (task.files.size() <= size_t(Split::test)) return std::nullopt;
-  const std::string file = data_file(folder, task, Split::test);
-  if (std::filesystem::exists(file)) return file;
-  log << file << ": not there, so no test predictions for " << task.name << "\n";
+std::string data_file(const std::string& folder, const Task& task, Split split, size_t set) {
+  const TaskFiles files = find_files(folder, task);
+  return split == Split::train ? files.train : (split == Split::dev ? files.dev : files.test).at(set);
+}
+
+std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set, std::ostream& log) {
+  const TaskFiles files = find_files(folder, task);
+  if (files.test.empty()) return std::nullopt;
+  if (std::filesystem::exists(files.test.at(set))) return files.test[set];
+  log << files.test[set] << ": not there, so no test predictions for " << task.name << "\n";
   return std::nullopt;
 }
 

@@ -71,19 +71,26 @@ struct Bags {
   double mean_length = 0;
 };
 
-std::optional<double> score_on(const Bags& dev, const Task& task, const Regression& model, double mean_length) {
+TaskScores scores_on(const std::vector<Bags>& sets, const Task& task, const Regression& model, double mean_length) {
   const NoGrad no_tape;
-  Predictions predictions;
-  read_logits(task, dev.data, model.forward(pack(dev.bags), mean_length), predictions);
-  return score(task, dev.data, predictions);
+  TaskScores all;
+  for (const Bags& dev : sets) {
+    Predictions predictions;
+    read_logits(task, dev.data, model.forward(pack(dev.bags), mean_length), predictions);
+    for (const std::optional<double>& score : scores(task, dev.data, predictions)) all.push_back(score);
+  }
+  return all;
 }
 
 }  // namespace
 
-BagResult bag_of_words(const Task& task, const Dataset& train, const Dataset& dev, int vocabulary, uint64_t seed) {
+BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector<Dataset>& dev, int vocabulary,
+                       uint64_t seed) {
   constexpr int batch = 128, least_steps = 600, most_epochs = 60;
   constexpr double learning_rate = 0.02;
-  const Bags learn(train, vocabulary), test(dev, vocabulary);
+  const Bags learn(train, vocabulary);
+  std::vector<Bags> test;
+  for (const Dataset& set : dev) test.emplace_back(set, vocabulary);
   const int64_t rows = int64_t(train.examples.size()), per_epoch = (rows + batch - 1) / batch;
   const int epochs = int(std::clamp<int64_t>(least_steps / per_epoch, 3, most_epochs));
   BagResult best;
@@ -105,8 +112,8 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const Dataset& de
           backward(task_loss(task, model.forward(pack(bags), mean_length), labels));
           optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
         }
-        const std::optional<double> dev_score = score_on(test, task, model, mean_length);
-        if (dev_score && (!best.dev || *dev_score > *best.dev)) best = {dev_score, decay, mean, epoch + 1};
+        const TaskScores now = scores_on(test, task, model, mean_length);
+        if (now[0] && (best.dev.empty() || *now[0] > *best.dev[0])) best = {now, decay, mean, epoch + 1};
       }
     }
   return best;

@@ -21,10 +21,14 @@ void print_table(const std::string& title, const Experiment& experiment, const s
   for (const VariantRuns& c : columns) std::cout << padded(c.variant.label, 22);
   std::cout << '\n';
   for (size_t i = 0; i < experiment.data().size(); ++i) {
-    const Task& task = experiment.data()[i].task;
-    std::cout << "  " << padded(score_name(task), 24);
-    for (const VariantRuns& c : columns) std::cout << padded(score_cell(task, c.results, part, i), 22);
-    std::cout << '\n';
+    Task task = experiment.data()[i].task;
+    if (part == &RunResult::train) task.sets = {""};                 // there is one training set
+    const std::vector<Measure> list = measures(task);
+    for (size_t j = 0; j < list.size(); ++j) {
+      std::cout << "  " << padded(score_name(task, list[j]), 24);
+      for (const VariantRuns& c : columns) std::cout << padded(score_cell(c.results, part, list[j].metric, i, j), 22);
+      std::cout << '\n';
+    }
   }
 }
 
@@ -40,15 +44,17 @@ std::string best_run(const std::vector<VariantRuns>& columns) {
 
 }  // namespace
 
-std::string score_name(const Task& task) {
-  return format("{} ({}{})", task.title, metric_name(task.metric), in_percent(task.metric) ? ", %" : "");
+std::string score_name(const Task& task, const Measure& measure) {
+  return format("{} ({}{})", title_of(task, measure.set), metric_name(measure.metric),
+                in_percent(measure.metric) ? ", %" : "");
 }
 
-std::string score_cell(const Task& task, const std::vector<RunResult>& runs, const Scores RunResult::*part, size_t i) {
-  const bool percent = in_percent(task.metric);
+std::string score_cell(const std::vector<RunResult>& runs, const Scores RunResult::*part, Metric metric, size_t task,
+                       size_t measure) {
+  const bool percent = in_percent(metric);
   std::vector<double> values;
   for (const RunResult& run : runs)
-    if (const auto& score = (run.*part)[i]) values.push_back(*score * (percent ? 100 : 1));
+    if (const auto& score = (run.*part)[task][measure]) values.push_back(*score * (percent ? 100 : 1));
   if (values.empty()) return "undefined";
   const Summary s = summarize(values);
   const int digits = percent ? 2 : 4;

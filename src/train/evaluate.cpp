@@ -28,18 +28,28 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   return predictions;
 }
 
-std::optional<double> score(const Task& task, const Dataset& data, const Predictions& predictions) {
+TaskScores scores(const Task& task, const Dataset& data, const Predictions& predictions) {
   std::vector<double> labels;
   for (const Example& e : data.examples) labels.push_back(e.label);
-  return score(task, predictions.values, labels);
+  return scores(task, predictions.values, labels);
+}
+
+TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task, std::ostream* warnings) {
+  TaskScores all;
+  for (const Dataset& data : sets) {
+    const Predictions predictions = predict(network, task, data);
+    for (const std::optional<double>& score : scores(task, data, predictions)) all.push_back(score);
+    const std::string warning = collapse_warning(task, predictions.values);
+    if (warnings && !warning.empty()) *warnings << "  " << warning << '\n';
+  }
+  return all;
 }
 
 Scores evaluate(const Experiment& experiment, const std::string& folder) {
   TrainedModel trained(folder);
-  Scores scores;
-  for (const TaskData& d : experiment.data())
-    scores.push_back(score(d.task, d.dev, predict(trained.model.network, d.task, d.dev)));
-  return scores;
+  Scores all;
+  for (const TaskData& d : experiment.data()) all.push_back(scores_on(d.dev, trained.model.network, d.task));
+  return all;
 }
 
 }  // namespace minbert

@@ -22,15 +22,6 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-Dataset load(const Task& task, const std::string& file, Split split, const TrainOptions& o,
-             const Tokenizer& tokenizer, int max_length) {
-  LoadReport report;
-  const DatasetOptions options{max_length, pairs_of(o.pairs), o.limit, split, 3};
-  Dataset data = load_dataset(task, file, tokenizer, options, report);
-  std::cerr << report.text();
-  return data;
-}
-
 void set_iso_bn(BertConfig& config, const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
@@ -149,12 +140,18 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   set_iso_bn(config_, options);
   if (options.model.empty()) config_.tasks.clear();
   tasks_of(config_);                                // Error for one that is not in the table
-  for (const Task& task : parse_tasks(options.tasks)) {
-    const auto read = [&](Split split) {
-      return load(task, data_file(options.data, task, split), split, options, *tokenizer_, config_.max_length);
+  const DatasetOptions reading{
+      .max_length = config_.max_length, .pairs = pairs_of(options.pairs), .limit = options.limit, .keep_texts = 3};
+  for (const Task& task : parse_tasks(options.tasks, options.metric)) {
+    const auto read = [&](Split split, size_t set) {
+      return read_set(options.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
-    data_.push_back({task, read(Split::train), read(Split::dev), {}});
-    if (find_test_file(options.data, task, std::cerr)) data_.back().test = read(Split::test);
+    data_.push_back({task, read(Split::train, 0), {}, {}});
+    for (size_t set = 0; set < task.sets.size(); ++set) {
+      data_.back().dev.push_back(read(Split::dev, set));
+      const bool test = find_test_file(options.data, task, set, std::cerr).has_value();
+      data_.back().test.push_back(test ? read(Split::test, set) : Dataset());
+    }
   }
 }
 

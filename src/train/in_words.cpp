@@ -24,8 +24,8 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
   TrainedModel trained(folder);
   std::cout << "\nWhat the model in " << folder << " says of the first dev examples:\n";
   for (const TaskData& d : experiment.data()) {
-    Dataset shown{d.dev.file, {}};
-    for (const Example& e : d.dev.examples)
+    Dataset shown{d.dev[0].file, {}};
+    for (const Example& e : d.dev[0].examples)
       if (!e.texts.empty()) shown.examples.push_back(e);
     const Predictions p = predict(trained.model.network, d.task, shown);
     for (size_t i = 0; i < shown.examples.size(); ++i) {

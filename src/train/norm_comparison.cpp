@@ -38,8 +38,11 @@ std::string mean_steps(const VariantRuns& runs, const std::string& task, double 
 std::vector<std::string> line_of(const VariantRuns& runs, const Experiment& experiment, double to_loss) {
   const Variant& v = runs.variant;
   std::vector<std::string> line = {v.norm, v.placement, v.cls_norm, v.grad_norm > 0 ? format("{}", v.grad_norm) : "-"};
-  for (size_t i = 0; i < experiment.data().size(); ++i)
-    line.push_back(score_cell(experiment.data()[i].task, runs.results, &RunResult::dev, i));
+  for (size_t i = 0; i < experiment.data().size(); ++i) {
+    const std::vector<Measure> list = measures(experiment.data()[i].task);
+    for (size_t j = 0; j < list.size(); ++j)
+      line.push_back(score_cell(runs.results, &RunResult::dev, list[j].metric, i, j));
+  }
   std::vector<double> gradients, milliseconds;
   for (const RunResult& run : runs.results) {
     gradients.push_back(run.first_gradient);
@@ -86,7 +89,8 @@ int compare_norms(const Experiment& experiment, const std::vector<Variant>& vari
   const auto runs = run_all(experiment, variants, false);
   if (!runs) return 130;
   std::vector<std::vector<std::string>> lines = {{"norm", "placement", "[CLS] norm", "gradient norm"}};
-  for (const TaskData& data : experiment.data()) lines[0].push_back(score_name(data.task));
+  for (const TaskData& data : experiment.data())
+    for (const Measure& measure : measures(data.task)) lines[0].push_back(score_name(data.task, measure));
   const std::string first = experiment.data()[0].task.title;
   for (const std::string& name : {format("steps to {} loss {}", first, to_loss), std::string("|g| at first"),
                                   std::string("ms a step")})

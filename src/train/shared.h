@@ -36,16 +36,21 @@ void print_placement(std::ostream& out, const std::string& folder, const BertCon
 // [TA sec.4.2]. False: interrupted.
 bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 
+// A task's scores on some sets, predicted once each; where every prediction is the same, `warnings` say so.
+TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
+                     std::ostream* warnings = nullptr);
+
 // Examples `begin` and those behind it, as many as evaluation takes at a time.
 std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin);
 
 // Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
 void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
 
-// "0.5123 ± 0.0045": mean and standard deviation over the runs of a task's score, i the task's place. Shares are in
-// percent, as the paper prints them.
-std::string score_cell(const Task& task, const std::vector<RunResult>& runs, const Scores RunResult::*part, size_t i);
-std::string score_name(const Task& task);           // "SST (accuracy, %)"
+// "0.5123 ± 0.0045": mean and standard deviation of one score over the runs. Shares are in percent, as the paper
+// prints them. task, measure: its place among the tasks, and among the task's measures.
+std::string score_cell(const std::vector<RunResult>& runs, const Scores RunResult::*part, Metric metric, size_t task,
+                       size_t measure);
+std::string score_name(const Task& task, const Measure& measure);             // "SST (accuracy, %)"
 
 // FOLDER/figures/training: losses and dev scores of runs that have ended, of each variant the mean over its runs.
 void write_training_figure(const std::string& folder, const Experiment& experiment,

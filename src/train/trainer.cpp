@@ -61,8 +61,10 @@ Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, co
     std::cout << (has_state(folder_) ? format("going on after step {}\n", at_.step)
                                      : std::string("nothing was saved yet: from the beginning\n"));
   std::string columns = "epoch";
-  for (const TaskData& d : experiment.data())
-    columns += "," + d.task.name + "_train_loss," + d.task.name + "_dev";
+  for (const TaskData& d : experiment.data()) {
+    columns += "," + d.task.name + "_train_loss";
+    for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
+  }
   steps_csv_ = std::make_unique<CsvFile>(folder_ + "/steps.csv",
                                          "step,task,loss,learning_rate,tokens,seconds", at_.batches);
   epochs_csv_ = std::make_unique<CsvFile>(folder_ + "/epochs.csv", columns + ",dev_mean,seconds", at_.epoch);
@@ -137,14 +139,9 @@ void Run::take_step(const std::vector<TaskBatch>& batches, Progress& progress) {
 
 Scores Run::score_all(bool on_train) {
   Scores scores;
-  for (const TaskData& d : experiment_.data()) {
-    const Dataset& data = on_train ? d.train : d.dev;
-    const Predictions predictions = predict(model_->network, d.task, data);
-    scores.push_back(score(d.task, data, predictions));
-    if (!on_train)
-      if (const std::string warning = collapse_warning(d.task, predictions.values); !warning.empty())
-        std::cout << "  " << warning << '\n';
-  }
+  for (const TaskData& d : experiment_.data())
+    scores.push_back(on_train ? scores_on({&d.train, 1}, model_->network, d.task)
+                              : scores_on(d.dev, model_->network, d.task, &std::cout));
   model_->network.train();
   return scores;
 }
@@ -157,9 +154,14 @@ void Run::finish_epoch(Progress& progress) {
   for (size_t i = 0; i < dev.size(); ++i) {
     const Task& task = experiment_.data()[i].task;
     const double loss = at_.loss_sums[i] / std::max(1.0, at_.loss_counts[i]);
-    row += "," + exact(loss) + "," + (dev[i] ? exact(*dev[i]) : "undefined");
-    line += format("   {} loss {} dev {} {}", task.name, fixed(loss, 4),
-                   metric_name(task.metric), score_text(dev[i]));
+    row += "," + exact(loss);
+    line += format("   {} loss {} dev", task.name, fixed(loss, 4));
+    const std::vector<Measure> list = measures(task);
+    for (size_t j = 0; j < list.size(); ++j) {
+      row += "," + (dev[i][j] ? exact(*dev[i][j]) : "undefined");
+      line += format(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ", metric_name(list[j].metric),
+                     score_text(dev[i][j]));
+    }
   }
   const double mean = mean_score(dev);
   const bool better = mean > at_.best;              // ties keep the earlier
@@ -186,10 +188,11 @@ void Run::save() {
 void Run::write_all_predictions() {
   make_folder(folder_ + "/predictions");
   for (const TaskData& d : experiment_.data())
-    for (const auto& [data, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
-      if (!data->examples.empty())
-        write_predictions(folder_ + "/predictions", d.task, split, *data,
-                          predict(model_->network, d.task, *data).values);
+    for (const auto& [sets, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
+      for (size_t i = 0; i < sets->size(); ++i)
+        if (const Dataset& data = (*sets)[i]; !data.examples.empty())
+          write_predictions(folder_ + "/predictions", d.task, split, data,
+                            predict(model_->network, d.task, data).values, d.task.sets[i]);
 }
 
 RunResult Run::go(int64_t stop_after, bool score_training) {

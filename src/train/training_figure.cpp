@@ -1,5 +1,5 @@
-// The figure of training: for each task its loss over the steps and its dev score over the epochs. It is made from
-// steps.csv and epochs.csv of the run folders, so that a resumed run's figure shows the whole.
+// The figure of training: for each task its loss over the steps and its leading dev score over the epochs. It is made
+// from steps.csv and epochs.csv of the run folders, so that a resumed run's figure shows the whole.
 #include <cmath>
 
 #include "curves.h"
@@ -12,7 +12,7 @@ Series scores_of(const std::string& folder, const Task& task) {
   const auto table = read_columns(folder + "/epochs.csv");
   Series scores;
   for (size_t i = 0; i < table.at("epoch").size(); ++i) {
-    const std::string& score = table.at(task.name + "_dev")[i];
+    const std::string& score = table.at(column_name(task, measures(task)[0]))[i];
     scores.x.push_back(std::stod(table.at("epoch")[i]));
     scores.y.push_back(score == "undefined" ? NAN : std::stod(score));
   }
@@ -33,7 +33,7 @@ void write_training_figure(const std::string& folder, const Experiment& experime
   for (const TaskData& data : experiment.data()) {
     const Task& task = data.task;
     Panel training{.title = task.title + ": training", .x_label = "step", .y_label = loss_name(task.kind)};
-    Panel dev{.title = task.title + ": dev", .x_label = "epoch", .y_label = metric_name(task.metric)};
+    Panel dev{.title = task.title + ": dev", .x_label = "epoch", .y_label = metric_name(task.metrics[0])};
     for (const VariantRuns& variant : variants) {
       std::vector<Series> scores;
       for (const std::string& run : variant.folders) scores.push_back(scores_of(run, task));
