@@ -27,7 +27,8 @@
 # Needs bash, curl, sha256sum and, for a zip, unzip. No root.
 set -u
 
-# group NAME ABOUT | from ADDRESS | to FOLDER | file NAME BYTES SHA256 | zip NAME BYTES SHA256 | text NAME CONTENT
+# group NAME ABOUT | from ADDRESS | to FOLDER | file NAME BYTES SHA256 [NAME HERE] | zip NAME BYTES SHA256 |
+# text NAME CONTENT
 # A zip becomes the folder of its `to`; a text is written, not fetched: the small BERTs do not record their casing.
 IFS= read -r -d '' table <<'END'
 group course           CS224n's default final project: SST, CFIMDB, Quora, STS (TAB-separated, 2023)
@@ -73,6 +74,8 @@ from  https://dl.fbaipublicfiles.com/senteval/senteval_data
 to    glue/MRPC
 file  msr_paraphrase_train.txt     1047044 60a9b09084528f0673eedee2b69cb941920f0b8cd0eeccefc464a98768457f89
 file  msr_paraphrase_test.txt       441275 a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784
+from  https://dl.fbaipublicfiles.com/glue/data
+file  mrpc_dev_ids.tsv                6222 971d7767d81b997fd9060ade0ec23c4fc31cbb226a55d1bd4a1bac474eb81dc7 dev_ids.tsv
 
 group phrasebank       Financial PhraseBank, sentiment in three classes (CC BY-NC-SA 3.0)
 from  https://huggingface.co/datasets/takala/financial_phrasebank/resolve/main/data
@@ -167,7 +170,7 @@ read_table() {
       to) folder=$into/$name; folder=${folder%/.} ;;
       file | zip | text)
         [ -n "$group" ] || bad "$word before the first group"
-        if [ "$word" = text ]; then rest=${rest#"$name"}; bytes=- sum=${rest# }
+        if [ "$word" = text ]; then rest=${rest#"$name"}; bytes=- sum=${rest# } more=
         else
           [ -n "$from" ] || bad "$word before the first from"
           [[ $bytes =~ ^(-|0|[1-9][0-9]*)$ ]] || bad "\"$bytes\" is not a size in bytes; expected a number or -"
@@ -175,7 +178,7 @@ read_table() {
         fi
         kinds+=("$word") owners+=("$group") addresses+=("$from/$name") folders+=("$folder")
         sizes+=("$bytes") sums+=("$sum")
-        if [ "$word" = zip ]; then files+=("$folder.zip"); else files+=("$folder/$name"); fi ;;
+        if [ "$word" = zip ]; then files+=("$folder.zip"); else files+=("$folder/${more:-$name}"); fi ;;
       *) bad "\"$word\": expected group, from, to, file, zip or text" ;;
     esac
   done

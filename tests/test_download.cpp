@@ -77,16 +77,17 @@ TEST_CASE("download.sh: files arrive, are checked, and are not fetched again") {
   Server server({{"/some/small.csv", {small}}, {"/some/many.bin", {many}}});
   const Download download;
   download.table(format("group course the course\nfrom {}/some\nto .\nfile small.csv {} {}\n"
-                        "group bert-a a model\nto models/bert-a\nfile many.bin - {}\ntext t.json {\"a\": true}\n"
-                        "group bert-b another\nto models/bert-b\nfile many.bin - -\n",
+                        "group bert-a a model\nto models/bert-a\nfile many.bin - {}\n"
+                        "text t.json {\"a\": true, \"b\": 1, \"c\": 2}\n"
+                        "group bert-b another\nto models/bert-b\nfile many.bin - - here.bin\n",
                         server.root(), small.size(), small_sum, many_sum));
   const Ran first = download("course bert");
   CHECK_MESSAGE(first.status == 0, first.said);
   CHECK(server.requests() == Requests{"/some/small.csv@0", "/some/many.bin@0", "/some/many.bin@0"});
   CHECK(download.fetched("small.csv") == small);
   CHECK(download.fetched("models/bert-a/many.bin") == many);
-  CHECK(download.fetched("models/bert-a/t.json") == "{\"a\": true}\n");
-  CHECK(download.fetched("models/bert-b/many.bin") == many);
+  CHECK(download.fetched("models/bert-a/t.json") == "{\"a\": true, \"b\": 1, \"c\": 2}\n");
+  CHECK(download.fetched("models/bert-b/here.bin") == many);          // by a name of its own
   CHECK(first.has("SHA-256 " + many_sum + ", not checked: the table knows none"));
   CHECK_FALSE(download.is("small.csv.part"));
 
