@@ -72,9 +72,9 @@ std::string course(Split split, int number, const Row& row, Random& random) {
   return tsv_line(fields);
 }
 
-std::string mrpc(Split, int, const Row& row, Random& random) {
+std::string mrpc(Split split, int number, const Row& row, Random& random) {
   const std::string first = digits(random, 7, "123456789"), second = digits(random, 7, "123456789");
-  return plain_line({row.label, first, second, row.texts[0], row.texts[1]});
+  return plain_line({split == test ? std::to_string(number) : row.label, first, second, row.texts[0], row.texts[1]});
 }
 
 std::string rte(Split split, int number, const Row& row, Random&) {
@@ -91,6 +91,7 @@ std::string cola(Split split, int number, const Row& row, Random&) {
 struct File {
   std::string name, header;
   Split split;
+  std::string stream = name;                       // of its random numbers
 };
 struct Set {
   std::string name;
@@ -111,8 +112,11 @@ const std::vector<Set> sets = {
       {"sts-dev.csv", "\tid\tsentence1\tsentence2\tsimilarity\n", dev},
       {"sts-test-student.csv", "\tid\tsentence1\tsentence2\n", test}}},
     {"mrpc", mrpc,
-     {{"glue/MRPC/msr_paraphrase_train.txt", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", train},
-      {"glue/MRPC/msr_paraphrase_test.txt", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", test}}},
+     {{"glue/MRPC/train.tsv", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", train,
+       "glue/MRPC/msr_paraphrase_train.txt"},     // what these two were called once, so that their rows stay
+      {"glue/MRPC/dev.tsv", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", dev,
+       "glue/MRPC/msr_paraphrase_test.txt"},
+      {"glue/MRPC/test.tsv", "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n", test}}},
     {"rte", rte,
      {{"glue/RTE/train.tsv", "index\tsentence1\tsentence2\tlabel\n", train},
       {"glue/RTE/dev.tsv", "index\tsentence1\tsentence2\tlabel\n", dev},
@@ -126,7 +130,7 @@ void write_set(const Grammar& grammar, const Set& set, const std::string& out, u
   const Cut cut = cut_lists(grammar, set.name, seed), nothing;
   std::set<Fields> known;
   for (const File& file : set.files) {
-    Writer writer(grammar, Random(seed, "mini/" + file.name), file.split == train ? cut : nothing);
+    Writer writer(grammar, Random(seed, "mini/" + file.stream), file.split == train ? cut : nothing);
     std::string text = file.header;
     for (int number = 0; number < (file.split == train ? train_rows : dev_rows); ++number) {
       const Row row = draw_row(grammar, set.name, writer, known);
