@@ -161,6 +161,49 @@ TEST_CASE("safetensors: what is written is read back, F16 rounded as numpy does"
   for (const auto& [name, entry] : file.entries()) CHECK(entry.begin % (entry.type == "I64" ? 8 : 2) == 0);
 }
 
+TEST_CASE("safetensors: written piece by piece and in any order, it is the file that is written at once") {
+  const Folder folder;
+  std::vector<real> values(3000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = real(i) / 7;
+  const std::vector<int64_t> integers = {4, 5, 6};
+  SafeTensorsWriter writer;
+  writer.metadata["note"] = "\"";
+  writer.add("single", {30, 100}, values);
+  writer.add("half", {3000}, values, SafeTensorsWriter::As::f16);
+  writer.add("integers", {3}, std::span<const int64_t>(integers));
+  writer.write(folder / "whole");
+
+  SafeTensorsStream stream(folder / "pieces", writer.metadata, [](const SafeTensorsStream::Visit& visit) {
+    visit("half", {"F16", {3000}, 24 + 12000, 24 + 18000});
+    visit("integers", {"I64", {3}, 0, 24});
+    visit("single", {"F32", {30, 100}, 24, 24 + 12000});
+  });
+  const std::span<const real> all = values;
+  stream.write(24 + 4 * 1000, "F32", all.subspan(1000));
+  stream.write(24 + 12000 + 2 * 2999, "F16", all.subspan(2999));
+  stream.write(16, std::span(integers).subspan(2));
+  stream.write(24, "F32", all.first(1000));
+  stream.write(0, std::span(integers).first(2));
+  stream.write(24 + 12000, "F16", all.first(2999));
+  CHECK(folder.files() == 2);
+  CHECK_FALSE(fs::exists(folder / "pieces"));
+  stream.commit();
+  CHECK(read_file(folder / "pieces") == read_file(folder / "whole"));
+}
+
+TEST_CASE("safetensors: too little room on the disk is said before a value is written") {
+  const Folder folder;
+  const std::string file = folder / "vectors";
+  const auto list = [](const SafeTensorsStream::Visit& visit) {
+    visit("a", {"F32", {int64_t(1) << 60}, 0, uint64_t(1) << 62});
+  };
+  const std::string message = error_of([&] { SafeTensorsStream(file, {}, list); });
+  contains(message, file + ": cannot write: 4611686018427388");
+  contains(message, " bytes are needed, but only ");
+  contains(message, " are free on its disk");
+  CHECK(folder.files() == 0);
+}
+
 TEST_CASE("safetensors: damaged files are refused with the reason") {
   const Folder folder;
   const std::string file = folder / "bad.safetensors";

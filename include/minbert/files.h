@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -74,6 +75,25 @@ class MappedFile {
   uint64_t size_;
 };
 
+// A file written under a temporary name beside its own, then synced and renamed: a crash or a full disk
+// leaves the old file whole. Without commit() nothing is left behind.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& file);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  void need(uint64_t bytes) const;                           // Error where the disk has no room for so many
+  void write(std::string_view text);                         // behind what was written so; Error on a full disk, say
+  void write_at(uint64_t place, const void* bytes, size_t count);
+  void commit();
+
+ private:
+  std::string file_, target_, temporary_;
+  int descriptor_ = -1;
+  uint64_t end_ = 0;
+};
+
 // "[512, 768]", as a Shape is written, of any number of dimensions
 std::string sizes_text(const std::vector<int64_t>& sizes);
 std::vector<int64_t> sizes_of(const Shape& shape);
@@ -112,6 +132,25 @@ class SafeTensors {
   std::map<std::string, std::string> metadata_;
 };
 
+// A safetensors file that is written piece by piece, in any order: it may be larger than the memory, and so may the
+// list of its tensors. It appears whole, see AtomicFile.
+class SafeTensorsStream {
+ public:
+  using Visit = std::function<void(const std::string& name, const SafeTensors::Entry&)>;
+  // list: calls its argument with every tensor, in the order of the names; it is called twice. The entries cover the
+  // bytes behind the header without a gap. Error where the disk has no room for them.
+  SafeTensorsStream(const std::string& file, const std::map<std::string, std::string>& metadata,
+                    const std::function<void(const Visit&)>& list);
+  // Values of a tensor of this type, from this byte behind the header on.
+  void write(uint64_t begin, const std::string& type, std::span<const real> values);
+  void write(uint64_t begin, std::span<const int64_t> values);                    // I64
+  void commit() { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+  uint64_t data_ = 0;                                        // where the values begin in the file
+};
+
 // What to write: values stay where they are until write() runs, and pass through one small buffer. Wider
 // types go first, so that every value is aligned in the file; within a type the order is that of add().
 struct SafeTensorsWriter {
@@ -131,23 +170,6 @@ struct SafeTensorsWriter {
     Tensor tensor = {};                                      // if there is one, its values are meant
   };
   std::vector<Item> items;
-};
-
-// A file written under a temporary name beside its own, then synced and renamed: a crash or a full disk
-// leaves the old file whole. Without commit() nothing is left behind.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::string& file);
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-  void write(const void* bytes, size_t count);               // throws Error on a full disk, say
-  void write(std::string_view text) { write(text.data(), text.size()); }
-  void commit();
-
- private:
-  std::string file_, target_, temporary_;
-  int descriptor_ = -1;
 };
 
 std::string read_file(const std::string& file);              // the whole of it; Error where it cannot be read

@@ -48,13 +48,25 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::write(const void* bytes, size_t count) {
-  const char* at = static_cast<const char*>(bytes);
+void AtomicFile::need(uint64_t bytes) const {
+  std::error_code unknown;
+  const fs::space_info disk = fs::space(temporary_, unknown);
+  MB_CHECK(unknown || bytes <= disk.available,
+           "{}: cannot write: {} bytes are needed, but only {} are free on its disk", file_, bytes, disk.available);
+}
+
+void AtomicFile::write(std::string_view text) {
+  write_at(end_, text.data(), text.size());
+  end_ += text.size();
+}
+
+void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
+  const char* from = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t done = ::write(descriptor_, at, count);
+    const ssize_t done = ::pwrite(descriptor_, from, count, off_t(place));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_with_errno(file_, "write");
-    at += done, count -= size_t(done);
+    from += done, place += uint64_t(done), count -= size_t(done);
   }
 }
 

@@ -1,6 +1,7 @@
 // Writing safetensors: the header first, then every tensor's values, converted piece by piece.
 #include <algorithm>
 
+#include "engine/cuda.h"
 #include "half.h"
 #include "minbert/files.h"
 
@@ -9,25 +10,17 @@ namespace {
 
 uint64_t width(const std::string& type) { return type.ends_with("64") ? 8 : type.ends_with("32") ? 4 : 2; }
 
-template <class Stored, class Convert>
-void write_converted(AtomicFile& out, const real* values, uint64_t count, Convert convert) {
-  std::vector<Stored> piece;
-  for (uint64_t start = 0; start < count; start += piece.size()) {
-    piece.resize(std::min<uint64_t>(count - start, 1 << 16));
-    std::transform(values + start, values + start + piece.size(), piece.begin(), convert);
-    out.write(piece.data(), piece.size() * sizeof(Stored));
-  }
-}
+constexpr size_t piece = 1 << 16;                  // values that are converted, or fetched from a GPU, at a time
 
-void write_values(AtomicFile& out, const SafeTensorsWriter::Item& item) {
-  std::vector<real> room;
-  const void* from = item.tensor ? item.tensor.on_host(room).data() : item.values;
-  const real* values = static_cast<const real*>(from);
-  const bool as_it_is = item.type == "I64" || width(item.type) == sizeof(real);
-  if (as_it_is) return out.write(from, item.count * width(item.type));
-  if (item.type == "F32")
-    return write_converted<float>(out, values, item.count, [](real v) { return float(v); });
-  write_converted<uint16_t>(out, values, item.count, [](real v) { return to_f16(double(v)); });
+template <class Stored, class Convert>
+void write_converted(AtomicFile& out, uint64_t place, std::span<const real> values, Convert convert) {
+  std::vector<Stored> room(std::min(values.size(), piece));
+  for (; !values.empty(); values = values.subspan(room.size())) {
+    room.resize(std::min(values.size(), piece));
+    std::transform(values.begin(), values.begin() + int64_t(room.size()), room.begin(), convert);
+    out.write_at(place, room.data(), room.size() * sizeof(Stored));
+    place += room.size() * sizeof(Stored);
+  }
 }
 
 SafeTensorsWriter::Item checked(const SafeTensorsWriter& writer, SafeTensorsWriter::Item item) {
@@ -41,7 +34,57 @@ SafeTensorsWriter::Item checked(const SafeTensorsWriter& writer, SafeTensorsWrit
   return item;
 }
 
+std::string header_text(const SafeTensors::Entry& e) {
+  return Json::object()
+      .set("dtype", e.type)
+      .set("shape", Json::array({e.shape.begin(), e.shape.end()}))
+      .set("data_offsets", Json::array({int64_t(e.begin), int64_t(e.end)}))
+      .dump(-1);
+}
+
 }  // namespace
+
+SafeTensorsStream::SafeTensorsStream(const std::string& file, const std::map<std::string, std::string>& metadata,
+                                     const std::function<void(const Visit&)>& list)
+    : file_(file) {
+  uint64_t length = 0, values = 0;
+  const auto header = [&](auto&& out) {            // {"__metadata__":{...},"a":{...},...}
+    const char* before = "{";
+    const auto field = [&](const std::string& name, const std::string& text) {
+      out(before + Json(name).dump(-1) + ":" + text);
+      before = ",";
+    };
+    Json about = Json::object();
+    for (const auto& [key, value] : metadata) about.set(key, value);
+    if (!metadata.empty()) field("__metadata__", about.dump(-1));
+    list([&](const std::string& name, const SafeTensors::Entry& entry) {
+      field(name, header_text(entry));
+      values = std::max(values, entry.end);
+    });
+    out(std::string(*before == '{' ? "{}" : "}"));
+  };
+  header([&](const std::string& text) { length += text.size(); });
+  const uint64_t padded = (length + 7) / 8 * 8;     // the values begin aligned
+  data_ = sizeof padded + padded;
+  file_.need(data_ + values);
+  file_.write({reinterpret_cast<const char*>(&padded), sizeof padded});
+  std::string text;
+  header([&](const std::string& part) {
+    text += part;
+    if (text.size() >= piece) file_.write(std::exchange(text, ""));
+  });
+  file_.write(text + std::string(padded - length, ' '));
+}
+
+void SafeTensorsStream::write(uint64_t begin, const std::string& type, std::span<const real> values) {
+  if (width(type) == sizeof(real)) return file_.write_at(data_ + begin, values.data(), values.size_bytes());
+  if (type == "F32") return write_converted<float>(file_, data_ + begin, values, [](real v) { return float(v); });
+  write_converted<uint16_t>(file_, data_ + begin, values, [](real v) { return to_f16(double(v)); });
+}
+
+void SafeTensorsStream::write(uint64_t begin, std::span<const int64_t> values) {
+  file_.write_at(data_ + begin, values.data(), values.size_bytes());
+}
 
 void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
                             As as) {
@@ -64,27 +107,29 @@ void SafeTensorsWriter::write(const std::string& file) const {
   for (const Item& item : items) sorted.push_back(&item);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Item* a, const Item* b) { return width(a->type) > width(b->type); });
-
-  Json header = Json::object(), about = Json::object();
-  for (const auto& [key, value] : metadata) about.set(key, value);
-  if (!metadata.empty()) header.set("__metadata__", std::move(about));
-  int64_t begin = 0;
+  std::map<std::string, SafeTensors::Entry> entries;
+  uint64_t end = 0;
   for (const Item* item : sorted) {
-    const int64_t end = begin + int64_t(item->count * width(item->type));
-    header.set(item->name, Json::object()
-                               .set("dtype", item->type)
-                               .set("shape", Json::array({item->shape.begin(), item->shape.end()}))
-                               .set("data_offsets", Json::array({begin, end})));
-    begin = end;
+    const uint64_t begin = end;
+    end += item->count * width(item->type);
+    entries[item->name] = {item->type, item->shape, begin, end};
   }
-  std::string text = header.dump(-1);
-  text.resize((text.size() + 7) / 8 * 8, ' ');     // the values begin aligned
-  const uint64_t length = text.size();
-
-  AtomicFile out(file);
-  out.write(&length, sizeof length);
-  out.write(text);
-  for (const Item* item : sorted) write_values(out, *item);
+  SafeTensorsStream out(file, metadata, [&](const SafeTensorsStream::Visit& visit) {
+    for (const auto& [name, entry] : entries) visit(name, entry);
+  });
+  std::vector<real> room;
+  for (const Item* item : sorted) {
+    const uint64_t begin = entries[item->name].begin;
+    if (item->type == "I64") out.write(begin, {static_cast<const int64_t*>(item->values), item->count});
+    else if (!item->tensor || item->tensor.device() == Device::cpu)
+      out.write(begin, item->type, {static_cast<const real*>(item->values), item->count});
+    else
+      for (uint64_t at = 0; at < item->count; at += room.size()) {
+        room.resize(std::min<uint64_t>(item->count - at, 16 * piece));
+        cuda::to_host(room.data(), static_cast<const real*>(item->values) + at, int64_t(room.size() * sizeof(real)));
+        out.write(begin + at * width(item->type), item->type, room);
+      }
+  }
   out.commit();
 }
 
