@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "minbert/files.h"
+#include "minbert/progress.h"
 #include "minbert/trainer.h"
 
 using namespace minbert;
@@ -42,14 +44,15 @@ int main(int argc, char** argv) {
     MB_CHECK(!folder.empty() && !task_name.empty(), "both --model and --task are needed; see --help");
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
+    Progress progress("", file_size("/dev/stdin"), Progress::Where::beside_results);
     std::string text;
-    int64_t number = 0, cut = 0;
+    int64_t number = 0, cut = 0, bytes = 0;
     while (std::cin) {
       Dataset data{"standard input", {}};
       while (int(data.examples.size()) < batch && std::getline(std::cin, text)) {
         bool was_cut = false;
         data.examples.push_back(example_of(text, ++number, task, trained, &was_cut));
-        cut += was_cut;
+        cut += was_cut, bytes += int64_t(text.size()) + 1;
       }
       if (data.examples.empty()) break;
       const Predictions p = predict(trained.model.network, task, data);
@@ -57,7 +60,9 @@ int main(int argc, char** argv) {
         if (task.kind == TaskKind::regression) std::printf("%.3f\n", p.values[i]);
         else std::printf("%s\t%.4f\n", task.label_text(p.values[i]).c_str(), p.probabilities[i]);
       std::fflush(stdout);
+      if (progress.due()) progress.show(bytes, format("{} lines", number));
     }
+    progress.finish();
     MB_CHECK(!std::ferror(stdin), "standard input cannot be read");
     if (cut > 0)
       std::cerr << "standard input: " << cut << " of " << number << " lines cut to "

@@ -7,7 +7,9 @@
 #include <iostream>
 #include <limits>
 
+#include "minbert/files.h"
 #include "minbert/options.h"
+#include "minbert/progress.h"
 #include "minbert/tokenizer.h"
 
 using namespace minbert;
@@ -20,12 +22,16 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, std::string_view line, b
 }
 
 void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& name, bool special) {
+  Progress progress("", file_size(&in == &std::cin ? "/dev/stdin" : name), Progress::Where::beside_results);
   std::string line, text;
+  int64_t lines = 0, bytes = 0;
   while (std::getline(in, line)) {
     text.clear();
     for (const int32_t id : encode(tokenizer, line, special))
       text += (text.empty() ? "" : " ") + std::to_string(id);
     MB_CHECK(std::cout << text << '\n', "standard output cannot be written");
+    ++lines, bytes += int64_t(line.size()) + 1;
+    if (progress.due()) progress.show(bytes, format("{}: {} lines", name, lines));
   }
   MB_CHECK(!in.bad() && !std::ferror(stdin), "{}: cannot be read", name);
 }

@@ -3,8 +3,6 @@
 //   $ vocabulary --input corpus.txt --size 8000 --output vocab.txt
 //   vocab.txt: 8000 tokens
 //   $ tokenize --vocab vocab.txt corpus.txt
-#include <unistd.h>
-
 #include <iostream>
 
 #include "minbert/error.h"
@@ -30,11 +28,9 @@ int main(int argc, char** argv) {
     MB_CHECK(!files.empty(), "--input is missing; see --help");
     MB_CHECK(!output.empty(), "--output is missing; see --help");
     options.lower_case = !cased;
-    const std::string rewrite = isatty(STDERR_FILENO) ? "\r\033[K" : "";
-    if (!rewrite.empty()) options.progress = [&](const std::string& text) { std::cerr << rewrite << text; };
     const std::vector<std::string> tokens = train_vocabulary(files, options);
     write_vocabulary(output, tokens);
-    std::cerr << rewrite << output << ": " << tokens.size() << " tokens";
+    std::cerr << output << ": " << tokens.size() << " tokens";
     if (int(tokens.size()) < options.size) {
       std::cerr << "; no other pair of pieces occurs " << options.least_frequency << " times in the text";
     }

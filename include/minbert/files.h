@@ -174,6 +174,7 @@ struct SafeTensorsWriter {
 
 std::string read_file(const std::string& file);              // the whole of it; Error where it cannot be read
 void write_file(const std::string& file, std::string_view text);   // atomically
+int64_t file_size(const std::string& file);                  // in bytes; 0 where that is unknown: of a pipe
 void make_folder(const std::string& folder);                 // with its parents; Error names the obstacle
 
 }  // namespace minbert

@@ -39,6 +39,8 @@ class TsvReader {
 
   // Reads one row; false at the end of the file. Error for a quote that never closes, with its line.
   bool next(TsvRow& row);
+  int64_t bytes() const { return int64_t(text_.size()); }
+  int64_t bytes_read() const { return int64_t(at_); }
 
  private:
   char peek() const { return at_ < text_.size() ? text_[at_] : '\n'; }

@@ -22,7 +22,6 @@
 // that implementations share.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,7 +33,6 @@ struct VocabularyOptions {
   bool lower_case = true;
   int alphabet = 1000;                             // characters at most: the most frequent. Words with others: [UNK]
   int least_frequency = 2;                         // of a pair to be joined, in all the text
-  std::function<void(const std::string&)> progress = {};   // called now and then with a line for the user
 };
 
 // The tokens in the order of their ids: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (x where it begins a word, ##x

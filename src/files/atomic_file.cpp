@@ -111,6 +111,11 @@ void write_file(const std::string& file, std::string_view text) {
   out.commit();
 }
 
+int64_t file_size(const std::string& file) {
+  std::error_code none;
+  return fs::is_regular_file(file, none) ? int64_t(fs::file_size(file, none)) : 0;
+}
+
 void make_folder(const std::string& folder) {
   std::error_code reason, none;
   fs::create_directories(folder, reason);

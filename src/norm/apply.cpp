@@ -10,6 +10,7 @@
 #include "minbert/cls_norm.h"
 #include "minbert/files.h"
 #include "minbert/norm.h"
+#include "minbert/progress.h"
 
 namespace minbert {
 namespace {
@@ -200,12 +201,14 @@ NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, 
     to.insert(to.end(), values.begin(), values.end());
   };
   norm.module->train();
+  Progress progress("steps of " + input, in.S);
   for (int64_t step = 0; step < in.S; ++step) {
     const Tensor x = in.x(step).set_requires_grad(true);
     const Tensor result = scale(norm.forward(x), 1);             // none's is x itself, which is not on the tape
     append(y, result);
     backward(result, in.dy(step));
     append(dx, x.grad());
+    progress.update(step + 1);
   }
   norm.module->train(false);
   const NoGrad no_tape;

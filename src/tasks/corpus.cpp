@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "minbert/progress.h"
+
 namespace minbert {
 namespace {
 
@@ -19,11 +21,13 @@ Corpus::Corpus(const std::vector<std::string>& files) {
     files_.push_back(std::make_unique<MappedFile>(file));
     const MappedFile& mapped = *files_.back();
     const std::string_view text = mapped.text();
+    Progress progress("reading " + file, int64_t(text.size()));
     bool inside = false;                            // a document
     for (uint64_t begin = 0, end; begin < text.size(); begin = end) {
       end = std::min<uint64_t>(text.find('\n', begin), text.size() - 1) + 1;
       if (is_blank(text.substr(begin, end - begin))) {
         inside = false;
+        progress.update(int64_t(end));
         continue;
       }
       if (!inside) ++documents_;

@@ -6,6 +6,7 @@
 
 #include "minbert/error.h"
 #include "minbert/names.h"
+#include "minbert/progress.h"
 #include "minbert/random.h"
 #include "minbert/tasks.h"
 
@@ -175,8 +176,10 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   report = {.file = file, .max_length = options.max_length};
   Dataset data{file, {}};
   TsvRow row;
+  Progress progress("reading " + file, tsv.bytes());
   while ((options.limit == 0 || int64_t(data.examples.size()) < options.limit) && tsv.next(row)) {
     ++report.rows;
+    progress.update(tsv.bytes_read());
     try {
       if (auto example = reader.example(row, report.rows - 1)) data.examples.push_back(std::move(*example));
     } catch (const BadRow& bad) {

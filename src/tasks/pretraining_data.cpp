@@ -7,12 +7,16 @@
 //   Deviations  A sentence of more than half a sequence counts as several, so that hardly any A is left without
 //               its own B. A sentence ends at a token . ! or ?, or with its paragraph. A foreign B is about as long as
 //               A's own: filling the sequence with it, as Google's code does, gives it away where documents are short.
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
 #include "minbert/corpus.h"
+#include "minbert/progress.h"
 #include "minbert/random.h"
 
 namespace minbert {
@@ -121,11 +125,20 @@ std::vector<PretrainingExample> PretrainingData::held_out() const {
 std::vector<PretrainingExample> PretrainingData::examples_of(const std::vector<int64_t>& parts,
                                                              const std::string& stream) const {
   std::vector<Sentences> all(parts.size());
+  Progress progress("making examples of " + corpus_.name(), int64_t(2 * parts.size()));
+  std::atomic<int64_t> done = 0;
 #pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < parts.size(); ++i) all[i] = sentences_of(corpus_.parts()[size_t(parts[i])]);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    all[i] = sentences_of(corpus_.parts()[size_t(parts[i])]);
+    ++done;
+    if (omp_get_thread_num() == 0) progress.update(done);
+  }
   Random random(options_.seed, stream);
   std::vector<PretrainingExample> examples;
-  for (size_t i = 0; i < all.size(); ++i) add_examples(all, i, random, examples);
+  for (size_t i = 0; i < all.size(); ++i) {
+    add_examples(all, i, random, examples);
+    progress.update(++done);
+  }
   random.shuffle(examples);
   for (PretrainingExample& example : examples) mask(example, random);
   return examples;
@@ -205,7 +218,9 @@ double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& e
   std::vector<double> counts(size_t(tokenizer_.size()), 1);
   double total = double(tokenizer_.size()), nats = 0, words = 0;
   uint64_t read = 0;
+  Progress progress("counting the words of " + corpus_.name(), int64_t(std::min(training_bytes_, most_counted)));
   for (const int64_t i : training_) {
+    progress.update(int64_t(read));
     const Corpus::Part& part = corpus_.parts()[size_t(i)];
     for (const int32_t id : tokenizer_.encode(part.text())) ++counts[size_t(id)], ++total;
     if ((read += part.end - part.begin) > most_counted) break;

@@ -10,6 +10,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/progress.h"
 #include "pair_merges.h"
 #include "words.h"
 
@@ -49,18 +50,21 @@ void for_each_block(const std::string& file, OnBlock on_block) {
   }
 }
 
-Counts count_words(std::span<const std::string> files, const VocabularyOptions& options) {
+Counts count_words(std::span<const std::string> files, bool lower_case) {
   Counts words;
   int64_t total = 0;
   for (const std::string& file : files) {
+    Progress progress("", file_size(file));
+    int64_t bytes = 0;
     for_each_block(file, [&](std::string_view block) {
       const auto on_word = [&](std::string_view word) {
         if (is_too_long(word)) return;
         add(words, word, 1);
         ++total;
       };
-      for_each_word(block, options.lower_case, on_word, [](size_t) {});
-      if (options.progress) options.progress(format("{}: {} words, {} different", file, total, words.size()));
+      for_each_word(block, lower_case, on_word, [](size_t) {});
+      bytes += int64_t(block.size());
+      if (progress.due()) progress.show(bytes, format("{}: {} words, {} different", file, total, words.size()));
     });
   }
   return words;
@@ -117,7 +121,7 @@ std::vector<std::string> character_pieces(const Counts& words) {
 }  // namespace
 
 std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
-  Counts words = count_words(files, options);
+  Counts words = count_words(files, options.lower_case);
   MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
            files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
   const auto alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
@@ -145,13 +149,14 @@ std::vector<std::string> train_vocabulary(std::span<const std::string> files, co
 
   // A token comes about once: whatever stands within one occurrence of its text was joined in the same order within
   // every other that becomes one token, so that ab + c excludes a + bc.
+  Progress progress("", options.size);
   while (int64_t(tokens.size()) < options.size) {
     const auto best = merges.best();
     if (!best) break;
     const auto [left, right] = *best;
     tokens.push_back(tokens[size_t(left)] + tokens[size_t(right)].substr(continues.size()));
     merges.join(left, right);
-    if (options.progress && tokens.size() % 1000 == 0) options.progress(format("{} tokens", tokens.size()));
+    if (progress.due()) progress.show(int64_t(tokens.size()), format("{} tokens", tokens.size()));
   }
   return tokens;
 }

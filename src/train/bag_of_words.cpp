@@ -13,6 +13,7 @@
 
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/progress.h"
 #include "shared.h"
 
 namespace minbert {
@@ -94,6 +95,8 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
   const int64_t rows = int64_t(train.examples.size()), per_epoch = (rows + batch - 1) / batch;
   const int epochs = int(std::clamp<int64_t>(least_steps / per_epoch, 3, most_epochs));
   BagResult best;
+  Progress progress(task.title + ": bags of words", 10 * epochs * per_epoch);
+  int64_t done = 0;
   for (const bool mean : {false, true})
     for (const double decay : {0.01, 0.3, 1.0, 3.0, 10.0}) {
       const double mean_length = mean ? learn.mean_length : 0;
@@ -111,6 +114,7 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
             bags.push_back(learn.bags[size_t(e)]), labels.push_back(learn.labels[size_t(e)]);
           backward(task_loss(task, model.forward(pack(bags), mean_length), labels));
           optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
+          progress.update(++done);
         }
         const TaskScores now = scores_on(test, task, model, mean_length);
         if (now[0] && (best.dev.empty() || *now[0] > *best.dev[0])) best = {now, decay, mean, epoch + 1};

@@ -1,6 +1,5 @@
 // The pass over the training set in which a norm of [CLS] takes its statistics, once, before the first step.
-#include <iostream>
-
+#include "minbert/progress.h"
 #include "shared.h"
 
 namespace minbert {
@@ -9,10 +8,11 @@ namespace minbert {
 bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   BertModel& bert = network.bert();
   if (!bert.cls_norm().wants_set()) return true;
-  size_t total = 0, done = 0, tenths = 1;
+  size_t total = 0, done = 0;
   for (const TaskData& d : data) total += d.train.examples.size();
-  std::cout << format("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total)
-            << std::flush;
+  const std::string what =
+      format("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total);
+  Progress progress(what, int64_t(total));
   const double start = now();
   network.train(false);
   for (const TaskData& d : data)
@@ -20,12 +20,11 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
       const std::vector<int32_t> examples = evaluation_batch(d.train, begin);
       bert.fit_cls_norm(pack(inputs(d.train, examples), {network.task_id(d.task.name)}));
       begin += examples.size(), done += examples.size();
-      if (interrupted()) return std::cout << '\n', false;
-      if (done * 10 >= tenths * total && now() - start > 2) std::cout << " " << done * 100 / total << "%" << std::flush;
-      tenths = done * 10 / total + 1;
+      if (interrupted()) return false;
+      progress.update(int64_t(done));
     }
   bert.cls_norm().finish_fit();
-  std::cout << format(", {} s\n", fixed(now() - start, 1));
+  progress.line(what + format(", {} s", fixed(now() - start, 1)));
   return true;
 }
 

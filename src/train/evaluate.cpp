@@ -4,6 +4,7 @@
 
 #include "shared.h"
 #include "minbert/profile.h"
+#include "minbert/progress.h"
 
 namespace minbert {
 
@@ -18,12 +19,14 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   network.train(false);
   const int id = network.task_id(task.name);
   Predictions predictions;
+  Progress progress("predicting " + data.file, int64_t(data.examples.size()));
   while (predictions.values.size() < data.examples.size()) {
     const size_t begin = predictions.values.size();
     const std::vector<int32_t> examples = evaluation_batch(data, begin);
     profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
     read_logits(task, data, logits, predictions);
+    progress.update(int64_t(predictions.values.size()));
   }
   return predictions;
 }

@@ -80,9 +80,9 @@ class PretrainRun {
 
  private:
   std::span<const PretrainingExample> next_examples();
-  void take_step(Progress& progress);
+  void take_step(TrainingProgress& progress);
   PretrainScores evaluate(BertForPreTraining& network) const;
-  void report(Progress& progress);
+  void report(TrainingProgress& progress);
   std::string what_is_kept() const;
   void save();
 
@@ -143,7 +143,7 @@ std::span<const PretrainingExample> PretrainRun::next_examples() {
   return std::span(examples_).subspan(size_t(begin), size_t(at_.example - begin));
 }
 
-void PretrainRun::take_step(Progress& progress) {
+void PretrainRun::take_step(TrainingProgress& progress) {
   const double lr = o_.lr * schedule_factor(o_.schedule, at_.step, o_.steps, o_.warmup);
   profile_resume();
   for (int i = 0; i < o_.accumulate; ++i) {
@@ -175,6 +175,7 @@ PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
   const NoGrad no_tape;
   network.train(false);
   double nats = 0, words = 0, right = 0;
+  Progress progress("held-out examples", int64_t(held_out_.size()));
   for (size_t begin = 0; begin < held_out_.size(); begin += size_t(o_.batch)) {
     const size_t count = std::min(size_t(o_.batch), held_out_.size() - begin);
     const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
@@ -185,12 +186,13 @@ PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
       const real* x = logits.data() + 2 * b;
       right += (x[1] > x[0]) == (batch.not_next[b] == 1);
     }
+    progress.update(int64_t(begin + count));
   }
   network.train();
   return {nats / words, right / double(held_out_.size())};
 }
 
-void PretrainRun::report(Progress& progress) {
+void PretrainRun::report(TrainingProgress& progress) {
   losses_.flush();
   at_.seconds += now() - since_;
   const double count = double(std::max<int64_t>(1, summed_));
@@ -238,7 +240,7 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
     std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
   }
   model_.network.train();
-  Progress progress(o_.steps, at_.step);
+  TrainingProgress progress(o_.steps, at_.step);
   since_ = now();
   const int64_t start = at_.step;
   while (at_.step < o_.steps && !result_.interrupted) {

@@ -1,24 +1,23 @@
-// Progress: one line that is written over on a terminal; a plain line now and then elsewhere.
+// The progress of training: beside what Progress says, the loss, and the tokens a second since the last line.
 #pragma once
 
-#include <chrono>
-#include <string>
+#include "minbert/progress.h"
+#include "shared.h"
 
 namespace minbert {
 
-class Progress {
+class TrainingProgress : public Progress {
  public:
-  // total: how many units the work has in all; done: how many were done before this start (a resumed run).
-  Progress(int64_t total, int64_t done);
-  void update(const std::string& what, double loss, int64_t tokens, int64_t done);   // after every step
-  void line(const std::string& text);               // a line that stays
-  void finish();                                    // clears the progress line
+  TrainingProgress(int64_t total, int64_t done) : Progress("", total, Where::log, done) {}
+  void update(const std::string& what, double loss, int64_t tokens, int64_t done) {     // after every step
+    tokens_ += tokens;
+    if (!due()) return;
+    show(done, format("{}  loss {}  {} tokens/s", what, fixed(loss, 4), fixed(double(tokens_) / since_shown(), 0)));
+    tokens_ = 0;
+  }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool terminal_;
-  int64_t total_, done_at_start_, tokens_ = 0, tokens_shown_ = 0;
-  Clock::time_point start_, shown_;
+  int64_t tokens_ = 0;
 };
 
 }  // namespace minbert

@@ -24,8 +24,8 @@ class Run {
   Tensor loss_of(const TaskBatch& of, const Batch& batch) const;
   [[noreturn]] void fail_at(const TaskBatch& batch, int64_t in_epoch, int64_t number, double loss) const;
   std::string what_is_kept() const;
-  void take_step(const std::vector<TaskBatch>& batches, Progress& progress);
-  void finish_epoch(Progress& progress);
+  void take_step(const std::vector<TaskBatch>& batches, TrainingProgress& progress);
+  void finish_epoch(TrainingProgress& progress);
   void write_all_predictions();
   Scores score_all(bool on_train);
   void save();
@@ -104,7 +104,7 @@ std::string Run::what_is_kept() const {
 }
 
 // One optimizer step over one batch, or over --accumulate of them.
-void Run::take_step(const std::vector<TaskBatch>& batches, Progress& progress) {
+void Run::take_step(const std::vector<TaskBatch>& batches, TrainingProgress& progress) {
   const int64_t per_epoch = (int64_t(batches.size()) + o_.accumulate - 1) / o_.accumulate;
   const double lr =
       o_.learning_rate() * schedule_factor(o_.schedule, at_.step, per_epoch * o_.epochs, o_.warmup);
@@ -146,7 +146,7 @@ Scores Run::score_all(bool on_train) {
   return scores;
 }
 
-void Run::finish_epoch(Progress& progress) {
+void Run::finish_epoch(TrainingProgress& progress) {
   at_.seconds += now() - since_;
   progress.finish();
   const Scores dev = score_all(false);
@@ -208,7 +208,7 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
   model_->network.train();
   std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
                       model_->parameters.trainable(), epoch_batches_);
-  Progress progress(epoch_batches_ * o_.epochs, at_.batches);
+  TrainingProgress progress(epoch_batches_ * o_.epochs, at_.batches);
   since_ = now();
   const int64_t start = at_.step;
   while (at_.epoch < o_.epochs && !at_.finished && !result.interrupted) {
