@@ -32,7 +32,9 @@ class Quiet {
 // A temporary folder with data/ (10, 9 and 7 rows to learn from), vocab.txt and the model start/.
 class SmallWorld {
  public:
-  SmallWorld() {
+  // owner: the process that made the folder, and removes it.
+  explicit SmallWorld(pid_t owner = getpid()) : owner_(owner) {
+    if (owner_ != getpid()) return;
     std::filesystem::create_directories(root_ / "data");
     std::string vocab = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (const char* word : words) vocab += word + std::string("\n");
@@ -52,7 +54,9 @@ class SmallWorld {
     const Model start(config, {}, 0, 5, true);
     save_model(path("start"), config, Tokenizer(path("vocab.txt"), true), start.parameters);
   }
-  ~SmallWorld() { std::filesystem::remove_all(root_); }
+  ~SmallWorld() {
+    if (owner_ == getpid()) std::filesystem::remove_all(root_);
+  }
 
   std::string path(const std::string& name) const { return (root_ / name).string(); }
 
@@ -100,8 +104,8 @@ class SmallWorld {
     write_file(data_file(path("data"), task, split), all);
   }
 
-  std::filesystem::path root_ =
-      std::filesystem::temp_directory_path() / format("minbert_small_world_{}", getpid());
+  pid_t owner_;
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_small_world_{}", owner_);
 };
 
 // A CSV file without its last column, which holds seconds.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "library.h"
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
 #include "minbert/pretrainer.h"
@@ -13,47 +14,6 @@
 
 namespace minbert::test {
 namespace {
-
-// A folder with a corpus of documents, each with a subject of its own, and a vocabulary.
-class Library {
- public:
-  explicit Library(int documents = 40) {
-    std::filesystem::create_directories(root_);
-    std::string vocab = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n";
-    for (int n = 0; n < subjects; ++n) vocab += subject(n) + "\n##" + subject(n) + "\n";
-    for (const char* word : words) vocab += word + std::string("\n");
-    write_file(path("vocab.txt"), vocab);
-    Random random(3, "library");
-    std::string text;
-    for (int d = 0; d < documents; ++d) {
-      for (int paragraph = 0; paragraph < 3; ++paragraph) {
-        for (int sentence = 0; sentence < 3; ++sentence)
-          text += "the " + subject(d) + " " + words[1 + random.below(5)] + " " + words[random.below(6)] + subject(d) +
-                  " . ";
-        text += "\n";
-      }
-      text += "\n";
-    }
-    write_file(path("corpus.txt"), text);
-  }
-  ~Library() { std::filesystem::remove_all(root_); }
-  std::string path(const std::string& name) const { return (root_ / name).string(); }
-
-  // a, b, c, ...: what a document is about
-  static std::string subject(int document) { return std::string(1, char('a' + document % subjects)); }
-  static constexpr int subjects = 8;
-
-  PretrainOptions options(const std::string& out) const {
-    PretrainOptions o;
-    o.corpus = {path("corpus.txt")}, o.vocab = path("vocab.txt"), o.out = path(out);
-    o.batch = 8, o.accumulate = 2, o.max_length = 24, o.steps = 6, o.evaluate_every = 4, o.held_out = 0.1;
-    return o;
-  }
-
- private:
-  static constexpr const char* words[] = {"the", "is", "has", "made", "for", "with"};
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_library_{}", getpid());
-};
 
 struct Examples {
   Library library;
@@ -277,20 +237,29 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
 
 TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, wherever it was stopped") {
   const Library library;
-  const Quiet quiet;
+  std::string reports;                              // the lines that it printed of its losses
+  const auto run = [&](const PretrainOptions& o, int64_t stop = 0) {
+    const Quiet quiet;
+    const PretrainResult result = pretrain(o, {}, stop);
+    std::istringstream printed(quiet.text());
+    for (std::string line; std::getline(printed, line);)
+      if (line.find("   training: ") != line.npos) reports += line + "\n";
+    return result;
+  };
   for (const std::string placement : {"post", "normformer"}) {
     PretrainOptions o = library.options(placement);
     o.placement = placement;
-    pretrain(o);
+    run(o);
     const auto whole = contents(o.out);
+    const std::string reported = std::exchange(reports, "");
     for (const int64_t stop : {1, 4, 5}) {
       INFO(placement, ", stopped after step ", stop);
       o.out = library.path(format("{}-parts-{}", placement, stop)), o.resume = false;
-      CHECK(pretrain(o, {}, stop).interrupted);
+      CHECK(run(o, stop).interrupted);
       o.resume = true;
-      const PretrainResult result = pretrain(o);
-      CHECK_FALSE(result.interrupted);
+      CHECK_FALSE(run(o).interrupted);
       CHECK(contents(o.out) == whole);
+      CHECK(std::exchange(reports, "") == reported);
     }
   }
 }

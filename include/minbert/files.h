@@ -176,5 +176,7 @@ std::string read_file(const std::string& file);              // the whole of it;
 void write_file(const std::string& file, std::string_view text);   // atomically
 int64_t file_size(const std::string& file);                  // in bytes; 0 where that is unknown: of a pipe
 void make_folder(const std::string& folder);                 // with its parents; Error names the obstacle
+void sync_to_disk(const std::string& file_or_folder);        // what was written there survives a power cut
+bool is_temporary(const std::string& name);                  // of an AtomicFile: left behind by a killed program
 
 }  // namespace minbert

@@ -27,6 +27,7 @@ struct MachineOptions {
 struct RunOptions : MachineOptions {
   int seed = 11711;
   std::string out;
+  double save_every = 10;                           // minutes; 0: only where an epoch or an evaluation saves
   bool resume = false;
   bool check_nan = false, profile = false, trace = false;
 };

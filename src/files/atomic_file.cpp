@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view temporary_mark = ".tmp-";          // then process and number
+
 [[noreturn]] void fail_with_errno(const std::string& file, const char* doing) {
   const int reason = errno;
   fail(format("{}: cannot {}: {}", file, doing, std::strerror(reason)));
@@ -38,7 +40,7 @@ AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
            "{}: cannot write: this is {}; give the name of a file", file,
            fs::is_directory(target, none) ? "a folder" : "not a regular file");
-  temporary_ = target_ + format(".tmp-{}-{}", ::getpid(), count++);
+  temporary_ = target_ + format("{}{}-{}", temporary_mark, ::getpid(), count++);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) fail_with_errno(file, "write");
 }
@@ -78,7 +80,16 @@ void AtomicFile::commit() {
   // The new name, too, has to survive a power cut. The file is whole already, so a folder that cannot be
   // synced is no error.
   const std::string folder = fs::path(target_).parent_path().string();
-  const Descriptor opened{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  sync_to_disk(folder.empty() ? "." : folder);
+}
+
+bool is_temporary(const std::string& name) {
+  const size_t mark = name.rfind(temporary_mark);
+  return mark != name.npos && name.find_first_not_of("0123456789-", mark + temporary_mark.size()) == name.npos;
+}
+
+void sync_to_disk(const std::string& file_or_folder) {
+  const Descriptor opened{::open(file_or_folder.c_str(), O_RDONLY | O_CLOEXEC)};
   if (opened.value >= 0) ::fsync(opened.value);
 }
 

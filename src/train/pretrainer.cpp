@@ -26,15 +26,19 @@ struct Place {
   int64_t epoch = 0, shard = 0, example = 0;        // the next example to learn from
   int64_t step = 0, batches = 0;                    // batches: the clock of the dropout masks
   double seconds = 0;
+  double mlm_sum = 0, nsp_sum = 0;                  // of the losses since the last report,
+  int64_t summed = 0;                               // so many
 };
 
 Json to_json(const Place& p) {
   return Json::object().set("epoch", p.epoch).set("shard", p.shard).set("example", p.example).set("step", p.step)
-      .set("batches", p.batches).set("seconds", p.seconds);
+      .set("batches", p.batches).set("seconds", p.seconds).set("mlm_sum", p.mlm_sum).set("nsp_sum", p.nsp_sum)
+      .set("summed", p.summed);
 }
 Place from_json(const Json& j) {
   return {j["epoch"].integer(), j["shard"].integer(), j["example"].integer(), j["step"].integer(),
-          j["batches"].integer(), j["seconds"].number()};
+          j["batches"].integer(), j["seconds"].number(), j.get("mlm_sum", 0.0), j.get("nsp_sum", 0.0),
+          j.get("summed", int64_t(0))};
 }
 
 // --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus.
@@ -96,10 +100,10 @@ class PretrainRun {
   Optimizer optimizer_;
   Place at_;
   LossReader losses_;
+  SaveClock clock_;
   PretrainResult result_;
   std::unique_ptr<CsvFile> steps_csv_, evaluations_csv_;
-  double since_ = 0, mlm_sum_ = 0, nsp_sum_ = 0;    // of the losses since the last report
-  int64_t summed_ = 0;
+  double since_ = 0;                                // training since then is not in the seconds of at_ yet
 };
 
 PretrainRun::PretrainRun(const PretrainOptions& o)
@@ -107,7 +111,9 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
       data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
       held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
       optimizer_((model_.parameters.set_trainable([](const std::string&) { return true; }), model_.parameters),
-                 {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}) {
+                 {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
+      clock_(o.save_every) {
+  remove_unfinished(o.out);
   std::cout << format("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
                       corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                       tokenizer_.size(), model_.parameters.count());
@@ -161,7 +167,7 @@ void PretrainRun::take_step(TrainingProgress& progress) {
     losses_.add({out.mlm_loss, nsp}, [=, this, &progress](const std::vector<double>& values) {
       const double mlm = values[0], next = values[1];
       MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}", mlm + next, number, what_is_kept());
-      mlm_sum_ += mlm, nsp_sum_ += next, ++summed_;
+      at_.mlm_sum += mlm, at_.nsp_sum += next, ++at_.summed;
       steps_csv_->row(format("{},{},{},{}", number, exact(mlm), exact(next), rest));
       progress.update(format("step {}/{}", number, o_.steps), mlm + next, tokens, number);
     });
@@ -195,9 +201,9 @@ PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
 void PretrainRun::report(TrainingProgress& progress) {
   losses_.flush();
   at_.seconds += now() - since_;
-  const double count = double(std::max<int64_t>(1, summed_));
-  std::string line = format("step {}/{}   training: MLM loss {}", at_.step, o_.steps, fixed(mlm_sum_ / count, 4));
-  if (!o_.no_nsp) line += "  NSP loss " + fixed(nsp_sum_ / count, 4);
+  const double count = double(std::max<int64_t>(1, at_.summed));
+  std::string line = format("step {}/{}   training: MLM loss {}", at_.step, o_.steps, fixed(at_.mlm_sum / count, 4));
+  if (!o_.no_nsp) line += "  NSP loss " + fixed(at_.nsp_sum / count, 4);
   if (!held_out_.empty()) {
     result_.held_out = evaluate(model_.network);
     line += "   held out: MLM loss " + fixed(result_.held_out.mlm_loss, 4);
@@ -206,10 +212,11 @@ void PretrainRun::report(TrainingProgress& progress) {
                                  exact(result_.held_out.nsp_accuracy), fixed(at_.seconds, 1)));
   }
   progress.line(line);
-  mlm_sum_ = nsp_sum_ = 0, summed_ = 0;
+  at_.mlm_sum = at_.nsp_sum = 0, at_.summed = 0;
+  check_finite(model_.parameters, at_.step, what_is_kept());
+  save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,                // before the state, which says
+             o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);        // that it is there
   save();
-  save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
-             o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
   since_ = now();
 }
 
@@ -219,9 +226,11 @@ std::string PretrainRun::what_is_kept() const {
 }
 
 void PretrainRun::save() {
+  losses_.flush();
   check_finite(model_.parameters, at_.step, what_is_kept());
   steps_csv_->flush(), evaluations_csv_->flush();
   save_state(o_.out, model_.parameters, optimizer_, to_json(at_));
+  clock_.saved();
 }
 
 PretrainResult PretrainRun::go(int64_t stop_after) {
@@ -246,6 +255,7 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
   while (at_.step < o_.steps && !result_.interrupted) {
     take_step(progress);
     if (at_.step % o_.evaluate_every == 0 || at_.step == o_.steps) report(progress);
+    else if (clock_.due()) at_.seconds += now() - since_, save(), since_ = now();
     result_.interrupted = at_.step < o_.steps && (interrupted() || (stop_after > 0 && at_.step - start >= stop_after));
   }
   if (start >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);

@@ -2,7 +2,7 @@
 #include "run_folder.h"
 
 #include <filesystem>
-#include <sstream>
+#include <iostream>
 
 #include "minbert/vocabulary.h"
 
@@ -14,14 +14,17 @@ std::string state_file(const std::string& folder) { return folder + "/state.safe
 }  // namespace
 
 CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
-  std::string kept = header + "\n";
-  if (rows > 0) {
-    std::istringstream in(read_file(file));
-    std::string line;
-    std::getline(in, line);
-    for (int64_t i = 0; i < rows && std::getline(in, line); ++i) kept += line + "\n";
+  std::string old = rows > 0 && std::filesystem::exists(file) ? read_file(file) : "";
+  size_t begin = old.find('\n') + 1, end = begin;   // of the rows; what has no line end is none
+  for (int64_t row = 0; row < rows; ++row) {
+    const size_t line_end = old.find('\n', end);
+    if (line_end == old.npos) {
+      std::cerr << format("{}: {} of its {} rows are missing; the run goes on without them\n", file, rows - row, rows);
+      break;
+    }
+    end = line_end + 1;
   }
-  write_file(file, kept);
+  write_file(file, header + "\n" + old.substr(begin, end - begin));
   out_.open(file, std::ios::app);
 }
 
@@ -32,6 +35,7 @@ void CsvFile::row(const std::string& line) {
 void CsvFile::flush() {
   out_.flush();
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
+  sync_to_disk(file_);
 }
 
 // One file, so that parameters, moments and position can never be of different steps.
@@ -68,6 +72,13 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
 }
 
 bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }
+
+void remove_unfinished(const std::string& folder) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (is_temporary(entry.path().filename().string())) found.push_back(entry.path());
+  for (const auto& file : found) std::filesystem::remove(file);
+}
 
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
                 const Parameters& parameters, SafeTensorsWriter::As as) {

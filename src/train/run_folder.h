@@ -20,10 +20,10 @@ namespace minbert {
 // A table that grows by rows, on disk at all times but for the last rows of a crash.
 class CsvFile {
  public:
-  // Keeps the first `rows` rows of an existing file (a resumed run), else begins anew with the header.
+  // Keeps the first `rows` rows of an existing file (a resumed run) and says where it has fewer; 0: begins anew.
   CsvFile(const std::string& file, const std::string& header, int64_t rows);
   void row(const std::string& line);                // Error on a full disk
-  void flush();
+  void flush();                                     // to the disk itself: a state never counts rows that are not there
 
  private:
   std::string file_;
@@ -35,6 +35,8 @@ class CsvFile {
 void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Json& position);
 Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer);
 bool has_state(const std::string& folder);
+// Removes what a run that was killed had begun to write: the temporary files of AtomicFile.
+void remove_unfinished(const std::string& folder);
 
 // A Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,

@@ -19,7 +19,8 @@ bool is_of_this_start(const std::string& option) {
 }
 // What does not change what is learnt: a resumed run may be given another.
 bool may_differ(const std::string& option) {
-  return option == "--threads" || option == "--device" || option == "--matmul";
+  static const std::set<std::string> names = {"--threads", "--device", "--matmul", "--save-every"};
+  return names.contains(option);
 }
 
 void prepare_folder(const RunOptions& o) {

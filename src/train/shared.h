@@ -60,6 +60,18 @@ void write_training_figure(const std::string& folder, const Experiment& experime
 void write_pretraining_figure(const PretrainOptions& options, const PretrainResult& result, bool held_out);
 
 double now();                                       // seconds
+
+// --save-every: when a run saves, wherever it stands.
+class SaveClock {
+ public:
+  explicit SaveClock(double minutes) : minutes_(minutes) {}
+  bool due() const { return minutes_ > 0 && now() - saved_ >= 60 * minutes_; }
+  void saved() { saved_ = now(); }                  // after a save of any kind
+
+ private:
+  double minutes_, saved_ = now();
+};
+
 std::string fixed(double v, int digits);
 std::string exact(double v);                        // a float's 9 digits, which read back as the same float
 

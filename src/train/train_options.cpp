@@ -42,6 +42,8 @@ void add_run_options(CommandLine& line, RunOptions& o) {
   line.option("--seed", o.seed, 0, "of every random number");
   line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
   line.flag("--resume", o.resume, "go on with the run in --out, with its options");
+  line.option("--save-every", o.save_every, 0,
+              "minutes from one save to the next, at most; 0: only after an epoch, or an evaluation");
   add_machine_options(line, o);
   line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
   line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");

@@ -40,6 +40,7 @@ class Run {
   Optimizer optimizer_;
   Position at_;
   LossReader losses_;
+  SaveClock clock_;
   std::unique_ptr<CsvFile> steps_csv_, epochs_csv_;
   double since_ = 0;                                // training since then is not in the seconds of at_ yet
 };
@@ -49,8 +50,10 @@ Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, co
       epoch_batches_(int64_t(order(0).size())),
       model_(new_model(experiment, variant, seed, !has_state(folder))),
       optimizer_(model_->parameters,
-                 {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}) {
+                 {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}),
+      clock_(o_.save_every) {
   make_folder(folder_);
+  remove_unfinished(folder_);
   const size_t tasks = experiment.data().size();
   at_.loss_sums.resize(tasks), at_.loss_counts.resize(tasks);
   if (has_state(folder_)) at_ = from_json(load_state(folder_, model_->parameters, optimizer_));
@@ -180,9 +183,11 @@ void Run::finish_epoch(TrainingProgress& progress) {
 }
 
 void Run::save() {
+  losses_.flush();
   check_finite(model_->parameters, at_.step, what_is_kept());
   steps_csv_->flush(), epochs_csv_->flush();
   save_state(folder_, model_->parameters, optimizer_, to_json(at_));
+  clock_.saved();
 }
 
 void Run::write_all_predictions() {
@@ -215,6 +220,7 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
     const std::vector<TaskBatch> batches = order(at_.epoch);
     while (at_.batch_in_epoch < int64_t(batches.size()) && !result.interrupted) {
       take_step(batches, progress);
+      if (clock_.due()) at_.seconds += now() - since_, save(), since_ = now();
       result.interrupted = interrupted() || (stop_after > 0 && at_.step - start >= stop_after);
     }
     losses_.flush();                                // before `batches` ends, which those that wait refer to

@@ -1,0 +1,151 @@
+// What a run leaves behind when it is killed, and how it goes on from there.
+#include <doctest/doctest.h>
+
+#include "child.h"
+#include "library.h"
+#include "minbert/pretrainer.h"
+#include "small_run.h"
+#include "train/shared.h"
+
+namespace minbert::test {
+namespace {
+
+constexpr double after_every_step = 1e-9;           // minutes
+
+Json position(const std::string& run) {
+  const std::string file = run + "/state.safetensors";
+  return Json::parse(SafeTensors(file).metadata().at("position"), file);
+}
+
+// Lets another process train in the folder and kills it where a save stands in the middle of something; then once more,
+// when it has gone on.
+template <class InTheMiddle>
+void kill_twice(const std::string& test_case, int variant, const std::string& run, InTheMiddle in_the_middle) {
+  int64_t last = 0;
+  for (int kills = 0; kills < 2; ++kills) {
+    Child child(test_case, format("{} {}", getpid(), variant));
+    REQUIRE(child.killed_when([&] {
+      if (!has_state(run)) return false;
+      const Json at = position(run);
+      return at["step"].integer() > last + 3 && in_the_middle(at);
+    }));
+    last = position(run)["step"].integer();
+  }
+}
+
+// Who is told this: the process that made the folders, and the variant.
+struct Told {
+  pid_t owner;
+  int variant;
+  Told() { std::istringstream(Child::told()) >> owner >> variant; }
+};
+
+TrainOptions options(const SmallWorld& world, int variant) {
+  TrainOptions o = world.options();
+  o.epochs = 12, o.batch = 1, o.save_every = 0;     // 26 batches and 9 steps an epoch
+  if (variant == 1) o.sampling = "round-robin", o.cls_norm = "iso-bn", o.grad_norm = 0.5;
+  if (variant == 2) o.tasks = "sst", o.accumulate = 1, o.cls_norm = "z", o.optimizer = "sgd", o.momentum = 0.9;
+  return o;
+}
+std::string norm_of(int variant) { return variant == 1 ? "batch" : "conditional-layer"; }
+
+PretrainOptions options(const Library& library, const std::string& out, int variant) {
+  PretrainOptions o = library.options(out);
+  o.steps = 20, o.evaluate_every = 7, o.batch = 4, o.save_every = 0;
+  if (variant == 1) o.norm = "power", o.accumulate = 1, o.whole_words = true;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("save: a training run in another process" * doctest::skip()) {
+  const Told told;
+  SmallWorld world(told.owner);
+  TrainOptions o = options(world, told.variant);
+  o.save_every = after_every_step;
+  world.run(o, "killed", 0, norm_of(told.variant));
+}
+
+TEST_CASE("save: a run that is killed within an epoch goes on from there, bit for bit") {
+  for (const int variant : {0, 1, 2}) {
+    INFO("variant " << variant);
+    SmallWorld world;
+    TrainOptions o = options(world, variant);
+    world.run(o, "whole", 0, norm_of(variant));
+    o.resume = true;
+    kill_twice("save: a training run in another process", variant, world.path("killed"),
+               [](const Json& at) { return at["batch_in_epoch"].integer() > 0 && at["epoch"].integer() < 11; });
+    world.run(o, "killed", 0, norm_of(variant));
+    CHECK(world.printed.find("going on after step ") != std::string::npos);
+    CHECK(contents(world.path("killed")) == contents(world.path("whole")));
+  }
+}
+
+TEST_CASE("save: pre-training in another process" * doctest::skip()) {
+  const Told told;
+  const Library library(told.owner);
+  PretrainOptions o = options(library, "killed", told.variant);
+  o.save_every = after_every_step;
+  pretrain(o);
+}
+
+TEST_CASE("save: pre-training that is killed between two evaluations goes on from there, bit for bit") {
+  for (const int variant : {0, 1}) {
+    INFO("variant " << variant);
+    const Library library;
+    const Quiet quiet;
+    pretrain(options(library, "whole", variant));
+    kill_twice("save: pre-training in another process", variant, library.path("killed"),
+               [](const Json& at) { return at["step"].integer() % 7 != 0; });
+    pretrain(options(library, "killed", variant));
+    CHECK(quiet.text().find("going on after step ") != std::string::npos);
+    CHECK(contents(library.path("killed")) == contents(library.path("whole")));
+  }
+}
+
+TEST_CASE("save: --save-every 0 never asks for a save, a fraction of a minute soon") {
+  CHECK_FALSE(SaveClock(0).due());
+  CHECK_FALSE(SaveClock(10).due());
+  SaveClock clock(0.0005);                          // 30 ms
+  CHECK_FALSE(clock.due());
+  usleep(31000);
+  CHECK(clock.due());
+  clock.saved();
+  CHECK_FALSE(clock.due());
+}
+
+TEST_CASE("save: a table is cut back to the rows that the state counts; missing ones are said") {
+  const SmallWorld world;
+  const std::string file = world.path("table.csv");
+  const auto kept = [&](const std::string& text, int64_t rows) {
+    write_file(file, text);
+    const Quiet quiet;
+    {
+      CsvFile table(file, "step,loss", rows);
+      table.row("new");
+    }
+    return read_file(file) + quiet.text();
+  };
+  CHECK(kept("step,loss\n1,a\n2,b\n3,c\n", 2) == "step,loss\n1,a\n2,b\nnew\n");
+  CHECK(kept("step,loss\n1,a\n2,b\n3,", 2) == "step,loss\n1,a\n2,b\nnew\n");
+  CHECK(kept("step,loss\n1,a\n2,b\n", 0) == "step,loss\nnew\n");
+  const std::string missing = file + ": 1 of its 3 rows are missing; the run goes on without them\n";
+  CHECK(kept("step,loss\n1,a\n2,b\n", 3) == "step,loss\n1,a\n2,b\nnew\n" + missing);
+  CHECK(kept("step,loss\n1,a\n2,b\n3,", 3) == "step,loss\n1,a\n2,b\nnew\n" + missing);       // half a row is none
+}
+
+TEST_CASE("save: what a killed run had begun to write is removed, and nothing else") {
+  const SmallWorld world;
+  make_folder(world.path("run/model"));
+  for (const char* name : {"run/state.safetensors", "run/notes.tmp-old", "run/state.safetensors.tmp-123-0",
+                           "run/model/model.safetensors.tmp-4-56"})
+    write_file(world.path(name), "x");
+  CHECK(is_temporary("state.safetensors.tmp-123-0"));
+  remove_unfinished(world.path("run"));
+  CHECK(std::filesystem::exists(world.path("run/state.safetensors")));
+  CHECK(std::filesystem::exists(world.path("run/notes.tmp-old")));
+  CHECK_FALSE(std::filesystem::exists(world.path("run/state.safetensors.tmp-123-0")));
+  CHECK_FALSE(std::filesystem::exists(world.path("run/model/model.safetensors.tmp-4-56")));
+}
+
+}  // namespace minbert::test
