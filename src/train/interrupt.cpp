@@ -13,7 +13,7 @@ volatile std::sig_atomic_t interrupt = 0;
 void on_signal(int signal) {
   interrupt = 1;
   if (signal != SIGINT) return;
-  constexpr char text[] = "\nfinishing this step, then saving; Ctrl-C again ends at once\n";
+  constexpr char text[] = "\nfinishing this step; Ctrl-C again ends at once\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
 }
 

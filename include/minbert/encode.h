@@ -1,0 +1,29 @@
+// What an encoder says of the texts of a file, in a safetensors file. In constant memory, but for 16 bytes a text.
+//
+//   pooler_output [N,H]   cls [N,H]                always
+//   last_hidden_state [T,H]   offsets [N+1]        tokens: text i is rows offsets[i] .. offsets[i+1]-1
+//   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I
+#pragma once
+
+#include <string>
+
+#include "minbert/trainer.h"
+
+namespace minbert {
+
+struct EncodeOptions {
+  std::string input, output;                        // one text a line, two with a TAB between them; a pipe will do
+  std::string task;                                 // for a conditional norm; empty: as plain LayerNorm
+  int max_length = 512;                             // longer texts are cut, and that is said on stderr
+  bool tokens = false, attention = false;
+};
+
+struct EncodeReport {
+  int64_t texts, tokens;
+  bool interrupted;                                 // there is no output
+};
+
+// Error: a file that cannot be read or changes meanwhile, a disk without room for the output (before it begins).
+EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options);
+
+}  // namespace minbert
