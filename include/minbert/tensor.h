@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <vector>
@@ -87,6 +88,9 @@ class Tensor {
   friend class Tape;
   friend class Grads;
 };
+
+// The first NaN or infinity among the values, where there is one.
+std::optional<real> non_finite(std::span<const real> values);
 
 // Integers that never change: token ids, offsets, labels, task ids. Copies share them.
 class Indices {

@@ -40,7 +40,7 @@ std::vector<double> pearson_matrix(const Tensor& h) {
   for (size_t i = 0; i < H; ++i) sigma[i] = std::sqrt(rho[i * H + i]);
   for (size_t k = 0; k < rho.size(); ++k) {
     const double both = sigma[k / H] * sigma[k % H];
-    rho[k] = both > 0 ? rho[k] / both : 0;
+    rho[k] = both == 0 ? 0 : rho[k] / both;
   }
   return rho;
 }

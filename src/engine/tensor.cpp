@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "engine/cuda.h"
 #include "engine/fill.h"
@@ -106,6 +107,17 @@ Tensor Tensor::reshape(Shape shape) const {
 }
 
 Tensor Tensor::detach() const { return at(impl_->storage, impl_->offset, shape()); }
+
+// v - v is 0 for every other v: a sum that needs no branch, and takes as long as reading the values does.
+std::optional<real> non_finite(std::span<const real> values) {
+  const real* v = values.data();
+  const int64_t n = int64_t(values.size());
+  real sum = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum) if (n >= 65536)
+  for (int64_t i = 0; i < n; ++i) sum += v[i] - v[i];
+  if (sum == 0) return {};
+  return *std::find_if(values.begin(), values.end(), [](real x) { return !std::isfinite(x); });
+}
 
 const int32_t* Indices::data(Device device) const {
   if (device == Device::cpu || size() == 0) return begin();

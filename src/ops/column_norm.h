@@ -8,6 +8,7 @@
 //   Sums        over rows by launch_column_sums: in the order of the rows, whatever the number of threads
 #pragma once
 
+#include "engine/arithmetic.h"
 #include "engine/fill.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
@@ -48,7 +49,7 @@ void add_means(const Segments& s, const Tensor& means, const F& f, bool add = fa
 
 struct InverseRoot {
   real eps;
-  HD void operator()(real variance, real& r) const { r = real(1) / std::sqrt(variance + eps); }
+  HD void operator()(real variance, real& r) const { r = real(1) / std::sqrt(nan_if_infinite(variance + eps)); }
 };
 inline Tensor inverse_root(const Tensor& variance, double eps) {
   const Tensor r(variance.shape(), variance.device());

@@ -36,7 +36,7 @@ Tensor elementwise(const char* name, const Tensor& x) {
 }
 
 struct Relu {
-  HD static real f(real x) { return x > 0 ? x : real(0); }
+  HD static real f(real x) { return x < 0 ? real(0) : x; }         // a NaN stays one
   HD static real df_of_y(real y) { return y > 0 ? real(1) : real(0); }
 };
 struct Tanh {

@@ -12,6 +12,7 @@
 //               10.1f otherwise gives -0.98 instead of 0.
 #include <algorithm>
 
+#include "engine/arithmetic.h"
 #include "engine/dropout_mask.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
@@ -69,7 +70,7 @@ struct RowNormForward {
       mu += team.sum(h, [=](int i) { return x[i] - mu; }) / real(h);                     // corrected once
     }
     const real s2 = team.sum(h, [=](int i) { return (x[i] - mu) * (x[i] - mu); }) / real(h);
-    const real r = real(1) / std::sqrt(s2 + eps), m = form.subtracted ? mu : real(0);
+    const real r = real(1) / std::sqrt(nan_if_infinite(s2 + eps)), m = form.subtracted ? mu : real(0);
     const int64_t at = choice(row) * h;
     const real* gamma = gain ? gain + at : nullptr;
     const real* beta = bias ? bias + at : nullptr;

@@ -1,7 +1,6 @@
 // The table of the normalizations of [CLS], and what those with statistics of a set have in common.
 #include "minbert/cls_norm.h"
 
-#include <cmath>
 #include <functional>
 
 #include "minbert/names.h"
@@ -17,8 +16,8 @@ FittedClsNorm::FittedClsNorm(std::string name, int64_t hidden)
 
 void FittedClsNorm::fit(const Tensor& h) {
   MB_CHECK(h.cols() == hidden_, "{}: a batch {} for statistics of {} dimensions", name_, h.shape(), hidden_);
-  for (const real v : h.values())
-    MB_CHECK(std::isfinite(v), "{}: the set has a row with the value {}; its statistics would be of no use", name_, v);
+  if (const auto v = non_finite(h.values()))
+    fail(format("{}: the set has a row with the value {}; its statistics would be of no use", name_, *v));
   add(h);
   rows_ += h.rows();
 }
@@ -26,6 +25,9 @@ void FittedClsNorm::fit(const Tensor& h) {
 void FittedClsNorm::finish_fit() {
   MB_CHECK(rows_ > 0, "{}: statistics of an empty set", name_);
   finish();
+  for (const Buffer& b : own_buffers())
+    if (const auto v = non_finite(b.value.values()))
+      fail(format("{}: the set's values are too large: their {} has the value {}", name_, b.name, *v));
   count_->copy_from(std::vector<real>{real(rows_)});
   rows_ = 0;
 }

@@ -6,6 +6,7 @@
 //   Strength    α = 1: all dimensions alike; α = 0: off
 //   Deviations  ε is relative to θ, since g carries the loss's 1/B; the paper's ‖g‖₂ can only be of one number, |g_bj|:
 //               of a whole row it would have no dimensions left. A gradient of zeros (θ = 0) stays as it is.
+#include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/cls_norm.h"
 
@@ -28,9 +29,9 @@ struct Strength {
   HD void operator()(Team team, int64_t) const {
     const real a = alpha, e = eps;
     real* mu = gamma;
-    const real theta = team.sum(cols, [=](int j) { return mu[j]; }) / real(cols);
+    const real theta = nan_if_infinite(team.sum(cols, [=](int j) { return mu[j]; }) / real(cols));
     team.sync();
-    team.each(cols, [=](int j) { mu[j] = theta > 0 ? std::pow(mu[j] / theta + e, -a) : real(1); });
+    team.each(cols, [=](int j) { mu[j] = theta == 0 ? real(1) : std::pow(mu[j] / theta + e, -a); });
   }
 };
 

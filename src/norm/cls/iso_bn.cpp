@@ -22,6 +22,7 @@
 //               In all of them ρ = 0 where σ = 0. Where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0).
 #include <limits>
 
+#include "engine/arithmetic.h"
 #include "engine/fill.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
@@ -65,7 +66,7 @@ struct InverseDeviation {                           // σ from Σ's diagonal whe
   real *sigma, *inverse;
   HD void operator()(int64_t i) const {
     sigma[i] = own ? own[i] : std::sqrt(Sigma[i * cols + i]);
-    inverse[i] = sigma[i] > 0 ? 1 / sigma[i] : real(0);
+    inverse[i] = sigma[i] == 0 ? real(0) : 1 / sigma[i];
   }
 };
 
@@ -84,7 +85,7 @@ struct Theta {
       rho = rho > most ? most : rho < -most ? -most : rho;
       return rho * rho;
     });
-    const real result = std::pow(sigma[i] * gamma + eps, -beta);
+    const real result = std::pow(nan_if_infinite(sigma[i] * gamma + eps), -beta);
     real* to = theta + i;
     team.each(1, [=](int) { to[0] = result; });
   }
@@ -106,9 +107,9 @@ struct Rescale {
     const auto variance = [=](int64_t i) { return own ? s[i] * s[i] : S[i * h + i]; };
     const real before = team.sum(h, [=](int i) { return variance(i); });
     const real after = team.sum(h, [=](int i) { return variance(i) * t[i] * t[i]; }) + eps;
-    const real quotient = before / after, factor = root ? std::sqrt(quotient) : quotient;
+    const real quotient = before / nan_if_infinite(after), factor = root ? std::sqrt(quotient) : quotient;
     team.sync();
-    team.each(h, [=](int i) { t[i] = after > 0 ? t[i] * factor : real(1); });
+    team.each(h, [=](int i) { t[i] = after == 0 ? real(1) : t[i] * factor; });
   }
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/cls_norm.h"
 #include "norm/cls/per_dimension.h"
@@ -19,7 +20,7 @@ namespace {
 struct MinMax {
   const real *theta1, *theta2;
   real eps;
-  HD real width(int i) const { return theta2[i] - theta1[i] + eps; }
+  HD real width(int i) const { return nan_if_infinite(theta2[i] - theta1[i] + eps); }
   HD real f(real x, int i) const { return ((x - theta1[i]) - (theta2[i] - x)) / width(i); }
   HD real slope(int i) const { return 2 / width(i); }
 };

@@ -1,0 +1,156 @@
+// What is broken shows: a NaN, an infinity or an overflow spreads to all that depends on it.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <map>
+
+#include "cls_set.h"
+#include "error_of.h"
+#include "lone_norm.h"
+#include "op_cases.h"
+
+namespace minbert::test {
+namespace {
+
+using Parts = std::map<std::string, std::vector<real>>;          // results by name: y, dx, a buffer, ...
+
+constexpr real not_a_number = std::numeric_limits<real>::quiet_NaN(), infinity = std::numeric_limits<real>::infinity();
+constexpr real huge = is_double ? real(1e170) : real(1e25);      // finite, but its square is not
+
+Tensor with(const Tensor& x, int64_t element, real value) {
+  std::vector<real> values = x.values();
+  values[size_t(element)] = value;
+  return Tensor::from(x.shape(), values);
+}
+
+// The places of part `name` that depend on an input: those where two results of different inputs differ.
+std::vector<size_t> dependents(const Parts& a, const Parts& b, const std::string& name) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < a.at(name).size(); ++i)
+    if (a.at(name)[i] != b.at(name)[i]) places.push_back(i);
+  return places;
+}
+
+size_t finite_ones(const std::vector<real>& values, const std::vector<size_t>& places) {
+  size_t count = 0;
+  for (const size_t i : places) count += std::isfinite(values[i]);
+  return count;
+}
+
+// run(v): the results where one element of the input is v.
+template <class Run>
+void check_spreads(const Run& run) {
+  const Parts one = run(real(0.3)), other = run(real(0.9));
+  for (const real broken : {not_a_number, infinity, -infinity, huge}) {
+    INFO("with " << broken);
+    const Parts parts = run(broken);
+    size_t of_buffers = 0, finite_buffers = 0;
+    for (const auto& [name, values] : parts) {
+      INFO(name);
+      const std::vector<size_t> places = dependents(one, other, name);
+      const size_t finite = finite_ones(values, places);
+      const bool buffer = name.starts_with("buffer ");
+      if (buffer) of_buffers += places.size(), finite_buffers += finite;
+      // A huge number alone is no statistic, and a mean of it need not overflow.
+      if (broken != huge || (!buffer && places.size() > 1)) CHECK(finite == 0);
+    }
+    if (of_buffers > 0) CHECK(finite_buffers < of_buffers);
+  }
+}
+
+// A step of training, what it leaves in the buffers, and evaluation of what is sound.
+template <class Forward>
+Parts train_and_evaluate(Module& module, const Tensor& x, const Tensor& sound, const Forward& forward) {
+  Parts parts;
+  module.train();
+  Tensor in = x.detach();
+  const Tensor y = scale(forward(in.set_requires_grad(true)), 1);
+  parts["y"] = y.values();
+  backward(y, normal("dy", y.shape()));
+  parts["dx"] = in.grad().values();
+  for (const Buffer& b : module.own_buffers())
+    if (b.name != "count") parts["buffer " + b.name] = b.value.values();
+  module.train(false);
+  parts["evaluation"] = forward(sound).values();
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("non-finite: a NaN spreads through every operation to all that depends on it") {
+  for (const Case& c : cases())
+    for (size_t input = 0; input < c.inputs.size(); ++input)
+      for (int64_t k = 0; k < c.inputs[input].size(); k += 5) {
+        const auto run = [&](real value) {
+          Inputs inputs = c.inputs;
+          inputs[input] = with(inputs[input], k, value);
+          return Parts{{"y", c.f(inputs).values()}};
+        };
+        const real now = c.inputs[input].values()[size_t(k)];
+        const Parts sound = run(now), other = run(now + real(0.25));
+        INFO(c.operation << " " << c.form << ", input " << input << ", element " << k);
+        CHECK(finite_ones(run(not_a_number).at("y"), dependents(sound, other, "y")) == 0);
+      }
+}
+
+TEST_CASE("non-finite: what is broken or overflows in a norm spreads as far as its statistics do") {
+  const Batch batch = three_sentences(tasks_of_sentences);
+  const Tensor x = normal("x", {8, 6});
+  for (const NormEntry& entry : norm_table())
+    for (const int64_t row : {0, 3, 7}) {           // the second sentence is row 3 alone
+      INFO(std::string(entry.name) << ", row " << row);
+      check_spreads([&](real value) {
+        const Lone lone(entry.name, {6, 3, 1e-5, {}, 0.1, 3});
+        return train_and_evaluate(*lone.norm, with(x, 6 * row + 2, value), x,
+                                  [&](const Tensor& in) { return lone.norm->forward(in, batch); });
+      });
+    }
+}
+
+TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics from what is broken") {
+  const Tensor set = embeddings("set", 21, 6), h = embeddings("h", 7, 6);
+  for (const ClsNormEntry& entry : cls_norm_table())
+    for (const IsoBatchNorm::Preset& preset : IsoBatchNorm::presets()) {
+      INFO(std::string(entry.name) << " " << preset.name);
+      const auto make = [&] { return make_cls_norm(entry.name, {.hidden = 6, .preset = preset.name}); };
+      for (const int64_t row : {0, 4}) {
+        if (make()->wants_set()) continue;
+        check_spreads([&](real value) {
+          const auto norm = make();
+          const Parameters parameters(*norm, {});
+          return train_and_evaluate(*norm, with(h, 6 * row + 2, value), h,
+                                    [&](const Tensor& in) { return norm->forward(in); });
+        });
+      }
+      if (!make()->wants_set()) continue;
+      for (const real broken : {not_a_number, infinity, huge}) {
+        INFO("with " << broken);
+        const auto norm = make();
+        const std::string error = error_of([&] { norm->fit(with(set, 8, broken)), norm->finish_fit(); });
+        if (broken != huge) CHECK(error.starts_with(format("{}: the set has a row with the value", entry.name)));
+        else if (error == "no error")
+          for (const auto& [name, values] : buffers_of(*norm)) CHECK(std::isfinite(largest(values)));
+        if (broken != huge)
+          CHECK_FALSE(std::isfinite(largest(fitted(entry.name, 6, set)->forward(with(h, 8, broken)).values())));
+      }
+    }
+}
+
+TEST_CASE("non-finite: gradient normalization spreads it over the whole gradient") {
+  const Tensor h = normal("h", {7, 6});
+  const auto gradient_of = [&](const Tensor& dy) {
+    Tensor in = h.detach();
+    backward(normalize_gradient(in.set_requires_grad(true), 0.5), dy);
+    return in.grad().values();
+  };
+  const auto all_broken = [&](const Tensor& dy) {
+    for (const real g : gradient_of(dy))
+      if (std::isfinite(g)) return false;
+    return true;
+  };
+  CHECK_FALSE(all_broken(h));
+  for (const real broken : {not_a_number, infinity, -infinity}) CHECK(all_broken(with(h, 8, broken)));
+  CHECK(all_broken(Tensor::full({7, 6}, std::numeric_limits<real>::max())));       // their sum overflows
+}
+
+}  // namespace minbert::test
