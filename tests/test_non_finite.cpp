@@ -1,4 +1,4 @@
-// What is broken shows: a NaN, an infinity or an overflow spreads to all that depends on it.
+// What is broken shows: a NaN, an infinity or an overflow spreads to all that depends on it, and no state holds one.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -8,6 +8,8 @@
 #include "error_of.h"
 #include "lone_norm.h"
 #include "op_cases.h"
+#include "small_run.h"
+#include "train/shared.h"
 
 namespace minbert::test {
 namespace {
@@ -151,6 +153,66 @@ TEST_CASE("non-finite: gradient normalization spreads it over the whole gradient
   CHECK_FALSE(all_broken(h));
   for (const real broken : {not_a_number, infinity, -infinity}) CHECK(all_broken(with(h, 8, broken)));
   CHECK(all_broken(Tensor::full({7, 6}, std::numeric_limits<real>::max())));       // their sum overflows
+}
+
+TEST_CASE("non-finite: a run does not save a statistic or a moment that is broken, and names it") {
+  BertModel bert(tiny_config("batch"));
+  Parameters parameters(bert, {});
+  parameters.set_trainable([](const std::string&) { return true; });
+  const Optimizer optimizer(parameters, {});
+  const auto error = [&] { return error_of([&] { check_finite(parameters, optimizer, 7, "Try less."); }); };
+  CHECK(error() == "no error");
+  const auto named = [&](const std::string& name, const Tensor& values, real broken, const char* text) {
+    const std::vector<real> sound = values.values();
+    values.copy_from(with(values, values.size() - 1, broken).values());
+    CHECK(error() == format("{} has the value {} after step 7\n  Try less.", name, text));
+    values.copy_from(sound);
+  };
+  for (const std::string name : {"pooler.dense.weight", "embeddings.LayerNorm.running_var"})
+    named(name, parameters.value(name), infinity, "inf");
+  for (const auto& [name, values] : optimizer.moments()) named("optimizer." + name, values, -infinity, "-inf");
+}
+
+TEST_CASE("non-finite: what is loaded holds none; the error names file and tensor") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.cls_norm = "iso-bn";
+  world.run(o, "run", 1, "batch");
+  world.run(o, "whole", 0, "batch");
+  // The tensor's last number becomes a NaN: all bits of its bytes are set.
+  const auto refused = [&](const std::string& file, const std::string& name, auto&& load) {
+    INFO(name);
+    const std::string sound = read_file(file);
+    uint64_t header = 0;
+    std::copy_n(sound.begin(), 8, reinterpret_cast<char*>(&header));
+    const SafeTensors::Entry entry = SafeTensors(file).entry(name);
+    std::string broken = sound;
+    const size_t size = entry.type == "F64" ? 8 : 4;
+    std::fill_n(broken.begin() + int64_t(8 + header + entry.end - size), size, '\xff');
+    write_file(file, broken);
+    const std::string error = error_of(load);
+    CHECK(error.starts_with(format("{}: {} has the value ", file, name)));
+    CHECK(error.find("another run") == error.npos);
+    write_file(file, sound);
+    CHECK(error_of(load) == "no error");
+  };
+  for (const std::string name : {"bert.pooler.dense.weight", "bert.cls_norm.covariance"})
+    refused(world.path("whole/model/model.safetensors"), name, [&] {
+      const Quiet quiet;
+      TrainedModel(world.path("whole"));            // as encode, predict and --evaluate begin
+    });
+  for (const std::string name : {"bert.pooler.dense.weight", "bert.embeddings.LayerNorm.running_var",
+                                 "optimizer.second"})
+    refused(world.path("run/state.safetensors"), name, [&] {
+      std::filesystem::remove_all(world.path("again"));
+      std::filesystem::copy(world.path("run"), world.path("again"), std::filesystem::copy_options::recursive);
+      try {
+        world.run(o, "again", 0, "batch");
+      } catch (const Error& e) {                    // names the copy
+        std::string text = e.what();
+        fail(world.path("run") + text.substr(world.path("again").size()));
+      }
+    });
 }
 
 }  // namespace minbert::test

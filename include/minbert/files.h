@@ -118,7 +118,8 @@ class SafeTensors {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const Entry& entry(const std::string& name) const;         // fails where there is none
   void read(const std::string& name, std::span<real> out) const;      // F64, F32, F16, BF16 -> real
-  void read(const std::string& name, const Tensor& to) const;         // on any device; Error where sizes differ
+  // Into a model, on any device: Error also where a value is a NaN or infinite.
+  void read(const std::string& name, const Tensor& to) const;
   std::vector<real> read(const std::string& name) const;
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
 

@@ -149,10 +149,13 @@ void SafeTensors::read(const std::string& name, std::span<real> out) const {
 }
 
 void SafeTensors::read(const std::string& name, const Tensor& to) const {
-  if (to.device() == Device::cpu) return read(name, {to.data(), size_t(to.size())});
-  std::vector<real> values(size_t(to.size()));
+  const bool here = to.device() == Device::cpu;
+  std::vector<real> room(here ? 0 : size_t(to.size()));
+  const std::span<real> values = here ? std::span(to.data(), size_t(to.size())) : room;
   read(name, values);
-  to.copy_from(values);
+  if (const auto v = non_finite(values))
+    fail(format("{}: {} has the value {}: the file is damaged, or its model had diverged", file_, name, *v));
+  if (!here) to.copy_from(values);
 }
 
 std::vector<real> SafeTensors::read(const std::string& name) const {

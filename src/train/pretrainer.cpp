@@ -227,7 +227,7 @@ std::string PretrainRun::what_is_kept() const {
 
 void PretrainRun::save() {
   losses_.flush();
-  check_finite(model_.parameters, at_.step, what_is_kept());
+  check_finite(model_.parameters, optimizer_, at_.step, what_is_kept());
   steps_csv_->flush(), evaluations_csv_->flush();
   save_state(o_.out, model_.parameters, optimizer_, to_json(at_));
   clock_.saved();

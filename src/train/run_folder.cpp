@@ -56,13 +56,15 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
   const auto position = file.metadata().find("position");
   MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)",
            file.file());
-  try {
-    for (const Parameters::Item& item : parameters.all())
-      file.read(item.name, item.value);
-    for (const auto& [name, values] : optimizer.moments()) file.read("optimizer." + name, values);
-  } catch (const Error& e) {
-    fail(format("{}\n  this state is not of the model that the options describe; is it another run's?", e.what()));
-  }
+  const auto read = [&file](const std::string& name, const Tensor& to) {
+    const auto found = file.entries().find(name);
+    MB_CHECK(found != file.entries().end() && found->second.shape == sizes_of(to.shape()),
+             "{}: there is no {} {} in it\n  this state is not of the model that the options describe; is it another "
+             "run's?", file.file(), name, to.shape());
+    file.read(name, to);
+  };
+  for (const Parameters::Item& item : parameters.all()) read(item.name, item.value);
+  for (const auto& [name, values] : optimizer.moments()) read("optimizer." + name, values);
   std::vector<int64_t> steps = file.read_integers("optimizer.steps");
   MB_CHECK(steps.size() == optimizer.steps().size(),
            "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(), steps.size(),

@@ -2,17 +2,19 @@
 #include "shared.h"
 
 #include <chrono>
-#include <cmath>
 #include <iomanip>
 #include <sstream>
 
 namespace minbert {
 
-void check_finite(const Parameters& parameters, int64_t step, const std::string& advice) {
+void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step, const std::string& advice) {
   std::vector<real> room;
-  for (const Parameters::Item& item : parameters.items())
-    for (const real v : item.value.on_host(room))
-      MB_CHECK(std::isfinite(v), "{} is {} after step {}\n  {}", item.name, v, step, advice);
+  const auto check = [&](const std::string& name, const Tensor& values) {
+    if (const auto v = non_finite(values.on_host(room)))
+      fail(format("{} has the value {} after step {}\n  {}", name, *v, step, advice));
+  };
+  for (const Parameters::Item& item : parameters.all()) check(item.name, item.value);
+  for (const auto& [name, values] : optimizer.moments()) check("optimizer." + name, values);
 }
 
 double now() {

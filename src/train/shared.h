@@ -1,6 +1,7 @@
 // What the files of src/train share among themselves.
 #pragma once
 
+#include "minbert/optimizer.h"
 #include "minbert/pretrainer.h"
 #include "minbert/trainer.h"
 
@@ -43,8 +44,9 @@ TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, cons
 // Examples `begin` and those behind it, as many as evaluation takes at a time.
 std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin);
 
-// Weights that are no numbers any more must not take the place of the last good ones: Error, with this advice.
-void check_finite(const Parameters& parameters, int64_t step, const std::string& advice);
+// What is no number any more, a weight, a statistic or a moment, must not take the place of the last good ones: Error,
+// with this advice.
+void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step, const std::string& advice);
 
 // "0.5123 ± 0.0045": mean and standard deviation of one score over the runs. Shares are in percent, as the paper
 // prints them. task, measure: its place among the tasks, and among the task's measures.

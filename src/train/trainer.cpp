@@ -151,6 +151,7 @@ Scores Run::score_all(bool on_train) {
 
 void Run::finish_epoch(TrainingProgress& progress) {
   at_.seconds += now() - since_;
+  check_finite(model_->parameters, optimizer_, at_.step, what_is_kept());
   progress.finish();
   const Scores dev = score_all(false);
   std::string row = std::to_string(at_.epoch + 1), line = format("epoch {}/{}", at_.epoch + 1, o_.epochs);
@@ -184,7 +185,7 @@ void Run::finish_epoch(TrainingProgress& progress) {
 
 void Run::save() {
   losses_.flush();
-  check_finite(model_->parameters, at_.step, what_is_kept());
+  check_finite(model_->parameters, optimizer_, at_.step, what_is_kept());
   steps_csv_->flush(), epochs_csv_->flush();
   save_state(folder_, model_->parameters, optimizer_, to_json(at_));
   clock_.saved();
