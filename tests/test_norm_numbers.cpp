@@ -193,6 +193,42 @@ TEST_CASE("norm: constant input and dead channels give finite results and gradie
       }
 }
 
+// dL/dx_i = r (e_i - (x_i - mu) r mean(e x r))
+TEST_CASE("norm: variance-only's gradient is right where the mean is 30000 deviations") {
+  const int64_t T = 8, H = 256;
+  std::vector<real> values = normal("variance-only x", {T, H}).values();
+  for (real& v : values) v = real(float(v + 30000));
+  Tensor x = Tensor::from({T, H}, values);
+  const Tensor gain = normal("variance-only gain", {H}), dy = normal("variance-only dy", {T, H});
+  backward(variance_norm(x.set_requires_grad(true), gain, Tensor::zeros({H}), 1e-12), dy);
+  const std::vector<real> g = gain.values(), d = dy.values();
+  std::vector<real> expected;
+  for (size_t row = 0; row < values.size(); row += size_t(H)) {
+    double mu = 0, s2 = 0, mean_ex = 0;
+    for (size_t i = 0; i < size_t(H); ++i) mu += double(values[row + i]) / double(H);
+    for (size_t i = 0; i < size_t(H); ++i) s2 += std::pow(double(values[row + i]) - mu, 2) / double(H);
+    const double r = 1 / std::sqrt(s2 + 1e-12);
+    const auto e = [&](size_t i) { return double(d[row + i]) * double(g[i]); };
+    for (size_t i = 0; i < size_t(H); ++i) mean_ex += e(i) * double(values[row + i]) * r / double(H);
+    for (size_t i = 0; i < size_t(H); ++i)
+      expected.push_back(real(r * (e(i) - (double(values[row + i]) - mu) * r * mean_ex)));
+  }
+  CHECK(difference(x.grad().values(), expected) < tolerance(1e-5, 1e-10));
+}
+
+TEST_CASE("norm: what is its own mean has a gradient of 0, and not its rounding") {
+  const Batch one = pack(sentences({1})), alone = pack(sentences({1, 1, 1})), together = pack(sentences({3}));
+  for (const auto& [name, batch] : {std::pair("batch", one), {"instance", alone}, {"group-sentence", alone},
+                                    {"group", together}}) {
+    INFO(std::string(name));
+    const Lone lone(name, {6, 0, 1e-12, {}, 0.1, 6});            // each channel is a group
+    lone.norm->train();
+    Tensor x = normal("x", {batch.tokens(), 6});
+    backward(scale(lone.norm->forward(x.set_requires_grad(true), batch), 1), normal("dy", x.shape()));
+    CHECK(largest(x.grad().values()) == 0);
+  }
+}
+
 TEST_CASE("norm: results, gradients and statistics do not depend on the number of threads") {
   const int before = omp_get_max_threads();
   const Batch batch = pack(sentences({100, 1, 300, 299}), {0, 2, 1, 1});

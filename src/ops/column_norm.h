@@ -95,7 +95,7 @@ struct ColumnNormBackward {
     const real *mu = mean + at, *r = inverse_root + at, *a = mean_e + at, *b = mean_ex + at;
     const Target to = dx;
     team.each(h, [=](int i) {
-      to(begin + i, r[i] * (dy[i] * gamma[i] - a[i] - (x[i] - mu[i]) * r[i] * b[i]));
+      to(begin + i, r[i] * (product(dy[i], gamma[i]) - a[i] - (x[i] - mu[i]) * r[i] * b[i]));
     });
   }
 };

@@ -81,7 +81,8 @@ struct RowNormForward {
 };
 
 // xhat_i = (x_i-m) r   e_i = dy_i gain_i     dL/dx_i = r (e_i - [1/H sum e_j] - (x_i-mu) r 1/H sum e_j xhat_j)
-// The sum in brackets belongs to the mean that was subtracted: it is there where that was.
+// The sum in brackets belongs to the mean that was subtracted: it is there where that was. Where mu stands in s2 alone,
+// the mean of what follows stands in its place: 0 but for mu's rounding, which a large mean of x magnifies there.
 // dL/dresidual is the same, and dL/du is it through the mask.
 struct RowNormBackward {
   Form form;
@@ -99,11 +100,13 @@ struct RowNormBackward {
     const real* x = in + row * h;
     const real* dy = d_out + row * h;
     const real* gamma = gain ? gain + choice(row) * h : nullptr;
-    const auto e = [=](int i) { return gamma ? dy[i] * gamma[i] : dy[i]; };
-    const real mean_e = form.subtracted ? team.sum(h, e) / real(h) : real(0);
+    const auto e = [=](int i) { return gamma ? product(dy[i], gamma[i]) : dy[i]; };
     const real mean_ex = team.sum(h, [=](int i) { return e(i) * (x[i] - m) * r; }) / real(h);
+    real bracket = 0;
+    if (form.subtracted) bracket = team.sum(h, e) / real(h);
+    else if (form.centered) bracket = -team.sum(h, [=](int i) { return x[i] - mu; }) / real(h) * r * mean_ex;
     const Target to = dx, to_u = du;
-    const auto slope = [=](int i) { return r * (e(i) - mean_e - (x[i] - mu) * r * mean_ex); };
+    const auto slope = [=](int i) { return r * (e(i) - bracket - (x[i] - mu) * r * mean_ex); };
     if (!to_u.at) return team.each(h, [=](int i) { to(row * h + i, slope(i)); });
     const auto both = [=](int i, real factor) {
       const real d = slope(i);
