@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include "gradcheck.h"
 
 #include "library.h"
 #include "minbert/bert.h"
@@ -265,6 +266,27 @@ TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, w
 }
 
 TEST_CASE("pretraining: a vocabulary comes from one place") {
+TEST_CASE("pretraining: batches that are accumulated are one larger batch, to rounding") {
+  const Library library;
+  const Quiet quiet;
+  std::vector<std::map<std::string, std::vector<real>>> weights;
+  for (const bool next_sentence : {true, false})
+    for (const int accumulate : {1, 4}) {           // their batches of 6 differ in masked words
+      PretrainOptions o = library.options(format("accumulated-{}-{}", next_sentence, accumulate));
+      o.batch = 24 / accumulate, o.accumulate = accumulate, o.no_nsp = !next_sentence;
+      o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0;
+      pretrain(o);
+      const SafeTensors file(o.out + "/model/model.safetensors");
+      weights.emplace_back();
+      for (const auto& [name, entry] : file.entries()) weights.back()[name] = file.read(name);
+    }
+  for (const size_t first : {0, 2})
+    for (const auto& [name, values] : weights[first]) {
+      INFO(name);
+      CHECK(difference(values, weights[first + 1].at(name)) < 1e-5);
+    }
+}
+
   const Library library;
   const Quiet quiet;
   PretrainOptions o = library.options("vocabulary");

@@ -132,19 +132,48 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
   CHECK(losses[0] == losses[1]);
 }
 
-TEST_CASE("train: batches that are accumulated are one larger batch, to rounding") {
+TEST_CASE("train: batches that are accumulated are one larger batch, to rounding, also where they differ in size") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.tasks = "sst", o.limit = 8, o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = 0;
+  o.tasks = "sst", o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = o.weight_decay = 0;
   o.dropout = o.encoder_dropout = 0;
-  o.batch = 2, o.accumulate = 4;
-  world.run(o, "accumulated");
-  o.batch = 8, o.accumulate = 1;
+  o.batch = 10, o.accumulate = 1;
   world.run(o, "large");
-  const auto a = weights(world.path("accumulated")), b = weights(world.path("large"));
-  for (const auto& [name, values] : a) {
+  o.accumulate = 5;
+  for (const int batch : {2, 7}) {                  // the last of 7 has 3
+    INFO("batches of " << batch);
+    o.batch = batch;
+    const std::string run = format("of-{}", batch);
+    CHECK(world.run(o, run).steps == 2);
+    const auto a = weights(world.path(run)), b = weights(world.path("large"));
+    for (const auto& [name, values] : a) {
+      INFO(name);
+      CHECK(difference(values, b.at(name)) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("train: a step over batches of several tasks takes the mean over all its examples") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = o.weight_decay = o.warmup = 0, o.schedule = "constant";
+  o.dropout = o.encoder_dropout = 0, o.epochs = 1, o.accumulate = 100;
+  const auto after = [&](const std::string& tasks) {            // one step over all their examples
+    o.tasks = tasks;
+    CHECK(world.run(o, tasks, 0, "layer").steps == 1);
+    return weights(world.path(tasks));
+  };
+  const auto all = after("sst,quora,sts"), sst = after("sst"), quora = after("quora"), sts = after("sts");
+  const SafeTensors start(world.path("start/model.safetensors"));
+  for (const auto& [name, entry] : start.entries()) {
     INFO(name);
-    CHECK(difference(values, b.at(name)) < 1e-5);
+    std::vector<real> expected = start.read(name);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const real before = expected[i];
+      for (const auto& [one, examples] : {std::pair(&sst, 10), {&quora, 9}, {&sts, 7}})
+        expected[i] += (one->at(name)[i] - before) * real(examples) / 26;
+    }
+    CHECK(difference(all.at(name), expected) < 1e-5);
   }
 }
 

@@ -41,6 +41,8 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
   fail("unknown kind of task");
 }
 
+Tensor weighted(const Tensor& loss, double share) { return share == 1 ? loss : scale(loss, real(share)); }
+
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions) {
   std::vector<real> room;
   const std::span<const real> values = logits.on_host(room);

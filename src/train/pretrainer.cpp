@@ -1,6 +1,6 @@
 // The pre-training loop                                                    Devlin et al. 2019, sec. 3.1, app. A.2
 //
-//   L = L_MLM + L_NSP      L_MLM: the mean over the masked words of the batch, L_NSP: over its pairs of sentences
+//   L = L_MLM + L_NSP      L_MLM: the mean over the masked words of a step, L_NSP: over its pairs of sentences
 #include "minbert/pretrainer.h"
 
 #include <cmath>
@@ -83,7 +83,7 @@ class PretrainRun {
   PretrainResult go(int64_t stop_after);
 
  private:
-  std::span<const PretrainingExample> next_examples();
+  PretrainingBatch next_batch();
   void take_step(TrainingProgress& progress);
   PretrainScores evaluate(BertForPreTraining& network) const;
   void report(TrainingProgress& progress);
@@ -125,7 +125,7 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
     print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
     print_placement(std::cout, folder, BertConfig::load(folder + "/config.json"), o.placement);
   }
-  if (at_.batches > 0) examples_ = data_.shard(at_.epoch, at_.shard);
+  examples_ = data_.shard(at_.epoch, at_.shard);
   steps_csv_ = std::make_unique<CsvFile>(o.out + "/steps.csv", "step,mlm_loss,nsp_loss,learning_rate,tokens,seconds",
                                          at_.batches);
   evaluations_csv_ = std::make_unique<CsvFile>(
@@ -134,10 +134,9 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
 }
 
 // What is left of a shard and fills no batch is left out of this epoch.
-std::span<const PretrainingExample> PretrainRun::next_examples() {
+PretrainingBatch PretrainRun::next_batch() {
   const int64_t batch = o_.batch;
   const auto used_up = [&] { return at_.example > 0 && at_.example + batch > int64_t(examples_.size()); };
-  if (at_.batches == 0) examples_ = data_.shard(0, 0);
   for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
     MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
     at_.example = 0;
@@ -146,20 +145,26 @@ std::span<const PretrainingExample> PretrainRun::next_examples() {
   }
   const int64_t begin = at_.example;
   at_.example = std::min(begin + batch, int64_t(examples_.size()));
-  return std::span(examples_).subspan(size_t(begin), size_t(at_.example - begin));
+  return pack(std::span(examples_).subspan(size_t(begin), size_t(at_.example - begin)));
 }
 
 void PretrainRun::take_step(TrainingProgress& progress) {
   const double lr = o_.lr * schedule_factor(o_.schedule, at_.step, o_.steps, o_.warmup);
   profile_resume();
+  std::vector<PretrainingBatch> batches;            // of the step: some 20 bytes a token
+  double words = 0, pairs = 0;                      // in all of them: each counts alike, whatever batch it is in
   for (int i = 0; i < o_.accumulate; ++i) {
-    const PretrainingBatch batch = pack(next_examples());
+    batches.push_back(next_batch());
+    words += double(batches.back().masked.size()), pairs += double(batches.back().not_next.size());
+  }
+  for (const PretrainingBatch& batch : batches) {
     DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(at_.batches)};
     const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp = cross_entropy(out.nsp_logits, batch.not_next);
-    const Tensor loss = o_.no_nsp ? out.mlm_loss : add(out.mlm_loss, nsp);
+    Tensor loss = weighted(out.mlm_loss, double(batch.masked.size()) / words);
+    if (!o_.no_nsp) loss = add(loss, weighted(nsp, double(batch.not_next.size()) / pairs));
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
-    backward(o_.accumulate == 1 ? loss : scale(loss, real(1) / real(o_.accumulate)));
+    backward(loss);
     ++at_.batches;
     at_.seconds += now() - since_, since_ = now();
     const int64_t number = at_.step + 1, tokens = batch.batch.tokens();

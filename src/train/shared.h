@@ -24,6 +24,9 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
 
 // The loss of a task's head, by its kind. logits [B,outputs], labels [B] -> []
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);
+// What a batch adds to its step's loss, which is a mean over all examples of the step: its own mean, times the share of
+// them that it has. The whole step's loss is left as it is.
+Tensor weighted(const Tensor& loss, double share);
 // Appends what each row of logits says, for the next examples of data. Error for a logit that is no number.
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
 

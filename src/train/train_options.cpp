@@ -21,7 +21,7 @@ void add_norm_options(CommandLine& line, std::string& norm, std::string& placeme
 
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
   line.option("--batch", o.batch, 1, "examples in a batch");
-  line.option("--accumulate", o.accumulate, 1, "batches whose gradients are averaged into one step");
+  line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
   line.choice("--optimizer", o.optimizer, optimizer_names(),
               "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);

@@ -112,7 +112,8 @@ void Run::take_step(const std::vector<TaskBatch>& batches, TrainingProgress& pro
   const double lr =
       o_.learning_rate() * schedule_factor(o_.schedule, at_.step, per_epoch * o_.epochs, o_.warmup);
   const int64_t end = std::min<int64_t>(at_.batch_in_epoch + o_.accumulate, int64_t(batches.size()));
-  const double share = 1 / double(end - at_.batch_in_epoch);
+  size_t examples = 0;                              // of the step: each counts alike, whatever the size of its batch
+  for (int64_t i = at_.batch_in_epoch; i < end; ++i) examples += batches[size_t(i)].examples.size();
   profile_resume();
   for (; at_.batch_in_epoch < end; ++at_.batch_in_epoch, ++at_.batches) {
     const TaskBatch& next = batches[size_t(at_.batch_in_epoch)];
@@ -121,7 +122,7 @@ void Run::take_step(const std::vector<TaskBatch>& batches, TrainingProgress& pro
     const Batch batch = pack(inputs(data.train, next.examples), {model_->network.task_id(data.task.name)});
     const Tensor loss = loss_of(next, batch);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
-    backward(share == 1 ? loss : scale(loss, real(share)));
+    backward(weighted(loss, double(next.examples.size()) / double(examples)));
     at_.seconds += now() - since_, since_ = now();
     const int64_t in_epoch = at_.batch_in_epoch, number = at_.step + 1, tokens = batch.tokens();
     const std::string rest = format("{},{},{}", exact(lr), tokens, fixed(at_.seconds, 3));
