@@ -206,6 +206,8 @@ TEST_CASE("cls norm run: options that have nothing to work on are refused") {
   refused("are for --cls-norm iso-bn, but it is z",
           [](TrainOptions& o) { o.cls_norm = "z", o.iso_bn_preset = "authors"; });
   refused("are for --cls-norm iso-bn", [](TrainOptions& o) { o.iso_bn_beta = 1; });
+  refused("--grad-norm 0.5: with --fine-tune-mode last-linear-layer nothing below [CLS] is trained",
+          [](TrainOptions& o) { o.grad_norm = 0.5, o.fine_tune_mode = "last-linear-layer"; });
   TrainOptions o = world.options();
   o.grad_norm = 1, o.cls_norm_at = "pooled";
   CHECK(Experiment(o).config({"layer", "layer"}).cls_norm == "none");

@@ -6,6 +6,7 @@
 
 #include "lone_norm.h"
 #include "minbert/files.h"
+#include "small_run.h"
 
 namespace minbert::test {
 namespace {
@@ -185,6 +186,21 @@ TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerN
     CHECK(std::isfinite(largest(taken.forward(batch).last_hidden_state.values())));
   }
   std::filesystem::remove(file);
+}
+
+TEST_CASE("norm: a group of one channel gives its bias, and says so once; over a sentence it does not") {
+  const Quiet quiet;
+  const Tensor x = normal("x", {8, 11});
+  const NormOptions options = {11, 0, 1e-12, {}, 0.1, 11};
+  const Lone lone("group", options), other("group", options), sentence("group-sentence", options);
+  const std::string said = quiet.text();
+  CHECK(said.starts_with("group: 11 channels in 11 groups, so each channel is its own mean"));
+  CHECK(said.find('\n') == said.size() - 1);
+  const auto y = [&](const Lone& norm, double factor) {
+    return norm.norm->forward(scale(x, real(factor)), three_sentences({})).values();
+  };
+  CHECK(y(lone, 1) == y(lone, -3));
+  CHECK(y(sentence, 1) != y(sentence, -3));
 }
 
 TEST_CASE("norm: channels that do not part into groups are an error") {

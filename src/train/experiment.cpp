@@ -22,11 +22,14 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-void set_iso_bn(BertConfig& config, const TrainOptions& o) {
+void set_cls_options(BertConfig& config, const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
   MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
            "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
+  MB_CHECK(o.grad_norm == 0 || o.fine_tune_mode == "full-model" || o.evaluate,
+           "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; leave "
+           "out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
   config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
 }
 
@@ -137,7 +140,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.encoder_dropout >= 0)
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
-  set_iso_bn(config_, options);
+  set_cls_options(config_, options);
   if (options.model.empty()) config_.tasks.clear();
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{

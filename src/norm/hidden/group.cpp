@@ -5,7 +5,10 @@
 //   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² over the H/G neighbouring channels of a token's group, σ_g² biased
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for one group of all channels)
 //   Deviations  a token is its own image of one pixel; group-sentence takes the sentence for the image. With one group
-//               it is LayerNorm.
+//               it is LayerNorm. Where each channel is a group, it is its own mean and y = β whatever x is: a warning.
+#include <iostream>
+#include <set>
+
 #include "norm/hidden/hidden.h"
 
 namespace minbert {
@@ -46,6 +49,10 @@ int64_t groups_of(const NormOptions& o) {
 }
 
 std::unique_ptr<Norm> make_group(const NormOptions& o) {
+  static std::set<int64_t> warned;                  // once for all norms of a model
+  if (groups_of(o) == o.hidden && warned.insert(o.hidden).second)
+    std::cerr << format("group: {} channels in {} groups, so each channel is its own mean: the norm gives its bias, "
+                        "whatever its input is. Take fewer groups or more channels.\n", o.hidden, o.hidden);
   return std::make_unique<GroupNorm>(o.hidden, groups_of(o), own_eps(o));
 }
 
