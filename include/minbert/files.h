@@ -120,6 +120,7 @@ class SafeTensors {
   void read(const std::string& name, std::span<real> out) const;      // F64, F32, F16, BF16 -> real
   // Into a model, on any device: Error also where a value is a NaN or infinite.
   void read(const std::string& name, const Tensor& to) const;
+  void check_finite(const std::string& name, std::span<const real> values) const;
   std::vector<real> read(const std::string& name) const;
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
 

@@ -1,8 +1,8 @@
 // Weights in Hugging Face's names and files.
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 
+#include "engine/parallel.h"
 #include "minbert/bert.h"
 #include "minbert/files.h"
 
@@ -74,24 +74,14 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
     if (!std::binary_search(used.begin(), used.end(), name) && !expected_extra(name))
       report.unused.push_back(name);
 
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < found.size(); ++i) {
+  parallel_each(found.size(), [&](size_t i) {
     const auto& [item, name] = found[i];
-    try {
-      if (!has_row_a_task(name)) {
-        file.read(name, item->value);
-        continue;
-      }
-      std::vector<real> rows = file.read(name);
-      rows.resize(size_t(item->value.size()));      // new tasks start at 0
-      item->value.copy_from(rows);
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+    if (!has_row_a_task(name)) return file.read(name, item->value);
+    std::vector<real> rows = file.read(name);
+    file.check_finite(name, rows);
+    rows.resize(size_t(item->value.size()));        // new tasks start at 0
+    item->value.copy_from(rows);
+  });
   return report;
 }
 

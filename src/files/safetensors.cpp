@@ -153,9 +153,13 @@ void SafeTensors::read(const std::string& name, const Tensor& to) const {
   std::vector<real> room(here ? 0 : size_t(to.size()));
   const std::span<real> values = here ? std::span(to.data(), size_t(to.size())) : room;
   read(name, values);
+  check_finite(name, values);
+  if (!here) to.copy_from(values);
+}
+
+void SafeTensors::check_finite(const std::string& name, std::span<const real> values) const {
   if (const auto v = non_finite(values))
     fail(format("{}: {} has the value {}: the file is damaged, or its model had diverged", file_, name, *v));
-  if (!here) to.copy_from(values);
 }
 
 std::vector<real> SafeTensors::read(const std::string& name) const {

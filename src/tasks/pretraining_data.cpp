@@ -15,6 +15,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/parallel.h"
 #include "minbert/corpus.h"
 #include "minbert/progress.h"
 #include "minbert/random.h"
@@ -127,12 +128,11 @@ std::vector<PretrainingExample> PretrainingData::examples_of(const std::vector<i
   std::vector<Sentences> all(parts.size());
   Progress progress("making examples of " + corpus_.name(), int64_t(2 * parts.size()));
   std::atomic<int64_t> done = 0;
-#pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < parts.size(); ++i) {
+  parallel_each(parts.size(), [&](size_t i) {
     all[i] = sentences_of(corpus_.parts()[size_t(parts[i])]);
     ++done;
     if (omp_get_thread_num() == 0) progress.update(done);
-  }
+  });
   Random random(options_.seed, stream);
   std::vector<PretrainingExample> examples;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -1,0 +1,25 @@
+// A loop over threads that may throw: out of an OpenMP loop an exception would end the program.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+
+namespace minbert {
+
+// f(i) for i in 0 .. n-1. Throws what one of them threw.
+template <class F>
+void parallel_each(size_t n, const F& f) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < n; ++i) {
+    try {
+      f(i);
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace minbert
