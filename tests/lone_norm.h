@@ -19,7 +19,7 @@ struct Lone {
     for (const Parameters::Item& b : parameters.buffers())
       b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());
   }
-  const Tensor& find(const char* name) const { return parameters.find(name)->value; }
+  const Tensor& find(const char* name) const { return parameters.value(name); }
   // Parameters that this batch reaches: without task ids, those of the tasks stay without a gradient.
   Inputs inputs(const Batch& batch, const Tensor& x) const {
     Inputs list = {x};

@@ -135,8 +135,15 @@ inline std::map<std::string, std::string> contents(const std::string& run) {
   return all;
 }
 
-inline std::vector<std::vector<std::string>> csv(const std::string& file) {
-  std::vector<std::vector<std::string>> rows;
+// A vector whose [] is checked: where something is missing a test fails, and the others go on.
+template <class T>
+struct Checked : std::vector<T> {
+  using std::vector<T>::vector;
+  const T& operator[](size_t i) const { return this->at(i); }
+};
+
+inline Checked<Checked<std::string>> csv(const std::string& file) {
+  Checked<Checked<std::string>> rows;
   std::istringstream in(read_file(file));
   for (std::string line, field; std::getline(in, line);) {
     std::istringstream fields(line);

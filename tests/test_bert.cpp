@@ -146,12 +146,12 @@ TEST_CASE("bert: heads see the pooled [CLS]; a siamese head u, v, |u-v| and perh
   CHECK(cross.model.forward(batch, sts).shape() == Shape{4, 1});
   CHECK(pairs.model.forward(batch, sst).shape() == Shape{4, 5});        // not a pair's head
   CHECK(pairs.model.forward(batch, quora).shape() == Shape{2, 1});
-  CHECK(pairs.parameters.find("heads.quora.weight")->value.shape() == Shape{1, 24});
-  CHECK(pairs.parameters.find("heads.sts.weight")->value.shape() == Shape{1, 25});
+  CHECK(pairs.parameters.value("heads.quora.weight").shape() == Shape{1, 24});
+  CHECK(pairs.parameters.value("heads.sts.weight").shape() == Shape{1, 25});
 
   const Tensor pooled = pairs.model.bert().forward(batch).pooler_output;
-  const Tensor weight = pairs.parameters.find("heads.sts.weight")->value, y = pairs.model.forward(batch, sts);
-  const real bias = pairs.parameters.find("heads.sts.bias")->value.item();
+  const Tensor weight = pairs.parameters.value("heads.sts.weight"), y = pairs.model.forward(batch, sts);
+  const real bias = pairs.parameters.value("heads.sts.bias").item();
   for (int64_t pair = 0; pair < 2; ++pair) {
     const real *u = pooled.data() + pair * 16, *v = u + 8, *w = weight.data();
     real sum = bias, uv = 0, uu = 0, vv = 0;
@@ -182,7 +182,7 @@ TEST_CASE("bert: errors and the tape name the module's path") {
                        "embedding: index 20 is outside of 0..19   (bert.embeddings.word_embeddings)", Error);
   CHECK(Scope::current() == nullptr);
 
-  Tensor learns = network.parameters.find("bert.encoder.layer.1.output.dense.weight")->value;
+  Tensor learns = network.parameters.value("bert.encoder.layer.1.output.dense.weight");
   learns.set_requires_grad(true);
   network.model.forward(pack(sentences({3})), sst);
   std::ostringstream tape;
@@ -236,13 +236,13 @@ TEST_CASE("bert: initial numbers are a truncated N(0, 0.02), biases 0, gains 1, 
     else if (item.name.ends_with("bias")) CHECK(v == std::vector<real>(v.size(), 0));
     else {
       CHECK(largest(v) <= 0.04 + 1e-9);
-      CHECK(v != other_seed.find(item.name)->value.values());
+      CHECK(v != other_seed.value(item.name).values());
     }
     CHECK((item.decay == Decay::no) ==
         (item.name.find("LayerNorm") != item.name.npos || item.name.ends_with("bias")));
   }
   double squares = 0;
-  const Tensor words = p.find("bert.encoder.layer.0.intermediate.dense.weight")->value;
+  const Tensor words = p.value("bert.encoder.layer.0.intermediate.dense.weight");
   for (const real v : words.values()) squares += double(v) * double(v);
   CHECK(std::sqrt(squares / double(words.size())) == doctest::Approx(0.02 * 0.8796).epsilon(0.03));
 }

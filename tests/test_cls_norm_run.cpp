@@ -34,14 +34,14 @@ TEST_CASE("cls norm run: it stands before the pooler or behind its tanh, each wh
   Parameters plain_parameters(plain, {});
   randomise(plain_parameters);
   const BertOutput expected = plain.forward(batch);
-  const auto parameter = [&](const char* name) { return plain_parameters.find(name)->value; };
+  const auto parameter = [&](const char* name) { return plain_parameters.value(name); };
   for (const std::string& name : names())
     for (const std::string at : {"per-method", "pre-pooler", "pooled"}) {
       INFO(name << " " << at);
       BertModel bert(with(name, at));
       Parameters parameters(bert, {});
       for (const Parameters::Item& item : plain_parameters.items())
-        parameters.find(item.name)->value.copy_from(item.value.values());
+        parameters.value(item.name).copy_from(item.value.values());
       fit(bert, batch);
       bert.cls_norm().train();                      // moving statistics
       const BertOutput out = bert.forward(batch);
@@ -70,8 +70,8 @@ TEST_CASE("cls norm run: gradient normalization changes what the encoder learns 
     bert.normalize_gradients(alpha, at);
     bert.train(training);
     backward(bert.forward(batch).pooler_output, dy);
-    return std::pair(parameters.find("encoder.layer.1.output.dense.bias")->value.grad().values(),
-                     parameters.find("pooler.dense.weight")->value.grad().values());
+    return std::pair(parameters.value("encoder.layer.1.output.dense.bias").grad().values(),
+                     parameters.value("pooler.dense.weight").grad().values());
   };
   for (const std::string norm : {"none", "z", "iso-bn"}) {
     const auto plain = gradient(0, "pre-pooler", true, norm), before = gradient(0.5, "pre-pooler", true, norm),
@@ -152,7 +152,7 @@ TEST_CASE("cls norm run: the statistics are those of all tasks' training sets un
           count += double(h.rows());
         }
       const auto buffer = [&](const char* name) {
-        return fitted.model.parameters.find(std::string("bert.cls_norm.") + name)->value.values();
+        return fitted.model.parameters.value(std::string("bert.cls_norm.") + name).values();
       };
       CHECK(double(buffer("count")[0]) == count);
       CHECK(count == (pairs == "siamese" ? 42 : 26));

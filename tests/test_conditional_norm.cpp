@@ -41,7 +41,7 @@ TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on
   const Batch batch = three_sentences(tasks_of_sentences);
   const Tensor y = norm->forward(x, batch),
       xhat = layer_norm(x, Tensor::full({6}, 1), Tensor::zeros({6}), 1e-12);
-  const auto at = [&](const char* name) { return parameters.find(name)->value.data(); };
+  const auto at = [&](const char* name) { return parameters.value(name).data(); };
   for (int64_t r = 0; r < 8; ++r)
     for (int64_t i = 0; i < 6; ++i) {
       const int64_t of_task = batch.row_task[r] * 6 + i;
@@ -61,8 +61,8 @@ TEST_CASE("norm: each task's parameters receive gradients from the rows of that 
   const Batch batch = three_sentences(tasks_of_sentences);
   const Tensor c = normal("c", {8, 6});
   backward(norm->forward(normal("x", {8, 6}), batch), c);
-  const Tensor d_bias = parameters.find("task_bias")->value.grad(),
-      d_gain = parameters.find("task_weight")->value.grad();
+  const Tensor d_bias = parameters.value("task_bias").grad(),
+      d_gain = parameters.value("task_weight").grad();
   for (int64_t i = 0; i < 6; ++i) {
     CHECK(d_bias.data()[i] == c.data()[18 + i]);
     CHECK(d_bias.data()[6 + i] == 0);
@@ -85,7 +85,7 @@ TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit,
   for (const Parameters::Item& item : p.items()) {
     INFO(item.name);
     REQUIRE(c.find(item.name));
-    CHECK(c.find(item.name)->value.values() == item.value.values());
+    CHECK(c.value(item.name).values() == item.value.values());
   }
   const Batch without = three_sentences({}), mixed = three_sentences(tasks_of_sentences),
       one = three_sentences({1});
@@ -119,7 +119,7 @@ TEST_CASE("norm: AdamW moves a task's gain and bias on by their moments while an
   Optimizer optimizer(parameters, {.weight_decay = 0.1});
   const double lr = 0.01;
   const std::vector<Sequence> texts = sentences({3, 5, 4});
-  const auto values = [&](const std::string& name) { return parameters.find(name)->value.values(); };
+  const auto values = [&](const std::string& name) { return parameters.value(name).values(); };
   const std::string norm = "bert.encoder.layer.1.output.LayerNorm.task_";
   std::map<std::string, std::vector<Recurrence>> rows;               // row 0 of each, 8 numbers
   for (const char* name : {"weight", "bias"}) rows[norm + name].assign(8, {0});
@@ -130,7 +130,7 @@ TEST_CASE("norm: AdamW moves a task's gain and bias on by their moments while an
       backward(mean(square(model.forward(pack(texts, {task}), task))));
       ++t;
       for (auto& [name, row] : rows) {
-        const std::vector<real> g = parameters.find(name)->value.grad().values();
+        const std::vector<real> g = parameters.value(name).grad().values();
         for (size_t k = 0; k < 8; ++k) {
           if (task != 0) CHECK(g[k] == 0);
           row[k].step(double(g[k]), t, lr);

@@ -1,11 +1,11 @@
 // BERT's configuration: read, checked, written back.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 
 #include "minbert/config.h"
+#include "real_data.h"
 
 using namespace minbert;
 namespace fs = std::filesystem;
@@ -111,11 +111,8 @@ TEST_CASE("config: values that make no BERT are refused") {
 }
 
 TEST_CASE("config: real files load") {
-  const char* data = std::getenv("MINBERT_REAL_DATA");
-  if (!data) {
-    MESSAGE("real data: not run (MINBERT_REAL_DATA is not set)");
-    return;
-  }
+  const char* data = test::real_data("real configurations");
+  if (!data) return;
   for (const char* name : {"/bert-tiny-wiki/config.json", "/vocab/bert-tiny-config.json"}) {
     const BertConfig c = BertConfig::load(data + std::string(name));
     CHECK(c.hidden_size == 128);

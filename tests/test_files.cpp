@@ -60,8 +60,8 @@ TEST_CASE("json: values are read, and written as they were") {
   const Json json = Json::parse(text, "f.json");
   CHECK(json["b"]["c"].integer() == 9007199254740993);
   CHECK(json["b"]["d"].number() == 1e-12);
-  CHECK(json["a"].items()[2].string() == "x\n\u00e9");
-  CHECK(json["a"].items()[3].boolean());
+  CHECK(json["a"].items().at(2).string() == "x\n\u00e9");
+  CHECK(json["a"].items().at(3).boolean());
   CHECK(json.get("e", 1.0) == 0.1);
   CHECK(json.get("missing", 7) == 7);
   CHECK(Json::parse(R"({"n": null})", "f").get("n", std::string("default")) == "default");
@@ -74,7 +74,7 @@ TEST_CASE("json: errors name file, line, column and key") {
   const Json json = Json::parse(R"({"a": {"b": [1, "abc"]}, "big": 4294967296, "f": 2.5})", "config.json");
   CHECK(error_of([&] { json["hidden_size"]; }) == "config.json: \"hidden_size\" is missing");
   CHECK(error_of([&] { json["a"]["x"]; }) == "config.json: \"a.x\" is missing");
-  CHECK(error_of([&] { json["a"]["b"].items()[1].integer(); }) ==
+  CHECK(error_of([&] { json["a"]["b"].items().at(1).integer(); }) ==
         "config.json: \"a.b[1]\" is \"abc\", expected an integer");
   CHECK(error_of([&] { json["f"].integer(); }) == "config.json: \"f\" is 2.5, expected an integer");
   CHECK(error_of([&] { json["a"]["b"]["c"]; }) ==
@@ -145,7 +145,7 @@ TEST_CASE("safetensors: what is written is read back, F16 rounded as numpy does"
   CHECK(file.metadata().at("note") == "\u00e9\"");
   CHECK(file.entry("single").shape == std::vector<int64_t>{count, 1});
   CHECK(file.read_integers("integers") == integers);
-  CHECK(std::isnan(file.read("nan")[0]));
+  CHECK(std::isnan(file.read("nan").at(0)));
   CHECK(file.read("large").back() == real(0.1f));
   const std::vector<real> half = file.read("half"), single = file.read("single"), exact = file.read("exact");
   for (size_t i = 0; i < values.size(); ++i) {

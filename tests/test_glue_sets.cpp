@@ -2,10 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "minbert/metrics.h"
+#include "real_data.h"
 #include "small_run.h"
 #include "task_files.h"
 
@@ -235,11 +235,8 @@ TEST_CASE("glue: one MNLI model is scored on both dev sets, and predicts both te
 }
 
 TEST_CASE("real data: 408 ids take 408 pairs out of MRPC's 4076") {
-  const char* root = std::getenv("MINBERT_REAL_DATA");
-  if (!root) {
-    std::cout << "real data: not run (MINBERT_REAL_DATA is not set)\n";
-    return;
-  }
+  const char* root = real_data("the 408 pairs of MRPC");
+  if (!root) return;
   const Folder folder;
   const Tokenizer tokenizer = small_tokenizer(folder);
   std::filesystem::create_directories(folder.path / "MRPC");

@@ -129,8 +129,8 @@ TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; t
   const PretrainingOutput out = model.forward(pack(stored_sequences(file)), stored_indices(file, "masked"),
                                               stored_indices(file, "originals"));
   const Tensor nsp = cross_entropy(out.nsp_logits, stored_indices(file, "not_next"));
-  CHECK(double(out.mlm_loss.item()) == doctest::Approx(double(file.read("mlm_loss")[0])).epsilon(1e-6));
-  CHECK(double(nsp.item()) == doctest::Approx(double(file.read("nsp_loss")[0])).epsilon(1e-6));
+  CHECK(double(out.mlm_loss.item()) == doctest::Approx(double(file.read("mlm_loss").at(0))).epsilon(1e-6));
+  CHECK(double(nsp.item()) == doctest::Approx(double(file.read("nsp_loss").at(0))).epsilon(1e-6));
   backward(add(out.mlm_loss, nsp));
   check_gradients(parameters, file);
 }

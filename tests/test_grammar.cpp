@@ -102,7 +102,7 @@ TEST_CASE("grammar: a training file knows a share of each list") {
   CHECK(cut.size() == 6);
   Writer writer(grammar, Random(1, "test"), cut);
   Set drawn;
-  for (int i = 0; i < 200; ++i) drawn.insert(writer.write(*grammar.labels("s")[0].rule));
+  for (int i = 0; i < 200; ++i) drawn.insert(writer.write(*grammar.labels("s").at(0).rule));
   CHECK(drawn.size() == 4);
 }
 

@@ -191,7 +191,7 @@ TEST_CASE("huggingface: what is saved loads again bit for bit, with everything m
   CHECK(report.initialised.empty());
   CHECK(report.unused.empty());
   for (const Parameters::Item& item : one.parameters.items())
-    CHECK(two.parameters.find(item.name)->value.values() == item.value.values());
+    CHECK(two.parameters.value(item.name).values() == item.value.values());
 
   // Plain weights load into a conditional model: its task parameters keep their zeros.
   const Network conditional(config);

@@ -36,7 +36,7 @@ TEST_CASE("norms: lists stand for every one with every other, each with a name o
     labels.insert(v.label);
     CHECK(v.from_scratch);
   }
-  CHECK(labels.size() == 16);
+  REQUIRE(labels.size() == 16);
   CHECK(labels.count("layer-post"));
   CHECK(labels.count("rms-z-gradient-0.5-pre"));
   CHECK(all[0].label == "layer-post");
@@ -64,9 +64,11 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
     return rows;
   };
   const auto high = table("high", 50), low = table("low", 0);
-  REQUIRE(high.size() == 3);
+  for (const auto& rows : {high, low}) {
+    REQUIRE(rows.size() == 3);
+    for (const auto& row : rows) REQUIRE(row.size() == 10);
+  }
   CHECK(high[0][7] == "steps to SST loss 50");
-  for (const auto& row : high) REQUIRE(row.size() == 10);
   CHECK(std::vector(high[1].begin(), high[1].begin() + 4) == std::vector<std::string>{"layer", "post", "none", "-"});
   CHECK(std::vector(high[2].begin(), high[2].begin() + 4) == std::vector<std::string>{"rms", "pre", "z", "0.5"});
   for (const size_t row : {1, 2}) {

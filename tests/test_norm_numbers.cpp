@@ -134,8 +134,8 @@ TEST_CASE("norm: a batch of one row is its own mean, and moves the running varia
   const Tensor x = normal("x", {1, 6});
   CHECK(largest(norm->forward(x, pack(sentences({1}))).values()) == 0);
   for (int64_t i = 0; i < 6; ++i) {
-    CHECK(parameters.find("running_var")->value.data()[i] == real(0.9));
-    CHECK(parameters.find("running_mean")->value.data()[i] == doctest::Approx(0.1 * double(x.data()[i])));
+    CHECK(parameters.value("running_var").data()[i] == real(0.9));
+    CHECK(parameters.value("running_mean").data()[i] == doctest::Approx(0.1 * double(x.data()[i])));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "minbert/files.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "real_data.h"
 
 namespace minbert::test {
 namespace {
@@ -30,7 +31,7 @@ struct Model {
   Three module;
   Parameters parameters{module, {}};
   Model() { parameters.set_trainable([](const std::string&) { return true; }); }
-  const Tensor& operator[](const std::string& name) const { return parameters.find(name)->value; }
+  const Tensor& operator[](const std::string& name) const { return parameters.value(name); }
 };
 
 void give_gradient(const Tensor& parameter, const std::vector<real>& gradient) {
@@ -67,7 +68,7 @@ TEST_CASE("optimizer: 20 steps of AdamW and SGD are PyTorch's") {
 }
 
 TEST_CASE("optimizer: the course's AdamW reproduces its fixture") {
-  const char* folder = std::getenv("MINBERT_REAL_DATA");
+  const char* folder = real_data("the course's AdamW");
   if (!folder) return;
   const Json fixture = Json::load(std::string(folder) + "/course/adamw_fixture.json");
   const auto numbers = [](const Json& rows) {

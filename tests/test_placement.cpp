@@ -96,7 +96,7 @@ TEST_CASE("placement: wanted rows are those of the whole, values and gradients, 
             tolerance(1e-5, 1e-13));
       for (const Parameters::Item& item : whole.parameters.items()) {
         INFO(item.name);
-        const Tensor grad = some.parameters.find(item.name)->value.grad();
+        const Tensor grad = some.parameters.value(item.name).grad();
         CHECK(difference(grad.values(), item.value.grad().values()) < tolerance(1e-4, 1e-12));
       }
     }
@@ -117,9 +117,9 @@ TEST_CASE("placement: a head's scale is that of its columns of the matrix behind
   const Network scaled(config_of("normformer")), folded(config_of("normformer"));
   for (const int layer : {0, 1}) {
     const std::string at = format("encoder.layer.{}.attention.", layer);
-    const Tensor scale = scaled.parameters.find(at + "self.head_scale")->value,
-                 of_folded = folded.parameters.find(at + "self.head_scale")->value,
-                 W = folded.parameters.find(at + "output.dense.weight")->value;
+    const Tensor scale = scaled.parameters.value(at + "self.head_scale"),
+                 of_folded = folded.parameters.value(at + "self.head_scale"),
+                 W = folded.parameters.value(at + "output.dense.weight");
     CHECK(scale.shape() == Shape{2});
     for (int64_t i = 0; i < W.size(); ++i) W.data()[i] *= scale.data()[i % 8 / 4];
     of_folded.copy_from(std::vector<real>{1, 1});
@@ -181,7 +181,7 @@ TEST_CASE("placement: what is saved loads again; post's weights load into all, a
     CHECK(std::set<std::string>(back.unused.begin(), back.unused.end()) == expected);
     CHECK(report.unused.empty());
     for (const std::string& name : report.initialised)
-      for (const real v : taken.parameters.find(name)->value.values()) CHECK(v == (name.ends_with("bias") ? 0 : 1));
+      for (const real v : taken.parameters.value(name).values()) CHECK(v == (name.ends_with("bias") ? 0 : 1));
   }
 }
 

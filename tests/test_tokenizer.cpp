@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -11,6 +10,7 @@
 
 #include "minbert/files.h"
 #include "minbert/tokenizer.h"
+#include "real_data.h"
 
 using namespace minbert;
 namespace fs = std::filesystem;
@@ -269,11 +269,8 @@ TEST_CASE("tokenizer: a folder's settings, and who decides the case") {
 }
 
 TEST_CASE("tokenizer: real text, every line, both vocabularies") {
-  const char* const data = std::getenv("MINBERT_REAL_DATA");
-  if (!data) {
-    std::cout << "real data: not run (MINBERT_REAL_DATA is not set)\n";
-    return;
-  }
+  const char* const data = test::real_data("the tokens of real text");
+  if (!data) return;
   const Tokenizer uncased((fs::path(data) / "vocab" / "bert-base-uncased-vocab.txt").string(), true);
   const Tokenizer cased((fs::path(data) / "vocab" / "bert-base-cased-vocab.txt").string(), false);
   int files = 0;

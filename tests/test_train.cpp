@@ -23,8 +23,8 @@ void check_equal(const std::string& a, const std::string& b) {
   }
 }
 
-std::vector<std::string> column(const std::string& file, size_t i) {
-  std::vector<std::string> values;
+Checked<std::string> column(const std::string& file, size_t i) {
+  Checked<std::string> values;
   for (const auto& row : csv(file)) values.push_back(row[i]);
   return values;
 }
@@ -209,7 +209,7 @@ TEST_CASE("train: --no-shuffle keeps the order of the file, in every epoch") {
   for (size_t batch = 0; batch < 6; ++batch) {
     size_t sum = 0;
     for (size_t i = batch % 3 * 4; i < std::min<size_t>(10, batch % 3 * 4 + 4); ++i)
-      sum += sst.examples[i].inputs[0].ids.size();
+      sum += sst.examples.at(i).inputs.at(0).ids.size();
     CHECK(tokens[1 + batch] == std::to_string(sum));
   }
 }
@@ -475,7 +475,7 @@ TEST_CASE("train: the figure shows every task's losses and dev scores, of severa
     CHECK(compare(Experiment(o), variants_of(o)) == 0);
   }
   const auto points = [&](const std::string& run, const std::string& panel) {
-    std::vector<std::vector<double>> all;           // x, y and, where there is one, the deviation
+    Checked<Checked<double>> all;                   // x, y and, where there is one, the deviation
     for (const auto& row : csv(world.path("runs/" + run + "/figures/training.csv"))) {
       if (row[0] != panel) continue;
       CHECK(row[1] == "layer");
@@ -487,7 +487,7 @@ TEST_CASE("train: the figure shows every task's losses and dev scores, of severa
   for (const Task& task : parse_tasks(o.tasks)) {
     INFO(task.name);
     const size_t window = task.name == "sts" ? 1 : 2;                // for 42, or 54 and 60 batches: at most 50 points
-    std::vector<std::vector<std::vector<double>>> seeds;
+    Checked<Checked<Checked<double>>> seeds;
     for (const std::string run : {"layer/seed-11711", "layer/seed-11712"}) {
       std::vector<double> x, y;
       for (const auto& row : csv(world.path("runs/" + run + "/steps.csv")))

@@ -82,6 +82,7 @@ class Parameters {
   int64_t count() const { return count_; }          // numbers in all parameters
   int64_t trainable() const;
   const Item* find(const std::string& name) const;  // parameter or buffer; nullptr where there is none
+  const Tensor& value(const std::string& name) const;            // Error where there is none
 
   // Chooses which parameters learn, and gives those a flat gradient buffer. The others get no gradient at all.
   void set_trainable(const std::function<bool(const std::string& name)>& learns);

@@ -96,6 +96,12 @@ const Parameters::Item* Parameters::find(const std::string& name) const {
   return nullptr;
 }
 
+const Tensor& Parameters::value(const std::string& name) const {
+  const Item* item = find(name);
+  MB_CHECK(item, "there is no parameter or buffer {}", name);
+  return item->value;
+}
+
 void Parameters::set_trainable(const std::function<bool(const std::string&)>& learns) {
   for (Item& item : items_) item.value.set_requires_grad(learns(item.name));
   int64_t places = 0, offset = 0;
