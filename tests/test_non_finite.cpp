@@ -7,6 +7,7 @@
 #include "cls_set.h"
 #include "error_of.h"
 #include "lone_norm.h"
+#include "minbert/encode.h"
 #include "op_cases.h"
 #include "small_run.h"
 #include "train/shared.h"
@@ -213,6 +214,19 @@ TEST_CASE("non-finite: what is loaded holds none; the error names file and tenso
         fail(world.path("run") + text.substr(world.path("again").size()));
       }
     });
+}
+
+TEST_CASE("non-finite: encode says which texts overflow, and writes nothing") {
+  const SmallWorld world;
+  TrainedModel trained(world.path("start"));
+  trained.model.parameters.value("bert.encoder.layer.0.output.LayerNorm.weight")
+      .copy_from(std::vector<real>(8, std::numeric_limits<real>::max()));
+  write_file(world.path("texts"), "a good film\na bad plot\n");
+  EncodeOptions o;
+  o.input = world.path("texts"), o.output = world.path("vectors");
+  const Quiet quiet;
+  CHECK(error_of([&] { encode(trained, o); }).starts_with("texts 1 to 2 are encoded with the value "));
+  CHECK_FALSE(std::filesystem::exists(o.output));
 }
 
 }  // namespace minbert::test

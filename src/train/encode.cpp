@@ -83,7 +83,11 @@ void write_batch(const BertModel& bert, const Batch& batch, const Layout& layout
   const BertOutput encoded = bert.forward(batch, wanted, layout.with_attention ? &weights : nullptr);
   std::vector<real> room;
   const auto write_rows = [&](const Entry& entry, int64_t first, const Tensor& rows) {
-    out.write(entry.begin + uint64_t(4 * first * rows.cols()), entry.type, rows.on_host(room));
+    const std::span<const real> values = rows.on_host(room);
+    if (const auto v = non_finite(values))
+      fail(format("texts {} to {} are encoded with the value {}: the weights of this model are too large for it",
+                  text + 1, text + batch.sentences(), *v));
+    out.write(entry.begin + uint64_t(4 * first * rows.cols()), entry.type, values);
   };
   write_rows(layout.pooler_output, text, encoded.pooler_output);
   write_rows(layout.cls, text, encoded.cls);
