@@ -56,8 +56,8 @@ TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
       Inputs inputs = values_of(parameters);
       inputs.push_back(normal("x", {8, 6}));
       const Tensor x = inputs.back();
-      // A fiftieth of y: a bias that a softmax or the next norm cancels has gradient 0, and differences of a large sum
-      // are noise above its tolerance.
+      // A fiftieth of y: a bias that a softmax or the next norm cancels has gradient 0, and what comes out instead is
+      // the rounding of large terms, above the tolerances.
       gradcheck(format("{}, {}", placement, entry.name), inputs,
                 [&](const Inputs&) { return scale(layer.forward(x, batch), real(0.02)); });
     }
