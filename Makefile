@@ -7,6 +7,8 @@
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
 #   make test          the tests, in float and in double (gradient checks), and on the GPU where there is one;
 #                      T=norm: those with "norm" in their name
+#   make test-kernels  the double tests with each of OpenBLAS's kernels that the processor can run, or with those of
+#                      KERNELS="Prescott Haswell"
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make memcheck      with a GPU: tests there under compute-sanitizer, its memcheck and racecheck
 #   make bench         the benchmark; ARGS="..." goes to it, as --against FILE: beside another build; DEVICE=cuda:
@@ -56,7 +58,7 @@ TESTS     := $(wildcard tests/test_*.cpp) tests/main.cpp
 BENCHMARK := $(wildcard tests/bench/*.cpp)
 WORLD     := $(wildcard data/*.cpp)
 PROGRAMS  := $(notdir $(basename $(wildcard examples/*.cpp))) make-mini $(if $(BENCHMARK),bench)
-KERNELS   := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
+KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 objects    = $(patsubst %.cpp,build/$(1)/%.o,$(2))
 Q         := $(if $(V),,@)
 
@@ -99,7 +101,7 @@ NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --Werror cross-execu
   -Iinclude -Isrc -Xcompiler -fopenmp,-march=native,-fno-math-errno $(FLAGS_cuda) $(filter -D%,$(FOUND_FLAGS)) \
   $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
-$(call objects,cuda,$(KERNELS)): build/cuda/%.o: %.cpp build/config.mk
+$(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 	@mkdir -p $(@D)
 	@echo "nvcc  $<"
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
@@ -115,11 +117,15 @@ programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 
 # GNU OpenMP: wait for other threads some microseconds, then sleep. Beside other work on the same cores, threads that
 # spin for milliseconds make small models many times slower; threads that sleep at once run at two thirds of the speed.
-test asan-test demo mini-bert: export GOMP_SPINCOUNT ?= 3000
+test test-kernels asan-test demo mini-bert: export GOMP_SPINCOUNT ?= 3000
 test: programs build/test-$(PLAIN) build/test-double
 	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")
 	@rm -rf build/mini && build/bin/make-mini --out build/mini > /dev/null
 	@diff -rq --exclude=bert build/mini data/mini || { echo "data/mini is not what make-mini writes: make mini"; exit 1; }
+KERNELS ?= $(if $(filter aarch64 arm64,$(shell uname -m)),armv8 neoversen1 armv8sve,Prescott Nehalem Sandybridge \
+  Haswell Zen SkylakeX Cooperlake)
+test-kernels: build/test-double
+	@.build/run-tests "$(T)" $(KERNELS:%="build/test-double --kernels %")
 asan-test: build/test-asan
 	@.build/run-tests "$(T)" build/test-asan
 
@@ -166,6 +172,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test asan-test demo mini mini-bert bench rehearsal memcheck lint papers format deps clean help \
-  FORCE
+.PHONY: all programs test test-kernels asan-test demo mini mini-bert bench rehearsal memcheck lint papers format deps \
+  clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,4 +1,5 @@
 // The one main of all tests. It says what this build is and what it does not run. --device cuda: on the GPU.
+// --kernels NAME: with OpenBLAS's kernels of this name, where the processor can run them.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -36,18 +37,33 @@ struct NewTape : doctest::IReporter {
 };
 REGISTER_LISTENER("new tape", 1, NewTape);
 
+bool use_kernels(const std::string& name) {
+  try {
+    const std::string obstacle = minbert::use_kernels(name);
+    if (!obstacle.empty()) std::cout << name << " kernels: not run (" << obstacle << ")\n";
+    return obstacle.empty();
+  } catch (const minbert::Error& e) {
+    std::cerr << e.what() << '\n';
+    std::exit(1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool is_double = sizeof(minbert::real) == sizeof(double);
+  bool gpu = false;
+  std::string kernels;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string(argv[i]) == "--device" && std::string(argv[i + 1]) == "cuda") gpu = true;
+    if (std::string(argv[i]) == "--kernels") kernels = argv[i + 1];
+  }
+  if (!kernels.empty() && !use_kernels(kernels)) return 0;
   minbert::prepare_openblas();
   std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour " << minbert::openblas_flavour()
             << " (0 sequential, 1 pthread, 2 OpenMP), " << minbert::openblas_kernels() << " kernels\n";
   if (!is_double)
     std::cout << "gradient checks: finite differences not run (they need the double build, MINBERT_DOUBLE)\n";
-  bool gpu = false;
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::string(argv[i]) == "--device" && std::string(argv[i + 1]) == "cuda") gpu = true;
   if (gpu && !minbert::cuda::present()) {
     std::cout << "cuda: not run (no device)\n";
     return 0;

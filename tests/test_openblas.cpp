@@ -22,11 +22,14 @@ const std::string sse = "fpu sse sse2 pni ssse3 sse4_1 sse4_2 ", avx2 = sse + "a
                   bf16 = avx512 + "avx512_vnni avx512_bf16 ", amx = bf16 + "amx_tile amx_bf16 ", amd = "AuthenticAMD ",
                   armv8 = "fp asimd evtstrm aes crc32 ", armv8_2 = armv8 + "atomics asimdhp asimdrdm dcpop ";
 
+std::set<std::string> words_of(const std::string& text) {
+  std::istringstream words(text);
+  return std::set<std::string>(std::istream_iterator<std::string>(words), {});
+}
+
 // The first of the better kernels, "stays" where there are none.
 std::string decision(const std::string& features, const std::string& chosen, const std::string& version) {
-  std::istringstream words(features);
-  const std::set<std::string> set(std::istream_iterator<std::string>(words), {});
-  const std::vector<std::string> names = better_kernels(set, chosen, version);
+  const std::vector<std::string> names = better_kernels(words_of(features), chosen, version);
   return names.empty() ? "stays" : names[0];
 }
 
@@ -84,6 +87,20 @@ TEST_CASE("openblas: kernels are chosen by what the processor can do, over a tab
   }
 }
 
+TEST_CASE("openblas: kernels that cannot be used are refused with the reason, unknown ones with the list") {
+  const auto obstacle = [](const char* name, const std::string& features, const char* version) {
+    return obstacle_to_kernels(name, words_of(features), version);
+  };
+  CHECK(obstacle("SkylakeX", avx2, "0.3.21") == "the processor has no avx512f");
+  CHECK(obstacle("Cooperlake", avx512, "0.3.21") == "the processor has no avx512_vnni");
+  CHECK(obstacle("SapphireRapids", amx, "0.3.21") == "OpenBLAS 0.3.21 has none, 0.3.24 has");
+  CHECK(obstacle("armv8", amx, "0.3.21") == "the processor has no asimd");
+  CHECK(obstacle("Zen", avx2, "0.3.21") == "");                   // an Intel runs them, too
+  CHECK(obstacle("Prescott", sse, "0.3.21") == "");
+  CHECK_THROWS_WITH_AS(obstacle("Haswel", avx2, "0.3.21"),
+                       doctest::Contains("no OpenBLAS kernel \"Haswel\"; the OpenBLAS kernels are: Sapphire"), Error);
+}
+
 TEST_CASE("openblas: what the processor is, is read from /proc/cpuinfo") {
   const Processor p = this_processor();
 #if defined(__x86_64__)
@@ -120,6 +137,11 @@ TEST_CASE("openblas: a bad choice is mended, a user's is kept, and products stay
   unsetenv("OPENBLAS_CORETYPE");
   CHECK(use_better_kernels({"processor of long ago", {"pni"}}) == "");
   CHECK(openblas_kernels() == "Prescott");
+
+  CHECK(use_kernels("Haswell") == "");                            // as asked, whatever is better
+  CHECK(openblas_kernels() == "Haswell");
+  CHECK(use_kernels("armv8") == "the processor has no asimd");
+  CHECK(openblas_kernels() == "Haswell");
 
   start_openblas(set ? before.c_str() : nullptr);
 }

@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 
 #include "minbert/error.h"
+#include "minbert/names.h"
 
 // OpenBLAS's own: forget the kernels at work, and choose anew as OPENBLAS_CORETYPE says. Every version with kernels for
 // several processors exports the two; one that was built for a single processor lacks them, and has nothing to choose.
@@ -26,6 +28,7 @@ struct Kernels {
   int level;                                        // 0 SSE3, 1 SSE4.2, 2 AVX, 3 AVX2, 4 AVX-512; for arm64 likewise
   const char* needs;                                // features
   const char* since = "0.3.0";                      // the first version that has them
+  const char* vendor = "";                          // others' processors run them, too, but are not offered them
 };
 
 #define AVX512 "avx512f avx512cd avx512bw avx512dq avx512vl"
@@ -34,7 +37,7 @@ constexpr Kernels table[] = {
     {.name = "SapphireRapids", .level = 4, .needs = AVX512 " avx512_vnni avx512_bf16 amx_bf16", .since = "0.3.24"},
     {.name = "Cooperlake", .level = 4, .needs = AVX512 " avx512_vnni avx512_bf16", .since = "0.3.11"},
     {.name = "SkylakeX", .level = 4, .needs = AVX512},
-    {.name = "Zen", .level = 4, .needs = "AuthenticAMD avx2 fma"},
+    {.name = "Zen", .level = 4, .needs = "avx2 fma", .vendor = "AuthenticAMD"},
     {.name = "Haswell", .level = 3, .needs = "avx2 fma"},
     {.name = "Sandybridge", .level = 2, .needs = "avx"},
     {.name = "Nehalem", .level = 1, .needs = "sse4_2"},
@@ -66,11 +69,12 @@ std::vector<int> numbers_of(const std::string& version) {
   return numbers;
 }
 
-bool runs_on(const Kernels& k, const std::set<std::string>& features) {
+// Why these kernels cannot be used; "" where they can.
+std::string obstacle(const Kernels& k, const std::set<std::string>& features, const std::string& version) {
   std::istringstream needs(k.needs);
   for (std::string feature; needs >> feature;)
-    if (!features.contains(feature)) return false;
-  return true;
+    if (!features.contains(feature)) return "the processor has no " + feature;
+  return numbers_of(version) < numbers_of(k.since) ? format("OpenBLAS {} has none, {} has", version, k.since) : "";
 }
 
 std::string openblas_version() {                    // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
@@ -112,9 +116,25 @@ std::vector<std::string> better_kernels(const std::set<std::string>& features, c
   std::vector<std::string> names;
   const int level = level_of(chosen);
   for (const Kernels& k : table)
-    if (level >= 0 && k.level > level && runs_on(k, features) && numbers_of(version) >= numbers_of(k.since))
+    if (level >= 0 && k.level > level && (!*k.vendor || features.contains(k.vendor)) &&
+        obstacle(k, features, version).empty())
       names.push_back(k.name);
   return names;
+}
+
+std::string obstacle_to_kernels(const std::string& name, const std::set<std::string>& features,
+                                const std::string& version) {
+  const std::vector<Kernels> all(std::begin(table), std::end(table));
+  return obstacle(all[place_of(name, names_of(all), "OpenBLAS kernel")], features, version);
+}
+
+std::string use_kernels(const std::string& name) {
+  const std::string obstacle = obstacle_to_kernels(name, this_processor().features, openblas_version());
+  if (!obstacle.empty()) return obstacle;
+  if (gotoblas_dynamic_quit && gotoblas_dynamic_init) switch_to(name);
+  MB_CHECK(same(openblas_kernels(), name.c_str()), "OpenBLAS {} was asked for its {} kernels and computes with {}",
+           openblas_version(), name, openblas_kernels());
+  return "";
 }
 
 std::string use_better_kernels(const Processor& processor) {

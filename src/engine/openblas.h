@@ -25,6 +25,15 @@ Processor this_processor();                         // empty where there is no /
 std::vector<std::string> better_kernels(const std::set<std::string>& features, const std::string& chosen,
                                         const std::string& version);
 
+// Why the kernels of this name cannot be used: "the processor has no avx2"; "" where they can. An unknown name is an
+// error.
+std::string obstacle_to_kernels(const std::string& name, const std::set<std::string>& features,
+                                const std::string& version);
+
+// Uses the kernels of this name from here on, unless there is an obstacle, which it returns. An error where OpenBLAS
+// then computes with others: it ignores a name that it does not know.
+std::string use_kernels(const std::string& name);
+
 // Takes the first of better_kernels() that OpenBLAS accepts, and returns a line that says so; "" where nothing changes.
 // From then on OPENBLAS_CORETYPE names them, so that the programs that this one starts use the same.
 std::string use_better_kernels(const Processor& processor);
