@@ -218,7 +218,7 @@ void PretrainRun::report(TrainingProgress& progress) {
   }
   progress.line(line);
   at_.mlm_sum = at_.nsp_sum = 0, at_.summed = 0;
-  check_finite(model_.parameters, at_.step, what_is_kept());
+  check_finite(model_.parameters, optimizer_, at_.step, what_is_kept());
   save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,                // before the state, which says
              o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);        // that it is there
   save();
