@@ -77,7 +77,8 @@ TEST_CASE("metrics: F1 and Matthews") {
 
 TEST_CASE("metrics: Spearman") {
   // Ranks 1 2 3 4 5 and 1 2 3.5 5 3.5: 8 / sqrt(10 * 9.5)
-  CHECK(spearman(Labels{1, 2, 3, 4, 5}, Labels{5, 6, 7, 8, 7}).value() == doctest::Approx(8 / std::sqrt(95.)).epsilon(1e-15));
+  CHECK(spearman(Labels{1, 2, 3, 4, 5}, Labels{5, 6, 7, 8, 7}).value() ==
+        doctest::Approx(8 / std::sqrt(95.)).epsilon(1e-15));
   CHECK(spearman(Labels{1, 2, 3, 4}, Labels{1, 10, 100, 1e6}).value() == doctest::Approx(1).epsilon(1e-15));
   CHECK(spearman(Labels{1, 2, 3, 4}, Labels{9, 8, 7, -6}).value() == doctest::Approx(-1).epsilon(1e-15));
 
@@ -156,7 +157,7 @@ TEST_CASE("glue: bad rows and missing files are named") {
   CHECK(contains(l.report.text(), ":2: column \"label\" is \"maybe\"\n  expected entailment or not_entailment"));
   CHECK(contains(l.report.text(), "2 of 3 rows skipped: lines 2, 3\n"));
   CHECK(loaded(folder.file("a", "1\t2\t3\ta\n1\t2\t3\ta\tb\t1\n"), "qqp", tokenizer).report.skipped.at(0).line == 1);
-  CHECK(loaded(folder.file("b", "s\t2\t\ta\ns\t1\t\ta\n"), "cola", tokenizer).ids.at(0) == "1");   // its row in the file
+  CHECK(loaded(folder.file("b", "s\t2\t\ta\ns\t1\t\ta\n"), "cola", tokenizer).ids.at(0) == "1");   // its row
   CHECK(contains(message([&] { loaded("gone/RTE/dev.tsv", "rte", tokenizer); }),
                  "gone/RTE/dev.tsv: there is no such file\n"
                  "  task \"rte\" reads RTE/train.tsv, RTE/dev.tsv, RTE/test.tsv"));

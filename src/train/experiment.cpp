@@ -28,8 +28,8 @@ void set_cls_options(BertConfig& config, const TrainOptions& o) {
   MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
            "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
   MB_CHECK(o.grad_norm == 0 || o.fine_tune_mode == "full-model" || o.evaluate,
-           "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; leave "
-           "out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
+           "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; "
+           "leave out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
   config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
 }
 
