@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "child.h"
@@ -148,14 +149,13 @@ TEST_CASE("encode: thirty times as many texts take no more memory") {
 #else
   const Encoder world;
   std::vector<int64_t> peaks;
-  for (const size_t count : {500, 15000}) {
+  for (const size_t count : {500, 15000, 500}) {    // the first may hold less: its libraries are not all in memory yet
     write_file(world.path("texts"), joined_lines(world.some_lines(count)));
     peaks.push_back(Child("encode: a file in another process",
                           format("{} {} {}", world.path("run"), world.path("texts"), world.path("out"))).peak_memory());
   }
-  MESSAGE("peak memory: " << peaks[0] << " and " << peaks[1] << " bytes, of " << file_size(world.path("out"))
-                          << " bytes of output");
-  CHECK(peaks[1] - peaks[0] < 2'000'000);           // 16 bytes a text are 240 KB, and the allocator takes its share
+  MESSAGE("peak memory: " << peaks[0] << ", " << peaks[1] << " and " << peaks[2] << " bytes");
+  CHECK(peaks[1] - std::max(peaks[0], peaks[2]) < 2'000'000);       // 16 bytes a text are 240 KB, and the allocator's
 #endif
 }
 

@@ -112,10 +112,14 @@ TEST_CASE("options: all of them survive being stored as text") {
 TEST_CASE("options: those of a run are taken, and must not be given otherwise, but for some") {
   const std::string folder = std::filesystem::temp_directory_path() / format("minbert_options_{}", getpid());
   make_folder(folder);
-  remember_options(Line({"--tasks", "sst,sts", "--lr", "0.1"}).line, folder);
+  remember_options(Line({"--tasks", "sst,sts", "--lr", "0.1", "--save-every", "3"}).line, folder);
   Line same({"--tasks", "sst,sts"}), other({"--tasks", "sst"}), worse({"--tasks", "sst", "--lr", "0.2"});
   recall_options(same.line, folder);
   CHECK(same.options.lr == 0.1);
+  CHECK(same.options.save_every == 3);
+  Line sooner({"--save-every", "0.5"});             // changes nothing of what is learnt
+  recall_options(sooner.line, folder);
+  CHECK(sooner.options.save_every == 0.5);
   CHECK_THROWS_WITH_AS(recall_options(other.line, folder),
                        doctest::Contains("--tasks sst, but the run was started with sst,sts"), Error);
   recall_options(other.line, folder, {"--tasks"});  // as --evaluate does
