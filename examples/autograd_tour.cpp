@@ -23,7 +23,7 @@ int main() {
     // 1. A tensor is values and a shape. One that asks for a gradient puts what is done with it on the tape.
     Tensor x = Tensor::from({3}, std::vector<real>{1, 2, 3});
     x.set_requires_grad(true);
-    const Tensor y = sum(mul(x, exp(scale(x, -1))));          // y = sum x e^-x
+    const Tensor y = sum(x * exp(-x));                        // y = sum x e^-x
     std::cout << "y = sum x e^-x at x = 1, 2, 3:  " << y.item() << "\n\nthe tape, first operation first:\n";
     print_tape(std::cout);
 

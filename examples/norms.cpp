@@ -3,7 +3,7 @@
 //   $ norms                           trains the small multitask model with every norm in every placement
 //   $ norms --norm layer,rms --placement post,pre --seeds 3
 //
-//   $ norms apply --cls-norm iso-bn --preset authors --input steps.safetensors --output ours.safetensors
+//   $ norms apply --cls-norm iso-bn:preset=authors --input steps.safetensors --output ours.safetensors
 //   20 steps of 16 x 768 -> ours.safetensors
 //
 // include/minbert/norm_apply.h says what the two files hold.
@@ -31,9 +31,9 @@ int compare(int argc, char** argv) {
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
-  line.list("--norm", lists.norms, names_of(norm_table()), "normalizations of the hidden states", norm_help());
+  line.norms("--norm", lists.norms, check_norm, "normalizations of the hidden states", norm_help());
   line.list("--placement", lists.placements, placement_names(), "where the norms of a layer stand");
-  line.list("--cls-norm", lists.cls_norms, names_of(cls_norm_table()), "normalizations of [CLS]", cls_norm_help());
+  line.norms("--cls-norm", lists.cls_norms, check_cls_norm, "normalizations of [CLS]", cls_norm_help());
   line.list("--grad-norm", lists.grad_norms, 0, "gradient normalization of [CLS]: strengths, 0: none");
   line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");
   line.option("--to-loss", to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
@@ -78,19 +78,15 @@ int apply(int argc, char** argv) {
   NormApplyOptions o;
   std::string input, output;
   CommandLine line("norms apply", "Runs one normalization on the tensors of a file: training steps, then evaluation.");
-  line.choice("--norm", o.norm, names_of(norm_table()), "normalization of the hidden states", norm_help());
-  line.choice("--cls-norm", o.cls_norm, names_of(cls_norm_table()), "or of [CLS]", cls_norm_help());
+  line.norm("--norm", o.norm, check_norm, "normalization of the hidden states", norm_help());
+  line.norm("--cls-norm", o.cls_norm, check_cls_norm, "or of [CLS]", cls_norm_help());
   line.option("--grad-norm", o.grad_norm, 0, "or of the gradient of [CLS], of this strength");
   line.option("--input", input, "a safetensors file: x, dy [S,N,H], of S steps of N rows; offsets [B+1], tasks [B]; "
               "fit [M,H]; parameters by their names", "FILE");
   line.option("--output", output, "the safetensors file to write: y, dx [S,N,H], y_eval [N,H], d.NAME of every "
               "parameter, every buffer", "FILE");
-  line.section("Of those norms that have it; not given: the norm's own");
-  line.option("--eps", o.eps, 0, "keeps a divisor from 0");
-  line.option("--momentum", o.momentum, 0, "running = (1 - momentum) running + momentum now", 1);
-  line.option("--groups", o.groups, 0, "of channels; 0: the norm's own");
-  line.option("--beta", o.beta, 0, "strength of iso-bn");
-  line.choice("--preset", o.preset, {"ours", "paper", "authors"}, "how iso-bn reads its paper");
+  for (const std::string option : {"eps", "momentum", "groups", "beta", "preset"})
+    line.gone("--" + option, "", format("it with the norm: --norm NAME:{}=X or --cls-norm NAME:{}=X", option, option));
   line.section("What it runs on");
   MachineOptions machine;
   add_machine_options(line, machine);

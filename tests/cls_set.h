@@ -39,6 +39,14 @@ inline std::unique_ptr<ClsNorm> fitted(const std::string& name, int64_t hidden, 
   return norm;
 }
 
+// A norm of the table, with each of its presets where it has any.
+inline std::vector<std::string> with_presets(const ClsNormEntry& entry) {
+  std::vector<std::string> names;
+  for (const NormOption& option : entry.options)
+    for (const std::string& preset : option.words) names.push_back(format("{}:preset={}", entry.name, preset));
+  return names.empty() ? std::vector<std::string>{entry.name} : names;
+}
+
 inline std::vector<std::pair<std::string, std::vector<real>>> buffers_of(ClsNorm& norm) {
   std::vector<std::pair<std::string, std::vector<real>>> all;
   for (const Buffer& b : norm.own_buffers()) all.emplace_back(b.name, b.value.values());

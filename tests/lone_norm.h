@@ -9,12 +9,17 @@ inline const Indices tasks_of_sentences = {2, 0, 2};
 
 inline Batch three_sentences(const Indices& task) { return pack(sentences({3, 1, 4}), task); }
 
+// The norm with so many groups, where it has groups.
+inline std::string in_groups(const std::string& norm, int groups) {
+  return norm.starts_with("group") && norm.find(':') == norm.npos ? format("{}:groups={}", norm, groups) : norm;
+}
+
 // A norm of the table as a model of its own, of 6 channels, in 3 groups, and 3 tasks.
 struct Lone {
   std::unique_ptr<Norm> norm;
   Parameters parameters;
-  explicit Lone(const std::string& name, NormOptions options = {6, 3, 1e-12, {}, 0.1, 3})
-      : norm(make_norm(name, options)), parameters(*norm, {}) {
+  explicit Lone(const std::string& name, NormOptions options = {6, 3}, int groups = 3)
+      : norm(make_norm(in_groups(name, groups), options)), parameters(*norm, {}) {
     randomise(parameters);
     for (const Parameters::Item& b : parameters.buffers())
       b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());

@@ -27,16 +27,41 @@ BertConfig siamese(BertConfig config) {
 
 }  // namespace
 
-TEST_CASE("bert: the gradient of one layer, with dropout") {
-  BertLayer layer(tiny_config("layer", 6, 0.2), {6, 0, 1e-12});
-  Parameters parameters(layer, {});
-  randomise(parameters);
-  layer.train();
-  const Batch batch = pack(sentences({3, 1, 2}));
-  Inputs inputs = values_of(parameters);
-  inputs.push_back(normal("x", {6, 6}));
-  const Tensor x = inputs.back();
-  gradcheck("BertLayer", inputs, [&](const Inputs&) { return layer.forward(x, batch); });
+TEST_CASE("bert: the gradient of one layer, with dropout and with each activation") {
+  for (const std::string& hidden_act : activation_names()) {
+    BertConfig config = tiny_config("layer", 6, 0.2);
+    config.hidden_act = hidden_act;
+    BertLayer layer(config, {6});
+    Parameters parameters(layer, {});
+    randomise(parameters);
+    layer.train();
+    const Batch batch = pack(sentences({3, 1, 2}));
+    Inputs inputs = values_of(parameters);
+    inputs.push_back(normal("x", {6, 6}));
+    const Tensor x = inputs.back();
+    gradcheck("BertLayer with " + hidden_act, inputs, [&](const Inputs&) { return layer.forward(x, batch); });
+  }
+}
+
+TEST_CASE("bert: hidden_act of config.json says what stands between the matrices of the feed-forward network") {
+  const Tensor x = Tensor::from({4}, std::vector<real>{-2, -0.5, 1, 3});
+  const auto check = [&](const char* name, std::vector<real> expected) {
+    CHECK(difference(activation(name)(x).values(), expected) < 1e-6);
+  };
+  check("gelu", {real(-0.0455003), real(-0.1542687), real(0.8413447), real(2.9959503)});
+  check("gelu_new", {real(-0.0454023), real(-0.1542860), real(0.8411920), real(2.9963627)});       // of its formula
+  check("relu", {0, 0, 1, 3});
+  const auto hidden = [](const std::string& hidden_act) {
+    BertConfig config = tiny_config("layer", 6);
+    config.hidden_act = hidden_act;
+    BertModel bert(config);
+    const Parameters parameters(bert, {});
+    randomise(parameters);
+    return bert.forward(pack(sentences({3, 4}))).last_hidden_state.values();
+  };
+  CHECK(difference(hidden("gelu_new"), hidden("gelu")) < 0.01);
+  CHECK(difference(hidden("gelu_new"), hidden("gelu")) > 1e-6);
+  CHECK(difference(hidden("relu"), hidden("gelu")) > 0.01);
 }
 
 // Every parameter of the model, through a loss: embeddings, conditional norms, attention, pooler, head.

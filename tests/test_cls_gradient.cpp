@@ -95,7 +95,7 @@ TEST_CASE("cls norm: a useless large feature outweighs a telling small one, unti
     backward(cross_entropy(linear(features, Wc.set_requires_grad(true), Tensor::zeros({2})), labels));
     return Wc.grad().values();
   };
-  const std::vector<real> plain = gradient(h), z = gradient(fitted("z", 2, h)->forward(h));
+  const std::vector<real> plain = gradient(h), z = gradient((*fitted("z", 2, h))(h));
   CHECK(std::abs(plain[2]) == doctest::Approx(0.5 / 6).epsilon(0.1));              // E(y-ŷ) = 1/6
   CHECK(std::abs(plain[3]) == doctest::Approx(0.01 / 4).epsilon(0.01));            // E(y-ŷ)² = 1/4
   CHECK(std::abs(plain[2]) > 20 * std::abs(plain[3]));
@@ -113,7 +113,7 @@ TEST_CASE("cls norm: a large h^l saturates the tanh and its gradient vanishes; n
     return sum / double(N);
   };
   CHECK(mean_slope(hl) < 1e-6);
-  for (const std::string name : {"z", "min-max", "l2"}) CHECK(mean_slope(fitted(name, H, hl)->forward(hl)) > 0.3);
+  for (const std::string name : {"z", "min-max", "l2"}) CHECK(mean_slope((*fitted(name, H, hl))(hl)) > 0.3);
 }
 
 }  // namespace minbert::test

@@ -21,39 +21,40 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
       const auto norm = fitted(name, 6, set);
       Parameters parameters(*norm, {});
       norm->train();
-      norm->forward(rows_of(set, 0, 9));            // moving statistics
+      (*norm)(rows_of(set, 0, 9));            // moving statistics
       norm->train(training);
       Inputs inputs = {rows_of(set, 3, 8)};
       for (const Parameters::Item& item : parameters.items())
         inputs.push_back(item.value), item.value.copy_from(normal(item.name, item.value.shape()).values());
       gradcheck(format("{}, training {}", name, training), inputs,
-                [&](const Inputs& in) { return norm->forward(in[0]); });
+                [&](const Inputs& in) { return (*norm)(in[0]); });
     }
 }
 
 TEST_CASE("cls norm: an unknown name or preset is an error that lists what there is, and shapes must fit") {
   CHECK_THROWS_WITH_AS(make_cls_norm("zz", {6}),
                        doctest::Contains("the [CLS] norms are: none, z, min-max, l2, "), Error);
-  CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn", {.hidden = 6, .preset = "theirs"}),
-                       doctest::Contains("the iso-bn presets are: ours, paper, authors"), Error);
-  CHECK_THROWS_WITH_AS(make_cls_norm("whitening", {.hidden = 6, .shrinkage = 0}), doctest::Contains("shrinkage of 0"),
+  CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn:preset=theirs", {6}),
+                       doctest::Contains("preset is \"theirs\", expected one of: ours, paper, authors"), Error);
+  CHECK_THROWS_WITH_AS(make_cls_norm("whitening:shrinkage=0", {6}), doctest::Contains("shrinkage is \"0\""),
                        Error);
   CHECK_THROWS_AS(make_cls_norm("none", {6})->fit(normal("x", {2, 6})), Error);
   for (const ClsNormEntry& entry : cls_norm_table()) {
     if (std::string(entry.name) == "none") continue;
     const auto norm = fitted(entry.name, 6, embeddings("set", 20, 6));
     norm->train();
-    CHECK_THROWS_AS(norm->forward(normal("x", {2, 5})), Error);
+    CHECK_THROWS_AS((*norm)(normal("x", {2, 5})), Error);
     CHECK(cls_norm_place(entry.name, "pooled") == "pooled");
     CHECK(cls_norm_place(entry.name, "per-method") == entry.place);
   }
 }
 
-TEST_CASE("cls norm: README has the table, row by row") {
-  const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../README.md");
+TEST_CASE("cls norm: the README of src/norm has the table, row by row") {
+  const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
   for (const ClsNormEntry& e : cls_norm_table()) {
-    const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                   e.couples_batch ? "yes" : "no", e.statistics, e.parameters, e.place, e.paper);
+    const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
+                                   e.couples_batch ? "yes" : "no", e.statistics, e.parameters, e.place,
+                                   options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
     CHECK(cls_norm_help().find(e.formula) != std::string::npos);
@@ -69,13 +70,13 @@ TEST_CASE("cls norm: without statistics, using a norm is an error that says so")
   for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
     const auto norm = make_cls_norm(name, {6});
     const std::string message = name + ": this norm has no statistics yet";
-    CHECK_THROWS_WITH_AS(norm->forward(x), doctest::Contains(message.c_str()), Error);
+    CHECK_THROWS_WITH_AS((*norm)(x), doctest::Contains(message.c_str()), Error);
     CHECK_THROWS_WITH_AS(norm->finish_fit(), doctest::Contains("empty set"), Error);
     std::vector<real> bad = x.values();
     bad[7] = std::numeric_limits<real>::quiet_NaN();
     CHECK_THROWS_WITH_AS(norm->fit(Tensor::from({3, 6}, bad)), doctest::Contains("nan"), Error);
   }
-  CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn", {6})->forward(x), doctest::Contains("it has seen no batch"), Error);
+  CHECK_THROWS_WITH_AS((*make_cls_norm("iso-bn", {6}))(x), doctest::Contains("it has seen no batch"), Error);
 }
 
 TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, IsoBN by its authors, isotropy") {
@@ -89,18 +90,18 @@ TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, Is
   for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
     INFO(name);
     const auto norm = fitted(name, 5, stored("fit"), 4);
-    CHECK(difference(norm->forward(stored("x")).values(), file.read(name)) < tolerance(3e-6, 1e-6));
+    CHECK(difference((*norm)(stored("x")).values(), file.read(name)) < tolerance(3e-6, 1e-6));
   }
   for (const std::string name : {"iso-bn", "batch"}) {
     INFO(name);
-    const auto norm = make_cls_norm(name, {.hidden = 5, .preset = "authors"});
+    const auto norm = make_cls_norm(name == "iso-bn" ? "iso-bn:preset=authors" : name, {5});
     Parameters parameters(*norm, {});
     for (const Parameters::Item& item : parameters.items()) item.value.copy_from(file.read(item.name));
     norm->train();
     std::vector<real> y, dx;
     for (int64_t step = 0; step < 20; ++step) {
       Tensor x = stored("x", step).set_requires_grad(true);
-      const Tensor out = norm->forward(x);
+      const Tensor out = (*norm)(x);
       backward(out, stored("dy", step));
       for (const real v : out.values()) y.push_back(v);
       for (const real v : x.grad().values()) dx.push_back(v);
@@ -110,7 +111,7 @@ TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, Is
     for (const Parameters::Item& item : parameters.buffers())
       if (name == "batch") CHECK(difference(item.value.values(), file.read(item.name)) < tolerance(3e-6, 1e-6));
     norm->train(false);
-    CHECK(difference(norm->forward(stored("x", 19)).values(), file.read(name + ".y_eval")) < tolerance(3e-6, 1e-6));
+    CHECK(difference((*norm)(stored("x", 19)).values(), file.read(name + ".y_eval")) < tolerance(3e-6, 1e-6));
   }
   const Tensor h = stored("fit");
   const auto same = [&](const Vector& values, const char* name) {
@@ -129,14 +130,14 @@ TEST_CASE("cls norm: statistics of a set are the same in one batch and in many, 
     for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
       INFO(name << " at " << mean);
       const auto whole = fitted(name, 8, set, 40), parts = fitted(name, 8, set, 7), single = fitted(name, 8, set, 1);
-      const std::vector<real> expected = whole->forward(x).values();
-      CHECK(difference(parts->forward(x).values(), expected) < tolerance(2e-4, 1e-9));
-      CHECK(difference(single->forward(x).values(), expected) < tolerance(2e-4, 1e-9));
+      const std::vector<real> expected = (*whole)(x).values();
+      CHECK(difference((*parts)(x).values(), expected) < tolerance(2e-4, 1e-9));
+      CHECK(difference((*single)(x).values(), expected) < tolerance(2e-4, 1e-9));
       whole->fit(x), whole->finish_fit();           // another set: nothing is left of the first
       CHECK(buffers_of(*whole) == buffers_of(*fitted(name, 8, x, 4)));
     }
     // z of its own set has mean 0 and variance 1, whatever the mean was.
-    const Tensor z = fitted("z", 8, set)->forward(set);
+    const Tensor z = (*fitted("z", 8, set))(set);
     for (int64_t i = 0; i < 8; ++i) {
       double sum = 0, squares = 0;
       for (int64_t row = 0; row < 40; ++row) sum += double(z.data()[8 * row + i]) / 40;
@@ -150,7 +151,7 @@ TEST_CASE("cls norm: statistics of a set are the same in one batch and in many, 
 
 TEST_CASE("cls norm: min-max takes its set to -1 .. 1, and l2 the mean square of each dimension to 1") {
   const Tensor set = embeddings("set", 40, 4);
-  const Tensor m = fitted("min-max", 4, set)->forward(set), l = fitted("l2", 4, set)->forward(set);
+  const Tensor m = (*fitted("min-max", 4, set))(set), l = (*fitted("l2", 4, set))(set);
   for (int64_t i = 0; i < 4; ++i) {
     double least = 9, most = -9, squares = 0;
     for (int64_t row = 0; row < 40; ++row) {
@@ -165,14 +166,14 @@ TEST_CASE("cls norm: min-max takes its set to -1 .. 1, and l2 the mean square of
 
 TEST_CASE("cls norm: whitening gives its set nearly the unit matrix, and shrinkage bounds what a singular one does") {
   const Tensor set = embeddings("set", 60, 6);
-  const auto norm = make_cls_norm("whitening", {.hidden = 6, .shrinkage = 1e-7});
+  const auto norm = make_cls_norm("whitening:shrinkage=1e-7", {6});
   norm->fit(set), norm->finish_fit();
-  const Vector rho = pearson_matrix(norm->forward(set));
+  const Vector rho = pearson_matrix((*norm)(set));
   for (size_t k = 0; k < 36; ++k)
     CHECK(std::abs(rho[k] - (k % 7 == 0)) < tolerance(0.02, 0.02));
 
   const Tensor few = embeddings("few", 16, 768), other = embeddings("other", 16, 768);     // rank 15 at most
-  const Tensor y = fitted("whitening", 768, few)->forward(other);
+  const Tensor y = (*fitted("whitening", 768, few))(other);
   CHECK(std::isfinite(largest(y.values())));
   CHECK(largest(y.values()) < 1000);
 }
@@ -183,17 +184,17 @@ TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge me
   Tensor far = embeddings("far", 16, 6, 1e6);
   const Tensor one = rows_of(set, 4, 5), constant = Tensor::full({5, 6}, real(10.1));
   for (const ClsNormEntry& entry : cls_norm_table())
-    for (const std::string preset : {"ours", "paper", "authors"}) {
-      INFO(entry.name << " " << preset);
+    for (const std::string& name : with_presets(entry)) {
+      INFO(name);
       for (const Tensor& start : {one, constant, set, far}) {
-        const auto norm = make_cls_norm(entry.name, {.hidden = 6, .preset = preset});
+        const auto norm = make_cls_norm(name, {6});
         const Parameters parameters(*norm, {});
         if (norm->wants_set()) norm->fit(start), norm->finish_fit();
         for (const bool training : {true, true, false, true, false})
           for (const Tensor& x : {one, constant, set, far}) {
             norm->train(training);
             Tensor in = Tensor::from(x.shape(), x.values());
-            const Tensor y = norm->forward(in.set_requires_grad(true));
+            const Tensor y = (*norm)(in.set_requires_grad(true));
             CHECK(std::isfinite(largest(y.values())));
             backward(scale(y, 1));
             CHECK(std::isfinite(largest(in.grad().values())));
@@ -203,8 +204,8 @@ TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge me
   // Where nothing has varied yet, IsoBN changes nothing; what varies later is not shrunk by what is dead.
   const auto norm = make_cls_norm("iso-bn", {6});
   norm->train();
-  CHECK(norm->forward(constant).values() == constant.values());
-  CHECK(norm->forward(one).values() == one.values());
+  CHECK((*norm)(constant).values() == constant.values());
+  CHECK((*norm)(one).values() == one.values());
   const Vector rho = pearson_matrix(set);
   for (size_t i = 0; i < 6; ++i) CHECK(rho[6 * 2 + i] == 0);
   CHECK_THROWS_WITH_AS(explained_variance(constant), doctest::Contains("no variance to explain"), Error);
@@ -223,7 +224,7 @@ TEST_CASE("cls norm: results do not depend on the number of threads") {
       norm->train();
       Tensor x = rows_of(set, 0, 40);
       for (int step = 0; step < 3; ++step) {
-        const Tensor y = norm->forward(normalize_gradient(x.set_requires_grad(true), 0.5));
+        const Tensor y = (*norm)(normalize_gradient(x.set_requires_grad(true), 0.5));
         backward(scale(y, 1), dy);
         results[threads - 1].push_back(y.values());
       }

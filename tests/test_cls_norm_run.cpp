@@ -48,7 +48,7 @@ TEST_CASE("cls norm run: it stands before the pooler or behind its tanh, each wh
       CHECK(out.cls.values() == expected.cls.values());
       const bool before = cls_norm_place(name, at) == "pre-pooler";
       bert.cls_norm().train(false);
-      const auto norm = [&](const Tensor& h) { return bert.cls_norm().forward(h); };
+      const auto norm = [&](const Tensor& h) { return bert.cls_norm()(h); };
       const auto pooler = [&](const Tensor& h) {
         return tanh(linear(h, parameter("pooler.dense.weight"), parameter("pooler.dense.bias")));
       };
@@ -111,16 +111,24 @@ TEST_CASE("cls norm run: saved with the model, loaded with it, and a model witho
           tolerance(1e-12, 1e-5));                  // weights are stored as float32; whitening magnifies that
   }
   BertConfig config = with("iso-bn", "pre-pooler");
-  config.iso_bn_preset = "authors", config.iso_bn_beta = 0.25;
+  config.cls_norm = "iso-bn:preset=authors,beta=0.25";
   config.save(world.path("config.json"));
   const BertConfig loaded = BertConfig::load(world.path("config.json"));
-  CHECK(loaded.cls_norm == "iso-bn");
+  CHECK(loaded.cls_norm == "iso-bn:preset=authors,beta=0.25");
   CHECK(loaded.cls_norm_at == "pre-pooler");
-  CHECK(loaded.iso_bn_preset == "authors");
-  CHECK(loaded.iso_bn_beta == 0.25);
+  const std::string text = read_file(world.path("config.json"));     // as older versions wrote it
+  const size_t at = text.find("\"cls_norm\": \"iso-bn:preset=authors,beta=0.25\"");
+  CHECK(at != text.npos);
+  write_file(world.path("older.json"),
+             text.substr(0, at) + "\"iso_bn_preset\": \"authors\", \"iso_bn_beta\": 0.25, \"cls_norm\": \"iso-bn\"" +
+                 text.substr(text.find('\n', at) - 1));
+  const BertConfig older = BertConfig::load(world.path("older.json"));
+  CHECK(older.cls_norm == "iso-bn:preset=authors,beta=0.25");
+  older.save(world.path("older.json"));
+  CHECK(read_file(world.path("older.json")) == text);
   config.cls_norm_at = "behind";
   CHECK_THROWS_WITH_AS(config.save(world.path("config.json")),
-                       doctest::Contains("valid are: per-method, pre-pooler, pooled"), Error);
+                       doctest::Contains("are: per-method, pre-pooler, pooled"), Error);
 }
 
 TEST_CASE("cls norm run: the statistics are those of all tasks' training sets under the initial encoder [TA sec.4.2]") {
@@ -164,11 +172,11 @@ TEST_CASE("cls norm run: a run that was stopped and resumed equals the uninterru
   SmallWorld world;
   TrainOptions o = world.options();
   for (const std::string& name : names())
-    for (const std::string preset : {"ours", "authors"}) {
-      if (preset != "ours" && name != "iso-bn") continue;
-      INFO(name << " " << preset);
-      o.cls_norm = name, o.iso_bn_preset = preset, o.grad_norm = 0.5;
-      const std::string whole = name + preset;
+    for (const std::string options : {"", ":preset=authors", ":preset=eq5"}) {
+      if (!options.empty() && name != "iso-bn") continue;
+      o.cls_norm = name + options, o.grad_norm = 0.5;
+      INFO(o.cls_norm);
+      const std::string whole = o.cls_norm;
       const RunResult result = world.run(o, whole);
       CHECK_FALSE(result.interrupted);
       while (world.run(o, whole + "-parts", 1).interrupted) continue;
@@ -203,9 +211,6 @@ TEST_CASE("cls norm run: options that have nothing to work on are refused") {
     CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains(message), Error);
   };
   refused("--cls-norm-at pooled: nothing stands there", [](TrainOptions& o) { o.cls_norm_at = "pooled"; });
-  refused("are for --cls-norm iso-bn, but it is z",
-          [](TrainOptions& o) { o.cls_norm = "z", o.iso_bn_preset = "authors"; });
-  refused("are for --cls-norm iso-bn", [](TrainOptions& o) { o.iso_bn_beta = 1; });
   refused("--grad-norm 0.5: with --fine-tune-mode last-linear-layer nothing below [CLS] is trained",
           [](TrainOptions& o) { o.grad_norm = 0.5, o.fine_tune_mode = "last-linear-layer"; });
   TrainOptions o = world.options();

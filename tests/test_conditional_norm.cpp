@@ -17,7 +17,7 @@ int64_t parameter_count(const std::string& norm) {
   BertModel bert(config, 3);
   int64_t count = 0;
   bert.visit([&](Module& m) {
-    for (const Parameter& p : m.own_parameters()) count += p.shape.size();
+    for (const Parameter& p : m.own_parameters()) count += p.value.size();
   });
   return count;
 }
@@ -39,7 +39,7 @@ TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on
   randomise(parameters);
   const Tensor x = normal("x", {8, 6});
   const Batch batch = three_sentences(tasks_of_sentences);
-  const Tensor y = norm->forward(x, batch),
+  const Tensor y = (*norm)(x, batch),
       xhat = layer_norm(x, Tensor::full({6}, 1), Tensor::zeros({6}), 1e-12);
   const auto at = [&](const char* name) { return parameters.value(name).data(); };
   for (int64_t r = 0; r < 8; ++r)
@@ -60,7 +60,7 @@ TEST_CASE("norm: each task's parameters receive gradients from the rows of that 
   // no row of task 1; row 3 is all of task 0
   const Batch batch = three_sentences(tasks_of_sentences);
   const Tensor c = normal("c", {8, 6});
-  backward(norm->forward(normal("x", {8, 6}), batch), c);
+  backward((*norm)(normal("x", {8, 6}), batch), c);
   const Tensor d_bias = parameters.value("task_bias").grad(),
       d_gain = parameters.value("task_weight").grad();
   for (int64_t i = 0; i < 6; ++i) {

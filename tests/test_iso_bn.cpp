@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cls_set.h"
+#include "minbert/isotropy.h"
 
 namespace minbert::test {
 namespace {
@@ -64,27 +65,60 @@ void check_scaled(const Tensor& y, const Vector& theta, const Tensor& h, double 
 }  // namespace
 
 TEST_CASE("cls norm: IsoBN's presets equal the paper's recurrences as plain loops, over 24 steps [IsoBN alg.1]") {
-  for (const IsoBatchNorm::Preset& preset : IsoBatchNorm::presets())
+  for (const std::string preset : {"ours", "paper", "authors"})
     for (const auto& [H, m] : {std::pair<int64_t, int64_t>(9, 5), {768, 16}}) {
-      INFO(preset.name << ", H " << H);
-      const auto norm = make_cls_norm("iso-bn", {.hidden = H, .preset = preset.name});
-      IsoBnByHand by_hand{preset.name, size_t(H)};
+      INFO(preset << ", H " << H);
+      const auto norm = make_cls_norm("iso-bn:preset=" + preset, {H});
+      IsoBnByHand by_hand{preset, size_t(H)};
       for (int step = 0; step < (H > 100 ? 3 : 24); ++step) {
         Tensor h = embeddings(format("step {}", step), m, H);
         const Tensor dy = normal(format("dy {}", step), h.shape());
         norm->train();
         by_hand.update(h);
         const Vector theta = by_hand.theta_bar();
-        const Tensor y = norm->forward(h.set_requires_grad(true));
+        const Tensor y = (*norm)(h.set_requires_grad(true));
         check_scaled(y, theta, h, tolerance(3e-5, 1e-10));
         backward(y, dy);
         check_scaled(h.grad(), theta, dy, tolerance(3e-5, 1e-10));               // and no gradient through theta
         norm->train(false);                         // evaluation uses the moving statistics and leaves them alone
         const auto before = buffers_of(*norm);
-        check_scaled(norm->forward(dy), theta, dy, tolerance(3e-5, 1e-10));
+        check_scaled((*norm)(dy), theta, dy, tolerance(3e-5, 1e-10));
         CHECK(buffers_of(*norm) == before);
       }
     }
+}
+
+TEST_CASE("cls norm: iso-bn:preset=eq3 and eq5 divide by the size of a group, hard [IsoBN eq.3] and soft [IsoBN eq.5]") {
+  const Tensor set = normal("set", {50, 3});
+  std::vector<real> x;                              // three of a kind (one with its sign turned), two of another, one
+  for (int64_t row = 0; row < 50; ++row) {
+    const real *v = set.data() + 3 * row, b = real(1 + 0.5 * double(v[1]));
+    for (const real value : {v[0], -v[0], 2 * v[0], b, 3 * b, v[2]}) x.push_back(value);
+  }
+  const Tensor h = Tensor::from({50, 6}, x), dy = normal("dy", {50, 6});
+  const Vector sizes = {3, 3, 3, 2, 2, 1}, rho = pearson_matrix(h);
+  for (const std::string preset : {"eq3", "eq5"}) {
+    INFO(preset);
+    const auto norm = make_cls_norm(format("iso-bn:preset={},eps=0,correlated=0.9", preset), {6});
+    norm->train();
+    Tensor in = h.detach();
+    const Tensor y = (*norm)(in.set_requires_grad(true));
+    backward(y, dy);
+    std::vector<real> expected_y(300), expected_dx(300);
+    for (size_t i = 0; i < 6; ++i) {
+      double mu = 0, variance = 0, gamma = 0;
+      for (size_t b = 0; b < 50; ++b) mu += double(x[6 * b + i]) / 50;
+      for (size_t b = 0; b < 50; ++b) variance += std::pow(double(x[6 * b + i]) - mu, 2) / 50;
+      for (size_t j = 0; j < 6; ++j) gamma += rho[6 * i + j] * rho[6 * i + j];
+      const double divisor = std::sqrt(variance) * (preset == "eq3" ? sizes[i] : gamma);
+      for (size_t b = 0; b < 50; ++b) {
+        expected_y[6 * b + i] = real((double(x[6 * b + i]) - mu) / divisor);
+        expected_dx[6 * b + i] = real(double(dy.data()[6 * b + i]) / divisor);
+      }
+    }
+    CHECK(difference(y.values(), expected_y) < tolerance(3e-5, 1e-10));
+    CHECK(difference(in.grad().values(), expected_dx) < tolerance(3e-5, 1e-10));
+  }
 }
 
 TEST_CASE("cls norm: gamma is the size of a group of equals [IsoBN eq.3], and variance is kept [IsoBN eq.7]") {
@@ -93,9 +127,9 @@ TEST_CASE("cls norm: gamma is the size of a group of equals [IsoBN eq.3], and va
   for (int64_t row = 0; row < 400; ++row)
     for (const real v : {a.data()[row], -a.data()[row], a.data()[row], b.data()[row]}) x.push_back(v);
   const Tensor h = Tensor::from({400, 4}, x);
-  const auto norm = make_cls_norm("iso-bn", {.hidden = 4, .eps = 1e-6, .beta = 1});
+  const auto norm = make_cls_norm("iso-bn:eps=1e-6,beta=1", {4});
   norm->train();
-  const Tensor y = norm->forward(h);
+  const Tensor y = (*norm)(h);
   // theta = 1/(sigma gamma): gamma is 3 for the three and 1 for b, up to the chance correlation of a and b
   const double ratio = double(y.data()[3] / h.data()[3]) / double(y.data()[0] / h.data()[0]);
   CHECK(ratio == doctest::Approx(3).epsilon(0.15));

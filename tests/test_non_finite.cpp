@@ -103,9 +103,9 @@ TEST_CASE("non-finite: what is broken or overflows in a norm spreads as far as i
     for (const int64_t row : {0, 3, 7}) {           // the second sentence is row 3 alone
       INFO(std::string(entry.name) << ", row " << row);
       check_spreads([&](real value) {
-        const Lone lone(entry.name, {6, 3, 1e-5, {}, 0.1, 3});
+        const Lone lone(entry.name, {6, 3, 1e-5});
         return train_and_evaluate(*lone.norm, with(x, 6 * row + 2, value), x,
-                                  [&](const Tensor& in) { return lone.norm->forward(in, batch); });
+                                  [&](const Tensor& in) { return (*lone.norm)(in, batch); });
       });
     }
 }
@@ -113,16 +113,16 @@ TEST_CASE("non-finite: what is broken or overflows in a norm spreads as far as i
 TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics from what is broken") {
   const Tensor set = embeddings("set", 21, 6), h = embeddings("h", 7, 6);
   for (const ClsNormEntry& entry : cls_norm_table())
-    for (const IsoBatchNorm::Preset& preset : IsoBatchNorm::presets()) {
-      INFO(std::string(entry.name) << " " << preset.name);
-      const auto make = [&] { return make_cls_norm(entry.name, {.hidden = 6, .preset = preset.name}); };
+    for (const std::string& norm_text : with_presets(entry)) {
+      INFO(norm_text);
+      const auto make = [&] { return make_cls_norm(norm_text, {6}); };
       for (const int64_t row : {0, 4}) {
         if (make()->wants_set()) continue;
         check_spreads([&](real value) {
           const auto norm = make();
           const Parameters parameters(*norm, {});
           return train_and_evaluate(*norm, with(h, 6 * row + 2, value), h,
-                                    [&](const Tensor& in) { return norm->forward(in); });
+                                    [&](const Tensor& in) { return (*norm)(in); });
         });
       }
       if (!make()->wants_set()) continue;
@@ -132,9 +132,9 @@ TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics
         const std::string error = error_of([&] { norm->fit(with(set, 8, broken)), norm->finish_fit(); });
         if (broken != huge) CHECK(error.starts_with(format("{}: the set has a row with the value", entry.name)));
         else if (error == "no error")
-          for (const auto& [name, values] : buffers_of(*norm)) CHECK(std::isfinite(largest(values)));
+          for (const auto& [buffer, values] : buffers_of(*norm)) CHECK(std::isfinite(largest(values)));
         if (broken != huge)
-          CHECK_FALSE(std::isfinite(largest(fitted(entry.name, 6, set)->forward(with(h, 8, broken)).values())));
+          CHECK_FALSE(std::isfinite(largest((*fitted(entry.name, 6, set))(with(h, 8, broken)).values())));
       }
     }
 }

@@ -94,13 +94,11 @@ TEST_CASE("norm apply: each norm of hidden states gives what direct calls give, 
       const std::string name = entry.name;
       INFO(name << ", offsets " << offsets);
       (offsets ? everything : without(without(everything, "offsets"), "tasks")).write(f.in);
-      const bool one = name == "instance" || name == "group-sentence", grouped = name.starts_with("group");
+      const bool one = name == "instance" || name == "group-sentence";
       const Batch batch = offsets ? three_sentences(tasks_of_sentences)
                                   : pack(sentences(one ? std::vector{8} : std::vector<int>(8, 1)));
-      NormApplyOptions options{.norm = name};
-      options.groups = grouped ? 2 : 0;
-      const auto norm = make_norm(name, {6, 3, 1e-12, {}, 0.1, grouped ? 2 : 0});
-      check_same(f, options, *norm, [&](const Tensor& x) { return norm->forward(x, batch); });
+      const auto norm = make_norm(in_groups(name, 2), {6, 3});
+      check_same(f, {.norm = in_groups(name, 2)}, *norm, [&](const Tensor& x) { return (*norm)(x, batch); });
     }
 }
 
@@ -111,7 +109,7 @@ TEST_CASE("norm apply: each norm of [CLS] gives what direct calls give, and grad
   for (const ClsNormEntry& entry : cls_norm_table()) {
     INFO(std::string(entry.name));
     const auto norm = fitted(entry.name, 6, step_of(in, "fit", 0), 20);
-    check_same(f, {.cls_norm = entry.name}, *norm, [&](const Tensor& h) { return norm->forward(h); });
+    check_same(f, {.cls_norm = entry.name}, *norm, [&](const Tensor& h) { return (*norm)(h); });
   }
   Module none;
   for (const double alpha : {0.0, 0.5, 1.0})
@@ -151,9 +149,9 @@ TEST_CASE("norm apply: PyTorch's values, and IsoBN by its authors' code") {
   };
   const double close = tolerance(3e-6, 1e-6);      // the files are float32
   for (const std::string name : {"layer", "batch", "group", "group-sentence", "instance"})
-    check(norms, name, {.norm = name, .groups = name.starts_with("group") ? 2 : 0}, true, true, close);
+    check(norms, name, {.norm = in_groups(name, 2)}, true, true, close);
   check(cls, "batch", {.cls_norm = "batch"}, true, false, tolerance(1e-5, 1e-6));
-  check(cls, "iso-bn", {.cls_norm = "iso-bn", .preset = "authors"}, false, false, tolerance(1e-5, 1e-6));
+  check(cls, "iso-bn", {.cls_norm = "iso-bn:preset=authors"}, false, false, tolerance(1e-5, 1e-6));
 }
 
 TEST_CASE("norm apply: it says what of the input it did not need, and what it took from a new norm") {
@@ -185,16 +183,16 @@ TEST_CASE("norm apply: options change what they name, and are an error where the
     for (const real v : SafeTensors(f.out).read("dx")) all.push_back(v);
     return all;
   };
-  CHECK(y({.norm = "layer"}) != y({.norm = "layer", .eps = 0.1}));
-  CHECK(y({.norm = "layer"}) == y({.norm = "layer", .eps = 1e-12}));
-  CHECK(y({.norm = "batch"}) != y({.norm = "batch", .momentum = 0.3}));
-  CHECK(y({.norm = "group", .groups = 2}) != y({.norm = "group", .groups = 3}));
-  CHECK(y({.cls_norm = "z"}) != y({.cls_norm = "z", .eps = 0.1}));
-  CHECK(y({.cls_norm = "batch"}) != y({.cls_norm = "batch", .momentum = 0.3}));
-  CHECK(y({.cls_norm = "iso-bn"}) != y({.cls_norm = "iso-bn", .beta = 0.7}));
-  CHECK(y({.cls_norm = "iso-bn"}) == y({.cls_norm = "iso-bn", .preset = "ours"}));
-  CHECK(y({.cls_norm = "iso-bn", .preset = "paper"}) != y({.cls_norm = "iso-bn", .preset = "authors"}));
-  CHECK(y({.grad_norm = 0.5}) != y({.grad_norm = 0.5, .eps = 0.1}));
+  CHECK(y({.norm = "layer"}) != y({.norm = "layer:eps=0.1"}));
+  CHECK(y({.norm = "layer"}) == y({.norm = "layer:eps=1e-12"}));
+  CHECK(y({.norm = "batch"}) != y({.norm = "batch:momentum=0.3"}));
+  CHECK(y({.norm = "group:groups=2"}) != y({.norm = "group:groups=3"}));
+  CHECK(y({.cls_norm = "z"}) != y({.cls_norm = "z:eps=0.1"}));
+  CHECK(y({.cls_norm = "batch"}) != y({.cls_norm = "batch:momentum=.3"}));
+  CHECK(y({.cls_norm = "iso-bn"}) != y({.cls_norm = "iso-bn:beta=0.7"}));
+  CHECK(y({.cls_norm = "iso-bn"}) == y({.cls_norm = "iso-bn:preset=ours"}));
+  CHECK(y({.cls_norm = "iso-bn:preset=paper"}) != y({.cls_norm = "iso-bn:preset=authors"}));
+  CHECK(y({.grad_norm = 0.5}) != y({.grad_norm = 1}));
 
   const auto refused = [&](const NormApplyOptions& o, const char* message) {
     CHECK_THROWS_WITH_AS(apply_norm(o, f.in, f.out), doctest::Contains(message), Error);
@@ -202,11 +200,8 @@ TEST_CASE("norm apply: options change what they name, and are an error where the
   refused({}, "expected one of --norm NAME, --cls-norm NAME and --grad-norm ALPHA, but there are 0");
   refused({.norm = "layer", .cls_norm = "z"}, "there are 2");
   refused({.norm = "layr"}, "the norms are: none, layer, ");
-  refused({.norm = "layer", .momentum = 0.1}, "--momentum is no option of layer, only of batch, iso-bn, power");
-  refused({.norm = "batch", .groups = 2}, "--groups is no option of batch, only of group, group-sentence");
-  refused({.cls_norm = "z", .beta = 1}, "--beta is no option of z, only of iso-bn");
-  refused({.grad_norm = 1, .preset = "ours"}, "--preset is no option of gradient normalization, only of iso-bn");
-  refused({.cls_norm = "whitening", .eps = 1e-5}, "--eps is no option of whitening");
+  refused({.norm = "layer:momentum=.1"}, "layer has no option \"momentum\"; its options are eps=layer_norm_eps");
+  refused({.cls_norm = "whitening:eps=1e-5"}, "whitening has no option \"eps\"; its options are shrinkage=0.01");
 }
 
 TEST_CASE("norm apply: what is wrong with a file is an error that names it, the tensor and what is expected") {

@@ -26,7 +26,7 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
   const Batch batch = pack(sentences({4, 3, 6}));
   for (const std::string name : {"layer", "batch", "group", "group-sentence", "instance"}) {
     INFO(name);
-    Lone lone(name, {8, 0, 1e-12, {}, 0.1, 2});
+    Lone lone(name, {8}, 2);
     lone.parameters.set_trainable([](const std::string&) { return true; });
     for (const char* parameter : {"weight", "bias"}) lone.find(parameter).copy_from(file.read(parameter));
     if (name == "batch") lone.find("running_mean").copy_from(std::vector<real>(8, 0)),
@@ -34,7 +34,7 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
     const real close = tolerance(3e-6, 1e-7);       // the file's rounding to float32; and ours
     const auto check_step = [&](int64_t step, const std::string& y_name, const std::string& dx_name) {
       const Tensor x = step_of(file, "x", step).set_requires_grad(true);
-      const Tensor y = lone.norm->forward(x, batch);
+      const Tensor y = (*lone.norm)(x, batch);
       backward(y, step_of(file, "dy", step));
       const auto expected = [&](const std::string& n) {
         return n.ends_with("_eval") ? file.read(name + n) : step_of(file, name + n, step).values();
@@ -56,7 +56,7 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
 TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 25 steps") {
   constexpr int H = 5, T = 7;
   for (const double momentum : {0.1, 0.4}) {
-    Lone lone("power", {H, 0, 1e-12, {}, momentum});
+    Lone lone(format("power:momentum={}", momentum), {H});
     lone.parameters.set_trainable([](const std::string&) { return true; });
     lone.norm->train();
     const double alpha = 1 - momentum, eps = 1e-5;
@@ -69,7 +69,7 @@ TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 2
       INFO("step " << step);
       const Tensor x = normal(format("power x{}", step), {T, H}, 1 + 0.2 * step).set_requires_grad(true),
           dy = normal(format("power dy{}", step), {T, H});
-      const Tensor y = lone.norm->forward(x, batch);
+      const Tensor y = (*lone.norm)(x, batch);
       const std::vector<real> kept_y = y.values();
       lone.parameters.clear_gradients();
       backward(y, dy);
@@ -107,21 +107,18 @@ TEST_CASE("norm: eps, momentum and groups are what the options say") {
   const Tensor x = normal("x", {4, 6}, 0.01);
   for (const NormEntry& entry : norm_table()) {
     INFO(std::string(entry.name));
-    const auto apply = [&](NormOptions options) {
-      const Lone lone(entry.name, options);
-      return lone.norm->forward(x, batch).values();
+    const auto apply = [&](const std::string& norm, double of_config) {
+      return (*Lone(norm, {6, 3, of_config}).norm)(x, batch).values();
     };
-    const NormOptions ours = {6, 3, 1e-12, {}, 0.1, 3}, kin = {6, 3, 1e-3, {}, 0.1, 3},
-                      given = {6, 3, 1e-3, 1e-2, 0.1, 3};
-    const std::string name = entry.name;
+    const std::string name = entry.name, with_eps = in_groups(name, 3) + (name.starts_with("group") ? "," : ":") + "eps=1e-2";
     const bool layer_like = name.find("layer") != name.npos || name == "variance-only" || name == "rms";
-    CHECK((apply(ours) != apply(kin)) == layer_like);
-    CHECK((apply(kin) != apply(given)) == (name != "none"));
+    CHECK((apply(name, 1e-12) != apply(name, 1e-3)) == layer_like);
+    if (name != "none") CHECK(apply(name, 1e-3) != (*Lone(with_eps, {6, 3}, 0).norm)(x, batch).values());
   }
-  const Lone batch_norm("batch", {6, 0, 1e-12, {}, 0.25});
+  const Lone batch_norm("batch:momentum=0.25", {6});
   const std::vector<real> before = batch_norm.find("running_mean").values(), now = mean_columns(x).values();
   batch_norm.norm->train();
-  batch_norm.norm->forward(x, batch);
+  (*batch_norm.norm)(x, batch);
   for (size_t i = 0; i < 6; ++i)
     CHECK(double(batch_norm.find("running_mean").data()[i]) ==
           doctest::Approx(0.75 * double(before[i]) + 0.25 * double(now[i])));
@@ -132,7 +129,7 @@ TEST_CASE("norm: a batch of one row is its own mean, and moves the running varia
   const Parameters parameters(*norm, {});
   norm->train();
   const Tensor x = normal("x", {1, 6});
-  CHECK(largest(norm->forward(x, pack(sentences({1}))).values()) == 0);
+  CHECK(largest((*norm)(x, pack(sentences({1}))).values()) == 0);
   for (int64_t i = 0; i < 6; ++i) {
     CHECK(parameters.value("running_var").data()[i] == real(0.9));
     CHECK(parameters.value("running_mean").data()[i] == doctest::Approx(0.1 * double(x.data()[i])));
@@ -150,12 +147,11 @@ TEST_CASE("norm: a huge mean does not harm the variance about it") {
   const Batch batch = pack(sentences({4, 20}), {1});
   for (const NormEntry& entry : norm_table()) {
     INFO(std::string(entry.name));
-    const NormOptions options = {128, 3, 1e-12, {}, 0.1, 8};
-    const Lone a(entry.name, options), b(entry.name, options);
+    const Lone a(entry.name, {128, 3}, 8), b(entry.name, {128, 3}, 8);
     a.norm->train(), b.norm->train();
-    const std::vector<real> y = a.norm->forward(x, batch).values();
+    const std::vector<real> y = (*a.norm)(x, batch).values();
     if (shift_invariant(entry.name))
-      CHECK(difference(y, b.norm->forward(small, batch).values()) < tolerance(3e-4, 1e-11));
+      CHECK(difference(y, (*b.norm)(small, batch).values()) < tolerance(3e-4, 1e-11));
     CHECK(std::isfinite(largest(y)));
   }
   // variance-only: x / sigma, with the sigma of the deviations
@@ -181,7 +177,7 @@ TEST_CASE("norm: constant input and dead channels give finite results and gradie
         x.set_requires_grad(true);
         for (int step = 0; step < 3; ++step) {
           x.clear_grad();
-          const Tensor y = scale(norm->forward(x, batch), 1);
+          const Tensor y = scale((*norm)(x, batch), 1);
           backward(y, normal("c", {8, 32}));
           CHECK(std::isfinite(largest(y.values())));
           CHECK(std::isfinite(largest(x.grad().values())));
@@ -221,10 +217,10 @@ TEST_CASE("norm: what is its own mean has a gradient of 0, and not its rounding"
   for (const auto& [name, batch] : {std::pair("batch", one), {"instance", alone}, {"group-sentence", alone},
                                     {"group", together}}) {
     INFO(std::string(name));
-    const Lone lone(name, {6, 0, 1e-12, {}, 0.1, 6});            // each channel is a group
+    const Lone lone(name, {6}, 6);            // each channel is a group
     lone.norm->train();
     Tensor x = normal("x", {batch.tokens(), 6});
-    backward(scale(lone.norm->forward(x.set_requires_grad(true), batch), 1), normal("dy", x.shape()));
+    backward(scale((*lone.norm)(x.set_requires_grad(true), batch), 1), normal("dy", x.shape()));
     CHECK(largest(x.grad().values()) == 0);
   }
 }
@@ -237,11 +233,11 @@ TEST_CASE("norm: results, gradients and statistics do not depend on the number o
     std::vector<std::vector<real>> first;
     for (const int threads : {1, 2, 5}) {
       omp_set_num_threads(threads);
-      const Lone lone(entry.name, {64, 3, 1e-12});
+      const Lone lone(entry.name, {64, 3}, 16);
       lone.norm->train();
       Inputs inputs = lone.inputs(batch, normal("x", {700, 64}));
       for (Tensor& t : inputs) t.set_requires_grad(true);
-      const Tensor y = scale(lone.norm->forward(inputs[0], batch), 1);
+      const Tensor y = scale((*lone.norm)(inputs[0], batch), 1);
       backward(y, normal("c", {700, 64}));
       auto all = take_gradients(inputs);
       all.push_back(y.values());

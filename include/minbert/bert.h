@@ -16,8 +16,12 @@
 
 namespace minbert {
 
+// Which rows of a batch an encoder's result has, other than a list of them.
+inline const Indices all_rows;                      // no list: all
+inline const Indices cls_rows = std::vector<int32_t>{};          // an empty list: none, [CLS] is enough
+
 struct BertOutput {
-  Tensor last_hidden_state;                         // [T,H], or [W,H]: the rows that were wanted
+  Tensor last_hidden_state;                         // [T,H], or [R,H]: the rows that were asked for
   Tensor cls;                                       // [B,H] the last hidden state of each sentence's [CLS]
   Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f), with the norm of [CLS] in it
 };
@@ -40,12 +44,16 @@ enum class Placement { post, pre, normformer };
 const std::vector<std::string>& placement_names();  // in the enum's order
 Placement placement_of(const std::string& name);    // Error lists the names
 
+// What stands between the two matrices of a feed-forward network: hidden_act of config.json.
+const std::vector<std::string>& activation_names();
+Tensor (*activation(const std::string& name))(const Tensor& x);             // Error lists the names
+
 class BertLayer : public Module {
  public:
   BertLayer(const BertConfig& config, const NormOptions& norm);
-  // [T,H] -> [T,H]. wanted [W]: rows of the batch; the result has these alone, [W,H], and so does all behind the
-  // attention; its norms must not couple tokens. None: all of them.
-  Tensor forward(const Tensor& x, const Batch& batch, const Indices& wanted = {},
+  // [T,H] -> [T,H]. rows [R], rows of the batch: the result has these alone, [R,H], and so has all that follows the
+  // attention; the norms must not couple tokens.
+  Tensor forward(const Tensor& x, const Batch& batch, const Indices& rows = all_rows,
                  Tensor* attention_weights = nullptr) const;
 
  private:
@@ -54,10 +62,11 @@ class BertLayer : public Module {
   Tensor feed(const Tensor& u, const Batch& batch) const;
   Placement placement_;
   int heads_;
+  std::string activation_;
   Linear query_, key_, value_, attention_dense_, intermediate_, output_;
   Dropout weights_dropout_, attention_dropout_, output_dropout_;
   std::unique_ptr<Norm> attention_norm_, output_norm_;
-  Tensor* head_scale_ = nullptr;                    // these four: of normformer alone
+  Tensor head_scale_;                               // these four: of normformer alone
   Indices head_of_column_;                          // [H]
   std::unique_ptr<Norm> after_attention_norm_, intermediate_norm_;
 };
@@ -66,11 +75,11 @@ class BertModel : public Module {
  public:
   // tasks: the number of task ids that a conditional norm has parameters for.
   explicit BertModel(const BertConfig& config, int tasks = 0);
-  // wanted [W]: rows of the batch that last_hidden_state shall have; an empty list: none, [CLS] is enough; no list:
-  // all. Behind its attention the last layer computes these and [CLS] alone, where no norm couples tokens.
+  // rows [R]: the rows of the batch that last_hidden_state has. Where no norm couples tokens, the last layer computes
+  // these and the [CLS] rows alone, after its attention.
   // attention_weights, if given, receives one tensor a layer (see attention() in ops.h).
   // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its table.
-  BertOutput forward(const Batch& batch, const Indices& wanted = {},
+  BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
@@ -82,8 +91,8 @@ class BertModel : public Module {
   void normalize_gradients(double alpha, const std::string& at);
 
  private:
-  Tensor encode(const Batch& batch, const Indices& wanted, std::vector<Tensor>* attention_weights) const;
-  Tensor at(const std::string& place, Tensor h) const;
+  Tensor encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights) const;
+  Tensor normalize_cls(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;
   std::vector<std::unique_ptr<BertLayer>> layers_;
@@ -137,8 +146,8 @@ class BertForPreTraining : public Module {
  private:
   BertModel bert_;
   Linear transform_;
-  LayerNorm norm_;
-  Tensor* decoder_bias_;
+  std::unique_ptr<Norm> norm_;
+  Tensor decoder_bias_;
   Linear seq_relationship_;
 };
 

@@ -13,14 +13,13 @@ struct BertConfig {
       intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
   double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
          layer_norm_eps = 1e-12;
-  std::string hidden_act = "gelu";                 // x Phi(x); nothing else is supported
+  std::string hidden_act = "gelu";                 // gelu, gelu_new, relu
   int pad_token_id = 0;
 
   // What minbert adds, under one key "minbert" of config.json. Where the file has none, these defaults hold,
   // and max_length is at most max_position_embeddings.
-  std::string norm = "layer", placement = "post", pairs = "cross";
-  std::string cls_norm = "none", cls_norm_at = "per-method", iso_bn_preset = "ours";
-  double iso_bn_beta = 0;                          // 0: the preset's
+  std::string norm = "layer", placement = "post", pairs = "cross";           // norm, cls_norm: "group:groups=8"
+  std::string cls_norm = "none", cls_norm_at = "per-method";
   std::vector<std::string> tasks;
   int max_length = 512;
 
@@ -28,6 +27,8 @@ struct BertConfig {
   static BertConfig named(const std::string& name);
   static BertConfig load(const std::string& file);   // also Google's bert_config.json; every value is checked
   void save(const std::string& file) const;
+  // Takes a norm with its options; the eps of a norm that follows layer_norm_eps is stored there.
+  void set_norm(const std::string& norm);
   int head_size() const { return hidden_size / num_attention_heads; }
 
   Json loaded;  // the file it came from: save() keeps the keys we do not know

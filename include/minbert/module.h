@@ -1,11 +1,10 @@
 // Modules: named parameters and buffers in a tree, and the flat buffer in which all parameters of a model live.
 //
-//   struct Linear : Module { Linear(in, out) { weight_ = &parameter("weight", {out, in}, Init::normal); ... } };
+//   struct Linear : Module { Linear(in, out) { weight_ = parameter("weight", {out, in}, Init::normal); ... } };
 //   BertModel bert(config);
 //   Parameters parameters(bert, {.seed = 11711});  // gives each parameter its place, its name, its first value
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,10 +19,9 @@ enum class Decay { yes, no };                       // does weight decay apply?
 
 struct Parameter {
   std::string name;                                 // "weight"; its full name is the module's path and this
-  Shape shape;
+  Tensor value;                                     // without values until Parameters has given it a place
   Init init;
   Decay decay;
-  Tensor value;                                     // none until Parameters has given it a place
 };
 struct Buffer {                                     // saved with the model, not trained: running statistics
   std::string name;
@@ -42,20 +40,20 @@ class Module {
   // With all children. Off, as at first: no dropout, and running statistics are used.
   void train(bool on = true);
   void visit(const std::function<void(Module&)>& f);             // this module and all below, in order of registration
-  std::deque<Parameter>& own_parameters() { return parameters_; }
-  std::deque<Buffer>& own_buffers() { return buffers_; }
+  const std::vector<Parameter>& own_parameters() const { return parameters_; }
+  const std::vector<Buffer>& own_buffers() const { return buffers_; }
   void set_path(const std::string& path);           // with all children
 
  protected:
-  Tensor& parameter(const std::string& name, Shape shape, Init init, Decay decay = Decay::yes);
-  Tensor& buffer(const std::string& name, Tensor value);
+  Tensor parameter(const std::string& name, Shape shape, Init init, Decay decay = Decay::yes);
+  Tensor buffer(const std::string& name, Tensor value);
   void child(const std::string& name, Module& module);           // name may have dots: "attention.self.query"
 
  private:
   std::string path_;
   bool training_ = false;
-  std::deque<Parameter> parameters_;                // deques: references to their elements stay valid
-  std::deque<Buffer> buffers_;
+  std::vector<Parameter> parameters_;
+  std::vector<Buffer> buffers_;
   std::vector<std::pair<std::string, Module*>> children_;
 };
 

@@ -11,11 +11,11 @@ class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out);
   Tensor operator()(const Tensor& x) const;
-  const Tensor& weight() const { return *weight_; }
-  const Tensor& bias() const { return *bias_; }
+  const Tensor& weight() const { return weight_; }
+  const Tensor& bias() const { return bias_; }
 
  private:
-  Tensor *weight_, *bias_;
+  Tensor weight_, bias_;
 };
 
 // Row id of the table, for each id          weight [V,H]   ids [T]   y [T,H]
@@ -23,10 +23,10 @@ class Embedding : public Module {
  public:
   Embedding(int64_t vocabulary, int64_t hidden);
   Tensor operator()(const Indices& ids) const;
-  const Tensor& weight() const { return *weight_; }
+  const Tensor& weight() const { return weight_; }
 
  private:
-  Tensor* weight_;
+  Tensor weight_;
 };
 
 // Dropout while training; nothing otherwise. Its mask is a function of the DropoutClock and the module's path.
@@ -34,7 +34,7 @@ class Dropout : public Module {
  public:
   explicit Dropout(double p);
   Tensor operator()(const Tensor& x) const;
-  ResidualSum add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x), late
+  Tensor add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x)
   double p() const { return training() ? p_ : 0; }               // 0 unless training
   RandomKey key() const;                                         // of this step's mask
 

@@ -22,11 +22,8 @@
 namespace minbert {
 
 struct NormApplyOptions {
-  std::string norm = {}, cls_norm = {};             // the name of one of norm_table() or cls_norm_table(), or
+  std::string norm = {}, cls_norm = {};             // one of norm_table() or cls_norm_table() with its options, or
   std::optional<double> grad_norm = {};             // gradient normalization of this strength: one of the three
-  std::optional<double> eps = {}, momentum = {}, beta = {};   // none: the norm's own
-  int groups = 0;                                   // 0: the norm's own
-  std::string preset = {};                          // of iso-bn; empty: ours
 };
 
 struct NormApplyReport {

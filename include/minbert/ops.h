@@ -20,17 +20,38 @@ namespace minbert {
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-Tensor scale(const Tensor& x, real factor);
+Tensor div(const Tensor& a, const Tensor& b);       // NaN, not 0, where b is infinite: an overflow stays seen
+Tensor scale(const Tensor& x, double factor);       // factor x
+Tensor shift(const Tensor& x, double number);       // x + number
+Tensor pow(const Tensor& x, double exponent);       // x^exponent; NaN for an infinite x and an exponent below 0
+Tensor clamp(const Tensor& x, double low, double high);         // derivative 0 outside of low..high
 
 Tensor relu(const Tensor& x);
 Tensor gelu(const Tensor& x);                       // the exact form, x Phi(x): Hendrycks & Gimpel 2016
+Tensor gelu_new(const Tensor& x);                   // its approximation by tanh: the same paper, sec. 2
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 Tensor abs(const Tensor& x);                        // derivative 0 at 0
+Tensor sign(const Tensor& x);                       // -1, 0 or 1; derivative 0
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor square(const Tensor& x);
 Tensor sqrt(const Tensor& x);
+
+// Equations are written with operators: (x - mu) / sqrt(sigma2 + eps) * weight + bias
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, double c) { return shift(a, c); }
+inline Tensor operator-(const Tensor& a, double c) { return shift(a, -c); }
+inline Tensor operator*(const Tensor& a, double c) { return scale(a, c); }
+inline Tensor operator/(const Tensor& a, double c) { return scale(a, 1 / c); }
+inline Tensor operator-(const Tensor& a) { return scale(a, -1); }
+inline Tensor operator+(double c, const Tensor& a) { return shift(a, c); }
+inline Tensor operator-(double c, const Tensor& a) { return shift(-a, c); }
+inline Tensor operator*(double c, const Tensor& a) { return scale(a, c); }
+inline Tensor operator/(double c, const Tensor& a) { return scale(pow(a, -1), c); }
 
 // ---- matrix products --------------------------------------------------------------------------------------
 Tensor matmul(const Tensor& a, const Tensor& b);    // a b      a [m,k]  b [k,n] -> [m,n]
@@ -67,44 +88,31 @@ Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
 
-// residual + dropout(u) [T,H], computed late: a norm of rows adds it up inside its own kernel; anything else converts
-// it to a tensor, which computes it. From a tensor alone: that tensor.
-struct ResidualSum {
-  Tensor residual, u = {};
-  double p = 0;
-  RandomKey key = {};
-  ResidualSum(const Tensor& alone) : residual(alone) {}
-  ResidualSum(const Tensor& to, const Tensor& added, double probability, RandomKey k)
-      : residual(to), u(added), p(probability), key(k) {}
-  operator Tensor() const { return u ? dropout_add(residual, u, p, key) : residual; }
-};
-
 // ---- normalizations ----------------------------------------------------------------------------------------
-// Variances are biased, of two passes about the mean. gain, bias [H]; a gain that is no tensor is 1, such a bias 0.
+// Variances are biased, of two passes about the mean. weight, bias [H]; a weight that is no tensor is 1, such a bias 0.
 
-// (x-mu)/sqrt(sigma^2+eps)*gain+bias for each row [CLN eq.1-3]. With the group of each row (group [T], values
-// 0..G-1), gain, bias [G,H].
-Tensor layer_norm(const ResidualSum& x, const Tensor& gain, const Tensor& bias, double eps, const Indices& group = {});
-Tensor variance_norm(const ResidualSum& x, const Tensor& gain, const Tensor& bias, double eps);     // x/sqrt(s2+eps)
-Tensor rms_norm(const ResidualSum& x, const Tensor& gain, double eps);       // x/sqrt(mean(x^2)+eps)*gain
-// LayerNorm over each group of H/groups neighbouring channels of a row
-Tensor group_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, int64_t groups, double eps);
+// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With the group of each row (group [T], values
+// 0..G-1), weight, bias [G,H].
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Indices& group = {});
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);          // x/sqrt(mean(x^2)+eps)*weight
+// x/sqrt(sigma2+eps)*weight+bias for each row
+Tensor variance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
-// The same over each sentence's rows: the statistics are of a group of H/groups channels (of one, with H groups)
-// over all tokens of the sentence.
-Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& gain, const Tensor& bias, int64_t groups,
+// (x-mu)/sqrt(sigma2+eps)*weight+bias, mu and sigma2 over all tokens of a sentence: of each group of H/groups
+// neighbouring channels, or of each channel, with H groups.
+Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& weight, const Tensor& bias, int64_t groups,
                      double eps);
 
 // Over all rows: each channel by its mean and variance in x, which then move the running ones [H]:
 // running = (1 - momentum) running + momentum now, the variance times T/(T-1) where T > 1.
-Tensor batch_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& running_mean,
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_variance, double momentum, double eps);
 // The same with a mean and a variance [H] that are given, and constants to the gradient.
-Tensor channel_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& mean,
+Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean,
                     const Tensor& variance, double eps);
-// PowerNorm in training: x/sqrt(psi2+eps)*gain+bias; then psi2 [H] moves, and with the backward, which is
+// PowerNorm in training: x/sqrt(psi2+eps)*weight+bias; then psi2 [H] moves, and with the backward, which is
 // approximate, nu [H] (src/norm/hidden/power.cpp has the recurrences).
-Tensor power_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
+Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
                   double momentum, double eps);
 
 // ---- attention --------------------------------------------------------------------------------------------

@@ -52,6 +52,9 @@ class Tensor {
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
   // A place inside a flat buffer, `offset` elements from its start.
   static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
+  // A parameter before it has values: place() gives it, and every copy of it, a place inside a flat buffer.
+  static Tensor without_values(Shape shape);
+  void place(std::shared_ptr<Storage> storage, int64_t offset) const;
 
   explicit operator bool() const { return impl_ != nullptr; }
   bool is(const Tensor& other) const { return impl_ == other.impl_; }
@@ -84,6 +87,7 @@ class Tensor {
  private:
   struct Impl;                                     // src/engine/tape.h
   Impl& impl() const;                              // Error for no tensor
+  Storage& storage() const;                        // Error for one without values
   std::shared_ptr<Impl> impl_;
   friend class Tape;
   friend class Grads;

@@ -38,8 +38,8 @@ struct TrainOptions : LearnOptions, RunOptions {
   bool cased = false, from_scratch = false;
   int limit = 0;
 
-  std::string norm = "layer", placement = "post", cls_norm = "none", cls_norm_at = "per-method", iso_bn_preset = "ours";
-  double iso_bn_beta = 0, grad_norm = 0;            // 0: the preset's; no gradient normalization
+  std::string norm = "layer", placement = "post", cls_norm = "none", cls_norm_at = "per-method";
+  double grad_norm = 0;                             // 0: no gradient normalization
   std::string pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
   int epochs = 10, max_length = 512;
   bool no_shuffle = false;

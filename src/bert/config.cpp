@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "minbert/bert.h"
+#include "minbert/names.h"
+
 namespace minbert {
 namespace {
 
@@ -32,20 +35,28 @@ constexpr Number numbers[] = {
 struct Choice {
   const char* key;
   std::string BertConfig::*value;
-  std::string_view valid;                          // the names it may have; "": a table of norms knows
+  void (*check)(const std::string& value);         // Error for what is not valid
 };
-constexpr Choice choices[] = {{"norm", &BertConfig::norm, ""},
-                              {"placement", &BertConfig::placement, "post, pre, normformer"},
-                              {"cls_norm", &BertConfig::cls_norm, ""},
-                              {"cls_norm_at", &BertConfig::cls_norm_at, "per-method, pre-pooler, pooled"},
-                              {"iso_bn_preset", &BertConfig::iso_bn_preset, "ours, paper, authors"},
-                              {"pairs", &BertConfig::pairs, "cross, siamese"}};
+const Choice choices[] = {
+    {"norm", &BertConfig::norm, check_norm},
+    {"placement", &BertConfig::placement, [](const std::string& name) { placement_of(name); }},
+    {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
+    {"cls_norm_at", &BertConfig::cls_norm_at,
+     [](const std::string& name) { place_of(name, {"per-method", "pre-pooler", "pooled"}, "place"); }},
+    {"pairs", &BertConfig::pairs, [](const std::string& name) { place_of(name, {"cross", "siamese"}, "kind"); }}};
+
+void check(const Choice& choice, const std::string& value, const std::string& file) {
+  try {
+    choice.check(value);
+  } catch (const Error& e) {
+    fail(format("{}: \"minbert.{}\": {}", file, choice.key, e.what()));
+  }
+}
 
 // Keys whose other values mean another network than the one we compute.
 void check_kind(const Json& json, const std::string& file) {
   for (const auto& [key, only] :
-       {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute"),
-        std::pair("hidden_act", "gelu")}) {
+       {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute")}) {
     const std::string value = json.get(key, std::string(only));
     MB_CHECK(value == only,
              "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong results",
@@ -67,26 +78,40 @@ void check_values(const BertConfig& c, const std::string& file) {
     else
       MB_CHECK(0 < v && v < 1e30, "{}: \"{}\" is {}, expected a positive number", file, n.key, v);
   }
-  for (const Choice& choice : choices) {
-    const std::string& v = c.*choice.value;
-    const std::string names = ", " + std::string(choice.valid) + ", ";
-    MB_CHECK(choice.valid.empty() || names.find(", " + v + ", ") != std::string::npos,
-             "{}: \"minbert.{}\" is \"{}\"; valid are: {}", file, choice.key, v, choice.valid);
-  }
+  for (const Choice& choice : choices) check(choice, c.*choice.value, file);
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
            "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: expected a multiple of it",
            file, c.hidden_size, c.num_attention_heads);
   MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size,
            "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
            c.vocab_size - 1);
-  MB_CHECK(0 <= c.iso_bn_beta && c.iso_bn_beta < 1e30, "{}: \"minbert.iso_bn_beta\" is {}, expected a number from 0",
-           file, c.iso_bn_beta);
+  const std::vector<std::string>& acts = activation_names();
+  MB_CHECK(std::ranges::find(acts, c.hidden_act) != acts.end(), "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file,
+           c.hidden_act, joined(acts));
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file, c.max_length,
            c.max_position_embeddings);
 }
 
+// iso-bn's options as older folders have them, beside the norm's name.
+std::string older_iso_bn_options(const Json& ours) {
+  const std::string preset = ours.get("iso_bn_preset", std::string("ours"));
+  const double beta = ours.get("iso_bn_beta", 0.0);
+  return (preset == "ours" ? "" : ":preset=" + preset) +
+         (beta == 0 ? "" : format("{}beta={}", preset == "ours" ? ":" : ",", beta));
+}
+
 }  // namespace
+
+void BertConfig::set_norm(const std::string& text) {
+  norm = text;
+  for (const NormOption& option : find_norm(text).options)
+    if (std::string_view(option.value) == "layer_norm_eps") {
+      const NormOptions values{.hidden = hidden_size, .values = norm_values(text, find_norm(text).options)};
+      layer_norm_eps = values.number("eps", layer_norm_eps);
+      norm = norm_name(text);                      // eps is the only option of these norms
+    }
+}
 
 BertConfig BertConfig::named(const std::string& name) {
   if (name.ends_with(".json")) return load(name);
@@ -119,10 +144,11 @@ BertConfig BertConfig::load(const std::string& file) {
   }
   for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);
   c.pad_token_id = c.loaded.get("pad_token_id", 0);
+  c.hidden_act = c.loaded.get("hidden_act", c.hidden_act);
 
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
   for (const Choice& choice : choices) c.*choice.value = ours.get(choice.key, c.*choice.value);
-  c.iso_bn_beta = ours.get("iso_bn_beta", c.iso_bn_beta);
+  if (c.cls_norm == "iso-bn") c.cls_norm += older_iso_bn_options(ours);
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_position_embeddings));
@@ -132,13 +158,15 @@ BertConfig BertConfig::load(const std::string& file) {
 
 void BertConfig::save(const std::string& file) const {
   check_values(*this, file);
-  Json json = loaded, ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
+  Json::Object kept = loaded.has("minbert") ? loaded["minbert"].members() : Json::Object();
+  kept.erase("iso_bn_preset");                     // now in cls_norm
+  kept.erase("iso_bn_beta");
+  Json json = loaded, ours = Json::object(kept);
   json.set("model_type", "bert").set("hidden_act", hidden_act).set("pad_token_id", pad_token_id);
   for (const Size& size : sizes) json.set(size.key, this->*size.value);
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
   for (const Choice& choice : choices) ours.set(choice.key, this->*choice.value);
   ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);
-  ours.set("iso_bn_beta", iso_bn_beta);
   write_file(file, json.set("minbert", std::move(ours)).dump() + "\n");
 }
 

@@ -19,8 +19,7 @@ BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm
 
 Tensor BertEmbeddings::forward(const Batch& batch) const {
   const Scope scope(path());
-  const Tensor sum = add(add(word_(batch.ids), position_(batch.positions)), segment_(batch.segments));
-  return dropout_(norm_->forward(sum, batch));
+  return dropout_((*norm_)(word_(batch.ids) + position_(batch.positions) + segment_(batch.segments), batch));
 }
 
 }  // namespace minbert

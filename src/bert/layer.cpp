@@ -2,7 +2,7 @@
 // where the norms N stand. D is dropout; every matrix has its bias, not written here.
 //
 //   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
-//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3, with BERT's GELU
+//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3, with BERT's GELU, or config.json's hidden_act
 //
 //   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))
 //   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)
@@ -14,8 +14,8 @@
 //               [LN-PEFT app.A.pre-ln]   normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
 //   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
 //               N₁, N₂, N₃ over H columns, N₄ over I
-//   Rows        only attention looks at other tokens. Where only some rows of y are wanted (of the last layer: [CLS],
-//               the masked ones), all behind Attention is computed for these alone.
+//   Rows        only attention looks at other tokens. Where only some rows of y are needed (of the last layer: [CLS],
+//               the masked ones), all that follows Attention is computed for these alone.
 //   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
 //               placement, so that a checkpoint loads into each. normformer alone has N₃, attention.LayerNorm,
 //               N₄, intermediate.LayerNorm, and γ, attention.self.head_scale.
@@ -24,6 +24,7 @@
 //               normalized once, behind the last of them: encoder.LayerNorm (model.cpp). NormFormer's scaled residual
 //               sum, an option of its paper, is not here; γ stands before W_o, as in the paper (behind it in the
 //               authors' code).
+#include <array>
 
 #include "minbert/bert.h"
 #include "minbert/names.h"
@@ -39,8 +40,18 @@ Placement placement_of(const std::string& name) {
   return Placement(place_of(name, placement_names(), "placement"));
 }
 
+const std::vector<std::string>& activation_names() {
+  static const std::vector<std::string> names = {"gelu", "gelu_new", "relu"};
+  return names;
+}
+
+Tensor (*activation(const std::string& name))(const Tensor& x) {
+  static constexpr std::array functions = {gelu, gelu_new, relu};
+  return functions[place_of(name, activation_names(), "hidden_act")];
+}
+
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
-    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads),
+    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads), activation_(config.hidden_act),
       query_(config.hidden_size, config.hidden_size), key_(config.hidden_size, config.hidden_size),
       value_(config.hidden_size, config.hidden_size), attention_dense_(config.hidden_size, config.hidden_size),
       intermediate_(config.hidden_size, config.intermediate_size),
@@ -62,7 +73,7 @@ BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
 }
 
 void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm) {
-  head_scale_ = &parameter("attention.self.head_scale", {heads_}, Init::ones, Decay::no);
+  head_scale_ = parameter("attention.self.head_scale", {heads_}, Init::ones, Decay::no);
   std::vector<int32_t> heads;                       // 0 0 0 1 1 1 ...
   for (int i = 0; i < config.hidden_size; ++i) heads.push_back(i / config.head_size());
   head_of_column_ = heads;
@@ -75,29 +86,31 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
 
 Tensor BertLayer::scale_heads(const Tensor& context) const {
   if (!head_scale_) return context;
-  const Tensor scale = gather_rows(head_scale_->reshape({heads_, 1}), head_of_column_);           // [H,1]
-  return mul(context, scale.reshape({context.cols()}));
+  const Tensor scale = gather_rows(head_scale_.reshape({heads_, 1}), head_of_column_);           // [H,1]
+  return context * scale.reshape({context.cols()});
 }
 
 Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
-  if (intermediate_norm_) return output_(intermediate_norm_->forward(gelu(intermediate_(u)), batch));
+  const auto g = activation(activation_);
+  if (intermediate_norm_) return output_((*intermediate_norm_)(g(intermediate_(u)), batch));
+  if (activation_ != "gelu") return output_(g(intermediate_(u)));
   return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
 }
 
-Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& wanted,
+Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
                           Tensor* attention_weights) const {
   const Scope scope(path());
-  const Batch kept = wanted ? at_rows(batch, wanted) : batch;
-  const auto keep = [&](const Tensor& u) { return wanted ? gather_rows(u, wanted) : u; };
+  const Batch kept = rows ? at_rows(batch, rows) : batch;
+  const auto keep = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
   const auto A = [&](const Tensor& u) {
     return attention_dense_(scale_heads(keep(attention(query_(u), key_(u), value_(u), batch, heads_,
                                                        weights_dropout_.p(), weights_dropout_.key(),
                                                        attention_weights))));
   };
   const auto F = [&](const Tensor& u) { return feed(u, kept); };
-  const auto N1 = [&](const ResidualSum& u, const Batch& of) { return attention_norm_->forward(u, of); };
-  const auto N2 = [&](const ResidualSum& u) { return output_norm_->forward(u, kept); };
-  const auto N3 = [&](const Tensor& u) { return after_attention_norm_->forward(u, kept); };
+  const auto N1 = [&](const Tensor& u, const Batch& b) { return (*attention_norm_)(u, b); };
+  const auto N2 = [&](const Tensor& u) { return (*output_norm_)(u, kept); };
+  const auto N3 = [&](const Tensor& u) { return (*after_attention_norm_)(u, kept); };
   const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
 
   if (placement_ == Placement::post) {

@@ -4,12 +4,6 @@
 namespace minbert {
 namespace {
 
-ClsNormOptions cls_norm_options(const BertConfig& config) {
-  ClsNormOptions options{.hidden = config.hidden_size, .preset = config.iso_bn_preset};
-  if (config.iso_bn_beta > 0) options.beta = config.iso_bn_beta;
-  return options;
-}
-
 Indices first_rows(const Batch& batch) { return std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1); }
 
 Indices range(int64_t begin, int64_t end) {
@@ -23,7 +17,7 @@ Indices range(int64_t begin, int64_t end) {
 BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
       pooler_(config.hidden_size, config.hidden_size),
-      cls_norm_(make_cls_norm(config.cls_norm, cls_norm_options(config))),
+      cls_norm_(make_cls_norm(config.cls_norm, {.hidden = config.hidden_size})),
       norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
   const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
   child("embeddings", embeddings_);
@@ -39,35 +33,35 @@ BertModel::BertModel(const BertConfig& config, int tasks)
   child("cls_norm", *cls_norm_);
 }
 
-Tensor BertModel::encode(const Batch& batch, const Indices& wanted, std::vector<Tensor>* attention_weights) const {
-  const Indices early = couples_tokens(config_.norm) ? Indices() : wanted;       // what the last layer may leave out
+Tensor BertModel::encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights) const {
+  const Indices last_rows = find_norm(config_.norm).couples == Couples::nothing ? rows : all_rows;
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;
-    x = layer->forward(x, batch, layer == layers_.back() ? early : Indices(), attention_weights ? &weights : nullptr);
+    x = layer->forward(x, batch, layer == layers_.back() ? last_rows : all_rows, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
-  if (final_norm_) x = final_norm_->forward(x, early ? at_rows(batch, early) : batch);
-  return wanted && !early ? gather_rows(x, wanted) : x;
+  if (final_norm_) x = (*final_norm_)(x, last_rows ? at_rows(batch, last_rows) : batch);
+  return rows && !last_rows ? gather_rows(x, rows) : x;
 }
 
 // Gradient normalization stands before the norm: a gradient on its way down passes the norm first.
-Tensor BertModel::at(const std::string& place, Tensor h) const {
+Tensor BertModel::normalize_cls(const std::string& place, Tensor h) const {
   if (training() && gradient_alpha_ > 0 && gradient_place_ == place) h = normalize_gradient(h, gradient_alpha_);
-  return norm_place_ == place ? cls_norm_->forward(h) : h;
+  return norm_place_ == place ? (*cls_norm_)(h) : h;
 }
 
-BertOutput BertModel::forward(const Batch& batch, const Indices& wanted,
+BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
                               std::vector<Tensor>* attention_weights) const {
   const Scope scope(path());
   const Indices first = first_rows(batch);
-  const int64_t W = wanted.size();
-  std::vector<int32_t> rows(wanted.begin(), wanted.end());
-  rows.insert(rows.end(), first.begin(), first.end());
-  Tensor x = encode(batch, wanted ? Indices(std::move(rows)) : Indices(), attention_weights);
-  const Tensor h = gather_rows(x, wanted ? range(W, x.rows()) : first);
-  if (wanted) x = W > 0 ? gather_rows(x, range(0, W)) : Tensor();
-  return {x, h, at("pooled", tanh(pooler_(at("pre-pooler", h))))};
+  const int64_t R = rows.size();
+  std::vector<int32_t> rows_and_cls(rows.begin(), rows.end());
+  rows_and_cls.insert(rows_and_cls.end(), first.begin(), first.end());
+  Tensor x = encode(batch, rows ? Indices(std::move(rows_and_cls)) : all_rows, attention_weights);
+  const Tensor h = gather_rows(x, rows ? range(R, x.rows()) : first);
+  if (rows) x = R > 0 ? gather_rows(x, range(0, R)) : Tensor();
+  return {x, h, normalize_cls("pooled", tanh(pooler_(normalize_cls("pre-pooler", h))))};
 }
 
 void BertModel::fit_cls_norm(const Batch& batch) {
@@ -105,7 +99,7 @@ Tensor MultitaskBert::forward(const Batch& batch, int head) const {
   MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head, specs_.size());
   const HeadSpec& spec = specs_[size_t(head)];
   const Linear& linear = *heads_[size_t(head)];
-  const Tensor pooled = bert_.forward(batch, std::vector<int32_t>{}).pooler_output;
+  const Tensor pooled = bert_.forward(batch, cls_rows).pooler_output;
   if (!siamese_ || !spec.pair) return linear(dropout_(pooled));
 
   MB_CHECK(pooled.rows() % 2 == 0, "heads.{}: a siamese batch is u_0, v_0, u_1, v_1, ...; {} sentences are not pairs",
@@ -113,7 +107,7 @@ Tensor MultitaskBert::forward(const Batch& batch, int head) const {
   std::vector<int32_t> even, odd;
   for (int32_t row = 0; row < int32_t(pooled.rows()); row += 2) even.push_back(row), odd.push_back(row + 1);
   const Tensor u = gather_rows(pooled, even), v = gather_rows(pooled, odd);
-  std::vector<Tensor> features = {u, v, abs(sub(u, v))};
+  std::vector<Tensor> features = {u, v, abs(u - v)};
   if (spec.cosine) features.push_back(cosine_similarity(u, v));
   return linear(dropout_(concatenate_columns(features)));
 }

@@ -1,6 +1,6 @@
 // The two heads of pre-training                                             Devlin et al. 2019, sec. 3.1
 //
-//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the last layer's masked rows
+//   masked words    h = Norm(GELU(x W^T + b)) (or the config's hidden_act)    logits = h E^T + c          x [M,H]: the last layer's masked rows
 //                   E [V,H] are the word embeddings themselves (tied), c [V]
 //   next sentence   logits = pooled W^T + b                                  pooled [B,H]   [TA sec.2]
 #include "minbert/bert.h"
@@ -9,20 +9,20 @@ namespace minbert {
 
 BertForPreTraining::BertForPreTraining(const BertConfig& config)
     : bert_(config), transform_(config.hidden_size, config.hidden_size),
-      norm_(config.hidden_size, config.layer_norm_eps),
-      decoder_bias_(&parameter("cls.predictions.bias", {config.vocab_size}, Init::zeros, Decay::no)),
+      norm_(make_norm("layer", {.hidden = config.hidden_size, .layer_norm_eps = config.layer_norm_eps})),
+      decoder_bias_(parameter("cls.predictions.bias", {config.vocab_size}, Init::zeros, Decay::no)),
       seq_relationship_(config.hidden_size, 2) {
   child("bert", bert_);
   child("cls.predictions.transform.dense", transform_);
-  child("cls.predictions.transform.LayerNorm", norm_);
+  child("cls.predictions.transform.LayerNorm", *norm_);
   child("cls.seq_relationship", seq_relationship_);
 }
 
 PretrainingOutput BertForPreTraining::forward(const Batch& batch, const Indices& masked,
                                               const Indices& originals) const {
   const BertOutput out = bert_.forward(batch, masked);
-  const Tensor h = norm_.forward(gelu(transform_(out.last_hidden_state)), batch);
-  const Tensor loss = linear_cross_entropy(h, bert_.embeddings().word_weight(), *decoder_bias_, originals);
+  const Tensor h = (*norm_)(activation(bert_.config().hidden_act)(transform_(out.last_hidden_state)), batch);
+  const Tensor loss = linear_cross_entropy(h, bert_.embeddings().word_weight(), decoder_bias_, originals);
   return {loss, seq_relationship_(out.pooler_output)};
 }
 

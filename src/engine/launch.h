@@ -161,6 +161,11 @@ void launch_rows(Device device, int64_t rows, int64_t elements, const Program& p
   for (int64_t row = 0; row < rows; ++row) program(SerialTeam{}, row);
 }
 
+template <class Program>
+void launch_rows(const Tensor& t, const Program& program) {      // for every row of t
+  launch_rows(t.device(), t.rows(), t.size(), program);
+}
+
 // Runs f(i) for every i in 0 .. n-1.
 template <class F>
 void launch_elements(Device device, int64_t n, const F& f) {

@@ -9,7 +9,7 @@ namespace minbert {
 // What the tape needs of a tensor. It does not hold the values: those live on only in the backwards that read them.
 struct Gradient {
   Shape shape;
-  Device device;
+  Device device = Device::cpu;
   bool required = false;
   bool retained = false;
   bool recorded = false;                            // a result on the tape, not a leaf

@@ -34,7 +34,9 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 
 Tensor::Impl::Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh)
     : storage(std::move(s)), offset(o), shape(sh),
-      gradient(std::make_shared<Gradient>(Gradient{sh, storage->device(), false, false, false, {}, {}})) {
+      gradient(std::make_shared<Gradient>()) {
+  gradient->shape = shape;
+  if (storage) gradient->device = storage->device();
   ++live_tensors;
 }
 Tensor::Impl::~Impl() { --live_tensors; }
@@ -47,6 +49,14 @@ Tensor Tensor::at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape)
   Tensor t;
   t.impl_ = std::make_shared<Impl>(std::move(storage), offset, shape);
   return t;
+}
+
+Tensor Tensor::without_values(Shape shape) { return at(nullptr, 0, shape); }
+
+void Tensor::place(std::shared_ptr<Storage> storage, int64_t offset) const {
+  impl().gradient->device = storage->device();
+  impl_->storage = std::move(storage);
+  impl_->offset = offset;
 }
 
 Tensor Tensor::zeros(Shape shape, Device device) { return full(shape, 0, device); }
@@ -70,8 +80,12 @@ void Tensor::copy_from(std::span<const real> values) const {
 }
 
 Tensor::Impl& Tensor::impl() const {
-  MB_CHECK(impl_, "this tensor is empty: it was never given a value (a module's parameters get theirs by Parameters)");
+  MB_CHECK(impl_, "this tensor is empty: it was never given a value");
   return *impl_;
+}
+Storage& Tensor::storage() const {
+  MB_CHECK(impl().storage, "this parameter {} has no values yet: make Parameters of its model first", shape());
+  return *impl_->storage;
 }
 
 const Shape& Tensor::shape() const { return impl().shape; }
@@ -81,8 +95,8 @@ int64_t Tensor::rows() const {
   for (int i = 0; i + 1 < shape().rank(); ++i) product *= shape()[i];
   return product;
 }
-Device Tensor::device() const { return impl().storage->device(); }
-real* Tensor::data() const { return static_cast<real*>(impl().storage->data()) + impl_->offset; }
+Device Tensor::device() const { return storage().device(); }
+real* Tensor::data() const { return static_cast<real*>(storage().data()) + impl_->offset; }
 
 real Tensor::item() const {
   MB_CHECK(size() == 1, "item: a tensor of {} is not a single value", shape());

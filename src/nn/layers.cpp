@@ -4,20 +4,20 @@
 namespace minbert {
 
 Linear::Linear(int64_t in, int64_t out)
-    : weight_(&parameter("weight", {out, in}, Init::normal)),
-      bias_(&parameter("bias", {out}, Init::zeros, Decay::no)) {}
+    : weight_(parameter("weight", {out, in}, Init::normal)),
+      bias_(parameter("bias", {out}, Init::zeros, Decay::no)) {}
 
 Tensor Linear::operator()(const Tensor& x) const {
   const Scope scope(path());
-  return linear(x, *weight_, *bias_);
+  return linear(x, weight_, bias_);
 }
 
 Embedding::Embedding(int64_t vocabulary, int64_t hidden)
-    : weight_(&parameter("weight", {vocabulary, hidden}, Init::normal)) {}
+    : weight_(parameter("weight", {vocabulary, hidden}, Init::normal)) {}
 
 Tensor Embedding::operator()(const Indices& ids) const {
   const Scope scope(path());
-  return embedding(*weight_, ids);
+  return embedding(weight_, ids);
 }
 
 Dropout::Dropout(double p) : p_(p) {
@@ -33,6 +33,6 @@ Tensor Dropout::operator()(const Tensor& x) const {
   const Scope scope(path());
   return dropout(x, p(), key());
 }
-ResidualSum Dropout::add(const Tensor& residual, const Tensor& x) const { return {residual, x, p(), key()}; }
+Tensor Dropout::add(const Tensor& residual, const Tensor& x) const { return dropout_add(residual, x, p(), key()); }
 
 }  // namespace minbert

@@ -20,11 +20,13 @@ void Module::set_path(const std::string& path) {
   for (const auto& [name, module] : children_) module->set_path(path.empty() ? name : path + "." + name);
 }
 
-Tensor& Module::parameter(const std::string& name, Shape shape, Init init, Decay decay) {
-  return parameters_.emplace_back(Parameter{name, shape, init, decay, {}}).value;
+Tensor Module::parameter(const std::string& name, Shape shape, Init init, Decay decay) {
+  parameters_.push_back({name, Tensor::without_values(shape), init, decay});
+  return parameters_.back().value;
 }
-Tensor& Module::buffer(const std::string& name, Tensor value) {
-  return buffers_.emplace_back(Buffer{name, std::move(value)}).value;
+Tensor Module::buffer(const std::string& name, Tensor value) {
+  buffers_.push_back({name, value});
+  return value;
 }
 void Module::child(const std::string& name, Module& module) { children_.emplace_back(name, &module); }
 
@@ -46,15 +48,18 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
   root.set_path("");
   int64_t places = 0;
   root.visit([&](Module& m) {
-    for (const Parameter& p : m.own_parameters()) count_ += p.shape.size(), places += place_for(p.shape.size());
+    for (const Parameter& p : m.own_parameters()) {
+      count_ += p.value.size();
+      places += place_for(p.value.size());
+    }
   });
   const std::shared_ptr<Storage> flat = flat_buffer(places);
   int64_t offset = 0;
   root.visit([&](Module& m) {
     const std::string prefix = m.path().empty() ? "" : m.path() + ".";
-    for (Parameter& p : m.own_parameters()) {
-      p.value = Tensor::at(flat, offset, p.shape);
-      offset += place_for(p.shape.size());
+    for (const Parameter& p : m.own_parameters()) {
+      p.value.place(flat, offset);
+      offset += place_for(p.value.size());
       items_.push_back({prefix + p.name, p.value, p.decay, p.init});
     }
     for (const Buffer& b : m.own_buffers()) buffers_.push_back({prefix + b.name, b.value, Decay::no});

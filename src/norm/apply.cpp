@@ -123,54 +123,30 @@ struct Subject {
   std::function<Tensor(const Tensor& x)> forward;
 };
 
-Subject hidden_norm(const NormApplyOptions& o, Input& in) {
-  const std::vector<Sequence> sequences = sentences(in, o.norm == "instance" || o.norm == "group-sentence");
-  const auto [task, count] = o.norm == "conditional-layer" ? tasks(in, int64_t(sequences.size()))
-                                                           : std::pair(Indices(), int64_t(0));
-  NormOptions options{in.H, count, 1e-12, o.eps};
-  options.momentum = o.momentum.value_or(options.momentum);
-  options.groups = o.groups;
-  auto norm = make_norm(o.norm, options);
-  const auto forward = [n = norm.get(), batch = pack(sequences, task)](const Tensor& x) {
-    return n->forward(x, batch);
-  };
+Subject hidden_norm(const std::string& name, Input& in) {
+  const std::vector<Sequence> sequences = sentences(in, find_norm(name).couples == Couples::sentence);
+  const auto [task, count] = norm_name(name) == "conditional-layer" ? tasks(in, int64_t(sequences.size()))
+                                                                    : std::pair(Indices(), int64_t(0));
+  auto norm = make_norm(name, {.hidden = in.H, .tasks = count});
+  const auto forward = [n = norm.get(), batch = pack(sequences, task)](const Tensor& x) { return (*n)(x, batch); };
   return {std::move(norm), forward};
 }
 
-Subject cls_norm(const NormApplyOptions& o, Input& in) {
-  auto norm = make_cls_norm(o.cls_norm, {.hidden = in.H, .eps = o.eps, .momentum = o.momentum, .beta = o.beta,
-                                         .preset = o.preset.empty() ? "ours" : o.preset});
+Subject cls_norm(const std::string& name, Input& in) {
+  auto norm = make_cls_norm(name, {.hidden = in.H});
   if (norm->wants_set()) {
     MB_CHECK(in.has("fit"), "{}: there is no tensor fit; {} takes its statistics from fit [M,H], H = {}", in.name(),
-             o.cls_norm, in.H);
+             name, in.H);
     const int64_t M = std::max<int64_t>(1, in.length_of("fit"));
     norm->fit(Tensor::from({M, in.H}, in.read("fit", {M, in.H}, "[M,H]")));
     norm->finish_fit();
   }
-  const auto forward = [n = norm.get()](const Tensor& h) { return n->forward(h); };
+  const auto forward = [n = norm.get()](const Tensor& h) { return (*n)(h); };
   return {std::move(norm), forward};
 }
 
-Subject gradient_norm(const NormApplyOptions& o) {
-  return {std::make_unique<Module>(), [alpha = *o.grad_norm, eps = o.eps.value_or(1e-5)](const Tensor& h) {
-            return normalize_gradient(h, alpha, eps);
-          }};
-}
-
-void check_options(const NormApplyOptions& o) {
-  const int given = !o.norm.empty() + !o.cls_norm.empty() + o.grad_norm.has_value();
-  MB_CHECK(given == 1, "expected one of --norm NAME, --cls-norm NAME and --grad-norm ALPHA, but there are {}", given);
-  const std::string name = o.grad_norm ? "gradient normalization" : o.norm + o.cls_norm;
-  const auto only = [&](bool option_given, const char* option, const std::set<std::string>& norms) {
-    std::string list;
-    for (const std::string& norm : norms) list += (list.empty() ? "" : ", ") + norm;
-    MB_CHECK(!option_given || norms.count(name), "{} is no option of {}, only of {}", option, name, list);
-  };
-  only(o.momentum.has_value(), "--momentum", {"batch", "power", "iso-bn"});
-  only(o.groups > 0, "--groups", {"group", "group-sentence"});
-  only(o.beta.has_value(), "--beta", {"iso-bn"});
-  only(!o.preset.empty(), "--preset", {"iso-bn"});
-  MB_CHECK(!o.eps || (name != "none" && name != "whitening"), "--eps is no option of {}", name);
+Subject gradient_norm(double alpha) {
+  return {std::make_unique<Module>(), [alpha](const Tensor& h) { return normalize_gradient(h, alpha); }};
 }
 
 // Returns those that are not in the input.
@@ -188,9 +164,12 @@ std::vector<std::string> load(const Parameters& parameters, Input& in) {
 }  // namespace
 
 NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, const std::string& output) {
-  check_options(o);
+  const int given = !o.norm.empty() + !o.cls_norm.empty() + o.grad_norm.has_value();
+  MB_CHECK(given == 1, "expected one of --norm NAME, --cls-norm NAME and --grad-norm ALPHA, but there are {}", given);
   Input in(input);
-  const Subject norm = o.grad_norm ? gradient_norm(o) : o.norm.empty() ? cls_norm(o, in) : hidden_norm(o, in);
+  const Subject norm = o.grad_norm         ? gradient_norm(*o.grad_norm)
+                       : !o.norm.empty() ? hidden_norm(o.norm, in)
+                                         : cls_norm(o.cls_norm, in);
   Parameters parameters(*norm.module, {});
   const std::vector<std::string> initial = load(parameters, in), unused = in.unused();
   parameters.set_trainable([](const std::string&) { return true; });

@@ -1,7 +1,8 @@
-// Sums, differences and products of two tensors. The second may be a row for all rows or a column for all
-// columns of the first; its gradient is then summed over what it was spread over.
+// Sums, differences, products and quotients of two tensors. The second is broadcast where it is a row for all rows or a
+// column for all columns of the first; its gradient is then the sum over these rows or columns.
 #include <type_traits>
 
+#include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -24,14 +25,19 @@ struct Mul {
   HD static real da(real, real b) { return b; }
   HD static real db(real a, real) { return a; }
 };
+struct Div {
+  HD static real f(real a, real b) { return a / nan_if_infinite(b); }
+  HD static real da(real, real b) { return 1 / nan_if_infinite(b); }
+  HD static real db(real a, real b) { return -f(a, b) / b; }
+};
 
 // Where b's value for element (row, i) stands: b[row * row_step + i * step].
-struct Spread {
+struct Broadcast {
   int64_t row_step;                                 // cols: one value an element; 0: a row; 1: a column
   int step;                                         // 1, or 0 for a column
 };
 
-Spread spread_of(const char* name, const Tensor& a, const Tensor& b) {
+Broadcast broadcast_of(const char* name, const Tensor& a, const Tensor& b) {
   if (b.shape() == a.shape()) return {a.cols(), 1};
   if (b.size() == a.cols() && b.cols() == a.cols()) return {0, 1};
   MB_CHECK(b.size() == a.rows() && b.cols() == 1,
@@ -45,13 +51,13 @@ struct BinaryForward {
   const real *a, *b;
   real* c;
   int cols;
-  Spread spread;
+  Broadcast broadcast;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const real* x = a + row * cols;
-    const real* y = b + row * spread.row_step;
+    const real* y = b + row * broadcast.row_step;
     real* z = c + row * cols;
-    const int step = spread.step;
+    const int step = broadcast.step;
     if (step) team.each(cols, [=](int i) { z[i] = F::f(x[i], y[i]); });
     else team.each(cols, [=](int i) { z[i] = F::f(x[i], y[0]); });
   }
@@ -62,9 +68,9 @@ template <class F, bool first>
 struct Slope {
   const real *a, *b, *dc;
   int64_t cols;
-  Spread spread;
+  Broadcast broadcast;
   HD real operator()(int64_t row, int64_t i) const {
-    const real x = a[row * cols + i], y = b[row * spread.row_step + i * spread.step], d = dc[row * cols + i];
+    const real x = a[row * cols + i], y = b[row * broadcast.row_step + i * broadcast.step], d = dc[row * cols + i];
     return d * (first ? F::da(x, y) : F::db(x, y));
   }
 };
@@ -94,24 +100,24 @@ struct SumSlope {                                   // one gradient a row
 
 template <class F>
 Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
-  const Spread spread = spread_of(name, a, b);
+  const Broadcast broadcast = broadcast_of(name, a, b);
   Tensor c(a.shape(), a.device());
   launch_rows(a.device(), a.rows(), a.size(),
-              BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), spread});
+              BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), broadcast});
   constexpr bool plain = std::is_same_v<F, Add>;    // a sum hands its gradient on as it is
-  return record(name, c, {a, b}, [a, b, spread](const Tensor& dc, Grads& g) {
+  return record(name, c, {a, b}, [a, b, broadcast](const Tensor& dc, Grads& g) {
     const bool same = b.shape() == a.shape();
     const Device device = dc.device();
     g(1, [&](Sink db) {
-      const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), spread};
+      const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
       const Target to(db);
       if (same) launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, to});
-      else if (spread.step) launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, to, slope);
+      else if (broadcast.step) launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, to, slope);
       else launch_rows(device, a.rows(), a.size(), SumSlope<decltype(slope)>{slope, to});
     });
     if (plain) return g.pass(0, dc);
     g(0, [&](Sink da) {
-      const Slope<F, true> slope{a.data(), b.data(), dc.data(), a.cols(), spread};
+      const Slope<F, true> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
       launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, da});
     });
   });
@@ -122,5 +128,6 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
 Tensor add(const Tensor& a, const Tensor& b) { return binary<Add>("add", a, b); }
 Tensor sub(const Tensor& a, const Tensor& b) { return binary<Sub>("sub", a, b); }
 Tensor mul(const Tensor& a, const Tensor& b) { return binary<Mul>("mul", a, b); }
+Tensor div(const Tensor& a, const Tensor& b) { return binary<Div>("div", a, b); }
 
 }  // namespace minbert

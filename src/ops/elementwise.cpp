@@ -1,6 +1,7 @@
 // Operations element by element. A function is a struct with its formula f and its derivative: df(x) where it is
 // written in the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is
 // needed.
+#include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
 #include "ops/gelu.h"
@@ -10,27 +11,29 @@ namespace {
 
 // y = f(x)        dL/dx = dy f'(x)
 template <class F>
+constexpr bool keeps_y = requires(F f) { f.df_of_y(real(0)); };
+template <class F>
 struct Forward {
-  HD void operator()(real x, real& y) const { y = F::f(x); }
+  F function;
+  HD void operator()(real x, real& y) const { y = function.f(x); }
 };
 template <class F>
-constexpr bool keeps_y = requires { F::df_of_y(real(0)); };
-template <class F>
 struct BackwardOf {
+  F function;
   HD void operator()(real kept, real dy, real& dx) const {
-    if constexpr (keeps_y<F>) dx = dy * F::df_of_y(kept);
-    else dx = dy * F::df(kept);
+    if constexpr (keeps_y<F>) dx = dy * function.df_of_y(kept);
+    else dx = dy * function.df(kept);
   }
 };
 
 template <class F>
-Tensor elementwise(const char* name, const Tensor& x) {
+Tensor elementwise(const char* name, const Tensor& x, F function = {}) {
   Tensor y(x.shape(), x.device());
-  launch_map(x.device(), x.size(), Forward<F>{}, x.data(), Target(y));
+  launch_map(x.device(), x.size(), Forward<F>{function}, x.data(), Target(y));
   const Tensor kept = keeps_y<F> ? y : x;
-  return record(name, y, {x}, [kept](const Tensor& dy, Grads& g) {
+  return record(name, y, {x}, [kept, function](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_map(dy.device(), dy.size(), BackwardOf<F>{}, kept.data(), dy.data(), Target(dx));
+      launch_map(dy.device(), dy.size(), BackwardOf<F>{function}, kept.data(), dy.data(), Target(dx));
     });
   });
 }
@@ -38,6 +41,15 @@ Tensor elementwise(const char* name, const Tensor& x) {
 struct Relu {
   HD static real f(real x) { return x < 0 ? real(0) : x; }         // a NaN stays one
   HD static real df_of_y(real y) { return y > 0 ? real(1) : real(0); }
+};
+// GELU(x) ≈ x/2 (1 + tanh u)     u = √(2/π) (x + 0.044715 x³)
+struct GeluNew {
+  HD static real u(real x) { return real(0.7978845608028654) * (x + real(0.044715) * x * x * x); }
+  HD static real f(real x) { return real(0.5) * x * (1 + std::tanh(u(x))); }
+  HD static real df(real x) {
+    const real t = std::tanh(u(x)), du = real(0.7978845608028654) * (1 + real(0.134145) * x * x);
+    return real(0.5) * (1 + t) + real(0.5) * x * (1 - t * t) * du;
+  }
 };
 struct Tanh {
   HD static real f(real x) { return std::tanh(x); }
@@ -68,16 +80,38 @@ struct Sqrt {
   HD static real df_of_y(real y) { return real(0.5) / y; }
 };
 
-// y = factor x        dL/dx = factor dy
+struct Sign {
+  HD static real f(real x) { return x > 0 ? real(1) : x < 0 ? real(-1) : x; }
+  HD static real df(real) { return 0; }
+};
+
+// Functions with a number c
 struct Scale {
-  real factor;
-  HD void operator()(real x, real& y) const { y = factor * x; }
+  real c;
+  HD real f(real x) const { return c * x; }
+  HD real df_of_y(real) const { return c; }
+};
+struct Shift {
+  real c;
+  HD real f(real x) const { return x + c; }
+  HD real df_of_y(real) const { return 1; }
+};
+struct Pow {
+  real c;
+  HD real f(real x) const { return std::pow(c < 0 ? nan_if_infinite(x) : x, c); }
+  HD real df(real x) const { return c * std::pow(x, c - 1); }
+};
+struct Clamp {
+  real low, high;
+  HD real f(real x) const { return x < low ? low : x > high ? high : x; }
+  HD real df(real x) const { return x < low || x > high ? real(0) : real(1); }
 };
 
 }  // namespace
 
 Tensor relu(const Tensor& x) { return elementwise<Relu>("relu", x); }
 Tensor gelu(const Tensor& x) { return elementwise<Gelu>("gelu", x); }
+Tensor gelu_new(const Tensor& x) { return elementwise<GeluNew>("gelu_new", x); }
 Tensor tanh(const Tensor& x) { return elementwise<Tanh>("tanh", x); }
 Tensor sigmoid(const Tensor& x) { return elementwise<Sigmoid>("sigmoid", x); }
 Tensor abs(const Tensor& x) { return elementwise<Abs>("abs", x); }
@@ -85,15 +119,12 @@ Tensor exp(const Tensor& x) { return elementwise<Exp>("exp", x); }
 Tensor log(const Tensor& x) { return elementwise<Log>("log", x); }
 Tensor square(const Tensor& x) { return elementwise<Square>("square", x); }
 Tensor sqrt(const Tensor& x) { return elementwise<Sqrt>("sqrt", x); }
-
-Tensor scale(const Tensor& x, real factor) {
-  Tensor y(x.shape(), x.device());
-  launch_map(x.device(), x.size(), Scale{factor}, x.data(), Target(y));
-  return record("scale", y, {x}, [factor](const Tensor& dy, Grads& g) {
-    g(0, [&](Sink dx) {
-      launch_map(dy.device(), dy.size(), Scale{factor}, dy.data(), Target(dx));
-    });
-  });
+Tensor sign(const Tensor& x) { return elementwise<Sign>("sign", x); }
+Tensor scale(const Tensor& x, double factor) { return elementwise("scale", x, Scale{real(factor)}); }
+Tensor shift(const Tensor& x, double number) { return elementwise("shift", x, Shift{real(number)}); }
+Tensor pow(const Tensor& x, double exponent) { return elementwise("pow", x, Pow{real(exponent)}); }
+Tensor clamp(const Tensor& x, double low, double high) {
+  return elementwise("clamp", x, Clamp{real(low), real(high)});
 }
 
 }  // namespace minbert

@@ -31,11 +31,11 @@ class Regression : public Module {
     std::vector<real> lengths;
     for (int64_t b = 0; b < bags.sentences(); ++b)
       lengths.push_back(mean_length > 0 ? real(mean_length) : real(bags.offsets[b + 1] - bags.offsets[b]));
-    return add(mul(mean, Tensor::from({bags.sentences(), 1}, lengths)), bias_);
+    return mean * Tensor::from({bags.sentences(), 1}, lengths) + bias_;
   }
 
  private:
-  Tensor &weight_, &bias_;
+  Tensor weight_, bias_;
 };
 
 // [CLS] and [SEP] are in it too: constants, which keep it from being empty. [PAD], which is in no text, stands for

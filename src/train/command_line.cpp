@@ -8,6 +8,7 @@
 
 #include "minbert/error.h"
 #include "minbert/names.h"
+#include "minbert/norm_options.h"
 #include "minbert/options.h"
 
 namespace minbert {
@@ -20,25 +21,29 @@ std::string text_of(double v) {
   return out.str();
 }
 
-// The parts of a list. Error if there are none, or one is there twice.
+// Error if there are none, or one is there twice.
+const std::vector<std::string>& check_parts(const std::string& name, const std::vector<std::string>& parts) {
+  MB_CHECK(!parts.empty(), "{}: an empty list; give one or more, separated by commas", name);
+  for (auto part = parts.begin(); part != parts.end(); ++part)
+    MB_CHECK(std::find(parts.begin(), part, *part) == part, "{}: \"{}\" is there twice", name, *part);
+  return parts;
+}
 std::vector<std::string> parts(const std::string& name, const std::string& list) {
   std::vector<std::string> found;
   std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) {
-    MB_CHECK(std::find(found.begin(), found.end(), part) == found.end(), "{}: \"{}\" is there twice", name, part);
-    found.push_back(part);
-  }
-  MB_CHECK(!found.empty(), "{}: an empty list; give one or more, separated by commas", name);
-  return found;
+  for (std::string part; std::getline(in, part, ',');) found.push_back(part);
+  return check_parts(name, found);
 }
 
-// The table, if that is asked for; else an error if s is not valid.
+void print_table_if_asked(const std::string& s, const std::string& table) {
+  if (s != "help" || table.empty()) return;
+  std::cout << table;
+  std::exit(0);
+}
+
 void check_choice(const std::string& name, const std::string& s, const std::vector<std::string>& valid,
                   const std::string& table) {
-  if (s == "help" && !table.empty()) {
-    std::cout << table;
-    std::exit(0);
-  }
+  print_table_if_asked(s, table);
   MB_CHECK(std::find(valid.begin(), valid.end(), s) != valid.end(), "{}: there is no \"{}\"; valid are: {}", name, s,
            joined(valid));
 }
@@ -79,6 +84,7 @@ struct CommandLine::Impl {
   CLI::App app;
   std::string group = "Options", closing;
   std::vector<Entry> entries;
+  std::map<std::string, std::function<void(const std::string&)>> gone;
 
   Entry& find(const std::string& name) {
     for (Entry& e : entries)
@@ -168,6 +174,36 @@ void CommandLine::list(const std::string& names, std::vector<double>& values, do
   impl_->add(names, set, get, help, "LIST");
 }
 
+void CommandLine::norm(const std::string& names, std::string& value, const Check& check, const std::string& help,
+                       const std::string& table) {
+  const auto set = [&value, check, table](const std::string& s) {
+    print_table_if_asked(s, table);
+    check(s);
+    value = s;
+  };
+  impl_->add(names, set, [&value] { return value; }, help + ", as NAME:option=value,option=value; help: a table",
+             "NORM");
+}
+void CommandLine::norms(const std::string& names, std::vector<std::string>& values, const Check& check,
+                        const std::string& help, const std::string& table) {
+  const auto set = [&values, names, check, table](const std::string& s) {
+    print_table_if_asked(s, table);
+    const std::vector<std::string> list = check_parts(names, split_norms(s));
+    for (const std::string& part : list) check(part);
+    values = list;
+  };
+  impl_->add(names, set, [&values] { return joined(values, ","); },
+             help + ", each as NAME:option=value,option=value; help: a table", "LIST");
+}
+
+void CommandLine::gone(const std::string& name, const std::string& by_default, const std::string& now) {
+  const auto set = [name, now](const std::string&) { fail(format("{} is no option any more; give {}", name, now)); };
+  impl_->app.add_option_function<std::string>(name, set)->group("");          // not in --help
+  impl_->gone[name] = [set, by_default](const std::string& s) {
+    if (s != by_default) set(s);
+  };
+}
+
 void CommandLine::flag(const std::string& names, bool& value, const std::string& help) {
   CLI::Option* option = impl_->app.add_flag(names, value, help)->group(impl_->group);
   impl_->entries.push_back({names.substr(0, names.find(',')), {option},
@@ -214,7 +250,11 @@ std::map<std::string, std::string> CommandLine::values() const {
   for (const Impl::Entry& e : impl_->entries) all[e.name] = e.get();
   return all;
 }
-void CommandLine::set(const std::string& name, const std::string& text) { impl_->find(name).set(text); }
+void CommandLine::set(const std::string& name, const std::string& text) {
+  const auto older = impl_->gone.find(name);
+  if (older != impl_->gone.end()) older->second(text);
+  else impl_->find(name).set(text);
+}
 
 int run_program(const std::string& program, const std::function<int()>& body) {
   try {

@@ -79,7 +79,7 @@ std::vector<real> attention_of(const std::vector<std::vector<real>>& layers, int
 void write_batch(const BertModel& bert, const Batch& batch, const Layout& layout, int64_t text, int64_t token,
                  SafeTensorsStream& out) {
   std::vector<Tensor> weights;
-  const Indices wanted = layout.tokens ? Indices() : std::vector<int32_t>{};
+  const Indices wanted = layout.tokens ? all_rows : cls_rows;
   const BertOutput encoded = bert.forward(batch, wanted, layout.with_attention ? &weights : nullptr);
   std::vector<real> room;
   const auto write_rows = [&](const Entry& entry, int64_t first, const Tensor& rows) {

@@ -22,15 +22,12 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-void set_cls_options(BertConfig& config, const TrainOptions& o) {
+void check_cls_options(const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
-  MB_CHECK((o.iso_bn_preset == "ours" && o.iso_bn_beta == 0) || o.cls_norm == "iso-bn",
-           "--iso-bn-preset and --iso-bn-beta are for --cls-norm iso-bn, but it is {}", o.cls_norm);
   MB_CHECK(o.grad_norm == 0 || o.fine_tune_mode == "full-model" || o.evaluate,
            "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; "
            "leave out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
-  config.iso_bn_preset = o.iso_bn_preset, config.iso_bn_beta = o.iso_bn_beta;
 }
 
 }  // namespace
@@ -140,7 +137,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.encoder_dropout >= 0)
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
-  set_cls_options(config_, options);
+  check_cls_options(options);
   if (options.model.empty()) config_.tasks.clear();
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{
@@ -160,7 +157,8 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
 
 BertConfig Experiment::config(const Variant& variant) const {
   BertConfig config = config_;
-  config.norm = variant.norm, config.placement = variant.placement;
+  config.set_norm(variant.norm);
+  config.placement = variant.placement;
   config.cls_norm = variant.cls_norm, config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
   if (variant.from_scratch) config.tasks.clear();
   for (const TaskData& data : data_)

@@ -64,7 +64,8 @@ BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
   MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
            o.max_length, config.max_position_embeddings);
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
-  config.norm = o.norm, config.placement = o.placement, config.max_length = o.max_length;
+  config.set_norm(o.norm);
+  config.placement = o.placement, config.max_length = o.max_length;
   config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
   config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
   return config;

@@ -15,7 +15,7 @@
 namespace minbert {
 
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
-  line.choice("--norm", norm, names_of(norm_table()), "normalization of the hidden states", norm_help());
+  line.norm("--norm", norm, check_norm, "normalization of the hidden states", norm_help());
   line.choice("--placement", placement, placement_names(), "where the norms of a layer stand");
 }
 
@@ -67,11 +67,11 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   add_norm_options(line, o.norm, o.placement);
-  line.choice("--cls-norm", o.cls_norm, names_of(cls_norm_table()), "normalization of [CLS]", cls_norm_help());
+  line.norm("--cls-norm", o.cls_norm, check_cls_norm, "normalization of [CLS]", cls_norm_help());
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");
-  line.choice("--iso-bn-preset", o.iso_bn_preset, {"ours", "paper", "authors"}, "how iso-bn reads its paper");
-  line.option("--iso-bn-beta", o.iso_bn_beta, 0, "strength of iso-bn; 0: the preset's, 0.5");
+  line.gone("--iso-bn-preset", "ours", "--cls-norm iso-bn:preset=NAME");
+  line.gone("--iso-bn-beta", "0", "--cls-norm iso-bn:beta=X");
   line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
   line.choice("--pairs", o.pairs, {"cross", "siamese"}, "pairs as one sequence, or as two compared");
   line.choice("--fine-tune-mode", o.fine_tune_mode, {"full-model", "last-linear-layer"},

@@ -9,17 +9,41 @@
 #include "minbert/cls_norm.h"
 
 namespace minbert {
+namespace {
 
-ClsBatchNorm::ClsBatchNorm(int64_t hidden, double momentum, double eps)
-    : momentum_(momentum), eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-      bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)),
-      mean_(&buffer("running_mean", Tensor::zeros({hidden}))),
-      variance_(&buffer("running_var", Tensor::full({hidden}, 1))) {}
+class ClsBatchNorm : public ClsNorm {
+ public:
+  explicit ClsBatchNorm(const NormOptions& o)
+      : momentum_(o.number("momentum")), eps_(o.number("eps")),
+        weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)),
+        bias_(parameter("bias", {o.hidden}, Init::zeros, Decay::no)),
+        mean_(buffer("running_mean", Tensor::zeros({o.hidden}))),
+        variance_(buffer("running_var", Tensor::full({o.hidden}, 1))) {}
 
-Tensor ClsBatchNorm::forward(const Tensor& h) const {
-  const Scope scope(path());
-  if (training()) return batch_norm(h, *weight_, *bias_, *mean_, *variance_, momentum_, eps_);
-  return channel_norm(h, *weight_, *bias_, *mean_, *variance_, eps_);
-}
+ protected:
+  Tensor forward(const Tensor& h) const override {
+    if (training()) return batch_norm(h, weight_, bias_, mean_, variance_, momentum_, eps_);
+    return channel_norm(h, weight_, bias_, mean_, variance_, eps_);
+  }
+
+ private:
+  double momentum_, eps_;
+  Tensor weight_, bias_, mean_, variance_;          // [H]
+};
+
+}  // namespace
+
+ClsNormEntry cls_batch = {
+    .name = "batch",
+    .formula = "(h-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "[IsoBN eq.2]",
+    .over = "each dimension, over the batch",
+    .couples_batch = true,
+    .statistics = "running mean, variance",
+    .parameters = "2H",
+    .place = "pooled",
+    .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<ClsBatchNorm>(o); },
+};
 
 }  // namespace minbert

@@ -1,15 +1,14 @@
-// Isotropic batch normalization of [CLS]: dimensions of large variance, and those with many doubles, count less.
+// Isotropic batch normalization of [CLS]: scales down dimensions with large variance or many strongly correlated partners.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization
-//   Equations   γ_i = Σ_j ρ_ij²                                                                    [IsoBN eq.4]
-//               θ_i = (σ_i γ_i + ε)^-β                                                             [IsoBN eq.6]
+//   Equations   ĥ   = (h - μ) / (σ |G|)     |G| the size of a dimension's group                    [IsoBN eq.3]
+//               γ_i = Σ_j ρ_ij², which is |G| where dimensions fall into groups of equals          [IsoBN eq.4]
+//               ĥ   = (h - μ) / (σ γ)                                                              [IsoBN eq.5]
+//               θ   = (σ γ + ε)^-β                                                                 [IsoBN eq.6]
 //               θ̄   = √(Σ_i σ_i² / Σ_i σ_i² θ_i²) θ                                                [IsoBN eq.7]
-//               ĥ   = θ̄ ⊙ h                                                                        [IsoBN eq.8]
-//   Meaning     where dimensions fall into groups of equals, γ is the size of a dimension's group  [IsoBN eq.3]
-//               and 1/(σγ) gives every group the same influence; eq.5 would also subtract μ, which the paper found
-//               to hurt and dropped                                                                [IsoBN eq.5]
-//   Shapes      h, ĥ [B,H]   σ, γ, θ, θ̄ [H]   Σ, ρ [H,H]
-//   Statistics  training moves Σ (and σ) towards the batch's, then uses them; evaluation uses them [IsoBN alg.1]
+//               ĥ   = θ̄ ⊙ h: the paper found that subtracting μ hurts                              [IsoBN eq.8]
+//   Shapes      h, ĥ [B,H]   μ, σ, γ, θ, θ̄ [H]   Σ, ρ [H,H]
+//   Statistics  training moves Σ, σ and μ towards the batch's, then uses them; evaluation uses them [IsoBN alg.1]
 //   Gradients   dL/dh = θ̄ ⊙ dL/dĥ: none through the statistics
 //   Deviations  preset     ours (the default)           paper (to the letter)     authors (their published code)
 //               start      the first batch's            0                         0
@@ -19,170 +18,144 @@
 //               γ          sum of ρ²                    sum of ρ²                 mean of ρ²
 //               ε, β       .1, .5                       .1, .5                    .001, .5
 //               eq.7       root: variance is kept       no root, as printed       root; σ² from Σ; .001 in E'
+//               presets eq3 and eq5 are the first forms, with the statistics of ours and ε = .1 beside σ |G| and σ γ.
+//               eq3's groups are connected by |ρ| of at least `correlated` (the paper names no clustering).
 //               In all of them ρ = 0 where σ = 0. Where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0).
-#include <limits>
+//               A last batch of few examples counts as much as any other (the authors drop it).
+//   Their code  github.com/INK-USC/IsoBN, model.py
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 
-#include "engine/arithmetic.h"
 #include "engine/fill.h"
 #include "engine/gemm.h"
-#include "engine/launch.h"
 #include "minbert/cls_norm.h"
-#include "norm/cls/per_dimension.h"
+#include "minbert/names.h"
 
 namespace minbert {
 namespace {
 
-// h - μ is computed as d - mean(d), d = h - the batch's first row: no large mean cancels, and a dimension that does not
-// vary comes out as 0, not as rounding.
-struct MeanDifference {
-  const real* h;
-  int64_t cols;
-  real m;
-  HD real operator()(int64_t row, int64_t col) const { return (h[row * cols + col] - h[col]) / m; }
+struct Preset {
+  const char* name;
+  double momentum = 0.05, eps = 0.1, beta = 0.5;
+  bool zero_start = false;                          // false: the first batch is the first moving statistics
+  bool own_sigma = false;                           // σ moves by itself; false: it is the root of Σ's diagonal
+  bool own_variances = false;                       // eq.7 takes its variances from that σ; false: from Σ
+  bool clamp = true;                                // ρ to [-1,1]
+  bool mean = false;                                // γ is the mean of ρ²; false: the sum
+  bool rescale = true, root = true;                 // eq.7, and the root of its quotient
+  double quotient_eps = 0;                          // added to eq.7's denominator
+  bool subtract_mean = false, hard_groups = false;  // eq.5, eq.3
 };
-struct Center {
-  const real *h, *mean_difference;
-  real* c;
-  int64_t cols;
-  HD void operator()(int64_t k) const { c[k] = h[k] - h[k % cols] - mean_difference[k % cols]; }
-};
-struct MeanSquare {
-  const real* c;
-  int64_t cols;
-  real m;
-  HD real operator()(int64_t row, int64_t col) const { return c[row * cols + col] * c[row * cols + col] / m; }
-};
-struct MoveDeviation {                              // σ <- σ + α (σ_B - σ)
-  real* sigma;
-  const real* variance;
-  real alpha;
-  HD void operator()(int64_t i) const { sigma[i] += alpha * (std::sqrt(variance[i]) - sigma[i]); }
-};
+const std::vector<Preset> presets = {
+    {.name = "ours"},
+    {.name = "paper", .momentum = 0.95, .zero_start = true, .own_sigma = true, .own_variances = true, .clamp = false,
+     .root = false},
+    {.name = "authors", .eps = 1e-3, .zero_start = true, .own_sigma = true, .mean = true, .quotient_eps = 1e-3},
+    {.name = "eq5", .beta = 1, .rescale = false, .subtract_mean = true},
+    {.name = "eq3", .beta = 1, .rescale = false, .subtract_mean = true, .hard_groups = true}};
 
-struct InverseDeviation {                           // σ from Σ's diagonal where it has none of its own, and 1/σ
-  const real* Sigma;
-  const real* own;
-  int64_t cols;
-  real *sigma, *inverse;
-  HD void operator()(int64_t i) const {
-    sigma[i] = own ? own[i] : std::sqrt(Sigma[i * cols + i]);
-    inverse[i] = sigma[i] == 0 ? real(0) : 1 / sigma[i];
+// The size of each dimension's group [H]. Dimensions are in one group where a chain of |ρ| >= least connects them.
+Tensor group_sizes(const Tensor& rho, double least) {
+  const size_t H = size_t(rho.cols());
+  const std::vector<real> r = rho.values();
+  std::vector<size_t> first(H);                     // of a dimension's group
+  std::iota(first.begin(), first.end(), size_t(0));
+  for (size_t i = 0; i < H; ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (std::abs(double(r[i * H + j])) >= least && first[i] != first[j])
+        std::replace(first.begin(), first.end(), size_t(first[i]), size_t(first[j]));
+  std::vector<real> sizes;
+  for (const size_t f : first) sizes.push_back(real(std::count(first.begin(), first.end(), f)));
+  return Tensor::from({rho.cols()}, sizes);
+}
+
+class IsoBatchNorm : public ClsNorm {
+ public:
+  explicit IsoBatchNorm(const NormOptions& o)
+      : preset_(presets[place_of(o.word("preset"), names_of(presets), "preset")]),
+        momentum_(o.number("momentum", preset_.momentum)), eps_(o.number("eps", preset_.eps)),
+        beta_(o.number("beta", preset_.beta)), correlated_(o.number("correlated")),
+        covariance_(buffer("covariance", Tensor::zeros({o.hidden, o.hidden}))),
+        count_(buffer("count", Tensor::zeros({1}))) {
+    if (preset_.own_sigma) deviation_ = buffer("deviation", Tensor::zeros({o.hidden}));
+    if (preset_.subtract_mean) mean_ = buffer("mean", Tensor::zeros({o.hidden}));
+    std::vector<int32_t> diagonal;
+    for (int64_t i = 0; i < o.hidden; ++i) diagonal.push_back(int32_t(i * (o.hidden + 1)));
+    diagonal_ = diagonal;
   }
-};
 
-// Row i of ρ = Σ / σσᵀ, its γ_i [IsoBN eq.4] and θ_i [IsoBN eq.6]: one pass over Σ, and ρ is never stored.
-struct Theta {
-  const real *Sigma, *sigma, *inverse;
-  int cols;
-  real eps, beta, bound, share;
-  real* theta;
-  template <class Team>
-  HD void operator()(Team team, int64_t i) const {
-    const real *row = Sigma + i * cols, *inv = inverse;
-    const real mine = inv[i], most = bound;
-    const real gamma = share * team.sum(cols, [=](int j) {
-      real rho = row[j] * mine * inv[j];
-      rho = rho > most ? most : rho < -most ? -most : rho;
-      return rho * rho;
-    });
-    const real result = std::pow(nan_if_infinite(sigma[i] * gamma + eps), -beta);
-    real* to = theta + i;
-    team.each(1, [=](int) { to[0] = result; });
+ protected:
+  Tensor forward(const Tensor& h) const override {
+    MB_CHECK(h.cols() == covariance_.cols(), "iso-bn: h {} for statistics of {} dimensions", h.shape(),
+             covariance_.cols());
+    if (training()) update(h);
+    MB_CHECK(has_seen_a_batch(), "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
+    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();                    // [IsoBN eq.3, 5, 8]
   }
-};
 
-// θ̄ = √(E / E') θ     E = Σ_i σ_i²   E' = Σ_i σ_i² θ_i²                       [IsoBN eq.7]
-struct Rescale {
-  const real *Sigma, *sigma;
-  bool own_variances, root;
-  int cols;
-  real eps;
-  real* theta;
-  template <class Team>
-  HD void operator()(Team team, int64_t) const {
-    const int h = cols;
-    const bool own = own_variances;
-    const real *S = Sigma, *s = sigma;
-    real* t = theta;
-    const auto variance = [=](int64_t i) { return own ? s[i] * s[i] : S[i * h + i]; };
-    const real before = team.sum(h, [=](int i) { return variance(i); });
-    const real after = team.sum(h, [=](int i) { return variance(i) * t[i] * t[i]; }) + eps;
-    const real quotient = before / nan_if_infinite(after), factor = root ? std::sqrt(quotient) : quotient;
-    team.sync();
-    team.each(h, [=](int i) { t[i] = after == 0 ? real(1) : t[i] * factor; });
+ private:
+  // Asked of the device until it is so; it stays so.
+  bool has_seen_a_batch() const { return seen_ = seen_ || count_.item() > 0; }
+
+  // The moving statistics go a step towards the batch's, which are biased.
+  void update(const Tensor& h) const {
+    const NoGrad constants;
+    const double alpha = !has_seen_a_batch() && !preset_.zero_start ? 1 : momentum_;
+    const auto move = [&](const Tensor& running, const Tensor& now) {
+      copy_or_add((1 - alpha) * running + alpha * now, running, false);
+    };
+    // h - μ by way of the first row: no large mean cancels, and a dimension that does not vary is 0, not rounding.
+    const Tensor d = h - gather_rows(h, {0});
+    const Tensor centered = d - mean_columns(d);                                     // [B,H]
+    const ExactProducts exact;
+    move(covariance_, matmul_tn(centered, centered) / double(h.rows()));
+    if (deviation_) move(deviation_, sqrt(mean_columns(square(centered))));
+    if (mean_) move(mean_, mean_columns(h));
+    copy_or_add(Tensor::full({1}, 1, h.device()), count_, true);
   }
-};
 
-struct Scaled {
-  const real* theta;
-  HD real f(real h, int i) const { return theta[i] * h; }
-  HD real slope(int i) const { return theta[i]; }
+  Tensor theta_bar() const {                        // [H]
+    const NoGrad constants;
+    const int64_t H = covariance_.cols();
+    const Tensor& Sigma = covariance_;                                               // [H,H]
+    const Tensor variance = gather_rows(Sigma.reshape({H * H, 1}), diagonal_).reshape({H});
+    const Tensor sigma = deviation_ ? deviation_ : sqrt(variance);                   // [H]
+    const Tensor divisor = sigma + (1 - sign(sigma));                                // 1 where σ = 0, since Σ is 0 there
+    Tensor rho = Sigma / divisor / divisor.reshape({H, 1});                          // [H,H]
+    if (preset_.clamp) rho = clamp(rho, -1, 1);
+    const Tensor gamma = preset_.hard_groups ? group_sizes(rho, correlated_)         // [IsoBN eq.3]
+                         : (preset_.mean ? mean_rows(square(rho)) : sum_rows(square(rho))).reshape({H});      // eq.4
+    const Tensor theta = pow(sigma * gamma + eps_, -beta_);                          // [IsoBN eq.6]
+    if (!preset_.rescale) return theta;
+    const Tensor sigma2 = preset_.own_variances ? square(sigma) : variance;
+    const Tensor before = sum(sigma2), after = sum(sigma2 * square(theta)) + preset_.quotient_eps;
+    const Tensor nothing_varies = 1 - sign(after);                                   // 1, else 0
+    const Tensor quotient = before / (after + nothing_varies);
+    return theta * (preset_.root ? sqrt(quotient) : quotient) + nothing_varies;      // [IsoBN eq.7]
+  }
+
+  Preset preset_;
+  double momentum_, eps_, beta_, correlated_;
+  Tensor covariance_, count_, deviation_, mean_;    // [H,H], [1] batches so far, [H] where σ, μ move by themselves
+  Indices diagonal_;                                // [H] its places in Σ
+  mutable bool seen_ = false;
 };
 
 }  // namespace
 
-const std::vector<IsoBatchNorm::Preset>& IsoBatchNorm::presets() {
-  static const std::vector<Preset> table = {
-      {.name = "ours", .momentum = 0.05, .eps = 0.1, .beta = 0.5, .zero_start = false, .own_sigma = false,
-       .own_variances = false, .clamp = true, .mean = false, .root = true, .quotient_eps = 0},
-      {.name = "paper", .momentum = 0.95, .eps = 0.1, .beta = 0.5, .zero_start = true, .own_sigma = true,
-       .own_variances = true, .clamp = false, .mean = false, .root = false, .quotient_eps = 0},
-      {.name = "authors", .momentum = 0.05, .eps = 1e-3, .beta = 0.5, .zero_start = true, .own_sigma = true,
-       .own_variances = false, .clamp = true, .mean = true, .root = true, .quotient_eps = 1e-3}};
-  return table;
-}
-
-IsoBatchNorm::IsoBatchNorm(int64_t hidden, const Preset& preset)
-    : p_(preset), covariance_(&buffer("covariance", Tensor::zeros({hidden, hidden}))),
-      deviation_(p_.own_sigma ? &buffer("deviation", Tensor::zeros({hidden})) : nullptr),
-      count_(&buffer("count", Tensor::zeros({1}))) {}
-
-// Asked of the device until it is so; it stays so.
-bool IsoBatchNorm::has_seen_a_batch() const { return seen_ = seen_ || count_->item() > 0; }
-
-// μ_B, σ_B, Σ_B of the batch, biased, and the moving σ and Σ a step towards them: Σ in the product itself.
-void IsoBatchNorm::update(const Tensor& h) const {
-  const int64_t m = h.rows(), H = h.cols();
-  const Device device = h.device();
-  const Tensor columns({H}, device), centered(h.shape(), device);
-  launch_column_sums(device, m, H, 1, nullptr, columns, MeanDifference{h.data(), H, real(m)});
-  launch_elements(device, h.size(), Center{h.data(), columns.data(), centered.data(), H});
-
-  const real alpha = !has_seen_a_batch() && !p_.zero_start ? real(1) : real(p_.momentum);
-  const ExactProducts exact;
-  gemm(device, Transpose::tn, {H, H, m, centered.data(), H, centered.data(), H, covariance_->data(), H},
-       alpha / real(m), 1 - alpha);
-  if (p_.own_sigma) {
-    launch_column_sums(device, m, H, 1, nullptr, columns, MeanSquare{centered.data(), H, real(m)});
-    launch_elements(device, H, MoveDeviation{deviation_->data(), columns.data(), alpha});
-  }
-  copy_or_add(Tensor::full({1}, 1, device), *count_, true);
-}
-
-Tensor IsoBatchNorm::theta_bar() const {
-  const int64_t H = covariance_->cols();
-  const Device device = covariance_->device();
-  const real* Sigma = covariance_->data();
-  const Tensor sigma({H}, device), inverse({H}, device), theta({H}, device);
-  launch_elements(device, H, InverseDeviation{Sigma, deviation_ ? deviation_->data() : nullptr, H, sigma.data(),
-                                              inverse.data()});
-  const real bound = p_.clamp ? real(1) : std::numeric_limits<real>::infinity();
-  launch_rows(device, H, H * H,
-              Theta{Sigma, sigma.data(), inverse.data(), int(H), real(p_.eps), real(p_.beta), bound,
-                    p_.mean ? 1 / real(H) : real(1), theta.data()});
-  launch_rows(device, 1, H,
-              Rescale{Sigma, sigma.data(), p_.own_variances, p_.root, int(H), real(p_.quotient_eps), theta.data()});
-  return theta;
-}
-
-Tensor IsoBatchNorm::forward(const Tensor& h) const {
-  const Scope scope(path());
-  MB_CHECK(h.cols() == covariance_->cols(), "iso-bn: h {} for statistics of {} dimensions", h.shape(),
-           covariance_->cols());
-  if (training()) update(h);
-  else MB_CHECK(has_seen_a_batch(), "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
-  const Tensor theta = theta_bar();
-  return per_dimension("iso_bn", h, Scaled{theta.data()}, {theta});
-}
+ClsNormEntry cls_iso_bn = {
+    .name = "iso-bn",
+    .formula = "θ̄⊙h",
+    .paper = "[IsoBN eq.3-8]",
+    .over = "all dimensions, over the batches so far",
+    .couples_batch = true,
+    .statistics = "moving covariance",
+    .parameters = "0",
+    .place = "pooled",
+    .options = {{"preset", "ours", 0, 0, names_of(presets)}, {"beta", "the preset's"}, {"eps", "the preset's"},
+                {"momentum", "the preset's", 0, 1}, {"correlated", "0.5", 0, 1}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<IsoBatchNorm>(o); },
+};
 
 }  // namespace minbert

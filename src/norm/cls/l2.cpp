@@ -6,39 +6,50 @@
 //   Statistics  one pass over the training set with the pre-trained encoder, then constant        [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (δ + ε)
 //   Deviations  none: as in the paper δ is of a dimension over the set, not of a sentence's vector
-#include "engine/launch.h"
-#include "minbert/cls_norm.h"
-#include "norm/cls/per_dimension.h"
+#include <cmath>
+
+#include "norm/cls/fitted.h"
 
 namespace minbert {
 namespace {
 
-struct L2 {
-  const real* delta;
-  real eps;
-  HD real f(real x, int i) const { return x / (delta[i] + eps); }
-  HD real slope(int i) const { return 1 / (delta[i] + eps); }
+class L2Norm : public FittedClsNorm {
+ public:
+  explicit L2Norm(const NormOptions& o)
+      : FittedClsNorm("l2", o.hidden), eps_(o.number("eps")),
+        root_mean_square_(buffer("root_mean_square", Tensor::zeros({o.hidden}))), squares_(size_t(o.hidden)) {}
+
+ private:
+  Tensor normalize(const Tensor& h) const override { return h / (root_mean_square_ + eps_); }        // [TA eq.4]
+
+  void add(const Tensor& h) override {
+    const std::vector<real> x = h.values();
+    for (size_t k = 0; k < x.size(); ++k) squares_[k % squares_.size()] += double(x[k]) * double(x[k]);
+  }
+
+  void finish() override {
+    for (double& s : squares_) s = std::sqrt(s / double(rows()));                    // now δ
+    root_mean_square_.copy_from(std::vector<real>(squares_.begin(), squares_.end()));
+    squares_.assign(squares_.size(), 0);
+  }
+
+  double eps_;
+  Tensor root_mean_square_;                         // [H] δ
+  std::vector<double> squares_;                     // of the set so far: Σ x²
 };
 
 }  // namespace
 
-L2Norm::L2Norm(int64_t hidden, double eps)
-    : FittedClsNorm("l2", hidden), eps_(eps),
-      root_mean_square_(&buffer("root_mean_square", Tensor::zeros({hidden}))), squares_(size_t(hidden)) {}
-
-void L2Norm::add(const Tensor& h) {
-  const std::vector<real> x = h.values();
-  for (size_t k = 0; k < x.size(); ++k) squares_[k % squares_.size()] += double(x[k]) * double(x[k]);
-}
-
-void L2Norm::finish() {
-  for (double& s : squares_) s = std::sqrt(s / double(rows()));                      // now δ
-  root_mean_square_->copy_from(std::vector<real>(squares_.begin(), squares_.end()));
-  squares_.assign(squares_.size(), 0);
-}
-
-Tensor L2Norm::normalize(const Tensor& h) const {
-  return per_dimension("l2", h, L2{root_mean_square_->data(), real(eps_)}, {*root_mean_square_});
-}
+ClsNormEntry cls_l2 = {
+    .name = "l2",
+    .formula = "h/(δ+ε)",
+    .paper = "[TA eq.4]",
+    .over = over_training_set,
+    .statistics = one_pass,
+    .parameters = "0",
+    .place = "pre-pooler",
+    .options = {{"eps", "1e-5"}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<L2Norm>(o); },
+};
 
 }  // namespace minbert

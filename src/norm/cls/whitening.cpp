@@ -11,41 +11,60 @@
 
 #include "engine/gemm.h"
 #include "engine/lapack.h"
-#include "minbert/cls_norm.h"
 #include "norm/cls/covariance.h"
+#include "norm/cls/fitted.h"
 
 namespace minbert {
+namespace {
 
-Whitening::Whitening(int64_t hidden, double shrinkage)
-    : FittedClsNorm("whitening", hidden), shrinkage_(shrinkage), mean_(&buffer("mean", Tensor::zeros({hidden}))),
-      matrix_(&buffer("matrix", Tensor::zeros({hidden, hidden}))), set_(std::make_unique<Covariance>(hidden)) {
-  MB_CHECK(0 < shrinkage && shrinkage <= 1, "whitening: a shrinkage of {}; expected more than 0 and at most 1",
-           shrinkage);
-}
-Whitening::~Whitening() = default;
+class Whitening : public FittedClsNorm {
+ public:
+  explicit Whitening(const NormOptions& o)
+      : FittedClsNorm("whitening", o.hidden), shrinkage_(o.number("shrinkage")),
+        mean_(buffer("mean", Tensor::zeros({o.hidden}))),
+        matrix_(buffer("matrix", Tensor::zeros({o.hidden, o.hidden}))), set_(o.hidden) {}
 
-void Whitening::add(const Tensor& h) { set_->add(h); }
+ private:
+  Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }         // [IsoBN eq.1]
+  void add(const Tensor& h) override { set_.add(h); }
 
-// Σ = sum_k λ_k v_k v_kᵀ, and so is every function of it: the shrunk Σ has the same v_k. Σ^(-1/2) = UᵀU with the
-// rows u_k = λ_k^(-1/4) v_k.
-void Whitening::finish() {
-  const size_t H = size_t(hidden());
-  const SymmetricEigen Sigma = symmetric_eigen(set_->matrix(), int(H), true);
-  double trace = 0;
-  for (const double lambda : Sigma.values) trace += std::max(0.0, lambda);
-  std::vector<real> U(H * H);
-  for (size_t k = 0; k < H; ++k) {
-    const double lambda = (1 - shrinkage_) * std::max(0.0, Sigma.values[k]) + shrinkage_ * trace / double(H);
-    for (size_t i = 0; i < H; ++i)
-      U[k * H + i] = real(Sigma.vectors[k * H + i] * (lambda > 0 ? std::pow(lambda, -0.25) : 1));
+  // Σ = sum_k λ_k v_k v_kᵀ, and so is every function of it: the shrunk Σ has the same v_k. Σ^(-1/2) = UᵀU with the
+  // rows u_k = λ_k^(-1/4) v_k.
+  void finish() override {
+    const size_t H = size_t(hidden());
+    const SymmetricEigen Sigma = symmetric_eigen(set_.matrix(), int(H), true);
+    double trace = 0;
+    for (const double lambda : Sigma.values) trace += std::max(0.0, lambda);
+    std::vector<real> U(H * H);
+    for (size_t k = 0; k < H; ++k) {
+      const double lambda = (1 - shrinkage_) * std::max(0.0, Sigma.values[k]) + shrinkage_ * trace / double(H);
+      for (size_t i = 0; i < H; ++i)
+        U[k * H + i] = real(Sigma.vectors[k * H + i] * (lambda > 0 ? std::pow(lambda, -0.25) : 1));
+    }
+    const Tensor u = Tensor::from({hidden(), hidden()}, U);
+    const ExactProducts exact;
+    gemm_tn(u, u, {matrix_, false});
+    mean_.copy_from(std::vector<real>(set_.mean().begin(), set_.mean().end()));
+    set_ = Covariance(hidden());
   }
-  const Tensor u = Tensor::from({hidden(), hidden()}, U);
-  const ExactProducts exact;
-  gemm_tn(u, u, {*matrix_, false});
-  mean_->copy_from(std::vector<real>(set_->mean().begin(), set_->mean().end()));
-  set_ = std::make_unique<Covariance>(hidden());
-}
 
-Tensor Whitening::normalize(const Tensor& h) const { return matmul_nt(sub(h, *mean_), *matrix_); }
+  double shrinkage_;
+  Tensor mean_, matrix_;                            // [H], [H,H] Σ^(-1/2)
+  Covariance set_;
+};
+
+}  // namespace
+
+ClsNormEntry cls_whitening = {
+    .name = "whitening",
+    .formula = "Σ^(-1/2)(h-μ)",
+    .paper = "[IsoBN eq.1]",
+    .over = "all dimensions, over the training set",
+    .statistics = one_pass,
+    .parameters = "0",
+    .place = "pooled",
+    .options = {{"shrinkage", "0.01", 1e-30, 1}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<Whitening>(o); },
+};
 
 }  // namespace minbert

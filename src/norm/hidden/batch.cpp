@@ -9,41 +9,47 @@
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); μ = 0, σ² = 1
 //   Deviations  the rows are all real tokens of all sentences: there is no padding to keep out. One row has no unbiased
 //               variance: then σ² takes its biased one, 0 (PyTorch refuses such a batch).
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
-class BatchNorm : public Norm {
+class BatchNorm : public AffineNorm {
  public:
-  BatchNorm(int64_t hidden, double momentum, double eps)
-      : momentum_(momentum), eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-        bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)),
-        mean_(&buffer("running_mean", Tensor::zeros({hidden}))),
-        variance_(&buffer("running_var", Tensor::full({hidden}, 1))) {}
-
-  Tensor forward(const ResidualSum& sum, const Batch&) const override {
-    const Scope scope(path());
-    const Tensor x = sum;
-    if (training()) return batch_norm(x, *weight_, *bias_, *mean_, *variance_, momentum_, eps_);
-    return channel_norm(x, *weight_, *bias_, *mean_, *variance_, eps_);
-  }
+  explicit BatchNorm(const NormOptions& o)
+      : AffineNorm(o.hidden, o.number("eps")), momentum_(o.number("momentum")),
+        mean_(buffer("running_mean", Tensor::zeros({o.hidden}))),
+        variance_(buffer("running_var", Tensor::full({o.hidden}, 1))) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor centered = sub(x, training() ? mean_columns(x) : *mean_);
-    const Tensor variance = training() ? mean_columns(square(centered)) : *variance_;             // [H]
-    return add(mul(mul(centered, inverse_root_composed(variance, eps_)), *weight_), *bias_);
+    const Tensor mu = training() ? mean_columns(x) : mean_;                         // [H]
+    const Tensor sigma2 = training() ? mean_columns(square(x - mu)) : variance_;    // [H]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
+  }
+
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    if (training()) return batch_norm(x, weight_, bias_, mean_, variance_, momentum_, eps_);
+    return channel_norm(x, weight_, bias_, mean_, variance_, eps_);
   }
 
  private:
-  double momentum_, eps_;
-  Tensor *weight_, *bias_, *mean_, *variance_;
+  double momentum_;
+  Tensor mean_, variance_;
 };
 
 }  // namespace
 
-std::unique_ptr<Norm> make_batch(const NormOptions& o) {
-  return std::make_unique<BatchNorm>(o.hidden, o.momentum, own_eps(o));
-}
+NormEntry norm_batch = {
+    .name = "batch",
+    .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "Ioffe & Szegedy 2015",
+    .over = "all tokens of the batch",
+    .couples = Couples::batch,
+    .running_statistics = true,
+    .parameters = "2H",
+    .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<BatchNorm>(o); },
+};
 
 }  // namespace minbert

@@ -9,51 +9,56 @@
 #include <iostream>
 #include <set>
 
-#include "norm/hidden/hidden.h"
+#include "norm/hidden/groups.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
-class GroupNorm : public Norm {
+class GroupNorm : public AffineNorm {
  public:
-  GroupNorm(int64_t hidden, int64_t groups, double eps)
-      : groups_(groups), eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-        bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
-
-  Tensor forward(const ResidualSum& sum, const Batch&) const override {
-    const Scope scope(path());
-    const Tensor x = sum;
-    return group_norm(x, *weight_, *bias_, groups_, eps_);
-  }
+  explicit GroupNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps")), groups_(groups_of(o)) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});        // a row for each group of a token
-    const Tensor centered = sub(cells, mean_rows(cells));
-    const Tensor xhat = mul(centered, inverse_root_composed(mean_rows(square(centered)), eps_));
-    return add(mul(xhat.reshape(x.shape()), *weight_), *bias_);
+    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});       // a row for each group of a token
+    const Tensor mu = mean_rows(cells);
+    const Tensor sigma2 = mean_rows(square(cells - mu));
+    return ((cells - mu) / sqrt(sigma2 + eps_)).reshape(x.shape()) * weight_ + bias_;
+  }
+
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});
+    return layer_norm(cells, {}, {}, eps_).reshape(x.shape()) * weight_ + bias_;
   }
 
  private:
   int64_t groups_;
-  double eps_;
-  Tensor *weight_, *bias_;
 };
 
 }  // namespace
 
 int64_t groups_of(const NormOptions& o) {
-  const int64_t groups = o.groups > 0 ? o.groups : o.hidden < 128 ? 16 : 32;
+  const int64_t groups = int64_t(o.number("groups", o.hidden < 128 ? 16 : 32));
   MB_CHECK(o.hidden % groups == 0, "group normalization: {} channels do not part into {} groups of equal size",
            o.hidden, groups);
   return groups;
 }
 
-std::unique_ptr<Norm> make_group(const NormOptions& o) {
-  static std::set<int64_t> warned;                  // once for all norms of a model
-  if (groups_of(o) == o.hidden && warned.insert(o.hidden).second)
-    std::cerr << format("group: {} channels in {} groups, so each channel is its own mean: the norm gives its bias, "
-                        "whatever its input is. Take fewer groups or more channels.\n", o.hidden, o.hidden);
-  return std::make_unique<GroupNorm>(o.hidden, groups_of(o), own_eps(o));
-}
+NormEntry norm_group = {
+    .name = "group",
+    .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "Wu & He 2018",
+    .over = "a token's group of channels",
+    .parameters = "2H",
+    .options = {{"eps", "1e-5"}, groups_option},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> {
+      static std::set<int64_t> warned;              // once for all norms of a model
+      if (groups_of(o) == o.hidden && warned.insert(o.hidden).second)
+        std::cerr << format("group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
+                            "bias, whatever its input is. Take fewer groups or more channels.\n", o.hidden, o.hidden);
+      return std::make_unique<GroupNorm>(o);
+    },
+};
 
 }  // namespace minbert

@@ -7,47 +7,51 @@
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics)
 //   Deviations  none: it is PyTorch's GroupNorm on [1,H,L_b] for each sentence. Where each channel is a group it is
 //               instance normalization.
-#include "norm/hidden/hidden.h"
+#include "norm/hidden/groups.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
-class GroupNormOfSentence : public Norm {
+class GroupNormOfSentence : public AffineNorm {
  public:
-  GroupNormOfSentence(int64_t hidden, int64_t groups, double eps)
-      : groups_(groups), eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-        bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
-
-  Tensor forward(const ResidualSum& sum, const Batch& batch) const override {
-    const Scope scope(path());
-    const Tensor x = sum;
-    return sentence_norm(x, batch, *weight_, *bias_, groups_, eps_);
-  }
+  explicit GroupNormOfSentence(const NormOptions& o)
+      : AffineNorm(o.hidden, o.number("eps")), groups_(groups_of(o)) {}
 
   Tensor composed(const Tensor& x, const Batch& batch) const override {
-    const Tensor centered = sub(x, mean(x, batch));
-    const Tensor xhat = mul(centered, inverse_root_composed(mean(square(centered), batch), eps_));
-    return add(mul(xhat, *weight_), *bias_);
+    const Tensor mu = mean(x, batch);                                               // [T,H]
+    const Tensor sigma2 = mean(square(x - mu), batch);                              // [T,H]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
+  }
+
+ protected:
+  Tensor forward(const Tensor& x, const Batch& batch) const override {
+    return sentence_norm(x, batch, weight_, bias_, groups_, eps_);
   }
 
  private:
   // [T,H] -> [T,H]: each element's mean over its sentence and group
   Tensor mean(const Tensor& x, const Batch& batch) const {
-    const Tensor channels = mean_sentences(x, batch);                                // [B,H]
+    const Tensor channels = mean_sentences(x, batch);                               // [B,H]
     const Tensor cells = channels.reshape({channels.size() * groups_ / x.cols(), x.cols() / groups_});
-    const Tensor spread = add(Tensor::zeros(cells.shape(), x.device()), mean_rows(cells));
-    return gather_rows(spread.reshape(channels.shape()), batch.sentence);
+    const Tensor broadcast = Tensor::zeros(cells.shape(), x.device()) + mean_rows(cells);
+    return gather_rows(broadcast.reshape(channels.shape()), batch.sentence);
   }
 
   int64_t groups_;
-  double eps_;
-  Tensor *weight_, *bias_;
 };
 
 }  // namespace
 
-std::unique_ptr<Norm> make_group_sentence(const NormOptions& o) {
-  return std::make_unique<GroupNormOfSentence>(o.hidden, groups_of(o), own_eps(o));
-}
+NormEntry norm_group_sentence = {
+    .name = "group-sentence",
+    .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "Wu & He 2018",
+    .over = "a sentence's group of channels",
+    .couples = Couples::sentence,
+    .parameters = "2H",
+    .options = {{"eps", "1e-5"}, groups_option},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<GroupNormOfSentence>(o); },
+};
 
 }  // namespace minbert

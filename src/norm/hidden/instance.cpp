@@ -7,39 +7,39 @@
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics)
 //   Deviations  affine (the paper has no γ, β) and without running statistics, so that training and evaluation agree.
 //               A sentence of one token is its own mean: y = β (PyTorch refuses it).
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
-class InstanceNorm : public Norm {
+class InstanceNorm : public AffineNorm {
  public:
-  InstanceNorm(int64_t hidden, double eps)
-      : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-        bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
-
-  Tensor forward(const ResidualSum& sum, const Batch& batch) const override {
-    const Scope scope(path());
-    const Tensor x = sum;
-    return sentence_norm(x, batch, *weight_, *bias_, x.cols(), eps_);
-  }
+  explicit InstanceNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps")) {}
 
   Tensor composed(const Tensor& x, const Batch& batch) const override {
     const auto mean = [&](const Tensor& v) { return gather_rows(mean_sentences(v, batch), batch.sentence); };
-    const Tensor centered = sub(x, mean(x));
-    const Tensor xhat = mul(centered, inverse_root_composed(mean(square(centered)), eps_));
-    return add(mul(xhat, *weight_), *bias_);
+    const Tensor mu = mean(x);                                                      // [T,H]
+    const Tensor sigma2 = mean(square(x - mu));                                     // [T,H]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
   }
 
- private:
-  double eps_;
-  Tensor *weight_, *bias_;
+ protected:
+  Tensor forward(const Tensor& x, const Batch& batch) const override {
+    return sentence_norm(x, batch, weight_, bias_, x.cols(), eps_);
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Norm> make_instance(const NormOptions& o) {
-  return std::make_unique<InstanceNorm>(o.hidden, own_eps(o));
-}
+NormEntry norm_instance = {
+    .name = "instance",
+    .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "Ulyanov et al. 2016",
+    .over = "a sentence's tokens",
+    .couples = Couples::sentence,
+    .parameters = "2H",
+    .options = {{"eps", "1e-5"}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<InstanceNorm>(o); },
+};
 
 }  // namespace minbert

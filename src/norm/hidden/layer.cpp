@@ -6,27 +6,35 @@
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
 //   Deviations  none; the fused kernel is src/ops/layer_norm.cpp, the composed form below its oracle
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
+namespace {
 
-LayerNorm::LayerNorm(int64_t hidden, double eps)
-    : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-      bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
+class LayerNorm : public AffineNorm {
+ public:
+  explicit LayerNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
 
-Tensor LayerNorm::forward(const ResidualSum& x, const Batch&) const {
-  const Scope scope(path());
-  return layer_norm(x, *weight_, *bias_, eps_);
-}
+  Tensor composed(const Tensor& x, const Batch&) const override {
+    const Tensor mu = mean_rows(x);                                                 // [T,1]  [CLN eq.2]
+    const Tensor sigma2 = mean_rows(square(x - mu));                                // [T,1]  [CLN eq.3]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]  [CLN eq.1]
+  }
 
-Tensor LayerNorm::composed(const Tensor& x, const Batch&) const {
-  const Tensor mu = mean_rows(x);                                                    // [T,1]  [CLN eq.2]
-  const Tensor centered = sub(x, mu);
-  const Tensor variance = mean_rows(square(centered));                               // [T,1]  [CLN eq.3]
-  const Tensor xhat = mul(centered, inverse_root_composed(variance, eps_));          // [T,H]
-  return add(mul(xhat, *weight_), *bias_);                                           // [T,H]  [CLN eq.1]
-}
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override { return layer_norm(x, weight_, bias_, eps_); }
+};
 
-std::unique_ptr<Norm> make_layer(const NormOptions& o) { return std::make_unique<LayerNorm>(o.hidden, layer_eps(o)); }
+}  // namespace
+
+NormEntry norm_layer = {
+    .name = "layer",
+    .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "Ba, Kiros & Hinton 2016 [CLN eq.1-3]",
+    .over = "a token's channels",
+    .parameters = "2H",
+    .options = {layer_norm_eps},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<LayerNorm>(o); },
+};
 
 }  // namespace minbert

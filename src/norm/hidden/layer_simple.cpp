@@ -1,4 +1,4 @@
-// LayerNorm-simple: LayerNorm without gain and bias, which may overfit.
+// LayerNorm-simple: LayerNorm without weight and bias, which may overfit.
 //
 //   Paper       Xu, Sun, Zhang, Zhao & Lin, Understanding and Improving Layer Normalization, 2019
 //               [LN-PEFT app.A.simple]
@@ -6,23 +6,23 @@
 //   Shapes      x, y [T,H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias find no use
 //   Deviations  the paper writes 1/σ; the ε under the root is LayerNorm's
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
 class LayerNormSimple : public Norm {
  public:
-  explicit LayerNormSimple(double eps) : eps_(eps) {}
+  explicit LayerNormSimple(const NormOptions& o) : eps_(o.number("eps", o.layer_norm_eps)) {}
 
-  Tensor forward(const ResidualSum& x, const Batch&) const override {
-    const Scope scope(path());
-    return layer_norm(x, {}, {}, eps_);
-  }
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor centered = sub(x, mean_rows(x));
-    return mul(centered, inverse_root_composed(mean_rows(square(centered)), eps_));
+    const Tensor mu = mean_rows(x);                                                 // [T,1]
+    const Tensor sigma2 = mean_rows(square(x - mu));                                // [T,1]
+    return (x - mu) / sqrt(sigma2 + eps_);                                          // [T,H]
   }
+
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override { return layer_norm(x, {}, {}, eps_); }
 
  private:
   double eps_;
@@ -30,8 +30,14 @@ class LayerNormSimple : public Norm {
 
 }  // namespace
 
-std::unique_ptr<Norm> make_layer_simple(const NormOptions& o) {
-  return std::make_unique<LayerNormSimple>(layer_eps(o));
-}
+NormEntry norm_layer_simple = {
+    .name = "layer-simple",
+    .formula = "(x-μ)/√(σ²+ε)",
+    .paper = "Xu et al. 2019",
+    .over = "a token's channels",
+    .parameters = "0",
+    .options = {layer_norm_eps},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<LayerNormSimple>(o); },
+};
 
 }  // namespace minbert

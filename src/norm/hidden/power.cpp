@@ -14,40 +14,46 @@
 //   Their code  (github.com/sIncerass/powernorm) keeps ν/(1-α) as ema_gz, which comes to the same; but it divides the
 //               gradient by the batch's ψ_B instead of ψ, takes the batch's own ψ_B in the first 10,000 steps, and
 //               divides each token by its root mean square, over groups of channels, before all of it.
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
-class PowerNorm : public Norm {
+class PowerNorm : public AffineNorm {
  public:
-  PowerNorm(int64_t hidden, double momentum, double eps)
-      : momentum_(momentum), eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-        bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)),
-        psi2_(&buffer("running_psi2", Tensor::full({hidden}, 1))),
-        nu_(&buffer("running_nu", Tensor::zeros({hidden}))) {}
-
-  Tensor forward(const ResidualSum& sum, const Batch&) const override {
-    const Scope scope(path());
-    const Tensor x = sum;
-    if (training()) return power_norm(x, *weight_, *bias_, *psi2_, *nu_, momentum_, eps_);
-    return channel_norm(x, *weight_, *bias_, Tensor::zeros(psi2_->shape(), x.device()), *psi2_, eps_);
-  }
+  explicit PowerNorm(const NormOptions& o)
+      : AffineNorm(o.hidden, o.number("eps")), momentum_(o.number("momentum")),
+        psi2_(buffer("running_psi2", Tensor::full({o.hidden}, 1))),
+        nu_(buffer("running_nu", Tensor::zeros({o.hidden}))) {}
 
   // With the gradient of constant statistics: the algorithm's where ν = 0.
   Tensor composed(const Tensor& x, const Batch&) const override {
-    return add(mul(mul(x, inverse_root_composed(*psi2_, eps_)), *weight_), *bias_);
+    return x / sqrt(psi2_ + eps_) * weight_ + bias_;                                // [T,H]
+  }
+
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    if (training()) return power_norm(x, weight_, bias_, psi2_, nu_, momentum_, eps_);
+    return channel_norm(x, weight_, bias_, Tensor::zeros(psi2_.shape(), x.device()), psi2_, eps_);
   }
 
  private:
-  double momentum_, eps_;
-  Tensor *weight_, *bias_, *psi2_, *nu_;
+  double momentum_;
+  Tensor psi2_, nu_;
 };
 
 }  // namespace
 
-std::unique_ptr<Norm> make_power(const NormOptions& o) {
-  return std::make_unique<PowerNorm>(o.hidden, o.momentum, own_eps(o));
-}
+NormEntry norm_power = {
+    .name = "power",
+    .formula = "x/√(ψ²+ε)⊙γ+β",
+    .paper = "Shen et al. 2020",
+    .over = "all tokens of all batches",
+    .couples = Couples::batch,
+    .running_statistics = true,
+    .parameters = "2H",
+    .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<PowerNorm>(o); },
+};
 
 }  // namespace minbert

@@ -5,31 +5,38 @@
 //   Shapes      x, y [T,H]   g [H], here "weight"
 //   Starts as   g = 1, or a LayerNorm checkpoint's weight; its bias finds no use
 //   Deviations  the paper writes no ε; it stands where LayerNorm has it
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
 class RmsNorm : public Norm {
  public:
-  RmsNorm(int64_t hidden, double eps)
-      : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)) {}
+  explicit RmsNorm(const NormOptions& o)
+      : eps_(o.number("eps", o.layer_norm_eps)), weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)) {}
 
-  Tensor forward(const ResidualSum& x, const Batch&) const override {
-    const Scope scope(path());
-    return rms_norm(x, *weight_, eps_);
-  }
   Tensor composed(const Tensor& x, const Batch&) const override {
-    return mul(mul(x, inverse_root_composed(mean_rows(square(x)), eps_)), *weight_);
+    return x / sqrt(mean_rows(square(x)) + eps_) * weight_;                         // [T,H]
   }
+
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override { return rms_norm(x, weight_, eps_); }
 
  private:
   double eps_;
-  Tensor* weight_;
+  Tensor weight_;
 };
 
 }  // namespace
 
-std::unique_ptr<Norm> make_rms(const NormOptions& o) { return std::make_unique<RmsNorm>(o.hidden, layer_eps(o)); }
+NormEntry norm_rms = {
+    .name = "rms",
+    .formula = "x/√(mean x²+ε)⊙g",
+    .paper = "Zhang & Sennrich 2019",
+    .over = "a token's channels",
+    .parameters = "H",
+    .options = {layer_norm_eps},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<RmsNorm>(o); },
+};
 
 }  // namespace minbert

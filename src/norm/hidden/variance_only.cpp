@@ -6,35 +6,34 @@
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained about a mean of 0
 //   Deviations  gain and bias stay, as LN-PEFT describes it: only equation (4)'s mean goes. At their start
 //               they are 1 and 0. A constant row has no deviation: it is divided by √ε, as the equation says.
-#include "norm/hidden/hidden.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 namespace {
 
-class VarianceOnly : public Norm {
+class VarianceOnly : public AffineNorm {
  public:
-  VarianceOnly(int64_t hidden, double eps)
-      : eps_(eps), weight_(&parameter("weight", {hidden}, Init::ones, Decay::no)),
-        bias_(&parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
+  explicit VarianceOnly(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
 
-  Tensor forward(const ResidualSum& x, const Batch&) const override {
-    const Scope scope(path());
-    return variance_norm(x, *weight_, *bias_, eps_);
-  }
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor variance = mean_rows(square(sub(x, mean_rows(x))));                 // [T,1]
-    return add(mul(mul(x, inverse_root_composed(variance, eps_)), *weight_), *bias_);
+    const Tensor sigma2 = mean_rows(square(x - mean_rows(x)));                      // [T,1]
+    return x / sqrt(sigma2 + eps_) * weight_ + bias_;                               // [T,H]
   }
 
- private:
-  double eps_;
-  Tensor *weight_, *bias_;
+ protected:
+  Tensor forward(const Tensor& x, const Batch&) const override { return variance_norm(x, weight_, bias_, eps_); }
 };
 
 }  // namespace
 
-std::unique_ptr<Norm> make_variance_only(const NormOptions& o) {
-  return std::make_unique<VarianceOnly>(o.hidden, layer_eps(o));
-}
+NormEntry norm_variance_only = {
+    .name = "variance-only",
+    .formula = "x/√(σ²+ε)⊙γ+β",
+    .paper = "Wang et al. 2020",
+    .over = "a token's channels",
+    .parameters = "2H",
+    .options = {layer_norm_eps},
+    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<VarianceOnly>(o); },
+};
 
 }  // namespace minbert
