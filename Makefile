@@ -15,7 +15,7 @@
 #                      on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
-#   make papers        every item of the five documents: where the code has it, or what it waits for
+#   make papers        every item of the five documents: its code, its test, its command; or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
