@@ -88,7 +88,7 @@ TEST_CASE("cls norm: IsoBN's presets equal the paper's recurrences as plain loop
     }
 }
 
-TEST_CASE("cls norm: iso-bn:preset=eq3 and eq5 divide by the size of a group, hard [IsoBN eq.3] and soft [IsoBN eq.5]") {
+TEST_CASE("cls norm: presets eq3 and eq5 divide by a group's size, hard [IsoBN eq.3] and soft [IsoBN eq.5]") {
   const Tensor set = normal("set", {50, 3});
   std::vector<real> x;                              // three of a kind (one with its sign turned), two of another, one
   for (int64_t row = 0; row < 50; ++row) {

@@ -110,7 +110,8 @@ TEST_CASE("norm: eps, momentum and groups are what the options say") {
     const auto apply = [&](const std::string& norm, double of_config) {
       return (*Lone(norm, {6, 3, of_config}).norm)(x, batch).values();
     };
-    const std::string name = entry.name, with_eps = in_groups(name, 3) + (name.starts_with("group") ? "," : ":") + "eps=1e-2";
+    const std::string name = entry.name, between = name.starts_with("group") ? "," : ":";
+    const std::string with_eps = in_groups(name, 3) + between + "eps=1e-2";
     const bool layer_like = name.find("layer") != name.npos || name == "variance-only" || name == "rms";
     CHECK((apply(name, 1e-12) != apply(name, 1e-3)) == layer_like);
     if (name != "none") CHECK(apply(name, 1e-3) != (*Lone(with_eps, {6, 3}, 0).norm)(x, batch).values());

@@ -56,7 +56,8 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   refused("--iso-bn-beta", "1", "--iso-bn-beta is no option any more; give --cls-norm iso-bn:beta=X");
   line.line.set("--iso-bn-beta", "0");              // as a run has stored it
   refused("--placement", "sandwich", "--placement: there is no \"sandwich\"; valid are: post, pre, normformer");
-  refused("--cls-norm", "", "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, whitening, iso-bn");
+  refused("--cls-norm", "",
+          "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, whitening, iso-bn");
   refused("--cls-norm-at", "behind",
           "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");

@@ -48,7 +48,8 @@ const NormEntry& find_norm(const std::string& norm);             // by its name.
 const char* name_of(Couples couples);               // as the table prints it
 std::string norm_help();                            // the table as text, for --norm help
 void check_norm(const std::string& norm);           // Error for a name or an option that does not exist
-// norm: a name of the table, with options or without: "group:groups=8". Errors as check_norm, and where sizes do not fit.
+// norm: a name of the table, with options or without: "group:groups=8". Errors: those of check_norm; sizes that do not
+// fit.
 std::unique_ptr<Norm> make_norm(const std::string& norm, NormOptions options);
 
 // eps of a norm whose default is layer_norm_eps of config.json.

@@ -86,8 +86,8 @@ void check_values(const BertConfig& c, const std::string& file) {
            "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
            c.vocab_size - 1);
   const std::vector<std::string>& acts = activation_names();
-  MB_CHECK(std::ranges::find(acts, c.hidden_act) != acts.end(), "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file,
-           c.hidden_act, joined(acts));
+  MB_CHECK(std::ranges::find(acts, c.hidden_act) != acts.end(), "{}: \"hidden_act\" is \"{}\"; minbert computes {}",
+           file, c.hidden_act, joined(acts));
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file, c.max_length,
            c.max_position_embeddings);

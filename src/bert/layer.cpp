@@ -2,7 +2,7 @@
 // where the norms N stand. D is dropout; every matrix has its bias, not written here.
 //
 //   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
-//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3, with BERT's GELU, or config.json's hidden_act
+//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3; GELU: or config.json's hidden_act
 //
 //   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))
 //   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)

@@ -38,7 +38,8 @@ Tensor BertModel::encode(const Batch& batch, const Indices& rows, std::vector<Te
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;
-    x = layer->forward(x, batch, layer == layers_.back() ? last_rows : all_rows, attention_weights ? &weights : nullptr);
+    const Indices& layer_rows = layer == layers_.back() ? last_rows : all_rows;
+    x = layer->forward(x, batch, layer_rows, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
   if (final_norm_) x = (*final_norm_)(x, last_rows ? at_rows(batch, last_rows) : batch);

@@ -1,7 +1,8 @@
 // The two heads of pre-training                                             Devlin et al. 2019, sec. 3.1
 //
-//   masked words    h = Norm(GELU(x W^T + b)) (or the config's hidden_act)    logits = h E^T + c          x [M,H]: the last layer's masked rows
-//                   E [V,H] are the word embeddings themselves (tied), c [V]
+//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the last layer's masked rows
+//                   E [V,H] are the word embeddings themselves (tied), c [V]; GELU: or config.json's
+//                   hidden_act
 //   next sentence   logits = pooled W^T + b                                  pooled [B,H]   [TA sec.2]
 #include "minbert/bert.h"
 

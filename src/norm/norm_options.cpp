@@ -28,13 +28,13 @@ std::vector<std::string> parts(const std::string& text) {
 
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
   if (!option.words.empty()) {
-    MB_CHECK(std::ranges::find(option.words, value) != option.words.end(), "{}: {} is \"{}\", expected one of: {}", norm,
-             option.name, value, joined(option.words));
+    MB_CHECK(std::ranges::find(option.words, value) != option.words.end(), "{}: {} is \"{}\", expected one of: {}",
+             norm, option.name, value, joined(option.words));
     return;
   }
   const std::optional<double> v = number_in(value);
-  MB_CHECK(v && option.min <= *v && *v <= option.max, "{}: {} is \"{}\", expected a number from {}{}", norm, option.name,
-           value, option.min, option.max < 1e30 ? format(" to {}", option.max) : "");
+  MB_CHECK(v && option.min <= *v && *v <= option.max, "{}: {} is \"{}\", expected a number from {}{}", norm,
+           option.name, value, option.min, option.max < 1e30 ? format(" to {}", option.max) : "");
 }
 
 }  // namespace

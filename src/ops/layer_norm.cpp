@@ -1,7 +1,7 @@
 // Layer normalization of each row of x, plain and conditional.
 //
 //   Papers      Ba, Kiros & Hinton 2016; Improving minBERT with Conditional Layer Normalization
-//   Forward     mu = mean(x)     sigma2 = mean((x-mu)^2)     rstd = 1/sqrt(sigma2 + eps)     over the H elements of a row
+//   Forward     mu = mean(x)     sigma2 = mean((x-mu)^2)     rstd = 1/sqrt(sigma2 + eps), of a row's H elements
 //               xhat_i = (x_i - mu) rstd                     y_i = xhat_i weight_i + bias_i               [CLN eq.1-3]
 //   Shapes      x, y [T,H]   weight, bias [H]; conditional: weight, bias [G,H] and group [T], where row t is scaled by
 //               weight[group[t]] and shifted by bias[group[t]]                                            [CLN eq.4]

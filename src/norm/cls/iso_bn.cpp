@@ -1,4 +1,4 @@
-// Isotropic batch normalization of [CLS]: scales down dimensions with large variance or many strongly correlated partners.
+// Isotropic batch normalization of [CLS]: scales down dimensions with large variance or many correlated partners.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization
 //   Equations   ĥ   = (h - μ) / (σ |G|)     |G| the size of a dimension's group                    [IsoBN eq.3]
@@ -91,7 +91,7 @@ class IsoBatchNorm : public ClsNorm {
              covariance_.cols());
     if (training()) update(h);
     MB_CHECK(has_seen_a_batch(), "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
-    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();                    // [IsoBN eq.3, 5, 8]
+    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();                    // [IsoBN eq.8]
   }
 
  private:
@@ -121,7 +121,7 @@ class IsoBatchNorm : public ClsNorm {
     const Tensor& Sigma = covariance_;                                               // [H,H]
     const Tensor variance = gather_rows(Sigma.reshape({H * H, 1}), diagonal_).reshape({H});
     const Tensor sigma = deviation_ ? deviation_ : sqrt(variance);                   // [H]
-    const Tensor divisor = sigma + (1 - sign(sigma));                                // 1 where σ = 0, since Σ is 0 there
+    const Tensor divisor = sigma + (1 - sign(sigma));                                // 1 where σ = 0: Σ is 0 there
     Tensor rho = Sigma / divisor / divisor.reshape({H, 1});                          // [H,H]
     if (preset_.clamp) rho = clamp(rho, -1, 1);
     const Tensor gamma = preset_.hard_groups ? group_sizes(rho, correlated_)         // [IsoBN eq.3]
