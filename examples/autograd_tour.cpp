@@ -39,7 +39,6 @@ int main() {
     // 3. Modules name their parameters; an optimizer moves them against their gradients.
     Network network;
     Parameters parameters(network, {.seed = 1, .initializer_range = 1});
-    parameters.set_trainable([](const std::string&) { return true; });
     Optimizer optimizer(parameters, {.kind = "adamw"});
     const Tensor inputs = Tensor::from({4, 2}, std::vector<real>{0, 0, 0, 1, 1, 0, 1, 1});
     const Tensor xor_of = Tensor::from({4, 1}, std::vector<real>{0, 1, 1, 0});

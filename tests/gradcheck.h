@@ -82,6 +82,14 @@ inline std::vector<std::vector<real>> values_and_gradients(Inputs inputs, const 
   return list;
 }
 
+// f, with the same dropout masks each time.
+inline Function with_fixed_masks(const Function& f) {
+  return [f, clock = DropoutClock::mine()](const Inputs& inputs) {
+    DropoutClock::mine() = clock;
+    return f(inputs);
+  };
+}
+
 inline std::vector<real> numeric_gradient(const Tensor& x, const Inputs& inputs, const Function& f,
                                           const std::vector<real>& cotangent) {
   const NoGrad no_grad;
@@ -106,8 +114,9 @@ inline std::vector<real> numeric_gradient(const Tensor& x, const Inputs& inputs,
 }
 
 // f must be a function of the inputs' values alone; it may look them up itself (a module's parameters).
-inline void gradcheck(const std::string& name, Inputs inputs, const Function& f) {
+inline void gradcheck(const std::string& name, Inputs inputs, const Function& function) {
   INFO(name);
+  const Function f = with_fixed_masks(function);
   for (Tensor& x : inputs) x.set_requires_grad(true);
   const Tensor y = f(inputs), cotangent = normal("cotangent/" + name, y.shape());
   backward(y, cotangent);

@@ -1,6 +1,7 @@
 // BERT: gradients of a layer and of the whole, packed against one by one, heads, errors.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <sstream>
 
 #include "minbert/ops.h"
@@ -142,6 +143,23 @@ TEST_CASE("bert: attention weights are sentence by sentence, head by head, and s
   }
 }
 
+TEST_CASE("bert: every backward is followed by other dropout masks, though nobody sets the clock") {
+  Network network(tiny_config("layer", 8), 0.3);
+  network.model.train();
+  const Batch batch = pack(sentences({4, 3}));
+  const auto pass = [&] { return network.model.forward(batch, sst); };
+  const Tensor first = pass();
+  CHECK(pass().values() == first.values());         // nothing is learnt in between
+  clear_tape();
+  std::set<std::vector<real>> all;
+  for (int step = 0; step < 5; ++step) {
+    const Tensor y = pass();
+    all.insert(y.values());
+    backward(mean(y));
+  }
+  CHECK(all.size() == 5);
+}
+
 TEST_CASE("bert: dropout acts while training only, and its masks follow clock and path") {
   Network network(tiny_config("layer", 8, 0.2), 0.3);
   const Batch batch = pack(sentences({4, 3}));
@@ -205,8 +223,8 @@ TEST_CASE("bert: errors and the tape name the module's path") {
                        "embedding: index 20 is outside of 0..19   (bert.embeddings.word_embeddings)", Error);
   CHECK(Scope::current() == nullptr);
 
-  Tensor learns = network.parameters.value("bert.encoder.layer.1.output.dense.weight");
-  learns.set_requires_grad(true);
+  network.parameters.set_trainable(
+      [](const std::string& name) { return name == "bert.encoder.layer.1.output.dense.weight"; });
   network.model.forward(pack(sentences({3})), sst);
   std::ostringstream tape;
   print_tape(tape);
@@ -236,6 +254,7 @@ TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the orde
   Network network(tiny_config());
   network.parameters.set_trainable(
       [](const std::string& name) { return name.find("embeddings") == name.npos; });
+  network.parameters.reserve_gradients();
   backward(cross_entropy(network.model.forward(pack(sentences({3, 2})), sst), {1, 2}));
   const real *value = network.parameters.items()[0].value.data(), *gradient = nullptr;
   for (const Parameters::Item& item : network.parameters.items()) {
@@ -268,6 +287,28 @@ TEST_CASE("bert: initial numbers are a truncated N(0, 0.02), biases 0, gains 1, 
   const Tensor words = p.value("bert.encoder.layer.0.intermediate.dense.weight");
   for (const real v : words.values()) squares += double(v) * double(v);
   CHECK(std::sqrt(squares / double(words.size())) == doctest::Approx(0.02 * 0.8796).epsilon(0.03));
+}
+
+TEST_CASE("bert: an initialisation is drawn as its paper says, by seed and name") {
+  Linear layer(300, 200);
+  const auto draw = [&](const std::string& name, uint64_t seed = 1) {
+    return Parameters(layer, {.seed = seed, .initializer_range = 0.1, .initialisation = name}).value("weight").values();
+  };
+  const auto deviation = [](const std::vector<real>& v) {
+    double squares = 0;
+    for (const real x : v) squares += double(x) * double(x);
+    return std::sqrt(squares / double(v.size()));
+  };
+  CHECK(deviation(draw("normal")) == doctest::Approx(0.1 * 0.8796).epsilon(0.01));
+  CHECK(deviation(draw("uniform")) == doctest::Approx(0.1 / std::sqrt(3)).epsilon(0.01));
+  CHECK(deviation(draw("xavier")) == doctest::Approx(std::sqrt(2 / 500.0)).epsilon(0.01));
+  CHECK(deviation(draw("kaiming")) == doctest::Approx(std::sqrt(2 / 300.0)).epsilon(0.01));
+  CHECK(largest(draw("uniform")) <= 0.1);
+  CHECK(largest(draw("xavier")) <= std::sqrt(6 / 500.0) + 1e-7);
+  CHECK(draw("xavier") == draw("xavier"));
+  CHECK(draw("xavier") != draw("xavier", 2));
+  CHECK_THROWS_WITH_AS(draw("orthogonal"),
+                       doctest::Contains("the initialisations are: normal, uniform, xavier, kaiming"), Error);
 }
 
 TEST_CASE("bert: pack lays sentences end to end and says what is wrong with a batch") {

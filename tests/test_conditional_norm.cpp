@@ -56,7 +56,6 @@ TEST_CASE("norm: each task's parameters receive gradients from the rows of that 
   const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
   Parameters parameters(*norm, {});
   randomise(parameters);
-  parameters.set_trainable([](const std::string&) { return true; });
   // no row of task 1; row 3 is all of task 0
   const Batch batch = three_sentences(tasks_of_sentences);
   const Tensor c = normal("c", {8, 6});
@@ -115,7 +114,6 @@ TEST_CASE("norm: a batch of mixed tasks equals its sentences run separately") {
 TEST_CASE("norm: AdamW moves a task's gain and bias on by their moments while another task trains, its head never") {
   MultitaskBert model(tiny_config("conditional-layer"), three_heads(), 0);
   Parameters parameters(model, {});
-  parameters.set_trainable([](const std::string&) { return true; });
   Optimizer optimizer(parameters, {.weight_decay = 0.1});
   const double lr = 0.01;
   const std::vector<Sequence> texts = sentences({3, 5, 4});

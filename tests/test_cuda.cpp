@@ -176,7 +176,6 @@ TEST_CASE("cuda: after the first steps, a step neither waits for the GPU nor ask
   const WithoutDebugging as_usual;
   MultitaskBert model(tiny_config("conditional-layer", 32), {{"sst", 5, false, false}}, 0.1);
   Parameters parameters(model, {});
-  parameters.set_trainable([](const std::string&) { return true; });
   model.train();
   Optimizer optimizer(parameters, {});
   const auto step = [&] {

@@ -106,7 +106,6 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
     const WeightsReport report = load_weights(golden_file(format("{}.safetensors", name)), parameters);
     CHECK(report.loaded.size() == parameters.items().size());
     CHECK(report.unused.empty());
-    parameters.set_trainable([](const std::string&) { return true; });
 
     const BertOutput out = model.bert().forward(pack(stored_sequences(file)));
     CHECK(difference(out.last_hidden_state.values(), file.read("last_hidden_state")) < tolerance(1e-5, 1e-7));
@@ -124,7 +123,6 @@ TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; t
   const WeightsReport report = load_weights(golden_file("pretraining.safetensors"), parameters);
   CHECK(report.loaded.size() == parameters.items().size());
   CHECK(report.unused.empty());
-  parameters.set_trainable([](const std::string&) { return true; });
 
   const PretrainingOutput out = model.forward(pack(stored_sequences(file)), stored_indices(file, "masked"),
                                               stored_indices(file, "originals"));

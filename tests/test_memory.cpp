@@ -22,7 +22,6 @@ struct Trained {
   Parameters parameters{model, {}};
   Trained() {
     model.train();
-    parameters.set_trainable([](const std::string&) { return true; });
   }
 };
 

@@ -159,7 +159,6 @@ TEST_CASE("non-finite: gradient normalization spreads it over the whole gradient
 TEST_CASE("non-finite: a run does not save a statistic or a moment that is broken, and names it") {
   BertModel bert(tiny_config("batch"));
   Parameters parameters(bert, {});
-  parameters.set_trainable([](const std::string&) { return true; });
   const Optimizer optimizer(parameters, {});
   const auto error = [&] { return error_of([&] { check_finite(parameters, optimizer, 7, "Try less."); }); };
   CHECK(error() == "no error");

@@ -27,7 +27,6 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
   for (const std::string name : {"layer", "batch", "group", "group-sentence", "instance"}) {
     INFO(name);
     Lone lone(name, {8}, 2);
-    lone.parameters.set_trainable([](const std::string&) { return true; });
     for (const char* parameter : {"weight", "bias"}) lone.find(parameter).copy_from(file.read(parameter));
     if (name == "batch") lone.find("running_mean").copy_from(std::vector<real>(8, 0)),
         lone.find("running_var").copy_from(std::vector<real>(8, 1));
@@ -57,7 +56,6 @@ TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 2
   constexpr int H = 5, T = 7;
   for (const double momentum : {0.1, 0.4}) {
     Lone lone(format("power:momentum={}", momentum), {H});
-    lone.parameters.set_trainable([](const std::string&) { return true; });
     lone.norm->train();
     const double alpha = 1 - momentum, eps = 1e-5;
     std::vector<double> psi2, nu;

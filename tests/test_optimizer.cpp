@@ -16,7 +16,7 @@ namespace {
 // Three parameters; a step's gradients are whatever we say: d sum(p * g) / dp = g.
 struct Three : Module {
   Three() {
-    parameter("weight", {3, 4}, Init::normal);
+    parameter("weight", {3, 4}, Init::random);
     parameter("bias", {4}, Init::zeros, Decay::no);
     parameter("head", {2, 3}, Init::ones);
   }
@@ -30,7 +30,7 @@ std::vector<real> last_six(const Tensor& t) {
 struct Model {
   Three module;
   Parameters parameters{module, {}};
-  Model() { parameters.set_trainable([](const std::string&) { return true; }); }
+  Model() { parameters.reserve_gradients(); }
   const Tensor& operator[](const std::string& name) const { return parameters.value(name); }
 };
 
@@ -81,7 +81,6 @@ TEST_CASE("optimizer: the course's AdamW reproduces its fixture") {
     Linear23() { parameter("weight", {2, 3}, Init::zeros); }
   } module;
   Parameters parameters(module, {});
-  parameters.set_trainable([](const std::string&) { return true; });
   const Tensor& w = parameters.items()[0].value;
   w.copy_from(numbers(fixture["w0"]));
   Optimizer optimizer(parameters, {.kind = "adamw-course", .weight_decay = 1e-4});
@@ -104,7 +103,6 @@ TEST_CASE("optimizer: the forms of AdamW differ in epsilon's place and in when t
       One() { parameter("p", {4}, Init::zeros); }
     } module;
     Parameters parameters(module, {});
-    parameters.set_trainable([](const std::string&) { return true; });
     const Tensor& value = parameters.items()[0].value;
     value.copy_from(std::vector<real>(4, real(p)));
     Optimizer optimizer(parameters, {.kind = kind, .weight_decay = wd});

@@ -95,7 +95,6 @@ TEST_CASE("papers: every norm of the encoder is conditional on the task [CLN rep
   MultitaskBert model(tiny_config("conditional-layer"), three_heads(), 0);
   Parameters parameters(model, {});
   randomise(parameters);
-  parameters.set_trainable([](const std::string&) { return true; });
   backward(sum(model.forward(pack(sentences({3, 5, 2}), {1}), 1)));
   std::set<std::string> norms;
   for (const Parameters::Item& item : parameters.items()) {
@@ -148,7 +147,7 @@ TEST_CASE("papers: layer-simple, variance-only and none as plain loops [LN-PEFT 
   for (const std::string name : {"layer-simple", "variance-only", "none"}) {
     INFO(name);
     const Lone lone(name);
-    const Tensor y = lone.norm->forward(x, three_sentences({}));
+    const Tensor y = (*lone.norm)(x, three_sentences({}));
     for (int64_t row = 0; row < 8; ++row) {
       const real* r = x.data() + row * 6;
       double mu = 0, variance = 0;
@@ -180,7 +179,7 @@ TEST_CASE("papers: batch normalization's shortcomings, which LayerNorm has not [
       std::copy(mine.data(), mine.data() + H, x.data());
       return x;
     };
-    const auto normalized = [&](const Tensor& x) { return lone.norm->forward(x, pack(sentences({int(x.rows())}))); };
+    const auto normalized = [&](const Tensor& x) { return (*lone.norm)(x, pack(sentences({int(x.rows())}))); };
 
     // 1. The smaller the batch, the more the result for one token varies with the tokens beside it.
     const auto variation = [&](int64_t rows) {

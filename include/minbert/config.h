@@ -19,7 +19,7 @@ struct BertConfig {
   // What minbert adds, under one key "minbert" of config.json. Where the file has none, these defaults hold,
   // and max_length is at most max_position_embeddings.
   std::string norm = "layer", placement = "post", pairs = "cross";           // norm, cls_norm: "group:groups=8"
-  std::string cls_norm = "none", cls_norm_at = "per-method";
+  std::string cls_norm = "none", cls_norm_at = "per-method", initialisation = "normal";
   std::vector<std::string> tasks;
   int max_length = 512;
 

@@ -1,6 +1,6 @@
 // Modules: named parameters and buffers in a tree, and the flat buffer in which all parameters of a model live.
 //
-//   struct Linear : Module { Linear(in, out) { weight_ = parameter("weight", {out, in}, Init::normal); ... } };
+//   struct Linear : Module { Linear(in, out) { weight_ = parameter("weight", {out, in}, Init::random); ... } };
 //   BertModel bert(config);
 //   Parameters parameters(bert, {.seed = 11711});  // gives each parameter its place, its name, its first value
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace minbert {
 
-enum class Init { zeros, ones, normal };            // normal: N(0, initializer_range), truncated at two deviations
+enum class Init { zeros, ones, random };            // random: as Parameters::Options say
+const std::vector<std::string>& initialisation_names();          // normal, uniform, xavier, kaiming
 enum class Decay { yes, no };                       // does weight decay apply?
 
 struct Parameter {
@@ -57,7 +58,7 @@ class Module {
   std::vector<std::pair<std::string, Module*>> children_;
 };
 
-// All parameters of a model, in one flat buffer of exact size; their gradients, once asked for, in another.
+// All parameters of a model, in one flat buffer of exact size; their gradients, for an Optimizer, in another.
 class Parameters {
  public:
   struct Item {
@@ -68,7 +69,8 @@ class Parameters {
   };
   struct Options {
     uint64_t seed = 11711;
-    double initializer_range = 0.02;
+    double initializer_range = 0.02;                // of normal and uniform
+    std::string initialisation = "normal";          // how Init::random is drawn; module.cpp has the formulas
     bool initialise = true;                         // false: load_weights follows and does it where it must
   };
   Parameters(Module& root, Options options);
@@ -82,20 +84,15 @@ class Parameters {
   const Item* find(const std::string& name) const;  // parameter or buffer; nullptr where there is none
   const Tensor& value(const std::string& name) const;            // Error where there is none
 
-  // Chooses which parameters learn, and gives those a flat gradient buffer. The others get no gradient at all.
-  void set_trainable(const std::function<bool(const std::string& name)>& learns);
+  // Every parameter learns unless this says otherwise; one that does not gets no gradient at all.
+  void set_trainable(const std::function<bool(const std::string& name)>& learns) const;
+  void reserve_gradients() const;                   // one flat buffer for the gradients of all that learn
   void clear_gradients() const;
 
  private:
   Options options_;
   std::vector<Item> items_, buffers_;
   int64_t count_ = 0;
-};
-
-// Which dropout masks are drawn: a function of this seed, this step and the module's path. One for the thread.
-struct DropoutClock {
-  uint64_t seed = 0, step = 0;
-  static DropoutClock& mine();
 };
 
 }  // namespace minbert

@@ -54,7 +54,7 @@ class Tensor {
   static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
   // A parameter before it has values: place() gives it, and every copy of it, a place inside a flat buffer.
   static Tensor without_values(Shape shape);
-  void place(std::shared_ptr<Storage> storage, int64_t offset) const;
+  const Tensor& place(std::shared_ptr<Storage> storage, int64_t offset) const;
 
   explicit operator bool() const { return impl_ != nullptr; }
   bool is(const Tensor& other) const { return impl_ == other.impl_; }
@@ -76,7 +76,7 @@ class Tensor {
 
   // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit it from their inputs.
   bool requires_grad() const;
-  Tensor& set_requires_grad(bool on);
+  const Tensor& set_requires_grad(bool on) const;
   Tensor grad() const;                             // no tensor until backward has reached this one
   void clear_grad() const;                         // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result

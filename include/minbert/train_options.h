@@ -10,8 +10,10 @@
 
 namespace minbert {
 
-// How weights are learnt.
+// How weights begin and are learnt.
 struct LearnOptions {
+  std::string initialisation = "normal";
+  double initializer_range = 0;                     // 0: config.json's
   int batch = 8, accumulate = 1;
   std::string optimizer = "adamw", schedule = "constant";
   double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;

@@ -43,6 +43,8 @@ const Choice choices[] = {
     {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
     {"cls_norm_at", &BertConfig::cls_norm_at,
      [](const std::string& name) { place_of(name, {"per-method", "pre-pooler", "pooled"}, "place"); }},
+    {"initialisation", &BertConfig::initialisation,
+     [](const std::string& name) { place_of(name, initialisation_names(), "initialisation"); }},
     {"pairs", &BertConfig::pairs, [](const std::string& name) { place_of(name, {"cross", "siamese"}, "kind"); }}};
 
 void check(const Choice& choice, const std::string& value, const std::string& file) {

@@ -41,4 +41,9 @@ double Random::truncated_normal() {
     if (const double z = normal(); std::abs(z) <= 2) return z;
 }
 
+DropoutClock& DropoutClock::mine() {
+  thread_local DropoutClock clock;
+  return clock;
+}
+
 }  // namespace minbert

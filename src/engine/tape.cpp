@@ -6,6 +6,7 @@
 
 #include "engine/fill.h"
 #include "minbert/profile.h"
+#include "minbert/random.h"
 
 namespace minbert {
 namespace {
@@ -88,6 +89,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
       throw;
     }
   }
+  ++DropoutClock::mine().step;                      // the next forward draws other masks
 }
 
 void Tape::clear() {

@@ -53,10 +53,11 @@ Tensor Tensor::at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape)
 
 Tensor Tensor::without_values(Shape shape) { return at(nullptr, 0, shape); }
 
-void Tensor::place(std::shared_ptr<Storage> storage, int64_t offset) const {
+const Tensor& Tensor::place(std::shared_ptr<Storage> storage, int64_t offset) const {
   impl().gradient->device = storage->device();
   impl_->storage = std::move(storage);
   impl_->offset = offset;
+  return *this;
 }
 
 Tensor Tensor::zeros(Shape shape, Device device) { return full(shape, 0, device); }
@@ -140,7 +141,7 @@ const int32_t* Indices::data(Device device) const {
 }
 
 bool Tensor::requires_grad() const { return impl_ && impl_->gradient->required; }
-Tensor& Tensor::set_requires_grad(bool on) {
+const Tensor& Tensor::set_requires_grad(bool on) const {
   MB_CHECK(!impl().gradient->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
   impl().gradient->required = on;
   return *this;

@@ -4,7 +4,7 @@
 namespace minbert {
 
 Linear::Linear(int64_t in, int64_t out)
-    : weight_(parameter("weight", {out, in}, Init::normal)),
+    : weight_(parameter("weight", {out, in}, Init::random)),
       bias_(parameter("bias", {out}, Init::zeros, Decay::no)) {}
 
 Tensor Linear::operator()(const Tensor& x) const {
@@ -13,7 +13,7 @@ Tensor Linear::operator()(const Tensor& x) const {
 }
 
 Embedding::Embedding(int64_t vocabulary, int64_t hidden)
-    : weight_(parameter("weight", {vocabulary, hidden}, Init::normal)) {}
+    : weight_(parameter("weight", {vocabulary, hidden}, Init::random)) {}
 
 Tensor Embedding::operator()(const Indices& ids) const {
   const Scope scope(path());

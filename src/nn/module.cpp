@@ -1,10 +1,18 @@
 // The tree of modules, and the flat buffer of parameters.
 #include "minbert/module.h"
 
+#include <cmath>
+
 #include "engine/fill.h"
 #include "engine/storage.h"
+#include "minbert/names.h"
 
 namespace minbert {
+
+const std::vector<std::string>& initialisation_names() {
+  static const std::vector<std::string> names = {"normal", "uniform", "xavier", "kaiming"};
+  return names;
+}
 
 void Module::train(bool on) {
   visit([on](Module& m) { m.training_ = on; });
@@ -58,7 +66,7 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
   root.visit([&](Module& m) {
     const std::string prefix = m.path().empty() ? "" : m.path() + ".";
     for (const Parameter& p : m.own_parameters()) {
-      p.value.place(flat, offset);
+      p.value.place(flat, offset).set_requires_grad(true);
       offset += place_for(p.value.size());
       items_.push_back({prefix + p.name, p.value, p.decay, p.init});
     }
@@ -68,16 +76,25 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
     if (options.initialise) initialise(item);
 }
 
-// Each row of a matrix from its own stream: rows are drawn in parallel, whatever the number of threads.
+// Each row of a matrix [out,in] from its own stream: rows are drawn in parallel, whatever the number of threads.
+//   normal   N(0, range), truncated at two deviations                   Devlin et al. 2019
+//   uniform  U(-range, range)
+//   xavier   U(-b, b), b = √(6/(in+out))                                Glorot & Bengio 2010, eq. 16
+//   kaiming  N(0, √(2/in))                                              He et al. 2015, eq. 10
 void Parameters::initialise(const Item& item) const {
-  if (item.init != Init::normal) return fill(item.value, item.init == Init::ones ? real(1) : real(0));
+  if (item.init != Init::random) return fill(item.value, item.init == Init::ones ? real(1) : real(0));
   const int64_t cols = item.value.cols();
+  const double in = double(cols), out = double(item.value.rows()), range = options_.initializer_range;
+  const std::function<double(Random&)> draws[] = {[=](Random& r) { return range * r.truncated_normal(); },
+                                                  [=](Random& r) { return range * (2 * r.uniform() - 1); },
+                                                  [=](Random& r) { return std::sqrt(6 / (in + out)) * (2 * r.uniform() - 1); },
+                                                  [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
+  const auto& draw = draws[place_of(options_.initialisation, initialisation_names(), "initialisation")];
   std::vector<real> values(size_t(item.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < item.value.rows(); ++row) {
     Random random(options_.seed, format("init/{}/{}", item.name, row));
-    for (int64_t i = 0; i < cols; ++i)
-      values[size_t(row * cols + i)] = real(options_.initializer_range * random.truncated_normal());
+    for (int64_t i = 0; i < cols; ++i) values[size_t(row * cols + i)] = real(draw(random));
   }
   item.value.copy_from(values);
 }
@@ -107,15 +124,21 @@ const Tensor& Parameters::value(const std::string& name) const {
   return item->value;
 }
 
-void Parameters::set_trainable(const std::function<bool(const std::string&)>& learns) {
-  for (Item& item : items_) item.value.set_requires_grad(learns(item.name));
+void Parameters::set_trainable(const std::function<bool(const std::string&)>& learns) const {
+  for (const Item& item : items_) {
+    item.value.clear_grad();
+    item.value.set_grad_storage({});
+    item.value.set_requires_grad(learns(item.name));
+  }
+}
+
+void Parameters::reserve_gradients() const {
   int64_t places = 0, offset = 0;
   for (const Item& item : items_) places += item.value.requires_grad() ? place_for(item.value.size()) : 0;
   const std::shared_ptr<Storage> flat = flat_buffer(places);
   for (const Item& item : items_) {
-    item.value.clear_grad();
-    item.value.set_grad_storage({});
     if (!item.value.requires_grad()) continue;
+    item.value.clear_grad();
     item.value.set_grad_storage(Tensor::at(flat, offset, item.value.shape()));
     offset += place_for(item.value.size());
   }
@@ -123,11 +146,6 @@ void Parameters::set_trainable(const std::function<bool(const std::string&)>& le
 
 void Parameters::clear_gradients() const {
   for (const Item& item : items_) item.value.clear_grad();
-}
-
-DropoutClock& DropoutClock::mine() {
-  thread_local DropoutClock clock;
-  return clock;
 }
 
 }  // namespace minbert

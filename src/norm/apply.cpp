@@ -172,7 +172,6 @@ NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, 
                                          : cls_norm(o.cls_norm, in);
   Parameters parameters(*norm.module, {});
   const std::vector<std::string> initial = load(parameters, in), unused = in.unused();
-  parameters.set_trainable([](const std::string&) { return true; });
 
   std::vector<real> y, dx;
   const auto append = [](std::vector<real>& to, const Tensor& from) {

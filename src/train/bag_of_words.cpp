@@ -102,7 +102,6 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
       const double mean_length = mean ? learn.mean_length : 0;
       Regression model(int64_t(vocabulary) * (task.is_pair() ? 4 : 1), task.outputs());
       Parameters parameters(model, {.seed = seed});
-      parameters.set_trainable([](const std::string&) { return true; });
       Optimizer optimizer(parameters, {.weight_decay = decay});
       for (int epoch = 0; epoch < epochs; ++epoch) {
         const std::vector<TaskSize> size = {{task.name, rows}};

@@ -137,6 +137,8 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   if (options.encoder_dropout >= 0)
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
   config_.pairs = options.pairs;
+  config_.initialisation = options.initialisation;
+  if (options.initializer_range > 0) config_.initializer_range = options.initializer_range;
   check_cls_options(options);
   if (options.model.empty()) config_.tasks.clear();
   tasks_of(config_);                                // Error for one that is not in the table
@@ -171,7 +173,7 @@ std::vector<HeadSpec> Experiment::heads(const Variant& variant) const { return h
 Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
              bool initialise)
     : network(config, heads, head_dropout),
-      parameters(network, {seed, config.initializer_range, initialise}) {}
+      parameters(network, {seed, config.initializer_range, config.initialisation, initialise}) {}
 
 std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
                                  bool with_values) {

@@ -136,6 +136,7 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})), factor_(Tensor::full({1}, 1)),
       steps_(parameters.items().size()) {
   place_of(options.kind, optimizer_names(), "optimizer");
+  parameters.reserve_gradients();
   int64_t offset = 0;
   std::vector<int32_t> owner, begin;
   for (size_t i = 0; i < parameters.items().size(); ++i) {

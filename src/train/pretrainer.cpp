@@ -66,6 +66,8 @@ BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
   config.set_norm(o.norm);
   config.placement = o.placement, config.max_length = o.max_length;
+  config.initialisation = o.initialisation;
+  if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
   config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
   config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
   return config;
@@ -73,7 +75,7 @@ BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
 
 struct Network {
   Network(const BertConfig& config, uint64_t seed, bool with_values)
-      : network(config), parameters(network, {seed, config.initializer_range, with_values}) {}
+      : network(config), parameters(network, {seed, config.initializer_range, config.initialisation, with_values}) {}
   BertForPreTraining network;
   Parameters parameters;
 };
@@ -111,7 +113,7 @@ PretrainRun::PretrainRun(const PretrainOptions& o)
     : o_(o), corpus_(o.corpus), tokenizer_(make_tokenizer(o)), config_(make_config(o, tokenizer_)),
       data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
       held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
-      optimizer_((model_.parameters.set_trainable([](const std::string&) { return true; }), model_.parameters),
+      optimizer_(model_.parameters,
                  {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
       clock_(o.save_every) {
   remove_unfinished(o.out);

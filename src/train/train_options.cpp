@@ -20,6 +20,8 @@ void add_norm_options(CommandLine& line, std::string& norm, std::string& placeme
 }
 
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
+  line.choice("--initialisation", o.initialisation, initialisation_names(), "how new weights are drawn");
+  line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
   line.choice("--optimizer", o.optimizer, optimizer_names(),

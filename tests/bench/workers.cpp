@@ -81,7 +81,6 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
                                                     config.hidden_dropout_prob);
   Module& model = pretrain ? static_cast<Module&>(*pretraining) : *classifier;
   Parameters parameters(model, {});
-  parameters.set_trainable([train](const std::string&) { return train; });
   model.train(train);
   std::unique_ptr<Optimizer> optimizer;
   if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{});
