@@ -62,9 +62,9 @@ struct RandomKey {
   }
 };
 
-// Which dropout masks are drawn: a function of this seed, this step and the module's path. One for the thread. backward()
-// ends a step, so that no two batches share their masks; a training loop sets the seed once, and goes on at the step
-// where it stopped.
+// Which dropout masks are drawn: a function of this seed, this step and the module's path. One for the
+// thread. backward() ends a step, so that no two batches share their masks; a training loop sets the
+// seed once, and a resumed one the step, too.
 struct DropoutClock {
   uint64_t seed = 0, step = 0;
   static DropoutClock& mine();

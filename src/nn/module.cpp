@@ -85,10 +85,12 @@ void Parameters::initialise(const Item& item) const {
   if (item.init != Init::random) return fill(item.value, item.init == Init::ones ? real(1) : real(0));
   const int64_t cols = item.value.cols();
   const double in = double(cols), out = double(item.value.rows()), range = options_.initializer_range;
-  const std::function<double(Random&)> draws[] = {[=](Random& r) { return range * r.truncated_normal(); },
-                                                  [=](Random& r) { return range * (2 * r.uniform() - 1); },
-                                                  [=](Random& r) { return std::sqrt(6 / (in + out)) * (2 * r.uniform() - 1); },
-                                                  [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
+  const double b = std::sqrt(6 / (in + out));
+  const std::function<double(Random&)> draws[] = {
+      [=](Random& r) { return range * r.truncated_normal(); },
+      [=](Random& r) { return range * (2 * r.uniform() - 1); },
+      [=](Random& r) { return b * (2 * r.uniform() - 1); },
+      [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
   const auto& draw = draws[place_of(options_.initialisation, initialisation_names(), "initialisation")];
   std::vector<real> values(size_t(item.value.size()));
 #pragma omp parallel for schedule(static)
