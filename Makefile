@@ -1,6 +1,6 @@
 # minbert: a minimal deep-learning framework to read beside papers.
 #
-#   make               every program and benchmark, in build/bin
+#   make               every program and benchmark, in build/bin, and build/libminbert.a
 #   make demo          trains the multitask example on data/mini, with LayerNorm, with conditional LayerNorm and
 #                      from scratch, in about two minutes
 #   make mini          writes data/mini again from data/grammar.txt
@@ -111,7 +111,11 @@ build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/command_li
 
 # build/bin is the last plain build: a link to build/cpu/bin, or to build/cuda/bin with the GPU backend.
 PLAIN := $(if $(GPU_BACKEND),cuda,cpu)
-all: programs
+all: programs build/libminbert.a
+build/libminbert.a: $(LIBRARY_$(PLAIN))
+	@echo "ar  $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+	@echo '$(FOUND_LIBRARIES) $(LIBS_$(PLAIN))' > build/libminbert.flags
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 	@ln -sfn $(PLAIN)/bin build/bin
 

@@ -1,0 +1,128 @@
+// The framework without BERT: a network of three layers learns to tell two spirals apart, and draws what it learnt.
+//
+//   $ mlp --out runs/mlp
+//   runs/mlp/spirals.svg: the points of both spirals, and at every place what the network says there
+#include <cmath>
+#include <iostream>
+#include <numbers>
+#include <sstream>
+
+#include "minbert/files.h"
+#include "minbert/nn.h"
+#include "minbert/optimizer.h"
+#include "minbert/options.h"
+#include "minbert/tasks.h"
+
+using namespace minbert;
+
+// 2 -> 64 -> 64 -> 1: ReLU and dropout behind each hidden layer; the last is the logit of spiral 1.
+struct Network : Module {
+  Linear first{2, 64}, second{64, 64}, last{64, 1};
+  Dropout dropout1{0.1}, dropout2{0.1};
+  Network() {
+    child("first", first);
+    child("second", second);
+    child("last", last);
+    child("dropout1", dropout1);
+    child("dropout2", dropout2);
+  }
+  Tensor operator()(const Tensor& x) const {                         // [B,2] -> [B,1]
+    return last(dropout2(relu(second(dropout1(relu(first(x)))))));
+  }
+};
+
+struct Points {
+  Tensor x, spiral;                                                  // [n,2], [n,1]: 0 or 1
+};
+
+// Two spirals of one and a half turns, the second opposite to the first, with some noise.
+Points spirals(int64_t n, uint64_t seed) {
+  Random random(seed, "spirals");
+  std::vector<real> x, spiral;
+  for (int64_t i = 0; i < n; ++i) {
+    const double t = std::sqrt(random.uniform()), which = double(i % 2);
+    const double angle = 3 * std::numbers::pi * t + std::numbers::pi * which;
+    x.push_back(real(t * std::cos(angle) + 0.02 * random.normal()));
+    x.push_back(real(t * std::sin(angle) + 0.02 * random.normal()));
+    spiral.push_back(real(which));
+  }
+  return {Tensor::from({n, 2}, x), Tensor::from({n, 1}, spiral)};
+}
+
+double accuracy(Network& network, const Points& points) {
+  const NoGrad no_tape;
+  network.train(false);
+  const std::vector<real> logits = network(points.x).values(), spiral = points.spiral.values();
+  network.train();
+  double right = 0;
+  for (size_t i = 0; i < logits.size(); ++i) right += (logits[i] > 0) == (spiral[i] == 1);
+  return right / double(logits.size());
+}
+
+// 400 x 400 pixels for -1.2 .. 1.2: the network's probability in squares, the points upon them.
+std::string drawing(Network& network, const Points& points) {
+  constexpr int squares = 80, size = 5;
+  const auto pixel = [](double v) { return (v + 1.2) / 2.4 * squares * size; };
+  std::vector<real> places;
+  for (int row = 0; row < squares; ++row)
+    for (int column = 0; column < squares; ++column)
+      for (const int at : {column, row}) places.push_back(real((at + 0.5) / squares * 2.4 - 1.2));
+  const NoGrad no_tape;
+  network.train(false);
+  const std::vector<real> p = sigmoid(network(Tensor::from({squares * squares, 2}, places))).values();
+  std::ostringstream svg;
+  svg << "<svg xmlns='http://www.w3.org/2000/svg' width='400' height='400' viewBox='0 0 400 400'>\n";
+  for (int i = 0; i < squares * squares; ++i)                        // from blue, spiral 0, to orange, spiral 1
+    svg << format("<rect x='{}' y='{}' width='{}' height='{}' fill='rgb({},{},{})'/>\n", i % squares * size,
+                  i / squares * size, size, size, int(150 + 105 * p[size_t(i)]), int(190 + 10 * p[size_t(i)]),
+                  int(255 - 125 * p[size_t(i)]));
+  for (int64_t i = 0; i < points.x.rows(); ++i)
+    svg << format("<circle cx='{}' cy='{}' r='2.5' fill='{}' stroke='white' stroke-width='.6'/>\n",
+                  pixel(double(points.x.data()[2 * i])), pixel(double(points.x.data()[2 * i + 1])),
+                  points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99");
+  svg << "</svg>\n";
+  return svg.str();
+}
+
+int main(int argc, char** argv) {
+  int epochs = 300, batch = 32, seed = 11711;
+  double lr = 0.01;
+  std::string out = "runs/mlp", initialisation = "kaiming";
+  CommandLine line("mlp", "Learns to tell two spirals apart by a network of three layers, and draws what it learnt.");
+  line.option("--epochs", epochs, 1, "passes over the 400 points");
+  line.option("--batch", batch, 1, "points in a batch");
+  line.option("--lr", lr, 0, "learning rate; it falls linearly to 0");
+  line.choice("--initialisation", initialisation, initialisation_names(), "how the weights are drawn");
+  line.option("--seed", seed, 0, "of every random number");
+  line.option("--out", out, "folder for spirals.svg", "DIR");
+  line.parse(argc, argv);
+  return run_program("mlp", [&] {
+    const Points train = spirals(400, uint64_t(seed)), test = spirals(400, uint64_t(seed) + 1);
+    Network network;
+    const Parameters parameters(network, {.seed = uint64_t(seed), .initialisation = initialisation});
+    Optimizer optimizer(parameters, {.kind = "adamw"});
+    DropoutClock::mine().seed = uint64_t(seed);
+    std::cout << "two spirals, a network of " << parameters.count() << " parameters\n";
+
+    const TaskSize task{"spirals", train.x.rows()};
+    network.train();
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      double sum = 0;
+      const auto batches = epoch_batches({&task, 1}, epoch, {.batch = batch, .seed = uint64_t(seed)});
+      for (const TaskBatch& b : batches) {
+        const Tensor x = gather_rows(train.x, b.examples), y = gather_rows(train.spiral, b.examples);
+        const Tensor loss = binary_cross_entropy_with_logits(network(x), y);
+        backward(loss);
+        optimizer.step(lr * (1 - double(epoch) / epochs));
+        sum += double(loss.item());
+      }
+      if (epoch % 50 == 49 || epoch + 1 == epochs)
+        std::cout << format("epoch {}   loss {}   accuracy {} of new points\n", epoch + 1, sum / double(batches.size()),
+                            accuracy(network, test));
+    }
+    make_folder(out);
+    write_file(out + "/spirals.svg", drawing(network, train));
+    std::cout << out << "/spirals.svg: both spirals, and what the network says at every place\n";
+    return 0;
+  });
+}
