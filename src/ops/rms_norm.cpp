@@ -6,8 +6,8 @@
 //   Shapes    x, y [T,H]   weight, bias [H]
 //   Backward  e_i = dy_i weight_i     dx_i = rstd (e_i - (x_i-mu) rstd mean(e x) rstd)
 //             as in layer_norm.cpp, without the way through mu; dweight_i = sum of dy_i x_i rstd
-//   Deviation variance_norm subtracts mean(x - mu) from x - mu: 0 but for mu's rounding, which a large
-//             mean of x magnifies there.
+//   Deviation variance_norm subtracts mean(x - mu) from x - mu: 0 but for mu's rounding, which a
+//             large mean of x magnifies there.
 #include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
