@@ -6,16 +6,16 @@
 //   Shapes    x, y [T,H]   weight, bias [H]; conditional: weight, bias [G,H] and group [T], where
 //             row t takes weight[group[t]] and bias[group[t]]                         [CLN eq.4]
 //
-//   Backward  e_i = dy_i weight_i is the gradient of xhat_i. x_i acts on every xhat_j in three ways:
-//               in x_j - mu, where j = i                                    e_i rstd
-//               through mu:    dxhat_j/dmu = -rstd,      dmu/dx_i = 1/H     - mean(e) rstd
+//   Backward  e_i = dy_i weight_i is the gradient of xhat_i. x_i acts on each xhat_j in three ways:
+//               in x_j - mu, where j = i                                  e_i rstd
+//               through mu:    dxhat_j/dmu = -rstd,      dmu/dx_i = 1/H   - mean(e) rstd
 //               through rstd:  dxhat_j/drstd = x_j - mu, drstd/dx_i = -rstd^3 (x_i-mu)/H
-//                              sum_j e_j (x_j-mu) = H mean(e xhat)/rstd     - mean(e xhat) xhat_i rstd
+//                              sum_j e_j (x_j-mu) = H mean(e xhat)/rstd   - mean(e xhat) xhat_i rstd
 //             (mu stands in sigma2, too, but there its derivative is 0: sum_j (x_j - mu) = 0)
 //             dx_i = rstd (e_i - mean(e) - xhat_i mean(e xhat))
 //             dweight_i = sum of dy_i xhat_i, dbias_i = sum of dy_i, over the rows that they served
-//   Deviation the mean is corrected once by the mean of the differences: with eps = 1e-12 a constant
-//             row of 768 times 10.1f otherwise gives -0.98 instead of 0.
+//   Deviation the mean is corrected once by the mean of the differences: with eps = 1e-12 a
+//             constant row of 768 times 10.1f otherwise gives -0.98 instead of 0.
 #include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
