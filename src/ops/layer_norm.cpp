@@ -10,7 +10,7 @@
 //               in x_j - mu, where j = i                                  e_i rstd
 //               through mu:    dxhat_j/dmu = -rstd,      dmu/dx_i = 1/H   - mean(e) rstd
 //               through rstd:  dxhat_j/drstd = x_j - mu, drstd/dx_i = -rstd^3 (x_i-mu)/H
-//                              sum_j e_j (x_j-mu) = H mean(e xhat)/rstd   - mean(e xhat) xhat_i rstd
+//                              sum_j e_j (x_j-mu) = H mean(e xhat)/rstd  - mean(e xhat) xhat_i rstd
 //             (mu stands in sigma2, too, but there its derivative is 0: sum_j (x_j - mu) = 0)
 //             dx_i = rstd (e_i - mean(e) - xhat_i mean(e xhat))
 //             dweight_i = sum of dy_i xhat_i, dbias_i = sum of dy_i, over the rows that they served
