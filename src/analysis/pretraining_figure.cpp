@@ -1,6 +1,6 @@
 // The figure of pre-training, made from steps.csv and evaluations.csv of the run folder.
 #include "curves.h"
-#include "shared.h"
+#include "train/shared.h"
 
 namespace minbert {
 namespace {

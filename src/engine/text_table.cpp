@@ -1,5 +1,5 @@
-// Setting the tables of norms.
-#include "norm/text_table.h"
+// Setting tables in plain text.
+#include "engine/text_table.h"
 
 #include <algorithm>
 

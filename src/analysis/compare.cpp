@@ -3,8 +3,8 @@
 #include <cmath>
 #include <iostream>
 
-#include "norm/text_table.h"
-#include "shared.h"
+#include "engine/text_table.h"
+#include "train/shared.h"
 
 namespace minbert {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "curves.h"
-#include "shared.h"
+#include "train/shared.h"
 
 namespace minbert {
 namespace {

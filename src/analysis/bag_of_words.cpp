@@ -14,7 +14,7 @@
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/progress.h"
-#include "shared.h"
+#include "train/shared.h"
 
 namespace minbert {
 namespace {
