@@ -6,7 +6,10 @@
 #include <iomanip>
 #include <iostream>
 
-#include "minbert/trainer.h"
+#include "minbert/comparison.h"
+#include "minbert/in_words.h"
+#include "minbert/interrupt.h"
+#include "minbert/run_figures.h"
 
 using namespace minbert;
 
@@ -45,6 +48,7 @@ int run(CommandLine& line, TrainOptions& o) {
     std::cout << "the initial model is in " << o.out << "/model\n";
     return 0;
   }
+  draw_training(o.out, experiment, {{variants[0], {o.out}, {}}});
   print_scores(experiment, result.dev);
   print_in_words(experiment, o.out);
   return 0;

@@ -11,11 +11,12 @@
 
 #include "minbert/bert.h"
 #include "minbert/cls_norm.h"
+#include "minbert/comparison.h"
+#include "minbert/interrupt.h"
 #include "minbert/names.h"
 #include "minbert/norm.h"
 #include "minbert/norm_apply.h"
 #include "minbert/options.h"
-#include "minbert/trainer.h"
 
 using namespace minbert;
 

@@ -4,8 +4,9 @@
 //   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
 #include <iostream>
 
+#include "minbert/interrupt.h"
 #include "minbert/pretrainer.h"
-#include "minbert/trainer.h"
+#include "minbert/run_figures.h"
 
 using namespace minbert;
 
@@ -23,7 +24,9 @@ int main(int argc, char** argv) {
     begin_run(line, o, o.resume);
     watch_for_interrupt();
     const auto started = [&] { if (!o.resume) remember_options(line, o.out); };
-    if (pretrain(o, started).interrupted) return 130;
+    const PretrainResult result = pretrain(o, started);
+    if (result.interrupted) return 130;
+    draw_pretraining(o, result);
     std::cout << "peak memory " << peak_memory() / 1000000 << " MB; the model is in " << o.out << "/model\n";
     return 0;
   });

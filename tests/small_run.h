@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "minbert/checkpoint.h"
 #include "minbert/files.h"
 #include "minbert/random.h"
 #include "minbert/trainer.h"

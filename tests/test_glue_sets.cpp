@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "minbert/comparison.h"
 #include "minbert/metrics.h"
 #include "real_data.h"
 #include "small_run.h"

@@ -10,6 +10,7 @@
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
 #include "minbert/pretrainer.h"
+#include "minbert/run_figures.h"
 #include "real_data.h"
 #include "small_run.h"
 
@@ -210,6 +211,13 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   CHECK(first.untrained.mlm_loss == doctest::Approx(std::log(28)).epsilon(0.05));       // 28 tokens, as good as a guess
   CHECK(csv(o.out + "/steps.csv").size() == 1 + 60 * 2);
   CHECK(csv(o.out + "/evaluations.csv").size() == 1 + 15);
+  draw_pretraining(o, first);
+  std::map<std::string, int> points;                // of each curve of the figure
+  for (const auto& row : csv(o.out + "/figures/pretraining.csv")) ++points[row[0] + ": " + row[1]];
+  CHECK(points["masked words: training"] == 40);    // 120 batches, in windows of 3
+  CHECK(points["masked words: held out"] == 15);
+  CHECK(points["masked words: untrained"] == 2);
+  CHECK(points["next sentence: "] == 15);
 
   const SafeTensors written(o.out + "/model/model.safetensors");
   CHECK(written.entries().contains("bert.embeddings.word_embeddings.weight"));

@@ -1,7 +1,7 @@
 // The table of all normalizations of hidden states.
 #include "minbert/norm.h"
 
-#include "engine/text_table.h"
+#include "engine/text.h"
 #include "minbert/names.h"
 
 namespace minbert {

@@ -1,6 +1,11 @@
-// The pass over the training set in which a norm of [CLS] takes its statistics, once, before the first step.
+// Fitting the norm of [CLS].
+#include "cls_statistics.h"
+
+#include "clock.h"
+#include "engine/text.h"
+#include "minbert/evaluate.h"
+#include "minbert/interrupt.h"
 #include "minbert/progress.h"
-#include "shared.h"
 
 namespace minbert {
 

@@ -1,8 +1,9 @@
-// Predictions and scores, without gradients and without dropout.
+// Predicting and scoring.
+#include "minbert/evaluate.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "shared.h"
 #include "minbert/profile.h"
 #include "minbert/progress.h"
 

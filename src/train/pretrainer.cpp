@@ -7,16 +7,18 @@
 #include <filesystem>
 #include <iostream>
 
+#include "clock.h"
+#include "loss_reader.h"
 #include "minbert/bert.h"
+#include "minbert/checkpoint.h"
 #include "minbert/corpus.h"
+#include "minbert/interrupt.h"
+#include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
-#include "minbert/trainer.h"
 #include "minbert/vocabulary.h"
-#include "loss_reader.h"
 #include "progress.h"
 #include "run_folder.h"
-#include "shared.h"
 
 namespace minbert {
 namespace {
@@ -164,8 +166,8 @@ void PretrainRun::take_step(TrainingProgress& progress) {
     DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(at_.batches)};
     const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp = cross_entropy(out.nsp_logits, batch.not_next);
-    Tensor loss = weighted(out.mlm_loss, double(batch.masked.size()) / words);
-    if (!o_.no_nsp) loss = add(loss, weighted(nsp, double(batch.not_next.size()) / pairs));
+    Tensor loss = scale(out.mlm_loss, real(double(batch.masked.size()) / words));
+    if (!o_.no_nsp) loss = add(loss, scale(nsp, real(double(batch.not_next.size()) / pairs)));
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
     backward(loss);
     ++at_.batches;
@@ -272,8 +274,6 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
   if (result_.interrupted) {
     save();
     std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
-  } else {
-    write_pretraining_figure(o_, result_, !held_out_.empty());
   }
   result_.steps = at_.step;
   return result_;

@@ -1,8 +1,9 @@
 // The progress of training: beside what Progress says, the loss, and the tokens a second since the last line.
 #pragma once
 
+#include "engine/text.h"
+#include "minbert/error.h"
 #include "minbert/progress.h"
-#include "shared.h"
 
 namespace minbert {
 

@@ -1,15 +1,21 @@
 // The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev scores.
+#include "minbert/trainer.h"
+
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 
+#include "clock.h"
+#include "cls_statistics.h"
+#include "loss_reader.h"
+#include "minbert/checkpoint.h"
+#include "minbert/interrupt.h"
+#include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
-#include "loss_reader.h"
 #include "position.h"
 #include "progress.h"
 #include "run_folder.h"
-#include "shared.h"
 
 namespace minbert {
 namespace {
@@ -122,7 +128,7 @@ void Run::take_step(const std::vector<TaskBatch>& batches, TrainingProgress& pro
     const Batch batch = pack(inputs(data.train, next.examples), {model_->network.task_id(data.task.name)});
     const Tensor loss = loss_of(next, batch);
     if (o_.trace && at_.batches == 0) print_tape(std::cout);
-    backward(weighted(loss, double(next.examples.size()) / double(examples)));
+    backward(scale(loss, real(double(next.examples.size()) / double(examples))));
     at_.seconds += now() - since_, since_ = now();
     const int64_t in_epoch = at_.batch_in_epoch, number = at_.step + 1, tokens = batch.tokens();
     const std::string rest = format("{},{},{}", exact(lr), tokens, fixed(at_.seconds, 3));
@@ -242,7 +248,6 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
   result.dev = score_all(false);
   if (score_training) result.train = score_all(true);
   write_all_predictions();
-  write_training_figure(folder_, experiment_, {{variant_, {folder_}, {}}});
   return result;
 }
 
