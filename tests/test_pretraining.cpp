@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "error_of.h"
 #include "gradcheck.h"
 #include "library.h"
 #include "minbert/bert.h"
@@ -293,6 +294,22 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
       INFO(name);
       CHECK(difference(values, weights[first + 1].at(name)) < 1e-5);
     }
+}
+
+TEST_CASE("pretraining: a loss that is no number stops the run, says where, and leaves the last good state") {
+  const Library library;
+  PretrainOptions o = library.options("diverged");
+  o.accumulate = 1, o.clip = 0, o.warmup = 0;
+  const Quiet quiet;
+  pretrain(o, {}, 4);
+  const auto state = contents(o.out).at("state.safetensors");
+  o.lr = is_double ? 1e300 : 1e30;
+  const std::string message = error_of([&] { pretrain(o); });
+  INFO(message);
+  CHECK(message.find("the loss became ") == 0);
+  CHECK(message.find(" in step 6\n") != message.npos);
+  CHECK(message.find("/diverged/model keeps the last good weights") != message.npos);
+  CHECK(contents(o.out).at("state.safetensors") == state);
 }
 
 TEST_CASE("pretraining: a vocabulary comes from one place") {

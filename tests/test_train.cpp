@@ -115,7 +115,7 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
   const Experiment experiment(o);
   std::vector<std::vector<real>> losses;
   for (const std::string norm : {"layer", "conditional-layer"}) {
-    Model model(experiment.config({norm, norm}), experiment.heads({norm, norm}), 0.3, 3, true);
+    Model model(experiment.config({norm, norm}), 3, true, experiment.heads({norm, norm}), 0.3);
     model.parameters.set_trainable([](const std::string& name) { return name.find(".task_") == name.npos; });
     model.network.train();
     Optimizer optimizer(model.parameters, {});
@@ -405,7 +405,7 @@ TEST_CASE("train: a config.json that contradicts the weights or the vocabulary i
 
   BertConfig two = BertConfig::load((write_file(file, good.dump()), file));
   two.num_hidden_layers = 2;                        // a layer more among the weights than config.json has
-  save_weights(world.path("start/model.safetensors"), Model(two, {}, 0, 1, true).parameters);
+  save_weights(world.path("start/model.safetensors"), Model(two, 1, true, std::vector<HeadSpec>(), 0).parameters);
   refused(good, "bert.encoder.layer.1.attention.output.LayerNorm.bias is among the weights");
 }
 

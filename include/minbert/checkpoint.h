@@ -10,6 +10,18 @@
 
 namespace minbert {
 
+// A network with its parameters. initialise false: values are loaded next. rest: what the network takes beside config.
+template <class Network>
+struct WithParameters {
+  template <class... Rest>
+  WithParameters(const BertConfig& config, uint64_t seed, bool initialise, const Rest&... rest)
+      : network(config, rest...),
+        parameters(network, {seed, config.initializer_range, config.initialisation, initialise}) {}
+  Network network;
+  Parameters parameters;
+};
+using Model = WithParameters<MultitaskBert>;        // rest: heads, dropout before them
+
 // The folder itself, or a run's model/ in it. Error where neither has a config.json.
 std::string model_folder(const std::string& folder);
 

@@ -1,4 +1,4 @@
-// Predictions and scores of a model, without gradients and without dropout.
+// Passes over data without gradients and without dropout: predictions, scores, statistics of [CLS].
 #pragma once
 
 #include "minbert/experiment.h"
@@ -17,10 +17,14 @@ TaskScores scores(const Task& task, const Dataset& data, const Predictions& pred
 TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
                      std::ostream* warnings = nullptr);
 
+// Into the folder, of every task: the predictions for its dev sets, and for its test sets where it has them.
+void write_predictions(const std::string& folder, MultitaskBert& network, const std::vector<TaskData>& data);
+
 // Dev scores of the model in the folder.
 Scores evaluate(const Experiment& experiment, const std::string& folder);
 
-// Examples `begin` and those behind it, as many as evaluation takes at a time.
-std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin);
+// The pass over the training set in which a norm of [CLS] takes its statistics, once, before the first step
+// [TA sec.4.2]; nothing to do for norms that need no set. False: interrupted.
+bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 
 }  // namespace minbert

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/bert.h"
+#include "minbert/checkpoint.h"
 #include "minbert/tasks.h"
 #include "minbert/tokenizer.h"
 #include "minbert/train_options.h"
@@ -45,14 +45,6 @@ class Experiment {
   std::optional<Tokenizer> tokenizer_;
   BertConfig config_;                               // its tasks: those of --model alone
   std::vector<TaskData> data_;
-};
-
-// A model with its parameters, new or from a checkpoint.
-struct Model {
-  Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
-        bool initialise);                           // false: load_weights follows
-  MultitaskBert network;
-  Parameters parameters;
 };
 
 // The model to train: new, or from --model. with_values false: the state of a run follows, which holds every value.

@@ -141,6 +141,9 @@ Example make_example(const Task& task, std::span<const std::string> texts, const
 // The sequences of some examples one behind the other, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
 std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
 
+// The labels of some examples.
+std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples);
+
 // ---- The order of an epoch (src/tasks/sampling.cpp)
 
 enum class Sampling {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "minbert/checkpoint.h"
 #include "minbert/heads.h"
 #include "minbert/names.h"
 
@@ -106,17 +105,12 @@ BertConfig Experiment::config(const Variant& variant) const {
 
 std::vector<HeadSpec> Experiment::heads(const Variant& variant) const { return heads_of(tasks_of(config(variant))); }
 
-Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
-             bool initialise)
-    : network(config, heads, head_dropout),
-      parameters(network, {seed, config.initializer_range, config.initialisation, initialise}) {}
-
 std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
                                  bool with_values) {
   const TrainOptions& o = experiment.options();
   const bool pretrained = !o.model.empty() && !variant.from_scratch;
-  auto model = std::make_unique<Model>(experiment.config(variant), experiment.heads(variant), o.dropout, seed,
-                                       with_values && !pretrained);
+  auto model = std::make_unique<Model>(experiment.config(variant), seed, with_values && !pretrained,
+                                       experiment.heads(variant), o.dropout);
   if (with_values && pretrained) {
     const std::string folder = model_folder(o.model);
     const BertConfig before = BertConfig::load(folder + "/config.json");
@@ -134,7 +128,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
 TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
     : config(BertConfig::load(model_folder(folder) + "/config.json")),
       tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
-      model(config, heads_of(tasks), 0, 0, false) {
+      model(config, 0, false, heads_of(tasks), 0) {
   const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
   if (!report.initialised.empty() || !report.unused.empty()) print_report(std::cerr, report, folder);
 }
