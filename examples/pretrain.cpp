@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
                 "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
                 "  pretrain --out runs/first --resume\n"
                 "Then fine-tune it: multitask --model runs/first/model --data data\n");
-  line.parse(argc, argv);
+  line.parse(argc, argv, "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "
+                         "--max-length 64 --batch 32 --lr 1e-3 --steps 200 --evaluate-every 50");
   return run_program("pretrain", [&] {
     begin_run(line, o, o.resume);
     watch_for_interrupt();

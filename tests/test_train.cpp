@@ -155,7 +155,7 @@ TEST_CASE("train: batches that are accumulated are one larger batch, to rounding
   }
 }
 
-TEST_CASE("train: a step over batches of several tasks takes the mean over all its examples") {
+TEST_CASE("train: a step over batches of several tasks takes the mean over all its examples, by --task-weights") {
   SmallWorld world;
   TrainOptions o = world.options();
   o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = o.weight_decay = o.warmup = 0, o.schedule = "constant";
@@ -166,16 +166,22 @@ TEST_CASE("train: a step over batches of several tasks takes the mean over all i
     return weights(world.path(tasks));
   };
   const auto all = after("sst,quora,sts"), sst = after("sst"), quora = after("quora"), sts = after("sts");
+  o.task_weights = "sts=.5,sst=2";
+  const auto by_weight = after("quora,sst,sts");
   const SafeTensors start(world.path("start/model.safetensors"));
   for (const auto& [name, entry] : start.entries()) {
     INFO(name);
-    std::vector<real> expected = start.read(name);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const real before = expected[i];
-      for (const auto& [one, examples] : {std::pair(&sst, 10), {&quora, 9}, {&sts, 7}})
-        expected[i] += (one->at(name)[i] - before) * real(examples) / 26;
-    }
+    const std::vector<real> before = start.read(name);
+    std::vector<real> expected = before, weighted = before;
+    for (size_t i = 0; i < before.size(); ++i)
+      for (const auto& [one, examples, weight] :
+           {std::tuple(&sst, 10, 2.0), std::tuple(&quora, 9, 1.0), std::tuple(&sts, 7, 0.5)}) {
+        const real moved = (one->at(name)[i] - before[i]) * real(examples) / 26;
+        expected[i] += moved;
+        weighted[i] += real(weight) * moved;
+      }
     CHECK(difference(all.at(name), expected) < 1e-5);
+    CHECK(difference(by_weight.at(name), weighted) < 1e-5);
   }
 }
 

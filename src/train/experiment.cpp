@@ -79,7 +79,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{
       .max_length = config_.max_length, .pairs = pairs_of(options.pairs), .limit = options.limit, .keep_texts = 3};
-  for (const Task& task : parse_tasks(options.tasks, options.metric)) {
+  for (const Task& task : parse_tasks(options.tasks, options.metric, options.task_weights)) {
     const auto read = [&](Split split, size_t set) {
       return read_set(options.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
@@ -96,7 +96,8 @@ BertConfig Experiment::config(const Variant& variant) const {
   BertConfig config = config_;
   config.set_norm(variant.norm);
   config.placement = variant.placement;
-  config.cls_norm = variant.cls_norm, config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
+  config.cls_norm = variant.cls_norm;
+  if (variant.cls_norm != "none") config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
   if (variant.from_scratch) config.tasks.clear();
   for (const TaskData& data : data_)
     if (!has(config.tasks, data.task.name)) config.tasks.push_back(data.task.name);

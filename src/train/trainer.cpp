@@ -106,12 +106,12 @@ double Run::learning_rate() const {
   return o_.learning_rate() * schedule_factor(o_.schedule, log_.step(), epoch_steps * o_.epochs, o_.warmup);
 }
 
-// One optimizer step over --accumulate batches: the gradient of the mean over all their examples.
+// One optimizer step over --accumulate batches: the gradient of the mean over all their examples, by --task-weights.
 void Run::step(std::span<const TaskBatch> batches) {
   for (const TaskBatch& batch : batches) {
     const Batch input = input_of(batch);
     const Tensor loss = loss_of(batch, input);
-    backward(scale(loss, real(share(batch, batches))));
+    backward(scale(loss, real(data_of(batch).task.loss_weight * share(batch, batches))));
     log(batch, loss, input.tokens());
   }
   if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);
