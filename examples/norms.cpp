@@ -1,6 +1,7 @@
 // Normalizations side by side, and one of them held against another framework.
 //
-//   $ norms                           trains the small multitask model with every norm in every placement
+//   $ norms                           trains the small multitask model with three norms, in a minute
+//   $ norms --seeds 2                 with every norm in every placement
 //   $ norms --norm layer,rms --placement post,pre --seeds 3
 //
 //   $ norms apply --cls-norm iso-bn:preset=authors --input steps.safetensors --output ours.safetensors
@@ -55,10 +56,10 @@ int compare(int argc, char** argv) {
   line.section("Runs");
   add_run_options(line, o);
   line.epilogue("Examples:\n"
-                "  norms\n"
+                "  norms --seeds 2\n"
                 "  norms --norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three\n"
                 "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n");
-  line.parse(argc, argv);
+  line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
     begin_run(line, o, o.resume);
     const Experiment experiment(o);
