@@ -2,7 +2,8 @@
 //
 //   $ fine_tune --model bert-base-uncased --data data --tasks sst --epochs 3 --lr 2e-5 --out runs/sst
 //
-// OUT/model is the model of the last epoch: byte for byte that which multitask trains with these options and --clip 1.
+// OUT/model is the model of the last epoch: byte for byte that of multitask with these options,
+// --norm layer and --clip 1.
 #include <iostream>
 
 #include "minbert/evaluate.h"
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
     BertConfig config = BertConfig::load(folder + "/config.json");
     const Tokenizer tokenizer = tokenizer_of(folder, config);
     config.tasks = names_of(tasks);
+    config.pairs = "cross";
     config.max_length = std::min(512, config.max_position_embeddings);
     Model model(config, seed, false, heads_of(tasks), 0.3);
     load_weights(folder, model.parameters);

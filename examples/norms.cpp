@@ -48,8 +48,7 @@ int compare(int argc, char** argv) {
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--epochs", o.epochs, 1, "passes over the data");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.choice("--sampling", o.sampling, {"sequential", "round-robin", "proportional"},
-              "order of the tasks' batches in an epoch");
+  line.choice("--sampling", o.sampling, sampling_names(), "order of the tasks' batches in an epoch");
   line.section("How they learn");
   add_learn_options(line, o, "1e-5");
   line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
