@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   line.option("--vocab", vocab, "the vocabulary, one token a line", "FILE");
   line.option("--model", model, "instead: a model's folder with its vocab.txt", "DIR");
   line.option("--seed", seed, 0, "of the order of the examples");
-  line.parse(argc, argv);
+  line.parse(argc, argv, "--model data/mini/bert --data data/mini");
   return run_program("bag_of_words", [&] {
     MB_CHECK(vocab.empty() != model.empty(), "give --vocab FILE or --model DIR; see --help");
     const Tokenizer tokenizer = vocab.empty() ? Tokenizer::from_folder(model) : Tokenizer::from_vocab(vocab);

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "minbert/encode.h"
+#include "minbert/interrupt.h"
 
 using namespace minbert;
 

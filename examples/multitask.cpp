@@ -1,12 +1,16 @@
 // minBERT on several tasks at once: the main example [CLN].
 //
+//   multitask                                                   one epoch on data/mini, from the small BERT there
 //   multitask --model bert-base-uncased --data data --compare   with LayerNorm and with conditional LayerNorm;
 //                                                               --from-scratch: and without the pre-training
 //   multitask --config tiny --vocab vocab.txt --data data       a small network from scratch
 #include <iomanip>
 #include <iostream>
 
-#include "minbert/trainer.h"
+#include "minbert/comparison.h"
+#include "minbert/in_words.h"
+#include "minbert/interrupt.h"
+#include "minbert/run_figures.h"
 
 using namespace minbert;
 
@@ -27,6 +31,7 @@ int run(CommandLine& line, TrainOptions& o) {
   begin_run(line, o, again, o.evaluate ? std::set<std::string>{"--tasks", "--metric"} : std::set<std::string>());
   if (o.evaluate) {
     o.model = o.out, o.vocab.clear();               // the run's own model, wherever it came from
+    o.task_weights.clear();                         // nothing is learnt
     if (line.given("--tasks") && !line.given("--metric")) o.metric.clear();    // the run's may name other tasks
     const Experiment experiment(o);
     print_scores(experiment, evaluate(experiment, o.out));
@@ -45,6 +50,7 @@ int run(CommandLine& line, TrainOptions& o) {
     std::cout << "the initial model is in " << o.out << "/model\n";
     return 0;
   }
+  draw_training(o.out, experiment, {{variants[0], {o.out}, {}}});
   print_scores(experiment, result.dev);
   print_in_words(experiment, o.out);
   return 0;
@@ -62,7 +68,8 @@ int main(int argc, char** argv) {
                 "  multitask --model bert-base-uncased --data data --epochs 3 --out runs/first\n"
                 "  multitask --config tiny --vocab vocab.txt --data data --lr 1e-3 --compare --seeds 3\n"
                 "  multitask --out runs/first --resume\n");
-  line.parse(argc, argv);
+  line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4 "
+                         "--sampling round-robin");
   return run_program("multitask", [&] {
     const int status = run(line, options);
     std::cout << "peak memory " << peak_memory() / 1000000 << " MB; results in " << options.out << '\n';

@@ -9,7 +9,7 @@
 
 #include "minbert/files.h"
 #include "minbert/progress.h"
-#include "minbert/trainer.h"
+#include "minbert/evaluate.h"
 
 using namespace minbert;
 

@@ -4,8 +4,9 @@
 //   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
 #include <iostream>
 
+#include "minbert/interrupt.h"
 #include "minbert/pretrainer.h"
-#include "minbert/trainer.h"
+#include "minbert/run_figures.h"
 
 using namespace minbert;
 
@@ -18,12 +19,15 @@ int main(int argc, char** argv) {
                 "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
                 "  pretrain --out runs/first --resume\n"
                 "Then fine-tune it: multitask --model runs/first/model --data data\n");
-  line.parse(argc, argv);
+  line.parse(argc, argv, "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "
+                         "--max-length 64 --batch 32 --lr 1e-3 --steps 200 --evaluate-every 50");
   return run_program("pretrain", [&] {
     begin_run(line, o, o.resume);
     watch_for_interrupt();
     const auto started = [&] { if (!o.resume) remember_options(line, o.out); };
-    if (pretrain(o, started).interrupted) return 130;
+    const PretrainResult result = pretrain(o, started);
+    if (result.interrupted) return 130;
+    draw_pretraining(o, result);
     std::cout << "peak memory " << peak_memory() / 1000000 << " MB; the model is in " << o.out << "/model\n";
     return 0;
   });

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "minbert/checkpoint.h"
 #include "minbert/files.h"
 #include "minbert/random.h"
 #include "minbert/trainer.h"
@@ -51,7 +52,7 @@ class SmallWorld {
     config.hidden_size = 8, config.intermediate_size = 16, config.num_hidden_layers = 1,
     config.num_attention_heads = 2;
     config.initializer_range = 0.3;
-    const Model start(config, {}, 0, 5, true);
+    const Model start(config, 5, true, std::vector<HeadSpec>(), 0);
     save_model(path("start"), config, Tokenizer(path("vocab.txt"), true), start.parameters);
   }
   ~SmallWorld() {

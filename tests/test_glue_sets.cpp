@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "minbert/comparison.h"
 #include "minbert/metrics.h"
 #include "real_data.h"
 #include "small_run.h"
@@ -86,6 +87,14 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
   CHECK(refused("mrpc") == "--metric mrpc: expected TASK=METRIC, such as mrpc=accuracy");
   CHECK(contains(refused("mrpc=f1,mrpc=accuracy"), "mrpc is there twice"));
   CHECK(contains(refused("mrpc=f1,"), "expected TASK=METRIC"));
+  const auto weigh = [](const char* weights) { return parse_tasks("mrpc,rte", "", weights); };
+  CHECK(weigh("rte=.5")[0].loss_weight == 1);
+  CHECK(weigh("rte=.5")[1].loss_weight == 0.5);
+  for (const char* weight : {"0", "-1", "", "inf", "nan", "2x"})
+    CHECK(message([&] { weigh(format("rte={}", weight).c_str()); }) ==
+          format("--task-weights rte={}: \"{}\" is not a number above 0; leave a task out of --tasks to train without "
+                 "it", weight, weight));
+  CHECK(message([&] { weigh("sst=2"); }) == "--task-weights sst=2: \"sst\" is none of the tasks here: mrpc, rte");
   CHECK(message([] { parse_tasks("rte,mnli-mm"); }) ==
         "--tasks rte,mnli-mm: \"mnli\" is one model, scored on both dev sets, matched and mismatched");
 }

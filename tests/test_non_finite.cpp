@@ -10,7 +10,6 @@
 #include "minbert/encode.h"
 #include "op_cases.h"
 #include "small_run.h"
-#include "train/shared.h"
 
 namespace minbert::test {
 namespace {

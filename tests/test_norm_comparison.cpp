@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "minbert/comparison.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -8,6 +8,7 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/train_options.h"
+#include "small_run.h"
 
 namespace minbert::test {
 namespace {
@@ -37,6 +38,23 @@ TEST_CASE("options: what is given is set, what is not keeps its default") {
   CHECK(given.options.batch == 8);
   CHECK(given.line.given("--epochs"));
   CHECK_FALSE(given.line.given("--batch"));
+}
+
+TEST_CASE("options: a start without any takes those of the program's own demonstration, and says so") {
+  TrainOptions o;
+  CommandLine line("multitask", "Trains.");
+  add_train_options(line, o);
+  std::string program = "build/bin/multitask";
+  char* words[] = {program.data()};
+  const Quiet quiet;
+  line.parse(1, words, "--model data/mini/bert --epochs 1 --from-scratch");
+  CHECK(o.model == "data/mini/bert");
+  CHECK(o.epochs == 1);
+  CHECK(o.from_scratch);
+  CHECK(line.given("--epochs"));
+  CHECK_FALSE(line.given("--lr"));
+  CHECK(quiet.text() == "no options, so: multitask --model data/mini/bert --epochs 1 --from-scratch   "
+                        "(--help lists them)\n");
 }
 
 TEST_CASE("options: the course's --option is --fine-tune-mode, and counts as having given it") {

@@ -7,6 +7,7 @@
 
 #include "lone_norm.h"
 #include "minbert/metrics.h"
+#include "minbert/comparison.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -5,11 +5,13 @@
 #include <map>
 #include <set>
 
+#include "error_of.h"
 #include "gradcheck.h"
 #include "library.h"
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
 #include "minbert/pretrainer.h"
+#include "minbert/run_figures.h"
 #include "real_data.h"
 #include "small_run.h"
 
@@ -210,6 +212,13 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   CHECK(first.untrained.mlm_loss == doctest::Approx(std::log(28)).epsilon(0.05));       // 28 tokens, as good as a guess
   CHECK(csv(o.out + "/steps.csv").size() == 1 + 60 * 2);
   CHECK(csv(o.out + "/evaluations.csv").size() == 1 + 15);
+  draw_pretraining(o, first);
+  std::map<std::string, int> points;                // of each curve of the figure
+  for (const auto& row : csv(o.out + "/figures/pretraining.csv")) ++points[row[0] + ": " + row[1]];
+  CHECK(points["masked words: training"] == 40);    // 120 batches, in windows of 3
+  CHECK(points["masked words: held out"] == 15);
+  CHECK(points["masked words: untrained"] == 2);
+  CHECK(points["next sentence: "] == 15);
 
   const SafeTensors written(o.out + "/model/model.safetensors");
   CHECK(written.entries().contains("bert.embeddings.word_embeddings.weight"));
@@ -285,6 +294,22 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
       INFO(name);
       CHECK(difference(values, weights[first + 1].at(name)) < 1e-5);
     }
+}
+
+TEST_CASE("pretraining: a loss that is no number stops the run, says where, and leaves the last good state") {
+  const Library library;
+  PretrainOptions o = library.options("diverged");
+  o.accumulate = 1, o.clip = 0, o.warmup = 0;
+  const Quiet quiet;
+  pretrain(o, {}, 4);
+  const auto state = contents(o.out).at("state.safetensors");
+  o.lr = is_double ? 1e300 : 1e30;
+  const std::string message = error_of([&] { pretrain(o); });
+  INFO(message);
+  CHECK(message.find("the loss became ") == 0);
+  CHECK(message.find(" in step 6\n") != message.npos);
+  CHECK(message.find("/diverged/model keeps the last good weights") != message.npos);
+  CHECK(contents(o.out).at("state.safetensors") == state);
 }
 
 TEST_CASE("pretraining: a vocabulary comes from one place") {

@@ -5,7 +5,7 @@
 #include "library.h"
 #include "minbert/pretrainer.h"
 #include "small_run.h"
-#include "train/shared.h"
+#include "train/run_log.h"
 
 namespace minbert::test {
 namespace {

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "gradcheck.h"
+#include "minbert/comparison.h"
+#include "minbert/in_words.h"
 #include "minbert/metrics.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
@@ -113,7 +115,7 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
   const Experiment experiment(o);
   std::vector<std::vector<real>> losses;
   for (const std::string norm : {"layer", "conditional-layer"}) {
-    Model model(experiment.config({norm, norm}), experiment.heads({norm, norm}), 0.3, 3, true);
+    Model model(experiment.config({norm, norm}), 3, true, experiment.heads({norm, norm}), 0.3);
     model.parameters.set_trainable([](const std::string& name) { return name.find(".task_") == name.npos; });
     model.network.train();
     Optimizer optimizer(model.parameters, {});
@@ -153,7 +155,7 @@ TEST_CASE("train: batches that are accumulated are one larger batch, to rounding
   }
 }
 
-TEST_CASE("train: a step over batches of several tasks takes the mean over all its examples") {
+TEST_CASE("train: a step over batches of several tasks takes the mean over all its examples, by --task-weights") {
   SmallWorld world;
   TrainOptions o = world.options();
   o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = o.weight_decay = o.warmup = 0, o.schedule = "constant";
@@ -164,16 +166,22 @@ TEST_CASE("train: a step over batches of several tasks takes the mean over all i
     return weights(world.path(tasks));
   };
   const auto all = after("sst,quora,sts"), sst = after("sst"), quora = after("quora"), sts = after("sts");
+  o.task_weights = "sts=.5,sst=2";
+  const auto by_weight = after("quora,sst,sts");
   const SafeTensors start(world.path("start/model.safetensors"));
   for (const auto& [name, entry] : start.entries()) {
     INFO(name);
-    std::vector<real> expected = start.read(name);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const real before = expected[i];
-      for (const auto& [one, examples] : {std::pair(&sst, 10), {&quora, 9}, {&sts, 7}})
-        expected[i] += (one->at(name)[i] - before) * real(examples) / 26;
-    }
+    const std::vector<real> before = start.read(name);
+    std::vector<real> expected = before, weighted = before;
+    for (size_t i = 0; i < before.size(); ++i)
+      for (const auto& [one, examples, weight] :
+           {std::tuple(&sst, 10, 2.0), std::tuple(&quora, 9, 1.0), std::tuple(&sts, 7, 0.5)}) {
+        const real moved = (one->at(name)[i] - before[i]) * real(examples) / 26;
+        expected[i] += moved;
+        weighted[i] += real(weight) * moved;
+      }
     CHECK(difference(all.at(name), expected) < 1e-5);
+    CHECK(difference(by_weight.at(name), weighted) < 1e-5);
   }
 }
 
@@ -403,7 +411,7 @@ TEST_CASE("train: a config.json that contradicts the weights or the vocabulary i
 
   BertConfig two = BertConfig::load((write_file(file, good.dump()), file));
   two.num_hidden_layers = 2;                        // a layer more among the weights than config.json has
-  save_weights(world.path("start/model.safetensors"), Model(two, {}, 0, 1, true).parameters);
+  save_weights(world.path("start/model.safetensors"), Model(two, 1, true, std::vector<HeadSpec>(), 0).parameters);
   refused(good, "bert.encoder.layer.1.attention.output.LayerNorm.bias is among the weights");
 }
 
@@ -454,7 +462,13 @@ TEST_CASE("train: --from-scratch takes the sizes and the vocabulary of --model, 
   {
     const Quiet quiet;
     CHECK(compare(Experiment(o), variants_of(o)) == 0);
-    CHECK(contains(quiet.text(), "layer                 conditional-layer     from-scratch"));
+    const size_t heading = quiet.text().find("\n", quiet.text().find("\nDev metrics") + 1);
+    std::istringstream labels(quiet.text().substr(heading));
+    for (const std::string expected : {"layer", "conditional-layer", "from-scratch"}) {
+      std::string label;
+      labels >> label;
+      CHECK(label == expected);
+    }
   }
   world.run(o, "alone", 0, "conditional-layer", uint64_t(o.seed));
   CHECK(weights(world.path("compared/from-scratch/seed-11711")) == weights(world.path("alone")));

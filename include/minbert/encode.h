@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "minbert/trainer.h"
+#include "minbert/experiment.h"
 
 namespace minbert {
 

@@ -53,7 +53,8 @@ class CommandLine {
       const std::string& help);  // an older spelling: --option finetune for --fine-tune-mode full-model
   void epilogue(const std::string& text);           // behind the options in --help: examples
 
-  void parse(int argc, char** argv);                // exits with 2 after a mistake
+  // Exits with 2 after a mistake. without: the options that a start without any takes, and says so on stderr.
+  void parse(int argc, char** argv, const std::string& without = "");
 
   bool given(const std::string& name) const;        // on this command line, by this name or by an alias
   std::map<std::string, std::string> values() const;  // of every option, as text, by its first name

@@ -50,6 +50,7 @@ struct Task {
   TsvFormat format = {};
   std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
   std::vector<std::string> label_words = {};       // of label 0, 1, ..., where the files have words for them
+  double loss_weight = 1;                          // of its loss, beside those of other tasks
 
   bool is_pair() const { return text_columns.size() == 2; }
   int outputs() const { return kind == TaskKind::classification ? int(high) + 1 : 1; }   // of the task's head
@@ -63,9 +64,10 @@ std::string task_names();                          // "sst, quora, sts, ..."
 std::string in_words(const Task& task, double value);
 
 // "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], however the list was typed.
-// leading: "mrpc=accuracy,stsb=pearson", metrics that shall stand first. Errors: an unknown name (lists the valid
-// ones), a name given twice, an empty list.
-std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "");
+// leading: "mrpc=accuracy,stsb=pearson", metrics that shall stand first. weights: "sst=2,sts=0.5", of their losses;
+// 1 for the others. Errors: an unknown name (lists the valid ones), a name given twice, an empty list, a weight not
+// above 0.
+std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "", std::string_view weights = "");
 // The same in the order of the names: a model's tasks, of which the t-th has task id t. source: for the messages.
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 
@@ -140,6 +142,9 @@ Example make_example(const Task& task, std::span<const std::string> texts, const
 
 // The sequences of some examples one behind the other, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
 std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
+
+// The labels of some examples.
+std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples);
 
 // ---- The order of an epoch (src/tasks/sampling.cpp)
 

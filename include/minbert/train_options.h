@@ -36,7 +36,7 @@ struct RunOptions : MachineOptions {
 
 // Fine-tuning on tasks.
 struct TrainOptions : LearnOptions, RunOptions {
-  std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts", metric;
+  std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts", metric, task_weights;
   bool cased = false, from_scratch = false;
   int limit = 0;
 

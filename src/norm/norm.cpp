@@ -1,8 +1,8 @@
 // The table of all normalizations of hidden states.
 #include "minbert/norm.h"
 
+#include "engine/text.h"
 #include "minbert/names.h"
-#include "norm/text_table.h"
 
 namespace minbert {
 

@@ -234,4 +234,10 @@ std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examp
   return all;
 }
 
+std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples) {
+  std::vector<double> values;
+  for (const int32_t e : examples) values.push_back(data.examples[size_t(e)].label);
+  return values;
+}
+
 }  // namespace minbert

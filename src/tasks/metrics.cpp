@@ -34,8 +34,13 @@ struct Confusion {
   double tp = 0, fp = 0, tn = 0, fn = 0;
   Confusion(std::span<const double> predicted, std::span<const double> labels) {
     check_lengths(predicted, labels);
-    for (size_t i = 0; i < labels.size(); ++i)
-      (predicted[i] == 1 ? labels[i] == 1 ? tp : fp : labels[i] == 1 ? fn : tn) += 1;
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const bool p = predicted[i] == 1, l = labels[i] == 1;
+      tp += p && l;
+      fp += p && !l;
+      fn += !p && l;
+      tn += !p && !l;
+    }
   }
 };
 

@@ -64,8 +64,11 @@ PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenize
   const double wanted = std::min(options.held_out * double(corpus.bytes()), double(most_held_out));
   std::vector<bool> out(order.size(), false);
   uint64_t bytes = 0;
-  for (size_t i = 0; options.held_out > 0 && i + 2 < order.size() && (i < 2 || double(bytes) < wanted); ++i)
-    if (order.size() >= 4) out[size_t(order[i])] = true, bytes += size[size_t(order[i])];
+  const size_t most = options.held_out > 0 && order.size() >= 4 ? order.size() - 2 : 0;    // two stay for training
+  for (size_t i = 0; i < most && (i < 2 || double(bytes) < wanted); ++i) {
+    out[size_t(order[i])] = true;
+    bytes += size[size_t(order[i])];
+  }
   for (int64_t i = 0; i < int64_t(corpus.parts().size()); ++i)
     (out[size_t(page_of(corpus.parts()[size_t(i)].document))] ? held_out_ : training_).push_back(i);
   training_bytes_ = corpus.bytes() - bytes;

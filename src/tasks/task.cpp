@@ -5,6 +5,8 @@
 //   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all agree [NT data]
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <iomanip>
 #include <set>
@@ -117,21 +119,37 @@ std::vector<std::string> parts(std::string_view list, char separator) {
   return found;
 }
 
-// choice: "mrpc=accuracy"
-void choose_metric(std::vector<Task>& tasks, const std::string& choice, std::set<std::string>& done) {
-  const std::vector<std::string> words = parts(choice, '=');
-  MB_CHECK(words.size() == 2, "--metric {}: expected TASK=METRIC, such as mrpc=accuracy", choice);
-  const auto task = std::ranges::find(tasks, words[0], &Task::name);
-  MB_CHECK(task != tasks.end(), "--metric {}: \"{}\" is none of the tasks here: {}", choice, words[0],
-           joined(names_of(tasks)));
-  MB_CHECK(done.insert(words[0]).second, "--metric {}: {} is there twice; once is enough", choice, words[0]);
+// An option's list of TASK=VALUE: calls use(task, value, part) for each of its parts.
+template <class Use>
+void for_each_task(const std::string& option, std::string_view list, const char* form, std::vector<Task>& tasks,
+                   Use use) {
+  std::set<std::string> done;
+  for (const std::string& choice : list.empty() ? std::vector<std::string>() : parts(list, ',')) {
+    const std::string part = option + " " + choice;
+    const std::vector<std::string> words = parts(choice, '=');
+    MB_CHECK(words.size() == 2, "{}: expected {}", part, form);
+    const auto task = std::ranges::find(tasks, words[0], &Task::name);
+    MB_CHECK(task != tasks.end(), "{}: \"{}\" is none of the tasks here: {}", part, words[0], joined(names_of(tasks)));
+    MB_CHECK(done.insert(words[0]).second, "{}: {} is there twice; once is enough", part, words[0]);
+    use(*task, words[1], part);
+  }
+}
+
+void lead(Task& task, const std::string& metric, const std::string& part) {
   std::vector<std::string> valid;
-  for (const Metric metric : task->metrics) valid.push_back(metric_key(metric));
-  const auto place = std::ranges::find(valid, words[1]);
-  MB_CHECK(place != valid.end(), "--metric {}: {} is not scored by \"{}\"; valid are: {}", choice, words[0], words[1],
+  for (const Metric m : task.metrics) valid.push_back(metric_key(m));
+  const auto place = std::ranges::find(valid, metric);
+  MB_CHECK(place != valid.end(), "{}: {} is not scored by \"{}\"; valid are: {}", part, task.name, metric,
            joined(valid));
-  const auto chosen = task->metrics.begin() + (place - valid.begin());
-  std::rotate(task->metrics.begin(), chosen, chosen + 1);
+  const auto chosen = task.metrics.begin() + (place - valid.begin());
+  std::rotate(task.metrics.begin(), chosen, chosen + 1);
+}
+
+void weigh(Task& task, const std::string& text, const std::string& part) {
+  char* end = nullptr;
+  task.loss_weight = std::strtod(text.c_str(), &end);
+  MB_CHECK(!text.empty() && *end == 0 && std::isfinite(task.loss_weight) && task.loss_weight > 0,
+           "{}: \"{}\" is not a number above 0; leave a task out of --tasks to train without it", part, text);
 }
 
 }  // namespace
@@ -150,12 +168,11 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
   return tasks;
 }
 
-std::vector<Task> parse_tasks(std::string_view list, std::string_view leading) {
+std::vector<Task> parse_tasks(std::string_view list, std::string_view leading, std::string_view weights) {
   std::vector<Task> tasks = tasks_named(parts(list, ','), format("--tasks {}", list));
   std::ranges::sort(tasks, {}, [](const Task& task) { return std::ranges::find(all_tasks(), task.name, &Task::name); });
-  std::set<std::string> done;
-  if (!leading.empty())
-    for (const std::string& choice : parts(leading, ',')) choose_metric(tasks, choice, done);
+  for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);
+  for_each_task("--task-weights", weights, "TASK=NUMBER, such as sts=0.5", tasks, weigh);
   return tasks;
 }
 

@@ -223,10 +223,13 @@ void CommandLine::alias(const std::string& name, const std::string& of,
   impl_->find(of).options.push_back(option->type_name("NAME")->group(impl_->group));
 }
 
-void CommandLine::parse(int argc, char** argv) {
+void CommandLine::parse(int argc, char** argv, const std::string& without) {
+  const bool none = argc < 2 && !without.empty();
+  if (none) std::cerr << format("no options, so: {} {}   (--help lists them)\n", impl_->app.get_name(), without);
   try {
     if (!impl_->closing.empty()) impl_->app.footer(impl_->closing);
-    impl_->app.parse(argc, argv);
+    if (none) impl_->app.parse(without);
+    else impl_->app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << impl_->app.help();
     std::exit(0);

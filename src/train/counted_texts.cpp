@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "minbert/files.h"
+#include "minbert/interrupt.h"
 #include "minbert/progress.h"
-#include "minbert/trainer.h"
 
 namespace minbert {
 namespace {

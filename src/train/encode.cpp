@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "counted_texts.h"
+#include "minbert/interrupt.h"
 #include "minbert/ops.h"
 #include "minbert/progress.h"
 

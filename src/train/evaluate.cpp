@@ -1,18 +1,24 @@
-// Predictions and scores, without gradients and without dropout.
+// Passes over data sets.
+#include "minbert/evaluate.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "shared.h"
+#include "minbert/interrupt.h"
 #include "minbert/profile.h"
 #include "minbert/progress.h"
+#include "run_log.h"
 
 namespace minbert {
+namespace {
 
 std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin) {
   std::vector<int32_t> examples(std::min<size_t>(64, data.examples.size() - begin));
   std::iota(examples.begin(), examples.end(), int32_t(begin));
   return examples;
 }
+
+}  // namespace
 
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data) {
   const NoGrad no_tape;
@@ -48,11 +54,44 @@ TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, cons
   return all;
 }
 
+void write_predictions(const std::string& folder, MultitaskBert& network, const std::vector<TaskData>& data) {
+  make_folder(folder);
+  for (const TaskData& d : data)
+    for (const auto& [sets, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
+      for (size_t i = 0; i < sets->size(); ++i)
+        if (const Dataset& set = (*sets)[i]; !set.examples.empty())
+          write_predictions(folder, d.task, split, set, predict(network, d.task, set).values, d.task.sets[i]);
+}
+
 Scores evaluate(const Experiment& experiment, const std::string& folder) {
   TrainedModel trained(folder);
   Scores all;
   for (const TaskData& d : experiment.data()) all.push_back(scores_on(d.dev, trained.model.network, d.task));
   return all;
+}
+
+// All tasks' training sets are one set; each example is encoded as a sentence of its own task.
+bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
+  BertModel& bert = network.bert();
+  if (!bert.cls_norm().wants_set()) return true;
+  size_t total = 0, done = 0;
+  for (const TaskData& d : data) total += d.train.examples.size();
+  const std::string what =
+      format("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total);
+  Progress progress(what, int64_t(total));
+  const double start = now();
+  network.train(false);
+  for (const TaskData& d : data)
+    for (size_t begin = 0; begin < d.train.examples.size();) {
+      const std::vector<int32_t> examples = evaluation_batch(d.train, begin);
+      bert.fit_cls_norm(pack(inputs(d.train, examples), {network.task_id(d.task.name)}));
+      begin += examples.size(), done += examples.size();
+      if (interrupted()) return false;
+      progress.update(int64_t(done));
+    }
+  bert.cls_norm().finish_fit();
+  progress.line(what + format(", {} s", fixed(now() - start, 1)));
+  return true;
 }
 
 }  // namespace minbert

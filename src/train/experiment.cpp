@@ -1,16 +1,14 @@
 // From options to tokenizer, configuration, data and model.
+#include "minbert/experiment.h"
+
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
+#include "minbert/heads.h"
 #include "minbert/names.h"
-#include "minbert/trainer.h"
-#include "shared.h"
 
 namespace minbert {
 namespace {
-
-namespace fs = std::filesystem;
 
 Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
 
@@ -32,62 +30,6 @@ void check_cls_options(const TrainOptions& o) {
 
 }  // namespace
 
-std::string model_folder(const std::string& folder) {
-  std::error_code none;
-  for (const std::string& place : {folder, folder + "/model"})
-    if (fs::exists(place + "/config.json", none)) return place;
-  fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
-              "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
-}
-
-WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters) {
-  const WeightsReport report = load_weights(folder, parameters, int64_t(before.tasks.size()));
-  const int layers = before.num_hidden_layers;
-  for (const std::string& name : report.unused)
-    MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
-             "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
-             "model?", folder, name, layers);
-  for (const std::string& task : before.tasks)
-    for (const std::string& name : report.initialised)
-      MB_CHECK(!name.starts_with("heads." + task + "."),
-               "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; take it off "
-               "that list", folder, name);
-  return report;
-}
-
-std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
-
-Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
-  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
-  MB_CHECK(
-      tokenizer.size() <= config.vocab_size,
-      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
-      folder, tokenizer.size(), config.vocab_size);
-  return tokenizer;
-}
-
-void print_report(std::ostream& out, const WeightsReport& report, const std::string& from) {
-  out << from << ": " << report.loaded.size() << " tensors loaded";
-  const auto list = [&out](const char* what, const std::vector<std::string>& names) {
-    if (names.empty()) return;
-    out << "\n  " << what << ":";
-    for (size_t i = 0; i < names.size() && i < 6; ++i) out << ' ' << names[i];
-    if (names.size() > 6) out << " and " << names.size() - 6 << " more";
-  };
-  list("not in the file, as initialised", report.initialised);
-  list("in the file, not used", report.unused);
-  out << '\n';
-}
-
-void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
-                     const std::string& placement) {
-  if (before.placement == placement) return;
-  out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
-                "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm that "
-                "the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it was.\n",
-                folder, before.placement, placement, before.placement);
-}
-
 // Says what becomes of the tasks of a trained model.
 void print_tasks(std::ostream& out, const std::string& from, const std::vector<std::string>& before,
                  const std::vector<TaskData>& now) {
@@ -102,13 +44,6 @@ void print_tasks(std::ostream& out, const std::string& from, const std::vector<s
   if (!before.empty())
     out << format("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n", from,
                   list(taken_over), list(fresh), list(resting));
-}
-
-std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
-  std::vector<HeadSpec> heads;
-  for (const Task& task : tasks)
-    heads.push_back({task.name, task.outputs(), task.is_pair(), task.kind == TaskKind::regression});
-  return heads;
 }
 
 Experiment::Experiment(const TrainOptions& options) : options_(options) {
@@ -144,7 +79,7 @@ Experiment::Experiment(const TrainOptions& options) : options_(options) {
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{
       .max_length = config_.max_length, .pairs = pairs_of(options.pairs), .limit = options.limit, .keep_texts = 3};
-  for (const Task& task : parse_tasks(options.tasks, options.metric)) {
+  for (const Task& task : parse_tasks(options.tasks, options.metric, options.task_weights)) {
     const auto read = [&](Split split, size_t set) {
       return read_set(options.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
@@ -161,7 +96,8 @@ BertConfig Experiment::config(const Variant& variant) const {
   BertConfig config = config_;
   config.set_norm(variant.norm);
   config.placement = variant.placement;
-  config.cls_norm = variant.cls_norm, config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
+  config.cls_norm = variant.cls_norm;
+  if (variant.cls_norm != "none") config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
   if (variant.from_scratch) config.tasks.clear();
   for (const TaskData& data : data_)
     if (!has(config.tasks, data.task.name)) config.tasks.push_back(data.task.name);
@@ -170,17 +106,12 @@ BertConfig Experiment::config(const Variant& variant) const {
 
 std::vector<HeadSpec> Experiment::heads(const Variant& variant) const { return heads_of(tasks_of(config(variant))); }
 
-Model::Model(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout, uint64_t seed,
-             bool initialise)
-    : network(config, heads, head_dropout),
-      parameters(network, {seed, config.initializer_range, config.initialisation, initialise}) {}
-
 std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
                                  bool with_values) {
   const TrainOptions& o = experiment.options();
   const bool pretrained = !o.model.empty() && !variant.from_scratch;
-  auto model = std::make_unique<Model>(experiment.config(variant), experiment.heads(variant), o.dropout, seed,
-                                       with_values && !pretrained);
+  auto model = std::make_unique<Model>(experiment.config(variant), seed, with_values && !pretrained,
+                                       experiment.heads(variant), o.dropout);
   if (with_values && pretrained) {
     const std::string folder = model_folder(o.model);
     const BertConfig before = BertConfig::load(folder + "/config.json");
@@ -198,7 +129,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& va
 TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
     : config(BertConfig::load(model_folder(folder) + "/config.json")),
       tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
-      model(config, heads_of(tasks), 0, 0, false) {
+      model(config, 0, false, heads_of(tasks), 0) {
   const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
   if (!report.initialised.empty() || !report.unused.empty()) print_report(std::cerr, report, folder);
 }

@@ -1,9 +1,10 @@
-// Ctrl-C and its kin: a run ends between two steps, with everything saved.
+// Signals that end a run.
+#include "minbert/interrupt.h"
+
 #include <unistd.h>
 
 #include <csignal>
-
-#include "minbert/trainer.h"
+#include <initializer_list>
 
 namespace minbert {
 namespace {

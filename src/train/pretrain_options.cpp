@@ -1,5 +1,9 @@
-// The table of pre-training options.
-#include "minbert/pretrainer.h"
+// The table of pre-training options; vocabulary and configuration.
+#include "minbert/pretrain_options.h"
+
+#include "minbert/checkpoint.h"
+#include "minbert/vocabulary.h"
+#include "run_folder.h"
 
 namespace minbert {
 
@@ -31,6 +35,37 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
 
   line.section("Runs");
   add_run_options(line, o);
+}
+
+Tokenizer tokenizer_of(const PretrainOptions& o) {
+  MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
+           "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
+           "give one of the three");
+  if (!o.init.empty()) {
+    const std::string folder = model_folder(o.init);
+    return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
+  }
+  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+  const std::string file = o.out + "/vocab.txt";
+  if (!has_state(o.out))
+    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
+  return Tokenizer(file, !o.cased);
+}
+
+BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
+  BertConfig config =
+      o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(model_folder(o.init) + "/config.json");
+  if (o.init.empty()) config.vocab_size = tokenizer.size();
+  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
+           o.max_length, config.max_position_embeddings);
+  config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
+  config.set_norm(o.norm);
+  config.placement = o.placement, config.max_length = o.max_length;
+  config.initialisation = o.initialisation;
+  if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
+  config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
+  config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
+  return config;
 }
 
 }  // namespace minbert

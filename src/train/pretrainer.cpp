@@ -3,82 +3,21 @@
 //   L = L_MLM + L_NSP      L_MLM: the mean over the masked words of a step, L_NSP: over its pairs of sentences
 #include "minbert/pretrainer.h"
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 
 #include "minbert/bert.h"
+#include "minbert/checkpoint.h"
 #include "minbert/corpus.h"
+#include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
-#include "minbert/trainer.h"
-#include "minbert/vocabulary.h"
-#include "loss_reader.h"
-#include "progress.h"
-#include "run_folder.h"
-#include "shared.h"
+#include "run_log.h"
 
 namespace minbert {
 namespace {
 
-// Where a run stands, between two steps.
-struct Place {
-  int64_t epoch = 0, shard = 0, example = 0;        // the next example to learn from
-  int64_t step = 0, batches = 0;                    // batches: the clock of the dropout masks
-  double seconds = 0;
-  double mlm_sum = 0, nsp_sum = 0;                  // of the losses since the last report,
-  int64_t summed = 0;                               // so many
-};
-
-Json to_json(const Place& p) {
-  return Json::object().set("epoch", p.epoch).set("shard", p.shard).set("example", p.example).set("step", p.step)
-      .set("batches", p.batches).set("seconds", p.seconds).set("mlm_sum", p.mlm_sum).set("nsp_sum", p.nsp_sum)
-      .set("summed", p.summed);
-}
-Place from_json(const Json& j) {
-  return {j["epoch"].integer(), j["shard"].integer(), j["example"].integer(), j["step"].integer(),
-          j["batches"].integer(), j["seconds"].number(), j.get("mlm_sum", 0.0), j.get("nsp_sum", 0.0),
-          j.get("summed", int64_t(0))};
-}
-
-// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus.
-Tokenizer make_tokenizer(const PretrainOptions& o) {
-  MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
-           "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
-           "give one of the three");
-  if (!o.init.empty()) {
-    const std::string folder = model_folder(o.init);
-    return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
-  }
-  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
-  const std::string file = o.out + "/vocab.txt";
-  if (!has_state(o.out))
-    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
-  return Tokenizer(file, !o.cased);
-}
-
-BertConfig make_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
-  BertConfig config =
-      o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(model_folder(o.init) + "/config.json");
-  if (o.init.empty()) config.vocab_size = tokenizer.size();
-  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
-           o.max_length, config.max_position_embeddings);
-  config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
-  config.set_norm(o.norm);
-  config.placement = o.placement, config.max_length = o.max_length;
-  config.initialisation = o.initialisation;
-  if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
-  config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
-  config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
-  return config;
-}
-
-struct Network {
-  Network(const BertConfig& config, uint64_t seed, bool with_values)
-      : network(config), parameters(network, {seed, config.initializer_range, config.initialisation, with_values}) {}
-  BertForPreTraining network;
-  Parameters parameters;
-};
+using PretrainModel = WithParameters<BertForPreTraining>;
 
 class PretrainRun {
  public:
@@ -86,12 +25,14 @@ class PretrainRun {
   PretrainResult go(int64_t stop_after);
 
  private:
+  void step();
+  std::vector<Tensor> losses_of(const PretrainingBatch& batch) const;           // MLM, NSP
+  void log(const PretrainingBatch& batch, const std::vector<Tensor>& losses);
   PretrainingBatch next_batch();
-  void take_step(TrainingProgress& progress);
+  double learning_rate() const { return o_.lr * schedule_factor(o_.schedule, log_.step(), o_.steps, o_.warmup); }
   PretrainScores evaluate(BertForPreTraining& network) const;
-  void report(TrainingProgress& progress);
-  std::string what_is_kept() const;
-  void save();
+  void print_start();
+  void report();
 
   const PretrainOptions& o_;
   Corpus corpus_;
@@ -99,90 +40,88 @@ class PretrainRun {
   BertConfig config_;
   PretrainingData data_;
   std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard at work
-  Network model_;
+  PretrainModel model_;
   Optimizer optimizer_;
-  Place at_;
-  LossReader losses_;
-  SaveClock clock_;
+  RunLog log_;
+  int64_t epoch_ = 0, shard_ = 0, example_ = 0;     // the next example to learn from
   PretrainResult result_;
-  std::unique_ptr<CsvFile> steps_csv_, evaluations_csv_;
-  double since_ = 0;                                // training since then is not in the seconds of at_ yet
 };
 
 PretrainRun::PretrainRun(const PretrainOptions& o)
-    : o_(o), corpus_(o.corpus), tokenizer_(make_tokenizer(o)), config_(make_config(o, tokenizer_)),
+    : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
       data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
       held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
-      optimizer_(model_.parameters,
-                 {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
-      clock_(o.save_every) {
-  remove_unfinished(o.out);
+      optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
+      log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
+        return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_);
+      }) {
   std::cout << format("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
                       corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                       tokenizer_.size(), model_.parameters.count());
-  if (has_state(o.out)) {
-    at_ = from_json(load_state(o.out, model_.parameters, optimizer_));
-    std::cout << format("going on after step {}\n", at_.step);
+  if (const Json& state = log_.loaded(); !state.is_null()) {
+    epoch_ = state["epoch"].integer();
+    shard_ = state["shard"].integer();
+    example_ = state["example"].integer();
   } else if (!o.init.empty()) {
     const std::string folder = model_folder(o.init);
     print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
     print_placement(std::cout, folder, BertConfig::load(folder + "/config.json"), o.placement);
   }
-  examples_ = data_.shard(at_.epoch, at_.shard);
-  steps_csv_ = std::make_unique<CsvFile>(o.out + "/steps.csv", "step,mlm_loss,nsp_loss,learning_rate,tokens,seconds",
-                                         at_.batches);
-  evaluations_csv_ = std::make_unique<CsvFile>(
-      o.out + "/evaluations.csv", "step,mlm_loss,nsp_accuracy,seconds",
-      at_.step / o.evaluate_every + (at_.step >= o.steps && o.steps % o.evaluate_every != 0));
+  examples_ = data_.shard(epoch_, shard_);
+  log_.keeps("the last good weights");
+  log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy",
+            log_.step() / o.evaluate_every + (log_.step() >= o.steps && o.steps % o.evaluate_every != 0));
+}
+
+// One optimizer step over --accumulate batches. Every masked word and every pair in them counts alike.
+void PretrainRun::step() {
+  std::vector<PretrainingBatch> batches;            // some 20 bytes a token
+  double words = 0, pairs = 0;
+  for (int i = 0; i < o_.accumulate; ++i) {
+    batches.push_back(next_batch());
+    words += double(batches.back().masked.size());
+    pairs += double(batches.back().not_next.size());
+  }
+  for (const PretrainingBatch& batch : batches) {
+    const std::vector<Tensor> losses = losses_of(batch);
+    const Tensor mlm = scale(losses[0], real(double(batch.masked.size()) / words));
+    const Tensor nsp = scale(losses[1], real(double(batch.not_next.size()) / pairs));
+    backward(o_.no_nsp ? mlm : add(mlm, nsp));
+    log(batch, losses);
+  }
+  if (o_.clip > 0) optimizer_.clip(o_.clip);
+  optimizer_.step(learning_rate());
+  log_.end_step();
+}
+
+std::vector<Tensor> PretrainRun::losses_of(const PretrainingBatch& batch) const {
+  DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(log_.batches())};
+  const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
+  const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
+  if (o_.trace && log_.batches() == 0) print_tape(std::cout);
+  return {out.mlm_loss, nsp_loss};
+}
+
+void PretrainRun::log(const PretrainingBatch& batch, const std::vector<Tensor>& losses) {
+  const int64_t number = log_.step() + 1;
+  log_.add(losses, {.learning_rate = learning_rate(), .tokens = batch.batch.tokens(),
+                    .progress = format("step {}/{}", number, o_.steps),
+                    .place = [=] { return format("step {}", number); }});
 }
 
 // What is left of a shard and fills no batch is left out of this epoch.
 PretrainingBatch PretrainRun::next_batch() {
   const int64_t batch = o_.batch;
-  const auto used_up = [&] { return at_.example > 0 && at_.example + batch > int64_t(examples_.size()); };
+  const auto used_up = [&] { return example_ > 0 && example_ + batch > int64_t(examples_.size()); };
   for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
     MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
-    at_.example = 0;
-    if (++at_.shard == data_.shards()) at_.shard = 0, ++at_.epoch;
-    examples_ = data_.shard(at_.epoch, at_.shard);
+    example_ = 0;
+    if (++shard_ == data_.shards()) shard_ = 0, ++epoch_;
+    examples_ = data_.shard(epoch_, shard_);
   }
-  const int64_t begin = at_.example;
-  at_.example = std::min(begin + batch, int64_t(examples_.size()));
-  return pack(std::span(examples_).subspan(size_t(begin), size_t(at_.example - begin)));
-}
-
-void PretrainRun::take_step(TrainingProgress& progress) {
-  const double lr = o_.lr * schedule_factor(o_.schedule, at_.step, o_.steps, o_.warmup);
-  profile_resume();
-  std::vector<PretrainingBatch> batches;            // of the step: some 20 bytes a token
-  double words = 0, pairs = 0;                      // in all of them: each counts alike, whatever batch it is in
-  for (int i = 0; i < o_.accumulate; ++i) {
-    batches.push_back(next_batch());
-    words += double(batches.back().masked.size()), pairs += double(batches.back().not_next.size());
-  }
-  for (const PretrainingBatch& batch : batches) {
-    DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(at_.batches)};
-    const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
-    const Tensor nsp = cross_entropy(out.nsp_logits, batch.not_next);
-    Tensor loss = weighted(out.mlm_loss, double(batch.masked.size()) / words);
-    if (!o_.no_nsp) loss = add(loss, weighted(nsp, double(batch.not_next.size()) / pairs));
-    if (o_.trace && at_.batches == 0) print_tape(std::cout);
-    backward(loss);
-    ++at_.batches;
-    at_.seconds += now() - since_, since_ = now();
-    const int64_t number = at_.step + 1, tokens = batch.batch.tokens();
-    const std::string rest = format("{},{},{}", exact(lr), tokens, fixed(at_.seconds, 3));
-    losses_.add({out.mlm_loss, nsp}, [=, this, &progress](const std::vector<double>& values) {
-      const double mlm = values[0], next = values[1];
-      MB_CHECK(std::isfinite(mlm + next), "the loss became {} in step {}\n  {}", mlm + next, number, what_is_kept());
-      at_.mlm_sum += mlm, at_.nsp_sum += next, ++at_.summed;
-      steps_csv_->row(format("{},{},{},{}", number, exact(mlm), exact(next), rest));
-      progress.update(format("step {}/{}", number, o_.steps), mlm + next, tokens, number);
-    });
-  }
-  if (o_.clip > 0) optimizer_.clip(o_.clip);
-  optimizer_.step(lr);
-  ++at_.step;
+  const int64_t begin = example_;
+  example_ = std::min(begin + batch, int64_t(examples_.size()));
+  return pack(std::span(examples_).subspan(size_t(begin), size_t(example_ - begin)));
 }
 
 PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
@@ -206,76 +145,60 @@ PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
   return {nats / words, right / double(held_out_.size())};
 }
 
-void PretrainRun::report(TrainingProgress& progress) {
-  losses_.flush();
-  at_.seconds += now() - since_;
-  const double count = double(std::max<int64_t>(1, at_.summed));
-  std::string line = format("step {}/{}   training: MLM loss {}", at_.step, o_.steps, fixed(at_.mlm_sum / count, 4));
-  if (!o_.no_nsp) line += "  NSP loss " + fixed(at_.nsp_sum / count, 4);
+// Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
+void PretrainRun::report() {
+  log_.flush();
+  log_.pause();
+  std::string row, line = format("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
+                                 fixed(log_.mean_loss(0), 4));
+  if (!o_.no_nsp) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
   if (!held_out_.empty()) {
-    result_.held_out = evaluate(model_.network);
-    line += "   held out: MLM loss " + fixed(result_.held_out.mlm_loss, 4);
-    if (!o_.no_nsp) line += "  NSP accuracy " + fixed(result_.held_out.nsp_accuracy, 4);
-    evaluations_csv_->row(format("{},{},{},{}", at_.step, exact(result_.held_out.mlm_loss),
-                                 exact(result_.held_out.nsp_accuracy), fixed(at_.seconds, 1)));
+    const PretrainScores scores = result_.held_out = evaluate(model_.network);
+    line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
+    if (!o_.no_nsp) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
+    row = format("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
   }
-  progress.line(line);
-  at_.mlm_sum = at_.nsp_sum = 0, at_.summed = 0;
-  check_finite(model_.parameters, optimizer_, at_.step, what_is_kept());
-  save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,                // before the state, which says
-             o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);        // that it is there
-  save();
-  since_ = now();
+  log_.report(line, row);
+  log_.check();
+  save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
+             o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
+  log_.save();
 }
 
-std::string PretrainRun::what_is_kept() const {
-  return format("{}/model keeps the last good weights. Try a smaller --lr or a longer --warmup; --check-nan names the "
-                "operation", o_.out);
-}
-
-void PretrainRun::save() {
-  losses_.flush();
-  check_finite(model_.parameters, optimizer_, at_.step, what_is_kept());
-  steps_csv_->flush(), evaluations_csv_->flush();
-  save_state(o_.out, model_.parameters, optimizer_, to_json(at_));
-  clock_.saved();
+// The yardsticks: the words' frequencies, the untrained network, and the one that --init brought.
+void PretrainRun::print_start() {
+  if (held_out_.empty()) {
+    std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
+    return;
+  }
+  const bool is_new = log_.step() == 0 && o_.init.empty();
+  if (is_new) result_.untrained = evaluate(model_.network);
+  else result_.untrained = evaluate(std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true)->network);
+  result_.unigram_entropy = data_.unigram_entropy(held_out_);
+  std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
+                      fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
+  if (log_.step() == 0 && !is_new) {
+    const PretrainScores start = evaluate(model_.network);
+    std::cout << format("as it starts from {}: held-out MLM loss {}, NSP accuracy {}\n", o_.init,
+                        fixed(start.mlm_loss, 4), fixed(start.nsp_accuracy, 4));
+  }
 }
 
 PretrainResult PretrainRun::go(int64_t stop_after) {
-  if (!held_out_.empty()) {
-    if (at_.step == 0 && o_.init.empty()) result_.untrained = evaluate(model_.network);
-    else result_.untrained = evaluate(std::make_unique<Network>(config_, uint64_t(o_.seed), true)->network);
-    result_.unigram_entropy = data_.unigram_entropy(held_out_);
-    std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
-                        fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
-    if (at_.step == 0 && !o_.init.empty()) {
-      const PretrainScores start = evaluate(model_.network);
-      std::cout << format("as it starts from {}: held-out MLM loss {}, NSP accuracy {}\n", o_.init,
-                          fixed(start.mlm_loss, 4), fixed(start.nsp_accuracy, 4));
-    }
-  } else {
-    std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
-  }
+  print_start();
   model_.network.train();
-  TrainingProgress progress(o_.steps, at_.step);
-  since_ = now();
-  const int64_t start = at_.step;
-  while (at_.step < o_.steps && !result_.interrupted) {
-    take_step(progress);
-    if (at_.step % o_.evaluate_every == 0 || at_.step == o_.steps) report(progress);
-    else if (clock_.due()) at_.seconds += now() - since_, save(), since_ = now();
-    result_.interrupted = at_.step < o_.steps && (interrupted() || (stop_after > 0 && at_.step - start >= stop_after));
+  if (log_.step() >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+  log_.start(int64_t(o_.steps) * o_.accumulate);
+  while (log_.step() < o_.steps && !result_.interrupted) {
+    profile_resume();
+    step();
+    if (log_.step() % o_.evaluate_every == 0 || log_.step() == o_.steps) report();
+    else log_.save_if_due();
+    result_.interrupted = log_.step() < o_.steps && log_.must_stop(stop_after);
   }
-  if (start >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
-  losses_.flush();
-  progress.finish();
-  if (result_.interrupted) {
-    save();
-    std::cout << format("stopped after step {}; go on with --resume --out {}\n", at_.step, o_.out);
-  } else {
-    write_pretraining_figure(o_, result_, !held_out_.empty());
-  }
-  result_.steps = at_.step;
+  log_.finish();
+  if (result_.interrupted) log_.stop();
+  result_.steps = log_.step();
   return result_;
 }
 

@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "minbert/vocabulary.h"
-
 namespace minbert {
 namespace {
 
@@ -36,6 +34,16 @@ void CsvFile::flush() {
   out_.flush();
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
   sync_to_disk(file_);
+}
+
+void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step, const std::string& advice) {
+  std::vector<real> room;
+  const auto check = [&](const std::string& name, const Tensor& values) {
+    if (const auto v = non_finite(values.on_host(room)))
+      fail(format("{} has the value {} after step {}\n  {}", name, *v, step, advice));
+  };
+  for (const Parameters::Item& item : parameters.all()) check(item.name, item.value);
+  for (const auto& [name, values] : optimizer.moments()) check("optimizer." + name, values);
 }
 
 // One file, so that parameters, moments and position can never be of different steps.
@@ -80,19 +88,6 @@ void remove_unfinished(const std::string& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (is_temporary(entry.path().filename().string())) found.push_back(entry.path());
   for (const auto& file : found) std::filesystem::remove(file);
-}
-
-void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
-                const Parameters& parameters, SafeTensorsWriter::As as) {
-  make_folder(folder);
-  save_weights(folder + "/model.safetensors", parameters, as);
-  config.save(folder + "/config.json");
-  write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
-  write_file(folder + "/tokenizer_config.json", Json::object()
-                                                    .set("do_lower_case", tokenizer.lower_case())
-                                                    .set("model_max_length", config.max_position_embeddings)
-                                                    .set("tokenizer_class", "BertTokenizer")
-                                                    .dump() + "\n");
 }
 
 }  // namespace minbert

@@ -13,7 +13,6 @@
 #include "minbert/bert.h"
 #include "minbert/files.h"
 #include "minbert/optimizer.h"
-#include "minbert/tokenizer.h"
 
 namespace minbert {
 
@@ -38,8 +37,8 @@ bool has_state(const std::string& folder);
 // Removes what a run that was killed had begun to write: the temporary files of AtomicFile.
 void remove_unfinished(const std::string& folder);
 
-// A Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
-void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
-                const Parameters& parameters, SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
+// A weight, a statistic or a moment that is no number any more must not take the place of the last good ones: Error,
+// with this advice.
+void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step, const std::string& advice);
 
 }  // namespace minbert

@@ -67,6 +67,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+  line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   add_norm_options(line, o.norm, o.placement);
   line.norm("--cls-norm", o.cls_norm, check_cls_norm, "normalization of [CLS]", cls_norm_help());

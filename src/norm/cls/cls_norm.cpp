@@ -1,9 +1,9 @@
 // The table of the normalizations of [CLS], and what those with statistics of a set have in common.
 #include "minbert/cls_norm.h"
 
+#include "engine/text.h"
 #include "minbert/names.h"
 #include "norm/cls/fitted.h"
-#include "norm/text_table.h"
 
 namespace minbert {
 

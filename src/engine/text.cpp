@@ -1,9 +1,23 @@
-// Setting the tables of norms.
-#include "norm/text_table.h"
+// Numbers and tables in plain text.
+#include "engine/text.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
 
 namespace minbert {
+
+std::string fixed(double v, int digits) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(digits) << v;
+  return out.str();
+}
+
+std::string exact(double v) {
+  std::ostringstream out;
+  out << std::setprecision(9) << v;
+  return out.str();
+}
 
 // Bytes that begin a character, but for accents that sit on the one before (x̂, θ̄).
 size_t text_width(const std::string& text) {

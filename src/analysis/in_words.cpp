@@ -1,8 +1,10 @@
-// A few predictions as people read them.
+// Printing predictions beside text and label.
+#include "minbert/in_words.h"
+
 #include <iomanip>
 #include <iostream>
 
-#include "minbert/trainer.h"
+#include "minbert/evaluate.h"
 
 namespace minbert {
 namespace {

@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "minbert/evaluate.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/progress.h"
-#include "shared.h"
 
 namespace minbert {
 namespace {

@@ -1,9 +1,10 @@
-// What the numbers that a head puts out mean: their loss, and what they say.
+// Heads and their outputs.
+#include "minbert/heads.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "minbert/ops.h"
-#include "shared.h"
 
 namespace minbert {
 namespace {
@@ -29,6 +30,13 @@ std::pair<double, double> read_row(TaskKind kind, const real* x, int64_t outputs
 
 }  // namespace
 
+std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
+  std::vector<HeadSpec> heads;
+  for (const Task& task : tasks)
+    heads.push_back({task.name, task.outputs(), task.is_pair(), task.kind == TaskKind::regression});
+  return heads;
+}
+
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {
   const std::vector<int32_t> classes(labels.begin(), labels.end());
   const std::vector<real> values(labels.begin(), labels.end());
@@ -40,8 +48,6 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
   }
   fail("unknown kind of task");
 }
-
-Tensor weighted(const Tensor& loss, double share) { return share == 1 ? loss : scale(loss, real(share)); }
 
 void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions) {
   std::vector<real> room;

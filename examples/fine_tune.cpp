@@ -1,0 +1,70 @@
+// Fine-tuning, whole: the loop of multitask without what stands around it (tables, saving, going on, figures).
+//
+//   $ fine_tune --model bert-base-uncased --data data --tasks sst --epochs 3 --lr 2e-5 --out runs/sst
+//
+// OUT/model is the model of the last epoch: byte for byte that of multitask with these options,
+// --norm layer and --clip 1.
+#include <iostream>
+
+#include "minbert/evaluate.h"
+#include "minbert/names.h"
+#include "minbert/optimizer.h"
+
+using namespace minbert;
+
+int main(int argc, char** argv) {
+  std::string folder, data, list = "sst,quora,sts", out = "runs/fine_tune";
+  int epochs = 3, batch = 8, seed = 11711;
+  double lr = 1e-5;
+  CommandLine line("fine_tune", "Fine-tunes a BERT on one or several tasks.");
+  line.option("--model", folder, "a Hugging Face folder to fine-tune", "DIR");
+  line.option("--data", data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
+  line.option("--tasks", list, "tasks, separated by commas: " + task_names(), "LIST");
+  line.option("--epochs", epochs, 0, "passes over the data");
+  line.option("--batch", batch, 1, "examples in a batch");
+  line.option("--lr", lr, 0, "learning rate");
+  line.option("--seed", seed, 0, "of every random number");
+  line.option("--out", out, "the model goes to DIR/model", "DIR");
+  line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
+
+  return run_program("fine_tune", [&] {
+    const std::vector<Task> tasks = parse_tasks(list);
+    BertConfig config = BertConfig::load(folder + "/config.json");
+    const Tokenizer tokenizer = tokenizer_of(folder, config);
+    config.tasks = names_of(tasks);
+    config.pairs = "cross";
+    config.max_length = std::min(512, config.max_position_embeddings);
+    Model model(config, seed, false, heads_of(tasks), 0.3);
+    load_weights(folder, model.parameters);
+
+    std::vector<Dataset> train, dev;
+    std::vector<TaskSize> sizes;
+    for (const Task& task : tasks) {
+      train.push_back(read_set(data, task, Split::train, 0, tokenizer, {config.max_length}, std::cerr));
+      dev.push_back(read_set(data, task, Split::dev, 0, tokenizer, {config.max_length}, std::cerr));
+      sizes.push_back({task.name, int64_t(train.back().examples.size())});
+    }
+
+    Optimizer optimizer(model.parameters, {.kind = "adamw"});
+    DropoutClock::mine() = {uint64_t(seed), 0};
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      model.network.train();
+      for (const auto& [t, examples] : epoch_batches(sizes, epoch, {.batch = batch, .seed = uint64_t(seed)})) {
+        const Batch input = pack(inputs(train[t], examples), {t});
+        const Tensor logits = model.network.forward(input, t);
+        const Tensor loss = task_loss(tasks[t], logits, labels(train[t], examples));
+        backward(loss);
+        optimizer.clip(1);
+        optimizer.step(lr);
+      }
+      std::cout << "epoch " << epoch + 1;
+      for (size_t t = 0; t < tasks.size(); ++t)
+        std::cout << "   " << tasks[t].name << " dev " << metric_name(tasks[t].metrics[0]) << ' '
+                  << score_text(scores(tasks[t], dev[t], predict(model.network, tasks[t], dev[t]))[0]);
+      std::cout << std::endl;
+    }
+    save_model(out + "/model", config, tokenizer, model.parameters);
+    std::cout << "the model is in " << out << "/model\n";
+    return 0;
+  });
+}

@@ -1,0 +1,47 @@
+// Models in folders: a Hugging Face folder (config.json, vocab.txt, model.safetensors), or a run's with model/ in it.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "minbert/bert.h"
+#include "minbert/tokenizer.h"
+
+namespace minbert {
+
+// A network with its parameters. initialise false: values are loaded next. rest: what the network takes beside config.
+template <class Network>
+struct WithParameters {
+  template <class... Rest>
+  WithParameters(const BertConfig& config, uint64_t seed, bool initialise, const Rest&... rest)
+      : network(config, rest...),
+        parameters(network, {seed, config.initializer_range, config.initialisation, initialise}) {}
+  Network network;
+  Parameters parameters;
+};
+using Model = WithParameters<MultitaskBert>;        // rest: heads, dropout before them
+
+// The folder itself, or a run's model/ in it. Error where neither has a config.json.
+std::string model_folder(const std::string& folder);
+
+// The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased = {});
+// What --cased says of a vocabulary: that it is cased, or nothing.
+std::optional<bool> cased_option(bool cased);
+
+// Fills the parameters from the folder's weights. before: its config.json. Errors: the weights have more layers than
+// this says, or no head of a task that it lists.
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters);
+
+// Lists the tensors that were loaded, that got initial values, and that were left.
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
+// Says how weights fare that were trained with another placement, if they were. before: their config.json.
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
+                     const std::string& placement);
+
+// Writes a Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
+void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
+                const Parameters& parameters, SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
+
+}  // namespace minbert

@@ -1,0 +1,65 @@
+// From options to data and model: what the runs of one experiment share, and a trained model opened for use.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "minbert/checkpoint.h"
+#include "minbert/tasks.h"
+#include "minbert/tokenizer.h"
+#include "minbert/train_options.h"
+
+namespace minbert {
+
+// One task's data, read and tokenized.
+struct TaskData {
+  Task task;
+  Dataset train;
+  std::vector<Dataset> dev, test;                   // of each of the task's sets; those of test may be empty
+};
+
+// What may differ between runs that are compared; all else, the seeds included, is the same.
+struct Variant {
+  std::string label;                                // in tables and figures, and the name of its folder
+  std::string norm, placement = "post", cls_norm = "none";
+  double grad_norm = 0;                             // strength of gradient normalization; 0: none
+  bool from_scratch = false;                        // new weights, of --model's sizes
+};
+
+// Everything that does not change from run to run: tokenizer, configuration, data.
+class Experiment {
+ public:
+  explicit Experiment(const TrainOptions& options);
+  const TrainOptions& options() const { return options_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const std::vector<TaskData>& data() const { return data_; }
+  // Of the model to train. Its tasks are those --model has, in that order, then the run's new ones; from scratch, the
+  // run's alone. A task that is not the run's rests: its head and its rows of task parameters stay as they are.
+  BertConfig config(const Variant& variant) const;
+  std::vector<HeadSpec> heads(const Variant& variant) const;
+
+ private:
+  TrainOptions options_;
+  std::optional<Tokenizer> tokenizer_;
+  BertConfig config_;                               // its tasks: those of --model alone
+  std::vector<TaskData> data_;
+};
+
+// The model to train: new, or from --model. with_values false: the state of a run follows, which holds every value.
+std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
+                                 bool with_values);
+
+// A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need no more.
+struct TrainedModel {
+  explicit TrainedModel(const std::string& folder, std::optional<bool> cased = {});
+  DatasetOptions dataset_options() const;           // as its training data was read
+  const Task& task(const std::string& name) const;  // Error lists the tasks it was trained on
+  BertConfig config;
+  Tokenizer tokenizer;
+  std::vector<Task> tasks;                          // the t-th has task id t
+  Model model;
+};
+
+}  // namespace minbert

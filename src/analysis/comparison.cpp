@@ -1,0 +1,220 @@
+// Runs of several variants, and tables over them.
+#include "minbert/comparison.h"
+
+#include <cmath>
+#include <functional>
+#include <iostream>
+
+#include "curves.h"
+#include "engine/text.h"
+#include "minbert/in_words.h"
+#include "minbert/run_figures.h"
+
+namespace minbert {
+namespace {
+
+// One thing that a table tells of every variant.
+struct Column {
+  std::string title;
+  std::function<std::string(const VariantRuns&)> cell;
+};
+using Cells = std::vector<std::vector<std::string>>;
+
+// A line for each variant.
+Cells cells_of(const std::vector<VariantRuns>& runs, const std::vector<Column>& columns) {
+  Cells lines(1 + runs.size());
+  for (const Column& column : columns) {
+    lines[0].push_back(column.title);
+    for (size_t i = 0; i < runs.size(); ++i) lines[i + 1].push_back(column.cell(runs[i]));
+  }
+  return lines;
+}
+
+Cells transposed(const Cells& lines) {
+  Cells columns(lines[0].size());
+  for (const auto& line : lines)
+    for (size_t c = 0; c < columns.size(); ++c) columns[c].push_back(line[c]);
+  return columns;
+}
+
+// The mean over the runs that have a value, and of several their standard deviation; none: the word for those without.
+std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits, const char* none,
+                      bool deviation = true) {
+  std::vector<double> values;
+  for (const auto& run : runs)
+    if (run) values.push_back(*run);
+  if (values.empty()) return none;
+  const Summary s = summarize(values);
+  return fixed(s.mean, digits) + (deviation && values.size() > 1 ? " ± " + fixed(s.deviation, digits) : "") +
+         (values.size() < runs.size() ? format(" ({} {})", runs.size() - values.size(), none) : "");
+}
+
+Column mean_column(const std::string& title, int digits, double (*value)(const RunResult&)) {
+  return {title, [=](const VariantRuns& runs) {
+            double sum = 0;
+            for (const RunResult& run : runs.results) sum += value(run);
+            return fixed(sum / double(runs.results.size()), digits);
+          }};
+}
+
+enum class Set { train, dev };
+
+// Every measure of every task; shares are in percent, as the paper prints them.
+std::vector<Column> score_columns(const Experiment& experiment, Set set) {
+  std::vector<Column> columns;
+  for (size_t t = 0; t < experiment.data().size(); ++t) {
+    Task task = experiment.data()[t].task;
+    if (set == Set::train) task.sets = {""};        // there is one training set
+    const std::vector<Measure> list = measures(task);
+    for (size_t m = 0; m < list.size(); ++m) {
+      const bool percent = list[m].metric == Metric::accuracy || list[m].metric == Metric::f1;
+      const auto cell = [=](const VariantRuns& runs) {
+        std::vector<std::optional<double>> values;
+        for (const RunResult& run : runs.results) {
+          values.push_back((set == Set::train ? run.train : run.dev)[t][m]);
+          if (percent && values.back()) *values.back() *= 100;
+        }
+        return mean_cell(values, percent ? 2 : 4, "undefined");
+      };
+      columns.push_back({format("{} ({}{})", title_of(task, list[m].set), metric_name(list[m].metric),
+                                percent ? ", %" : ""), cell});
+    }
+  }
+  return columns;
+}
+
+// All that is normalized, but not where: one legend serves the panels of all placements.
+std::string norms_of(const Variant& v) {
+  return v.norm + (v.cls_norm == "none" ? "" : "-" + v.cls_norm) +
+         (v.grad_norm > 0 ? format("-gradient-{}", v.grad_norm) : "");
+}
+
+// The first step from which on the mean of the task's last ten losses has been below the level once.
+std::optional<double> steps_until(const Series& losses, double level) {
+  constexpr size_t window = 10;
+  double sum = 0;
+  for (size_t i = 0; i < losses.x.size(); ++i) {
+    sum += losses.y[i] - (i >= window ? losses.y[i - window] : 0);
+    if (i + 1 >= window && sum / double(window) < level) return losses.x[i];
+  }
+  return std::nullopt;
+}
+
+std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
+  const Task& first = experiment.data()[0].task;
+  std::vector<Column> columns = {
+      {"norm", [](const VariantRuns& runs) { return runs.variant.norm; }},
+      {"placement", [](const VariantRuns& runs) { return runs.variant.placement; }},
+      {"[CLS] norm", [](const VariantRuns& runs) { return runs.variant.cls_norm; }},
+      {"gradient norm", [](const VariantRuns& runs) {
+         return runs.variant.grad_norm > 0 ? format("{}", runs.variant.grad_norm) : "-";
+       }}};
+  for (const Column& column : score_columns(experiment, Set::dev)) columns.push_back(column);
+  columns.push_back({format("steps to {} loss {}", first.title, to_loss), [=](const VariantRuns& runs) {
+                       std::vector<std::optional<double>> steps;
+                       for (const std::string& folder : runs.folders)
+                         steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
+                       return mean_cell(steps, 0, "never", false);
+                     }});
+  columns.push_back(mean_column("|g| at first", 2, [](const RunResult& run) { return run.first_gradient; }));
+  columns.push_back(mean_column("ms a step", 1, [](const RunResult& run) {
+    return run.seconds * 1000 / double(run.steps);
+  }));
+  return columns;
+}
+
+// The folder of the run with the best mean dev score.
+std::string best_run(const std::vector<VariantRuns>& variants) {
+  std::string folder;
+  double best = -INFINITY;
+  for (const VariantRuns& runs : variants)
+    for (size_t i = 0; i < runs.results.size(); ++i)
+      if (const double mean = mean_score(runs.results[i].dev); mean > best) best = mean, folder = runs.folders[i];
+  return folder;
+}
+
+std::string seeds_of(const TrainOptions& o) {
+  return format("{} {}", o.seeds, o.seeds == 1 ? "seed" : "seeds, mean ± standard deviation");
+}
+
+}  // namespace
+
+std::vector<Variant> variants_of(const TrainOptions& o) {
+  const auto variant = [&](const std::string& label, const std::string& norm, bool from_scratch) {
+    return Variant{label, norm, o.placement, o.cls_norm, o.grad_norm, from_scratch};
+  };
+  if (!o.compare) return {variant(o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch)};
+  std::vector<Variant> variants = {variant("layer", "layer", false),
+                                   variant("conditional-layer", "conditional-layer", false)};
+  if (o.from_scratch) variants.push_back(variant("from-scratch", "conditional-layer", true));
+  return variants;
+}
+
+std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
+  std::vector<Variant> variants;
+  for (const std::string& placement : lists.placements)
+    for (const std::string& norm : lists.norms)
+      for (const std::string& cls_norm : lists.cls_norms)
+        for (const double alpha : lists.grad_norms) {
+          variants.push_back({"", norm, placement, cls_norm, alpha, from_scratch});
+          variants.back().label = norms_of(variants.back()) + "-" + placement;
+        }
+  return variants;
+}
+
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
+                                                bool score_training) {
+  const TrainOptions& o = experiment.options();
+  std::vector<VariantRuns> all;
+  for (const Variant& variant : variants) all.push_back({variant, {}, {}});
+  for (int s = 0; s < o.seeds; ++s)
+    for (VariantRuns& runs : all) {
+      const int64_t seed = int64_t(o.seed) + s;
+      const std::string folder = format("{}/{}/seed-{}", o.out, runs.variant.label, seed);
+      std::cout << "\n== " << runs.variant.label << ", seed " << seed << " ==\n";
+      runs.folders.push_back(folder);
+      runs.results.push_back(train(experiment, runs.variant, uint64_t(seed), folder, 0, score_training));
+      if (runs.results.back().interrupted) return std::nullopt;
+      if (o.epochs > 0) draw_training(folder, experiment, {{runs.variant, {folder}, {}}});
+    }
+  return all;
+}
+
+// [CLN tab.train] [CLN tab.test]
+int compare(const Experiment& experiment, const std::vector<Variant>& variants) {
+  const TrainOptions& o = experiment.options();
+  const auto runs = run_all(experiment, variants, true);
+  if (!runs) return 130;
+  if (o.epochs == 0) {
+    std::cout << "\nthe initial models are in " << o.out << "/VARIANT/seed-S/model\n";
+    return 0;
+  }
+  std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
+  const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
+  const auto print = [&](const char* title, std::vector<Column> columns) {      // a column a variant, as in the paper
+    columns.insert(columns.begin(), label);
+    Cells lines = transposed(cells_of(*runs, columns));
+    for (auto& line : lines) line[0] = "  " + line[0];
+    std::cout << '\n' << title << '\n' << text_table(lines);
+  };
+  print("Training metrics [CLN]: on the training set", score_columns(experiment, Set::train));
+  std::vector<Column> dev = score_columns(experiment, Set::dev);
+  dev.push_back(mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
+  print("Dev metrics (the paper prints the test set's; its labels are not public)", dev);
+  draw_training(o.out, experiment, *runs);
+  print_in_words(experiment, best_run(*runs));
+  return 0;
+}
+
+int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss) {
+  const auto runs = run_all(experiment, variants, false);
+  if (!runs) return 130;
+  std::cout << '\n' << seeds_of(experiment.options()) << "; dev scores of the best epoch\n\n"
+            << text_table(cells_of(*runs, norm_columns(experiment, to_loss)));
+  std::vector<VariantRuns> named = *runs;           // in the legends: without the placement, which is in the titles
+  for (VariantRuns& of : named) of.variant.label = norms_of(of.variant);
+  draw_norms(experiment, named);
+  return 0;
+}
+
+}  // namespace minbert

@@ -1,0 +1,100 @@
+// Curves of losses and scores, for each run and for several seeds.
+#include "minbert/run_figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "curves.h"
+
+namespace minbert {
+namespace {
+
+Series scores_of(const std::string& folder, const Task& task) {
+  const auto table = read_columns(folder + "/epochs.csv");
+  Series scores;
+  for (size_t i = 0; i < table.at("epoch").size(); ++i) {
+    const std::string& score = table.at(column_name(task, measures(task)[0]))[i];
+    scores.x.push_back(std::stod(table.at("epoch")[i]));
+    scores.y.push_back(score == "undefined" ? NAN : std::stod(score));
+  }
+  return scores;
+}
+
+const char* loss_name(TaskKind kind) {
+  return kind == TaskKind::classification ? "cross-entropy"
+         : kind == TaskKind::binary       ? "binary cross-entropy" : "squared error";
+}
+
+std::vector<double> numbers(const std::vector<std::string>& texts) {
+  std::vector<double> list;
+  for (const std::string& text : texts) list.push_back(std::stod(text));
+  return list;
+}
+
+}  // namespace
+
+void draw_training(const std::string& folder, const Experiment& experiment, const std::vector<VariantRuns>& variants) {
+  const size_t seeds = variants.at(0).folders.size();
+  Figure figure{.title = seeds > 1 ? format("Mean and standard deviation of {} seeds", seeds) : "", .columns = 2};
+  for (const TaskData& data : experiment.data()) {
+    const Task& task = data.task;
+    Panel training{.title = task.title + ": training", .x_label = "step", .y_label = loss_name(task.kind)};
+    Panel dev{.title = task.title + ": dev", .x_label = "epoch", .y_label = metric_name(task.metrics[0])};
+    for (const VariantRuns& variant : variants) {
+      std::vector<Series> scores;
+      for (const std::string& run : variant.folders) scores.push_back(scores_of(run, task));
+      training.curves.push_back(loss_curve(variant.variant.label, variant.folders, task.name));
+      dev.curves.push_back(mean_of(variant.variant.label, scores));
+      dev.curves.back().style = Curve::Style::line_and_points;
+    }
+    figure.panels.push_back(training), figure.panels.push_back(dev);
+  }
+  write_figure(folder + "/figures/training", figure);
+}
+
+// A row of panels for each placement, a column for each task.
+void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& variants) {
+  Figure figure{.title = "Training losses", .columns = int(experiment.data().size())};
+  std::vector<std::string> placements;
+  for (const VariantRuns& runs : variants)
+    if (std::ranges::find(placements, runs.variant.placement) == placements.end())
+      placements.push_back(runs.variant.placement);
+  for (const std::string& placement : placements)
+    for (const TaskData& data : experiment.data()) {
+      Panel panel{.title = format("{} ({})", data.task.title, placement), .x_label = "step",
+                  .y_label = "training loss"};
+      for (const VariantRuns& runs : variants)
+        if (runs.variant.placement == placement)
+          panel.curves.push_back(loss_curve(runs.variant.label, runs.folders, data.task.name));
+      figure.panels.push_back(panel);
+    }
+  write_figure(experiment.options().out + "/figures/norms", figure);
+}
+
+void draw_pretraining(const PretrainOptions& o, const PretrainResult& result) {
+  const auto steps = read_columns(o.out + "/steps.csv"), evaluations = read_columns(o.out + "/evaluations.csv");
+  const Series training = smoothed({numbers(steps.at("step")), numbers(steps.at("mlm_loss"))}, steps.at("step").size());
+  Panel loss{.title = "masked words", .x_label = "step", .y_label = "cross-entropy"};
+  loss.curves.push_back({.title = "training", .x = training.x, .y = training.y});
+  Figure figure{.title = "", .columns = 2, .panels = {loss}};
+  if (evaluations.contains("step")) {                // held-out text was there
+    const auto level = [&](const char* title, double y) {
+      return Curve{.title = title, .x = {0, double(o.steps)}, .y = {y, y}};
+    };
+    const std::vector<double> x = numbers(evaluations.at("step"));
+    using enum Curve::Style;
+    std::vector<Curve>& curves = figure.panels[0].curves;
+    curves.push_back({.title = "held out", .x = x, .y = numbers(evaluations.at("mlm_loss")), .style = line_and_points});
+    curves.push_back(level("words' frequencies", result.unigram_entropy));
+    curves.push_back(level("untrained", result.untrained.mlm_loss));
+    if (!o.no_nsp) {
+      Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
+      const std::vector<double> right = numbers(evaluations.at("nsp_accuracy"));
+      pairs.curves.push_back({.title = "", .x = x, .y = right, .style = line_and_points});
+      figure.panels.push_back(pairs);
+    }
+  }
+  write_figure(o.out + "/figures/pretraining", figure);
+}
+
+}  // namespace minbert

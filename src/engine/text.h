@@ -1,0 +1,16 @@
+// Numbers and tables in plain text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace minbert {
+
+std::string fixed(double v, int digits);            // "0.50"
+std::string exact(double v);                        // a float's 9 digits, which read back as the same float
+
+size_t text_width(const std::string& text);         // columns on a screen, not bytes
+// Columns as wide as they need to be; the first line is the heading.
+std::string text_table(const std::vector<std::vector<std::string>>& lines);
+
+}  // namespace minbert

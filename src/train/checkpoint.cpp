@@ -1,0 +1,79 @@
+// Loading and saving the folder of a model.
+#include "minbert/checkpoint.h"
+
+#include <filesystem>
+
+#include "minbert/vocabulary.h"
+
+namespace minbert {
+
+std::string model_folder(const std::string& folder) {
+  std::error_code none;
+  for (const std::string& place : {folder, folder + "/model"})
+    if (std::filesystem::exists(place + "/config.json", none)) return place;
+  fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
+              "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
+}
+
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters) {
+  const WeightsReport report = load_weights(folder, parameters, int64_t(before.tasks.size()));
+  const int layers = before.num_hidden_layers;
+  for (const std::string& name : report.unused)
+    MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
+             "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
+             "model?", folder, name, layers);
+  for (const std::string& task : before.tasks)
+    for (const std::string& name : report.initialised)
+      MB_CHECK(!name.starts_with("heads." + task + "."),
+               "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; take it off "
+               "that list", folder, name);
+  return report;
+}
+
+std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
+
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
+  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
+  MB_CHECK(
+      tokenizer.size() <= config.vocab_size,
+      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
+      folder, tokenizer.size(), config.vocab_size);
+  return tokenizer;
+}
+
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& from) {
+  out << from << ": " << report.loaded.size() << " tensors loaded";
+  const auto list = [&out](const char* what, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    out << "\n  " << what << ":";
+    for (size_t i = 0; i < names.size() && i < 6; ++i) out << ' ' << names[i];
+    if (names.size() > 6) out << " and " << names.size() - 6 << " more";
+  };
+  list("not in the file, as initialised", report.initialised);
+  list("in the file, not used", report.unused);
+  out << '\n';
+}
+
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
+                     const std::string& placement) {
+  if (before.placement == placement) return;
+  out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
+                "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm that "
+                "the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it was.\n",
+                folder, before.placement, placement, before.placement);
+}
+
+void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
+                const Parameters& parameters, SafeTensorsWriter::As as) {
+  make_folder(folder);
+  save_weights(folder + "/model.safetensors", parameters, as);
+  config.save(folder + "/config.json");
+  write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
+  write_file(folder + "/tokenizer_config.json", Json::object()
+                                                    .set("do_lower_case", tokenizer.lower_case())
+                                                    .set("model_max_length", config.max_position_embeddings)
+                                                    .set("tokenizer_class", "BertTokenizer")
+                                                    .dump() + "\n");
+}
+
+}  // namespace minbert
