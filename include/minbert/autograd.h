@@ -9,6 +9,11 @@
 //     g(0, [&](Sink da) { gemm_nn(dc, b, da); });      // skipped when a needs no gradient
 //     g(1, [&](Sink db) { gemm_tn(dc, a, db); });
 //   });
+//
+//   Gradient  a tensor's gradient: its shape, and its value once backward has reached it (src/engine/tape.h)
+//   Grads     the gradients of an operation's inputs, in its backward: g(i, write) calls write(sink)
+//   Sink      the tensor to write one of them to; the first contribution overwrites it, later ones add
+//   Target    the same inside a kernel: a pointer and the flag `add` (src/engine/launch.h)
 #pragma once
 
 #include <functional>
@@ -20,17 +25,15 @@
 
 namespace minbert {
 
-// Where a gradient goes: overwritten by its first contribution, added to by the later ones.
 struct Sink {
-  Tensor to;
+  Tensor tensor;
   bool add;
-  real beta() const { return add ? real(1) : real(0); }            // as a matrix product wants it
+  real beta() const { return add ? real(1) : real(0); }            // of C = A B + beta C
   void zero_unless_add() const;                     // before a backward that touches only some elements
 };
 
-struct Gradient;                                    // a tensor's gradient and its place, see src/engine/tape.h
+struct Gradient;
 
-// The gradients of one entry's inputs, seen from its backward.
 class Grads {
  public:
   bool wants(int input) const;
@@ -54,7 +57,8 @@ using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 // once, and only where the result has a gradient; it keeps what it reads by capturing it.
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
 
-// Whether record() would put an operation of this input on the tape: for one that computes its gradient forward.
+// Whether record() would put an operation of this input on the tape: for operations that compute gradients
+// during the forward pass.
 bool will_record(const Tensor& input);
 
 // d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default; result's shape).
@@ -73,8 +77,8 @@ class NoGrad {
   bool outer_;
 };
 
-void print_tape(std::ostream& out);                 // --trace: names, shapes and module paths of what is recorded now
-void clear_tape();                                  // forgets what is recorded, for a forward without backward
+void print_tape(std::ostream& out);                 // --trace: names, shapes, module paths of all entries
+void clear_tape();                                  // removes all entries: after a forward without backward
 int64_t tape_length();
 void set_check_nan(bool on);                        // --check-nan: Error at the first operation that produced a NaN
 

@@ -16,8 +16,8 @@ class Norm : public Module {
     const Scope scope(path());
     return forward(x, batch);
   }
-  // The same equations in elementary operations: slower, but the text, and the tests' oracle. Running statistics
-  // stay as they are.
+  // The same equations in elementary operations: slower, to be read, and the reference of the tests. Does not
+  // change running statistics.
   virtual Tensor composed(const Tensor& x, const Batch& batch) const = 0;
 
  protected:
@@ -32,11 +32,12 @@ class AffineNorm : public Norm {
   Tensor weight_, bias_;
 };
 
-enum class Couples { nothing, sentence, batch };    // whose other tokens a token's result in training depends on
+// The other tokens on which a token's result depends in training: none, its sentence's, the batch's.
+enum class Couples { nothing, sentence, batch };
 
 struct NormEntry {
   const char *name, *formula, *paper = "";          // name: as --norm takes it
-  const char* over;                                 // what a mean is taken over
+  const char* over;                                 // the elements of one mean
   Couples couples = Couples::nothing;
   bool running_statistics = false;                  // kept in training, used in evaluation
   const char* parameters;                           // how many, in H and tasks
@@ -52,7 +53,7 @@ void check_norm(const std::string& norm);           // Error for a name or an op
 // fit.
 std::unique_ptr<Norm> make_norm(const std::string& norm, NormOptions options);
 
-// eps of a norm whose default is layer_norm_eps of config.json.
+// The option eps of norms whose default is layer_norm_eps of config.json.
 inline const NormOption layer_norm_eps = {"eps", "layer_norm_eps"};
 
 }  // namespace minbert

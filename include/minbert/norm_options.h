@@ -12,21 +12,21 @@ namespace minbert {
 // An option of a norm: a number from min to max, or one of some words.
 struct NormOption {
   const char* name;
-  const char* value;                                // the default, or in words where it comes from
+  const char* value;                                // the default, or a description of its source
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
 };
 
-// What a norm is made of: the sizes of its place in the network, and the values of its options.
+// The arguments of a norm: its sizes in the network, and the values of its options.
 struct NormOptions {
-  int64_t hidden;                                   // the columns of x
-  int64_t tasks = 0;                                // how many task ids there are
+  int64_t hidden;                                   // columns of x
+  int64_t tasks = 0;                                // number of task ids
   double layer_norm_eps = 1e-12;                    // of config.json
-  std::map<std::string, std::string> values = {};   // of every option that the norm has; make_norm fills them
+  std::map<std::string, std::string> values = {};   // of each option of the norm, from make_norm
 
   const std::string& word(const std::string& option) const;
   double number(const std::string& option) const;
-  double number(const std::string& option, double otherwise) const;        // otherwise: where none is given
+  double number(const std::string& option, double otherwise) const;        // otherwise: if none was given
 };
 
 std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"

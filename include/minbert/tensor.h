@@ -50,8 +50,8 @@ class Tensor {
   static Tensor zeros(Shape shape, Device device = default_device());
   static Tensor full(Shape shape, real value, Device device = default_device());
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
-  // A place inside a flat buffer, `offset` elements from its start.
-  static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
+  // Part of a flat buffer, `offset` elements from its start.
+  static Tensor view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
   // A parameter before it has values: place() gives it, and every copy of it, a place inside a flat buffer.
   static Tensor without_values(Shape shape);
   const Tensor& place(std::shared_ptr<Storage> storage, int64_t offset) const;
@@ -67,9 +67,9 @@ class Tensor {
   real* data() const;                              // on the tensor's device
   real item() const;                               // the value of a one-element tensor
   std::vector<real> values() const;                // a copy on the host
-  // The values, readable by the host: this tensor's own memory on the CPU, else a copy in room, which must outlive the
-  // span. This, values() and item() wait for a GPU.
-  std::span<const real> on_host(std::vector<real>& room) const;
+  // The values, readable by the host: the tensor's own memory on the CPU, else `copy`, filled with them, which
+  // must outlive the span. on_host, values and item wait for a GPU.
+  std::span<const real> on_host(std::vector<real>& copy) const;
   void copy_from(std::span<const real> values) const;             // host to this tensor, sizes must agree
   Tensor reshape(Shape shape) const;               // the same storage; differentiable
   Tensor detach() const;                           // the same storage, cut off from the tape
@@ -80,7 +80,7 @@ class Tensor {
   Tensor grad() const;                             // no tensor until backward has reached this one
   void clear_grad() const;                         // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
-  void set_grad_storage(Tensor place) const;       // write the gradient there; none: wherever there is room
+  void set_grad_storage(Tensor place) const;       // where to write the gradient; no tensor: to a new one
 
   static int64_t live();                           // tensors alive in the process, for leak tests
 
@@ -107,7 +107,7 @@ class Indices {
   int32_t operator[](int64_t i) const { return list_->values[size_t(i)]; }
   const int32_t* begin() const { return list_ ? list_->values.data() : nullptr; }
   const int32_t* end() const { return begin() + size(); }
-  const int32_t* data(Device device) const;        // on a GPU: copied there once, when first asked for; nullptr: none
+  const int32_t* data(Device device) const;        // copied to a GPU at the first call; nullptr if empty
 
  private:
   struct List {

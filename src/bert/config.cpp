@@ -42,10 +42,10 @@ const Choice choices[] = {
     {"placement", &BertConfig::placement, [](const std::string& name) { placement_of(name); }},
     {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
     {"cls_norm_at", &BertConfig::cls_norm_at,
-     [](const std::string& name) { place_of(name, {"per-method", "pre-pooler", "pooled"}, "place"); }},
+     [](const std::string& name) { index_of(name, {"per-method", "pre-pooler", "pooled"}, "place"); }},
     {"initialisation", &BertConfig::initialisation,
-     [](const std::string& name) { place_of(name, initialisation_names(), "initialisation"); }},
-    {"pairs", &BertConfig::pairs, [](const std::string& name) { place_of(name, {"cross", "siamese"}, "kind"); }}};
+     [](const std::string& name) { index_of(name, initialisation_names(), "initialisation"); }},
+    {"pairs", &BertConfig::pairs, [](const std::string& name) { index_of(name, {"cross", "siamese"}, "kind"); }}};
 
 void check(const Choice& choice, const std::string& value, const std::string& file) {
   try {
@@ -55,7 +55,7 @@ void check(const Choice& choice, const std::string& value, const std::string& fi
   }
 }
 
-// Keys whose other values mean another network than the one we compute.
+// Keys whose other values ask for a network that minbert does not compute.
 void check_kind(const Json& json, const std::string& file) {
   for (const auto& [key, only] :
        {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute")}) {
@@ -95,7 +95,7 @@ void check_values(const BertConfig& c, const std::string& file) {
            c.max_position_embeddings);
 }
 
-// iso-bn's options as older folders have them, beside the norm's name.
+// iso-bn's options from the keys of older folders.
 std::string older_iso_bn_options(const Json& ours) {
   const std::string preset = ours.get("iso_bn_preset", std::string("ours"));
   const double beta = ours.get("iso_bn_beta", 0.0);
@@ -126,8 +126,10 @@ BertConfig BertConfig::named(const std::string& name) {
        {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512}, {"base", 12, 768}, {"large", 24, 1024}}) {
     if (name == n.name) {
       BertConfig c;
-      c.num_hidden_layers = n.layers, c.hidden_size = n.hidden_size;
-      c.num_attention_heads = n.hidden_size / 64, c.intermediate_size = 4 * n.hidden_size;
+      c.num_hidden_layers = n.layers;
+      c.hidden_size = n.hidden_size;
+      c.num_attention_heads = n.hidden_size / 64;
+      c.intermediate_size = 4 * n.hidden_size;
       return c;
     }
     names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers, n.hidden_size);
@@ -139,9 +141,9 @@ BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
-  // The sizes have to be there: a default would be a guess. The numbers have one, since old files lack some.
+  // Sizes are required: a default would be a guess. Numbers have defaults, since old files lack some.
   for (const Size& size : sizes) {
-    c.loaded[size.key].integer();                  // fails where it is missing
+    c.loaded[size.key].integer();                  // fails if it is missing
     c.*size.value = c.loaded.get(size.key, 0);
   }
   for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);

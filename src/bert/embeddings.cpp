@@ -1,4 +1,4 @@
-// The embeddings: the sum of what the token is, where it stands and which segment it is of, normalized [CLN replaces].
+// The embeddings: the normalized sum of word, position and segment embeddings [CLN replaces].
 //
 //   x_i = Dropout(Norm(word[id_i] + position[i] + segment[s_i]))         Devlin et al. 2019, fig. 2      x [T,H]
 #include "minbert/bert.h"

@@ -1,5 +1,5 @@
-// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum. The placement says
-// where the norms N stand. D is dropout; every matrix has its bias, not written here.
+// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum, with norms N in one of
+// three placements. D is dropout; every matrix has a bias, not written here.
 //
 //   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
 //   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3; GELU: or config.json's hidden_act
@@ -14,16 +14,15 @@
 //               [LN-PEFT app.A.pre-ln]   normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
 //   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
 //               N₁, N₂, N₃ over H columns, N₄ over I
-//   Rows        only attention looks at other tokens. Where only some rows of y are needed (of the last layer: [CLS],
-//               the masked ones), all that follows Attention is computed for these alone.
+//   Rows        only attention looks at other tokens. If only some rows of y are needed (of the last layer: [CLS],
+//               masked tokens), everything after Attention is computed for these alone.
 //   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
 //               placement, so that a checkpoint loads into each. normformer alone has N₃, attention.LayerNorm,
 //               N₄, intermediate.LayerNorm, and γ, attention.self.head_scale.
-//   Starts as   a checkpoint has it; what it lacks: γ = 1, the norms as their files say
-//   Deviations  the embeddings keep BERT's norm in every placement. What the layers of pre and normformer add up is
-//               normalized once, behind the last of them: encoder.LayerNorm (model.cpp). NormFormer's scaled residual
-//               sum, an option of its paper, is not here; γ stands before W_o, as in the paper (behind it in the
-//               authors' code).
+//   Starts as   the checkpoint; without one γ = 1, and norms start as their files say
+//   Deviations  the embeddings keep BERT's norm in every placement. With pre and normformer the sum is normalized once
+//               more after the last layer: encoder.LayerNorm (model.cpp). NormFormer's scaled residual sum, an option
+//               of its paper, is left out; γ comes before W_o, as in the paper (after it in the authors' code).
 #include <array>
 
 #include "minbert/bert.h"
@@ -37,7 +36,7 @@ const std::vector<std::string>& placement_names() {
 }
 
 Placement placement_of(const std::string& name) {
-  return Placement(place_of(name, placement_names(), "placement"));
+  return Placement(index_of(name, placement_names(), "placement"));
 }
 
 const std::vector<std::string>& activation_names() {
@@ -47,7 +46,7 @@ const std::vector<std::string>& activation_names() {
 
 Tensor (*activation(const std::string& name))(const Tensor& x) {
   static constexpr std::array functions = {gelu, gelu_new, relu};
-  return functions[place_of(name, activation_names(), "hidden_act")];
+  return functions[index_of(name, activation_names(), "hidden_act")];
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
@@ -79,7 +78,8 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
   head_of_column_ = heads;
   NormOptions wide = norm;
   wide.hidden = config.intermediate_size;
-  after_attention_norm_ = make_norm(config.norm, norm), intermediate_norm_ = make_norm(config.norm, wide);
+  after_attention_norm_ = make_norm(config.norm, norm);
+  intermediate_norm_ = make_norm(config.norm, wide);
   child("attention.LayerNorm", *after_attention_norm_);
   child("intermediate.LayerNorm", *intermediate_norm_);
 }
@@ -100,28 +100,28 @@ Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
                           Tensor* attention_weights) const {
   const Scope scope(path());
-  const Batch kept = rows ? at_rows(batch, rows) : batch;
-  const auto keep = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
+  const Batch selected = rows ? select_rows(batch, rows) : batch;
+  const auto select = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
   const auto A = [&](const Tensor& u) {
-    return attention_dense_(scale_heads(keep(attention(query_(u), key_(u), value_(u), batch, heads_,
-                                                       weights_dropout_.p(), weights_dropout_.key(),
-                                                       attention_weights))));
+    const Tensor context = attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
+                                     weights_dropout_.key(), attention_weights);
+    return attention_dense_(scale_heads(select(context)));
   };
-  const auto F = [&](const Tensor& u) { return feed(u, kept); };
+  const auto F = [&](const Tensor& u) { return feed(u, selected); };
   const auto N1 = [&](const Tensor& u, const Batch& b) { return (*attention_norm_)(u, b); };
-  const auto N2 = [&](const Tensor& u) { return (*output_norm_)(u, kept); };
-  const auto N3 = [&](const Tensor& u) { return (*after_attention_norm_)(u, kept); };
+  const auto N2 = [&](const Tensor& u) { return (*output_norm_)(u, selected); };
+  const auto N3 = [&](const Tensor& u) { return (*after_attention_norm_)(u, selected); };
   const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
 
   if (placement_ == Placement::post) {
-    const Tensor a = N1(D1.add(keep(x), A(x)), kept);
+    const Tensor a = N1(D1.add(select(x), A(x)), selected);
     return N2(D2.add(a, F(a)));
   }
   if (placement_ == Placement::pre) {
-    const Tensor a = D1.add(keep(x), A(N1(x, batch)));
+    const Tensor a = D1.add(select(x), A(N1(x, batch)));
     return D2.add(a, F(N2(a)));
   }
-  const Tensor a = D1.add(keep(x), N3(A(N1(x, batch))));                 // normformer
+  const Tensor a = D1.add(select(x), N3(A(N1(x, batch))));               // normformer
   return D2.add(a, F(N2(a)));
 }
 

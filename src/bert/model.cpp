@@ -42,11 +42,11 @@ Tensor BertModel::encode(const Batch& batch, const Indices& rows, std::vector<Te
     x = layer->forward(x, batch, layer_rows, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
-  if (final_norm_) x = (*final_norm_)(x, last_rows ? at_rows(batch, last_rows) : batch);
+  if (final_norm_) x = (*final_norm_)(x, last_rows ? select_rows(batch, last_rows) : batch);
   return rows && !last_rows ? gather_rows(x, rows) : x;
 }
 
-// Gradient normalization stands before the norm: a gradient on its way down passes the norm first.
+// Gradient normalization comes before the norm, so the backward applies it after the norm's own backward.
 Tensor BertModel::normalize_cls(const std::string& place, Tensor h) const {
   if (training() && gradient_alpha_ > 0 && gradient_place_ == place) h = normalize_gradient(h, gradient_alpha_);
   return norm_place_ == place ? (*cls_norm_)(h) : h;
@@ -73,7 +73,8 @@ void BertModel::fit_cls_norm(const Batch& batch) {
 }
 
 void BertModel::normalize_gradients(double alpha, const std::string& place) {
-  gradient_alpha_ = alpha, gradient_place_ = place;
+  gradient_alpha_ = alpha;
+  gradient_place_ = place;
 }
 
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout)
@@ -106,7 +107,10 @@ Tensor MultitaskBert::forward(const Batch& batch, int head) const {
   MB_CHECK(pooled.rows() % 2 == 0, "heads.{}: a siamese batch is u_0, v_0, u_1, v_1, ...; {} sentences are not pairs",
            spec.name, pooled.rows());
   std::vector<int32_t> even, odd;
-  for (int32_t row = 0; row < int32_t(pooled.rows()); row += 2) even.push_back(row), odd.push_back(row + 1);
+  for (int32_t row = 0; row < int32_t(pooled.rows()); row += 2) {
+    even.push_back(row);
+    odd.push_back(row + 1);
+  }
   const Tensor u = gather_rows(pooled, even), v = gather_rows(pooled, odd);
   std::vector<Tensor> features = {u, v, abs(u - v)};
   if (spec.cosine) features.push_back(cosine_similarity(u, v));

@@ -1,8 +1,7 @@
 // The two heads of pre-training                                             Devlin et al. 2019, sec. 3.1
 //
-//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c          x [M,H]: the last layer's masked rows
-//                   E [V,H] are the word embeddings themselves (tied), c [V]; GELU: or config.json's
-//                   hidden_act
+//   masked words    h = Norm(GELU(x W^T + b))    logits = h E^T + c      x [M,H]: the last layer's masked rows
+//                   E [V,H] are the word embeddings themselves (tied), c [V]; GELU: or hidden_act of config.json
 //   next sentence   logits = pooled W^T + b                                  pooled [B,H]   [TA sec.2]
 #include "minbert/bert.h"
 

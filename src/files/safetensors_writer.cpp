@@ -1,4 +1,4 @@
-// Writing safetensors: the header first, then every tensor's values, converted piece by piece.
+// Writing safetensors: the header, then the values of each tensor, converted piece by piece.
 #include <algorithm>
 
 #include "engine/cuda.h"
@@ -10,7 +10,7 @@ namespace {
 
 uint64_t width(const std::string& type) { return type.ends_with("64") ? 8 : type.ends_with("32") ? 4 : 2; }
 
-constexpr size_t piece = 1 << 16;                  // values that are converted, or fetched from a GPU, at a time
+constexpr size_t piece = 1 << 16;                  // values to convert, or to copy from a GPU, at a time
 
 template <class Stored, class Convert>
 void write_converted(AtomicFile& out, uint64_t place, std::span<const real> values, Convert convert) {
@@ -64,7 +64,7 @@ SafeTensorsStream::SafeTensorsStream(const std::string& file, const std::map<std
     out(std::string(*before == '{' ? "{}" : "}"));
   };
   header([&](const std::string& text) { length += text.size(); });
-  const uint64_t padded = (length + 7) / 8 * 8;     // the values begin aligned
+  const uint64_t padded = (length + 7) / 8 * 8;     // so that the values begin aligned
   data_ = sizeof padded + padded;
   file_.need(data_ + values);
   file_.write({reinterpret_cast<const char*>(&padded), sizeof padded});

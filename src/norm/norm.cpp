@@ -13,7 +13,7 @@ AffineNorm::AffineNorm(int64_t hidden, double eps)
 const std::vector<NormEntry>& norm_table() {
   static const std::vector<NormEntry> table = [] {
     std::vector<NormEntry> list;
-    { extern NormEntry norm_none;              list.push_back(norm_none); }              // each at the end of its file
+    { extern NormEntry norm_none;              list.push_back(norm_none); }    // at the end of its file
     { extern NormEntry norm_layer;             list.push_back(norm_layer); }
     { extern NormEntry norm_layer_simple;      list.push_back(norm_layer_simple); }
     { extern NormEntry norm_variance_only;     list.push_back(norm_variance_only); }
@@ -30,7 +30,7 @@ const std::vector<NormEntry>& norm_table() {
 }
 
 const NormEntry& find_norm(const std::string& norm) {
-  return norm_table()[place_of(norm_name(norm), names_of(norm_table()), "norm")];
+  return norm_table()[index_of(norm_name(norm), names_of(norm_table()), "norm")];
 }
 
 const char* name_of(Couples couples) {

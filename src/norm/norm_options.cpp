@@ -62,7 +62,8 @@ std::map<std::string, std::string> norm_values(const std::string& norm, const st
   std::map<std::string, std::string> values, given;
   for (const NormOption& option : options) values[option.name] = option.value;
   MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm, name);
-  for (const std::string& part : norm == name ? std::vector<std::string>() : parts(norm.substr(name.size() + 1))) {
+  if (norm == name) return values;
+  for (const std::string& part : parts(norm.substr(name.size() + 1))) {
     const size_t equals = part.find('=');
     MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value", norm, part, name);
     const std::string key = part.substr(0, equals), value = part.substr(equals + 1);

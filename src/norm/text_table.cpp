@@ -1,11 +1,11 @@
-// Setting the tables of norms.
+// Laying out tables in plain text.
 #include "norm/text_table.h"
 
 #include <algorithm>
 
 namespace minbert {
 
-// Bytes that begin a character, but for accents that sit on the one before (x̂, θ̄).
+// Counts the bytes that begin a character, without combining accents (x̂, θ̄).
 size_t text_width(const std::string& text) {
   size_t n = 0;
   for (size_t i = 0; i < text.size(); ++i)

@@ -1,4 +1,4 @@
-// A table in plain text: its columns as wide as they need to be.
+// A table in plain text, with columns as wide as their widest cell.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A batch: its sequences laid end to end, and where each begins.
+// A batch: its sequences laid end to end, with the offset of each.
 #include "minbert/batch.h"
 
 namespace minbert {
@@ -13,7 +13,8 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
              s.segments.size());
     ids.insert(ids.end(), s.ids.begin(), s.ids.end());
     segments.insert(segments.end(), s.segments.begin(), s.segments.end());
-    for (size_t i = 0; i < s.ids.size(); ++i) positions.push_back(int32_t(i)), sentence.push_back(b);
+    for (size_t i = 0; i < s.ids.size(); ++i) positions.push_back(int32_t(i));
+    sentence.insert(sentence.end(), s.ids.size(), b);
     offsets.push_back(int32_t(ids.size()));
   }
   const size_t count = sequences.size();
@@ -25,14 +26,15 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
           task, task ? Indices(std::move(row_task)) : Indices()};
 }
 
-Batch at_rows(const Batch& batch, const Indices& rows) {
-  const auto at = [&](const Indices& of) {
-    std::vector<int32_t> picked;
+Batch select_rows(const Batch& batch, const Indices& rows) {
+  const auto select = [&](const Indices& list) {
+    std::vector<int32_t> selected;
     for (const int32_t row : rows)
-      if (of) picked.push_back(of[row]);
-    return of ? Indices(std::move(picked)) : Indices();
+      if (list) selected.push_back(list[row]);
+    return list ? Indices(std::move(selected)) : Indices();
   };
-  return {at(batch.ids), at(batch.segments), at(batch.positions), {}, at(batch.sentence), {}, at(batch.row_task)};
+  return {.ids = select(batch.ids), .segments = select(batch.segments), .positions = select(batch.positions),
+          .sentence = select(batch.sentence), .row_task = select(batch.row_task)};
 }
 
 }  // namespace minbert

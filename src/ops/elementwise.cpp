@@ -1,6 +1,5 @@
-// Operations element by element. A function is a struct with its formula f and its derivative: df(x) where it is
-// written in the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is
-// needed.
+// Operations on each element. A function is a struct with its formula f and its derivative, as a function of
+// the input, df(x), or of the result, df_of_y(y); the tape keeps only the one of x and y that it needs.
 #include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"

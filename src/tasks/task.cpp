@@ -1,4 +1,4 @@
-// The table of tasks: an entry is all that reading, training, scoring and prediction files know about a task.
+// The table of tasks. An entry holds everything that reading, training, scoring and prediction files need to know.
 //
 //   sst quora sts cfimdb    the course's (CS224n minBERT)
 //   sst2 ... mnli           GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
@@ -100,7 +100,7 @@ std::string in_words(const Task& task, double value) {
 
 std::string Task::label_text(double label) const {
   if (!label_words.empty()) return label_words.at(size_t(label));
-  char digits[32];                                 // the fewest that read back as the same float
+  char digits[32];                                 // the shortest text that reads back as the same float
   return {digits, std::to_chars(digits, digits + sizeof digits, float(label)).ptr};
 }
 
@@ -127,10 +127,10 @@ void choose_metric(std::vector<Task>& tasks, const std::string& choice, std::set
   MB_CHECK(done.insert(words[0]).second, "--metric {}: {} is there twice; once is enough", choice, words[0]);
   std::vector<std::string> valid;
   for (const Metric metric : task->metrics) valid.push_back(metric_key(metric));
-  const auto place = std::ranges::find(valid, words[1]);
-  MB_CHECK(place != valid.end(), "--metric {}: {} is not scored by \"{}\"; valid are: {}", choice, words[0], words[1],
+  const auto found = std::ranges::find(valid, words[1]);
+  MB_CHECK(found != valid.end(), "--metric {}: {} is not scored by \"{}\"; valid are: {}", choice, words[0], words[1],
            joined(valid));
-  const auto chosen = task->metrics.begin() + (place - valid.begin());
+  const auto chosen = task->metrics.begin() + (found - valid.begin());
   std::rotate(task->metrics.begin(), chosen, chosen + 1);
 }
 

@@ -1,4 +1,4 @@
-// The tokenizer's vocabulary and settings, and sequences of its ids. The pieces are found in wordpiece.cpp.
+// The tokenizer's vocabulary and settings, and sequences of ids. wordpiece.cpp cuts words into pieces.
 #include "minbert/tokenizer.h"
 
 #include <algorithm>

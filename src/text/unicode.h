@@ -1,4 +1,4 @@
-// Unicode as BERT sees it. See unicode.cpp.
+// Unicode for BERT's tokenizer: decoding, categories, clean-up.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace minbert {
 
-// The code point at text[at]; moves `at` behind it. A byte that begins no valid UTF-8 is U+FFFD by itself.
+// The code point at text[at]; moves `at` past it. A byte that begins no valid UTF-8 is U+FFFD by itself.
 int32_t next_code_point(std::string_view text, size_t& at);
 
 // ASCII symbols count as punctuation even where Unicode says otherwise ($ + < = > ^ ` | ~).

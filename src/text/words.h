@@ -1,4 +1,4 @@
-// How text falls into words before WordPiece cuts them: one definition for the tokenizer and the vocabulary trainer.
+// Splitting text into words: one definition for the tokenizer and the vocabulary trainer.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace minbert {
 
 inline constexpr std::array<std::string_view, 5> special_names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-inline constexpr size_t longest_word = 100;        // characters; what is longer becomes [UNK]
-inline constexpr std::string_view continues = "##";    // before a piece that does not begin its word
+inline constexpr size_t longest_word = 100;        // characters; longer words become [UNK]
+inline constexpr std::string_view continues = "##";    // the prefix of pieces that do not begin their word
 
 inline size_t count_characters(std::string_view utf8) {
   return size_t(std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
@@ -46,10 +46,10 @@ void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word)
   }
 }
 
-// The same for any text: on_special(i) stands where it spells out special_names[i].
+// The same for any text: calls on_special(i) where it contains special_names[i].
 template <class OnWord, class OnSpecial>
 void for_each_word(std::string_view text, bool lower_case, OnWord on_word, OnSpecial on_special) {
-  size_t begin = 0;                                // of what is not cut into words yet
+  size_t begin = 0;                                // of the text that is not split yet
   for (size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
     const auto special = std::find_if(special_names.begin(), special_names.end(), [&](std::string_view name) {
       return text.substr(at).starts_with(name);

@@ -1,11 +1,12 @@
-// Batch normalization of [CLS]: whitening that takes the covariance for diagonal.
+// Batch normalization of [CLS]: whitening under the assumption that the covariance is diagonal.
 //
 //   Paper       Ioffe & Szegedy 2015; IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization, sec. 3.1
 //   Equation    ĥ = Λ⁻¹ (h - μ) ⊙ γ + β     Λ = diag(√(σ² + ε))                                     [IsoBN eq.2]
 //   Shapes      h, ĥ [B,H]   γ, β, μ, σ² [H]
-//   Statistics  the batch's in training; in evaluation running_mean and running_var, as in src/norm/hidden/batch.cpp
+//   Statistics  of the batch in training; in evaluation the buffers running_mean and running_var, as in
+//               src/norm/hidden/batch.cpp
 //   Starts as   γ = 1, β = 0
-//   Deviations  eq.2 has neither ε nor γ and β, which batch normalization has
+//   Deviations  ε, γ and β are those of batch normalization; eq.2 has none of them
 #include "minbert/cls_norm.h"
 
 namespace minbert {

@@ -1,4 +1,4 @@
-// The table of the normalizations of [CLS], and what those with statistics of a set have in common.
+// The table of the normalizations of [CLS], and the base class of those with statistics of a set.
 #include "minbert/cls_norm.h"
 
 #include "minbert/names.h"
@@ -10,7 +10,7 @@ namespace minbert {
 const std::vector<ClsNormEntry>& cls_norm_table() {
   static const std::vector<ClsNormEntry> table = [] {
     std::vector<ClsNormEntry> list;
-    { extern ClsNormEntry cls_none;      list.push_back(cls_none); }           // each at the end of its file
+    { extern ClsNormEntry cls_none;      list.push_back(cls_none); }           // at the end of its file
     { extern ClsNormEntry cls_z;         list.push_back(cls_z); }
     { extern ClsNormEntry cls_min_max;   list.push_back(cls_min_max); }
     { extern ClsNormEntry cls_l2;        list.push_back(cls_l2); }
@@ -23,7 +23,7 @@ const std::vector<ClsNormEntry>& cls_norm_table() {
 }
 
 const ClsNormEntry& find_cls_norm(const std::string& norm) {
-  return cls_norm_table()[place_of(norm_name(norm), names_of(cls_norm_table()), "[CLS] norm")];
+  return cls_norm_table()[index_of(norm_name(norm), names_of(cls_norm_table()), "[CLS] norm")];
 }
 
 std::string cls_norm_help() {

@@ -1,4 +1,4 @@
-// Mean and covariance of a set: a product for each batch, and the merging in double.
+// Mean and covariance of a set: one matrix product for each batch, merged in double.
 #include "norm/cls/covariance.h"
 
 #include "engine/gemm.h"
@@ -14,7 +14,10 @@ void Covariance::add(const Tensor& x) {
   std::vector<real> values = x.values();
   std::vector<double> mu(values.begin(), values.begin() + hidden_), delta(H);
   for (size_t k = 0; k < values.size(); ++k) delta[k % H] += (double(values[k]) - double(values[k % H])) / n_b;
-  for (size_t i = 0; i < H; ++i) mu[i] += delta[i], delta[i] = mu[i] - mean_[i];      // exact where nothing varies
+  for (size_t i = 0; i < H; ++i) {
+    mu[i] += delta[i];                              // exact where nothing varies
+    delta[i] = mu[i] - mean_[i];
+  }
   for (size_t k = 0; k < values.size(); ++k) values[k] = real(double(values[k]) - mu[k % H]);
   const Tensor centered = Tensor::from(x.shape(), values);
   const ExactProducts exact;

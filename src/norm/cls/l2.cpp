@@ -5,7 +5,7 @@
 //   Shapes      x, x̂ [B,H]   δ [H]
 //   Statistics  one pass over the training set with the pre-trained encoder, then constant        [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (δ + ε)
-//   Deviations  none: as in the paper δ is of a dimension over the set, not of a sentence's vector
+//   Deviations  none: as in the paper, δ is computed for each dimension over the set, not for each sentence
 #include <cmath>
 
 #include "norm/cls/fitted.h"
@@ -35,7 +35,7 @@ class L2Norm : public FittedClsNorm {
 
   double eps_;
   Tensor root_mean_square_;                         // [H] δ
-  std::vector<double> squares_;                     // of the set so far: Σ x²
+  std::vector<double> squares_;                     // Σ x² over the set so far
 };
 
 }  // namespace

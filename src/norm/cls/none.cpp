@@ -1,4 +1,4 @@
-// No normalization of [CLS]: what the others are compared with.                              Devlin et al. 2019
+// No normalization of [CLS]: the baseline of the others.                             Devlin et al. 2019
 #include "minbert/cls_norm.h"
 
 namespace minbert {

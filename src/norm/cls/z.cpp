@@ -22,7 +22,7 @@ class ZNorm : public FittedClsNorm {
  private:
   Tensor normalize(const Tensor& h) const override { return (h - mean_) / (deviation_ + eps_); }     // [TA eq.2]
 
-  // Row by row, so that nothing cancels: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')                     Welford 1962
+  // Row by row, which loses no digits: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')                     Welford 1962
   void add(const Tensor& h) override {
     const std::vector<real> x = h.values();
     for (size_t row = 0, H = mu_.size(); row * H < x.size(); ++row)
@@ -43,7 +43,7 @@ class ZNorm : public FittedClsNorm {
 
   double eps_;
   Tensor mean_, deviation_;                         // [H] μ, σ
-  std::vector<double> mu_, squares_;                // of the set so far: the mean, and Σ (x-μ)²
+  std::vector<double> mu_, squares_;                // over the set so far: the mean, and Σ (x-μ)²
 };
 
 }  // namespace

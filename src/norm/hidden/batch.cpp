@@ -7,8 +7,8 @@
 //               evaluation   y = (x - μ) / √(σ² + ε) ⊙ γ + β
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² [H]: the buffers running_mean, running_var
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); μ = 0, σ² = 1
-//   Deviations  the rows are all real tokens of all sentences: there is no padding to keep out. One row has no unbiased
-//               variance: then σ² takes its biased one, 0 (PyTorch refuses such a batch).
+//   Deviations  the rows are the tokens of all sentences, without padding. A single row has no unbiased variance: σ²
+//               then moves towards its biased one, 0 (PyTorch refuses such a batch).
 #include "minbert/norm.h"
 
 namespace minbert {

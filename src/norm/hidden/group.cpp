@@ -4,8 +4,8 @@
 //   Equation    y = (x - μ_g) / √(σ_g² + ε) ⊙ γ + β
 //   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² over the H/G neighbouring channels of a token's group, σ_g² biased
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for one group of all channels)
-//   Deviations  a token is its own image of one pixel; group-sentence takes the sentence for the image. With one group
-//               it is LayerNorm. Where each channel is a group, it is its own mean and y = β whatever x is: a warning.
+//   Deviations  the image of the paper is one token here, and the sentence in group-sentence. With one group it is
+//               LayerNorm. If each channel is a group, it equals its mean, and y = β whatever x is: a warning.
 #include <iostream>
 #include <set>
 

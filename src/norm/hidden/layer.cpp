@@ -5,7 +5,7 @@
 //   Equation    y = (x - μ) / √(σ² + ε) ⊙ γ + β                                       [CLN eq.1-3]
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
-//   Deviations  none; the fused kernel is src/ops/layer_norm.cpp, the composed form below its oracle
+//   Deviations  none; src/ops/layer_norm.cpp is the fused kernel, tested against the composed form below
 #include "minbert/norm.h"
 
 namespace minbert {

@@ -4,7 +4,7 @@
 //               [LN-PEFT app.A.simple]
 //   Equation    y = (x - μ) / √(σ² + ε)
 //   Shapes      x, y [T,H]   μ, σ² over the H features of a row, σ² biased
-//   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias find no use
+//   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias are not used
 //   Deviations  the paper writes 1/σ; the ε under the root is LayerNorm's
 #include "minbert/norm.h"
 

@@ -3,8 +3,8 @@
 //   Paper       Zhang & Sennrich, Root Mean Square Layer Normalization, 2019, eq. 4
 //   Equation    y = x / RMS(x) ⊙ g          RMS(x) = √(1/H Σ x_i² + ε)
 //   Shapes      x, y [T,H]   g [H], here "weight"
-//   Starts as   g = 1, or a LayerNorm checkpoint's weight; its bias finds no use
-//   Deviations  the paper writes no ε; it stands where LayerNorm has it
+//   Starts as   g = 1, or a LayerNorm checkpoint's weight; its bias is not used
+//   Deviations  the paper has no ε; it is added under the root, as in LayerNorm
 #include "minbert/norm.h"
 
 namespace minbert {

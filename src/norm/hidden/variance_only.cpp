@@ -3,9 +3,9 @@
 //   Paper       Wang, She, Zhang & Zhang, Correct Normalization Matters, 2020 (VO-LN); [LN-PEFT app.A.variance]
 //   Equation    y = x / √(σ² + ε) ⊙ γ + β          σ² = 1/H Σ (x_i - μ)²
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained about a mean of 0
-//   Deviations  gain and bias stay, as LN-PEFT describes it: only equation (4)'s mean goes. At their start
-//               they are 1 and 0. A constant row has no deviation: it is divided by √ε, as the equation says.
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained on rows of mean 0
+//   Deviations  weight and bias stay, as in LN-PEFT, which drops only the mean of its equation (4). A constant row
+//               has no deviation: it is divided by √ε, as the equation says.
 #include "minbert/norm.h"
 
 namespace minbert {
