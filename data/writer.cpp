@@ -13,7 +13,7 @@ constexpr int deepest = 100;                       // references inside referenc
 
 bool is_vowel(char c) { return std::string_view("aeiouAEIOU").find(c) != std::string_view::npos; }
 
-// One vowel between consonants and no other: its last letter is doubled (chop, chopping).
+// A word with a single vowel, between consonants, doubles its last letter (chop, chopping).
 bool doubles(const std::string& word) {
   const size_t n = word.size();
   return n >= 3 && std::count_if(word.begin(), word.end(), is_vowel) == 1 && is_vowel(word[n - 2]) &&
@@ -71,7 +71,7 @@ std::string Writer::write(const Rule& rule) {
   return spelled(grammar_, reference(part, meaning, 0));
 }
 
-// An alternative by weight; a {list} in a list stands for what it names.
+// Draws an alternative by weight; a {list} inside a list is replaced by the alternatives it names.
 const Alternative* Writer::draw(const Rule& rule) {
   uint64_t total = 0;
   for (const Alternative& alternative : rule.alternatives)
@@ -85,7 +85,8 @@ const Alternative* Writer::draw(const Rule& rule) {
   fail("Writer: a weight of zero in all alternatives of " + rule.name);
 }
 
-// Two variables have two meanings where the rule has enough of them; what {new x} put aside never comes back.
+// Two variables get different meanings if the rule has enough of them; a meaning that {new x} replaced is not drawn
+// again.
 void Writer::draw_variable(const Part& part, Variable& variable) {
   const Alternative* found = nullptr;
   for (int tries = 0; tries < 200; ++tries) {
@@ -151,7 +152,8 @@ std::string Writer::reference(const Part& part, Meaning& meaning, int depth) {
   return part.form.empty() ? words : inflected(part, *alternative.home, words);
 }
 
-// The form of the words, of the list they come from, of the rule asked, or of their head: a noun's is its last word.
+// The form of the words, of the list they come from, of the given rule, or of their head: a noun's head is its last
+// word.
 std::string Writer::inflected(const Part& part, const Rule& home, const std::string& words) const {
   for (const std::string& key : {words, home.name, part.rule->name})
     if (const std::string* form = grammar_.form(key + "." + part.form)) return *form;
@@ -160,7 +162,7 @@ std::string Writer::inflected(const Part& part, const Rule& home, const std::str
   const size_t end = noun ? words.size() : std::min(words.find(' '), words.size());
   const std::string head = words.substr(begin, end - begin);
   const std::string* irregular = grammar_.form(head + "." + part.form);
-  const std::string asked = part.form == "done" && !irregular ? "ed" : part.form;     // played, and has played
+  const std::string asked = part.form == "done" && !irregular ? "ed" : part.form;     // played, has played
   if (!irregular) irregular = grammar_.form(head + "." + asked);
   const std::string form = irregular ? *irregular : regular_form(head, asked);
   MB_CHECK(!form.empty(), "{}:{}: \"{}\" has no form \"{}\"\n  expected .{} = {}: ... or .{} = {}: ...",
@@ -202,7 +204,7 @@ std::string spelled(const Grammar& grammar, const std::string& words) {
       c = char(std::toupper(c));
       begins = false;
     }
-    if (c == '"') begins = quoted = !quoted;       // behind a closing quote the sentence goes on
+    if (c == '"') begins = quoted = !quoted;       // after a closing quote the sentence goes on
     begins = begins || c == '.' || c == '?' || c == '!' || c == '\n' || c == '>';
   }
   return text;

@@ -33,7 +33,7 @@ std::string format(std::string_view pattern, const Args&... args) {
   return out.str();
 }
 
-// Throws Error(message), with the path of the module at work behind it where there is one.
+// Throws Error(message), with the path of the running module, if there is one, at its end.
 [[noreturn]] void fail(const std::string& message);
 
 #define MB_CHECK(condition, ...) \
@@ -42,8 +42,8 @@ std::string format(std::string_view pattern, const Args&... args) {
       ::minbert::fail(::minbert::format(__VA_ARGS__)); \
   } while (false)
 
-// While it lives, errors and the tape name this module path. `path` must outlive it and every tape entry made
-// meanwhile.
+// While a Scope exists, errors and the tape name this module path. `path` must outlive it and all tape entries
+// recorded meanwhile.
 class Scope {
  public:
   explicit Scope(const std::string& path);

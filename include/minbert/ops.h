@@ -20,10 +20,10 @@ namespace minbert {
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-Tensor div(const Tensor& a, const Tensor& b);       // NaN, not 0, where b is infinite: an overflow stays seen
+Tensor div(const Tensor& a, const Tensor& b);       // NaN, not 0, if b is infinite: overflows stay visible
 Tensor scale(const Tensor& x, double factor);       // factor x
 Tensor shift(const Tensor& x, double number);       // x + number
-Tensor pow(const Tensor& x, double exponent);       // x^exponent; NaN for an infinite x and an exponent below 0
+Tensor pow(const Tensor& x, double exponent);       // x^exponent; NaN if x is infinite and exponent < 0
 Tensor clamp(const Tensor& x, double low, double high);         // derivative 0 outside of low..high
 
 Tensor relu(const Tensor& x);
@@ -60,7 +60,7 @@ Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n]
 // x W^T + b     x [T,in]  W [out,in]  b [out] -> [T,out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 // gelu(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  b1 [I]  W2 [H,I]  b2 [H] -> [T,H]
-// Keeps less for its backward than its three parts would.
+// Keeps less for its backward than its three parts do.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2);
 
 // ---- sums and means ---------------------------------------------------------------------------------------
@@ -84,34 +84,34 @@ Tensor log_softmax(const Tensor& x);
 Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,H] -> [B,1], norms at least 1e-8
 
 // ---- dropout ----------------------------------------------------------------------------------------------
-// Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.
+// Each element is 0 with probability p, else x/(1-p). The mask is a function of key, row and column; it is not stored.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
 
 // ---- normalizations ----------------------------------------------------------------------------------------
-// Variances are biased, of two passes about the mean. weight, bias [H]; a weight that is no tensor is 1, such a bias 0.
+// Variances are biased and computed in two passes. weight, bias [H]; no tensor for weight means 1, for bias 0.
 
-// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With the group of each row (group [T], values
-// 0..G-1), weight, bias [G,H].
+// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With group [T] of 0..G-1, weight and bias are [G,H]:
+// row t uses those of group[t].
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Indices& group = {});
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);          // x/sqrt(mean(x^2)+eps)*weight
 // x/sqrt(sigma2+eps)*weight+bias for each row
 Tensor variance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
-// (x-mu)/sqrt(sigma2+eps)*weight+bias, mu and sigma2 over all tokens of a sentence: of each group of H/groups
-// neighbouring channels, or of each channel, with H groups.
+// (x-mu)/sqrt(sigma2+eps)*weight+bias, mu and sigma2 over all tokens of a sentence and each group of H/groups
+// neighbouring channels; groups = H: each channel by itself.
 Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& weight, const Tensor& bias, int64_t groups,
                      double eps);
 
-// Over all rows: each channel by its mean and variance in x, which then move the running ones [H]:
+// Each channel by its mean and variance over all rows of x, which then move the running ones [H]:
 // running = (1 - momentum) running + momentum now, the variance times T/(T-1) where T > 1.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_variance, double momentum, double eps);
-// The same with a mean and a variance [H] that are given, and constants to the gradient.
+// The same with a given mean and variance [H], which are constant for the gradient.
 Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean,
                     const Tensor& variance, double eps);
-// PowerNorm in training: x/sqrt(psi2+eps)*weight+bias; then psi2 [H] moves, and with the backward, which is
-// approximate, nu [H] (src/norm/hidden/power.cpp has the recurrences).
+// PowerNorm in training: x/sqrt(psi2+eps)*weight+bias. Then updates psi2 [H]; the backward, which is approximate,
+// updates nu [H] (src/norm/hidden/power.cpp has the recurrences).
 Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
                   double momentum, double eps);
 
@@ -126,7 +126,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
 
 // ---- losses, each the mean over the batch -----------------------------------------------------------------
 Tensor cross_entropy(const Tensor& logits, const Indices& labels);  // [B,C], labels [B] of 0..C-1 -> []
-// cross_entropy(linear(x, weight, bias), labels), which never holds its logits: for a decoder into many words.
+// cross_entropy(linear(x, weight, bias), labels) without holding all logits: for a decoder into a large vocabulary.
 // x [M,H]  weight [V,H]  bias [V]  labels [M] of 0..V-1 -> []
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Indices& labels);
 // logits, targets [B,1] or [B] -> []; targets 0..1

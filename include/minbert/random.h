@@ -15,7 +15,7 @@ namespace minbert {
 #ifdef __CUDACC__
 #define HD __host__ __device__
 #else
-#define HD                                          // both host and device under nvcc, nothing under g++
+#define HD                                          // host and device under nvcc, nothing under g++
 #endif
 
 struct PhiloxBlock {
@@ -53,8 +53,7 @@ class Random {
   PhiloxBlock block_{};
 };
 
-// What a kernel needs to recompute its random words: the seed and the stream. Philox's key is the seed, its
-// counter (column block, row, stream).
+// A kernel recomputes its random words from this. Philox's key is the seed, its counter (column block, row, stream).
 struct RandomKey {
   uint64_t seed = 0, stream = 0;
   HD PhiloxBlock block(uint32_t column, uint32_t row) const {
