@@ -1,4 +1,5 @@
-// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of it.
+// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of
+// it.
 //
 //   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017
 //   Letters  T tokens in the batch, B sentences, L_b tokens of sentence b
@@ -18,12 +19,12 @@ namespace minbert {
 
 // The rows of last_hidden_state that are needed: a list of them, or one of these.
 inline const Indices all_rows;                      // no list
-inline const Indices cls_rows = std::vector<int32_t>{};          // an empty list: none but those of [CLS]
+inline const Indices cls_rows = std::vector<int32_t>{};   // an empty list: none but those of [CLS]
 
 struct BertOutput {
-  Tensor last_hidden_state;                         // [T,H], or [R,H]: the selected rows
-  Tensor cls;                                       // [B,H] the last hidden state of each sentence's [CLS]
-  Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f), with the norm of [CLS]
+  Tensor last_hidden_state;                 // [T,H], or [R,H]: the selected rows
+  Tensor cls;                               // [B,H] the last hidden state of each sentence's [CLS]
+  Tensor pooler_output;                     // [B,H] tanh(W_f cls + b_f), with the norm of [CLS]
 };
 
 // Dropout(Norm(word + position + segment))
@@ -51,8 +52,8 @@ Tensor (*activation(const std::string& name))(const Tensor& x);             // E
 class BertLayer : public Module {
  public:
   BertLayer(const BertConfig& config, const NormOptions& norm);
-  // [T,H] -> [T,H]. rows [R]: everything after the attention is computed for these rows of the batch alone, and the
-  // result is [R,H]; the norms must not couple tokens.
+  // [T,H] -> [T,H]. rows [R]: everything after the attention is computed for these rows of the
+  // batch alone, and the result is [R,H]; the norms must not couple tokens.
   Tensor forward(const Tensor& x, const Batch& batch, const Indices& rows = all_rows,
                  Tensor* attention_weights = nullptr) const;
 
@@ -75,10 +76,11 @@ class BertModel : public Module {
  public:
   // tasks: the number of task ids of a conditional norm.
   explicit BertModel(const BertConfig& config, int tasks = 0);
-  // rows [R]: rows of the batch for last_hidden_state. If no norm couples tokens, the last layer computes only these
-  // and the [CLS] rows after its attention.
+  // rows [R]: rows of the batch for last_hidden_state. If no norm couples tokens, the last layer
+  // computes only these and the [CLS] rows after its attention.
   // attention_weights, if given, receives one tensor for each layer (see attention() in ops.h).
-  // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its table.
+  // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its
+  // table.
   BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
@@ -86,12 +88,14 @@ class BertModel : public Module {
 
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
   ClsNorm& cls_norm() { return *cls_norm_; }
-  void fit_cls_norm(const Batch& batch);            // adds the batch to the set of the norm's statistics
-  // From now on, gradient normalization of this alpha (0: none) in training; place: "pre-pooler" or "pooled".
+  void fit_cls_norm(const Batch& batch);      // adds the batch to the set of the norm's statistics
+  // From now on, gradient normalization of this alpha (0: none) in training; place: "pre-pooler" or
+  // "pooled".
   void normalize_gradients(double alpha, const std::string& place);
 
  private:
-  Tensor encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights) const;
+  Tensor encode(const Batch& batch, const Indices& rows,
+                std::vector<Tensor>* attention_weights) const;
   Tensor normalize_cls(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;
@@ -104,18 +108,19 @@ class BertModel : public Module {
 };
 
 struct HeadSpec {
-  std::string name;                                 // "sst": its parameters are heads.sst.weight and .bias
-  int outputs;                                      // classes, or 1
-  bool pair;                                        // two texts
-  bool cosine;                                      // siamese: the cosine of u and v is among the features
+  std::string name;                         // "sst": its parameters are heads.sst.weight and .bias
+  int outputs;                              // classes, or 1
+  bool pair;                                // two texts
+  bool cosine;                              // siamese: the cosine of u and v is among the features
 };
 
-// One BERT with several heads: pooled [CLS] -> dropout -> linear. Siamese pairs are packed as u_0, v_0, u_1,
-// v_1, ..., and the features of their head are (u, v, |u-v|), for a similarity also cos(u, v).
+// One BERT with several heads: pooled [CLS] -> dropout -> linear. Siamese pairs are packed as u_0,
+// v_0, u_1, v_1, ..., and the features of their head are (u, v, |u-v|), for a similarity also
+// cos(u, v).
 class MultitaskBert : public Module {
  public:
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
-  Tensor forward(const Batch& batch, int head) const;             // [B,outputs]; siamese pairs: [B/2,outputs]
+  Tensor forward(const Batch& batch, int head) const;   // [B,outputs]; siamese pairs: [B/2,outputs]
   // The index of a task's head, which is its id in a Batch, too. Error lists the model's tasks.
   int task_id(const std::string& name) const;
   const BertModel& bert() const { return bert_; }
@@ -135,13 +140,14 @@ struct PretrainingOutput {
   Tensor nsp_logits;                                // [B,2]: B follows A, or it does not
 };
 
-// BERT with its two pre-training heads. Names as in Hugging Face's BertForPreTraining: cls.predictions.*,
-// cls.seq_relationship.*; the decoder's weights are the word embeddings.
+// BERT with its two pre-training heads. Names as in Hugging Face's BertForPreTraining:
+// cls.predictions.*, cls.seq_relationship.*; the decoder's weights are the word embeddings.
 class BertForPreTraining : public Module {
  public:
   explicit BertForPreTraining(const BertConfig& config);
   // masked [M]: rows of the batch; originals [M]: their ids before masking.
-  PretrainingOutput forward(const Batch& batch, const Indices& masked, const Indices& originals) const;
+  PretrainingOutput forward(const Batch& batch, const Indices& masked,
+                            const Indices& originals) const;
   const BertModel& bert() const { return bert_; }
 
  private:
@@ -152,18 +158,20 @@ class BertForPreTraining : public Module {
   Linear seq_relationship_;
 };
 
-// ---- Hugging Face's files ---------------------------------------------------------------------------------
+// ---- Hugging Face's files -----------------------------------------------------------------------
 struct WeightsReport {
-  std::vector<std::string> loaded, initialised;     // parameters and buffers: found; not in the file
-  std::vector<std::string> unused;                  // in the file only
+  std::vector<std::string> loaded, initialised;   // parameters and buffers: found; not in the file
+  std::vector<std::string> unused;                // in the file only
 };
 
-// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with
-// or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder are
-// required; pooler, heads and additions of minbert (task parameters, norms of pre and normformer) may be missing
-// and get their initial values. tasks: the file's *.task_weight and task_bias [tasks,H] have rows for the first
-// `tasks` of our tasks, and the rows of the others start at 0; -1: for all. Error: file, name, both shapes.
-WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks = -1);
+// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's
+// names: with or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16.
+// Embeddings and encoder are required; pooler, heads and additions of minbert (task parameters,
+// norms of pre and normformer) may be missing and get their initial values. tasks: the file's
+// *.task_weight and task_bias [tasks,H] have rows for the first `tasks` of our tasks, and the rows
+// of the others start at 0; -1: for all. Error: file, name, both shapes.
+WeightsReport load_weights(const std::string& path, const Parameters& parameters,
+                           int64_t tasks = -1);
 // .safetensors, atomically
 void save_weights(const std::string& file, const Parameters& parameters,
                   SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);

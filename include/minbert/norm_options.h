@@ -26,15 +26,17 @@ struct NormOptions {
 
   const std::string& word(const std::string& option) const;
   double number(const std::string& option) const;
-  double number(const std::string& option, double otherwise) const;        // otherwise: if none was given
+  double number(const std::string& option, double otherwise) const;  // otherwise: if none was given
 };
 
 std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"
-// A comma followed by word= continues a norm's options: "layer,group:groups=8,eps=1e-5,rms" is three norms.
+// A comma followed by word= continues a norm's options: "layer,group:groups=8,eps=1e-5,rms" is
+// three norms.
 std::vector<std::string> split_norms(const std::string& list);
-// The values of a norm's options, the given ones and the defaults. Error: an option it does not have, or given twice;
-// a value out of its range.
-std::map<std::string, std::string> norm_values(const std::string& norm, const std::vector<NormOption>& options);
+// The values of a norm's options, the given ones and the defaults. Error: an option it does not
+// have, or given twice; a value out of its range.
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options);
 std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
 
 }  // namespace minbert

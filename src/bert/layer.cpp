@@ -1,8 +1,8 @@
-// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum, with norms N in one of
-// three placements. D is dropout; every matrix has a bias, not written here.
+// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum,
+// with norms N in one of three placements. D is dropout; every matrix has a bias, not written here.
 //
 //   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
-//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3; GELU: or config.json's hidden_act
+//   F(u) = W_2 GELU(W_1 u)                              sec. 3.3; GELU: or config.json's hidden_act
 //
 //   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))
 //   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)
@@ -10,19 +10,23 @@
 //               A': head h of Attention's result is multiplied by γ_h, before W_o
 //               F'(u) = W_2 N₄(GELU(W_1 u))
 //
-//   Papers      post: Vaswani et al. 2017, sec. 3.1, and BERT [NT fig.1]   pre: Xiong et al. 2020 [NT fig.1]
-//               [LN-PEFT app.A.pre-ln]   normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
-//   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
-//               N₁, N₂, N₃ over H columns, N₄ over I
-//   Rows        only attention looks at other tokens. If only some rows of y are needed (of the last layer: [CLS],
-//               masked tokens), everything after Attention is computed for these alone.
-//   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
-//               placement, so that a checkpoint loads into each. normformer alone has N₃, attention.LayerNorm,
-//               N₄, intermediate.LayerNorm, and γ, attention.self.head_scale.
+//   Papers      post: Vaswani et al. 2017, sec. 3.1, and BERT [NT fig.1]
+//               pre: Xiong et al. 2020 [NT fig.1] [LN-PEFT app.A.pre-ln]
+//               normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
+//   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I]   γ [heads]
+//               I: the intermediate size; N₁, N₂, N₃ over H columns, N₄ over I
+//   Rows        only attention looks at other tokens. If only some rows of y are needed (of the
+//               last layer: [CLS], masked tokens), everything after Attention is computed for these
+//               alone.
+//   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of
+//               post-LN, in every placement, so that a checkpoint loads into each. normformer alone
+//               has N₃, attention.LayerNorm, N₄, intermediate.LayerNorm, and γ,
+//               attention.self.head_scale.
 //   Starts as   the checkpoint; without one γ = 1, and norms start as their files say
-//   Deviations  the embeddings keep BERT's norm in every placement. With pre and normformer the sum is normalized once
-//               more after the last layer: encoder.LayerNorm (model.cpp). NormFormer's scaled residual sum, an option
-//               of its paper, is left out; γ comes before W_o, as in the paper (after it in the authors' code).
+//   Deviations  the embeddings keep BERT's norm in every placement. With pre and normformer the sum
+//               is normalized once more after the last layer: encoder.LayerNorm (model.cpp).
+//               NormFormer's scaled residual sum, an option of its paper, is left out; γ comes
+//               before W_o, as in the paper (after it in the authors' code).
 #include <array>
 
 #include "minbert/bert.h"
@@ -50,11 +54,13 @@ Tensor (*activation(const std::string& name))(const Tensor& x) {
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
-    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads), activation_(config.hidden_act),
-      query_(config.hidden_size, config.hidden_size), key_(config.hidden_size, config.hidden_size),
-      value_(config.hidden_size, config.hidden_size), attention_dense_(config.hidden_size, config.hidden_size),
+    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads),
+      activation_(config.hidden_act), query_(config.hidden_size, config.hidden_size),
+      key_(config.hidden_size, config.hidden_size), value_(config.hidden_size, config.hidden_size),
+      attention_dense_(config.hidden_size, config.hidden_size),
       intermediate_(config.hidden_size, config.intermediate_size),
-      output_(config.intermediate_size, config.hidden_size), weights_dropout_(config.attention_probs_dropout_prob),
+      output_(config.intermediate_size, config.hidden_size),
+      weights_dropout_(config.attention_probs_dropout_prob),
       attention_dropout_(config.hidden_dropout_prob), output_dropout_(config.hidden_dropout_prob),
       attention_norm_(make_norm(config.norm, norm)), output_norm_(make_norm(config.norm, norm)) {
   child("attention.self.query", query_);
@@ -86,7 +92,7 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
 
 Tensor BertLayer::scale_heads(const Tensor& context) const {
   if (!head_scale_) return context;
-  const Tensor scale = gather_rows(head_scale_.reshape({heads_, 1}), head_of_column_);           // [H,1]
+  const Tensor scale = gather_rows(head_scale_.reshape({heads_, 1}), head_of_column_);      // [H,1]
   return context * scale.reshape({context.cols()});
 }
 
@@ -94,7 +100,8 @@ Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
   const auto g = activation(activation_);
   if (intermediate_norm_) return output_((*intermediate_norm_)(g(intermediate_(u)), batch));
   if (activation_ != "gelu") return output_(g(intermediate_(u)));
-  return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
+  return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(),
+                      output_.bias());
 }
 
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
@@ -103,8 +110,9 @@ Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& ro
   const Batch selected = rows ? select_rows(batch, rows) : batch;
   const auto select = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
   const auto A = [&](const Tensor& u) {
-    const Tensor context = attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
-                                     weights_dropout_.key(), attention_weights);
+    const Tensor context =
+        attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
+                  weights_dropout_.key(), attention_weights);
     return attention_dense_(scale_heads(select(context)));
   };
   const auto F = [&](const Tensor& u) { return feed(u, selected); };

@@ -19,7 +19,8 @@ std::string text_table(const std::vector<std::vector<std::string>>& lines) {
     for (size_t c = 0; c < line.size(); ++c) {
       size_t widest = 0;
       for (const auto& other : lines) widest = std::max(widest, text_width(other[c]));
-      text += line[c] + (c + 1 < line.size() ? std::string(widest + 2 - text_width(line[c]), ' ') : "\n");
+      text += line[c] +
+              (c + 1 < line.size() ? std::string(widest + 2 - text_width(line[c]), ' ') : "\n");
     }
   }
   return text;

@@ -7,6 +7,7 @@
 namespace minbert {
 
 size_t text_width(const std::string& text);         // columns on a screen, not bytes
-std::string text_table(const std::vector<std::vector<std::string>>& lines);    // the first line is the heading
+// The first line is the heading
+std::string text_table(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace minbert

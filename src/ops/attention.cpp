@@ -1,11 +1,13 @@
-// Scaled dot-product attention over packed sentences: the only operation that mixes tokens of a sentence.
+// Scaled dot-product attention over packed sentences: the only operation that mixes tokens of a
+// sentence.
 //
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1, for each head:
 //               O = softmax(Q K^T / sqrt(d)) V
 //   Shapes      q, k, v, result [T,H]; head h is in columns h d .. (h+1) d - 1
-//               P: heads x L_b x L_b for each sentence b, packed; each L_b x L_b begins at a multiple of 4
-//               numbers, the alignment that cuBLAS needs
-//   No padding  every product is of one sentence and head, read in place from [T,H]; nothing is masked.
+//               P: heads x L_b x L_b for each sentence b, packed; each L_b x L_b begins at a
+//               multiple of 4 numbers, the alignment that cuBLAS needs
+//   No padding  every product is of one sentence and head, read in place from [T,H]; nothing is
+//               masked.
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
@@ -15,7 +17,8 @@
 namespace minbert {
 namespace {
 
-// The packed scores: those of sentence b begin at element heads * start[b], head by head, each a block of L_b x L_b.
+// The packed scores: those of sentence b begin at element heads * start[b], head by head, each a
+// block of L_b x L_b.
 struct Layout {
   int heads;
   int64_t H, d, score_elements;
@@ -29,8 +32,9 @@ struct Layout {
     for (int64_t b = 0; b < batch.sentences(); ++b) {
       starts.push_back(int32_t(sum));
       sum += attention_block(length(b));
-      MB_CHECK(sum <= INT32_MAX, "attention: the scores of {} sentences would be {} for each head; lower "
-               "--batch or --max-length", batch.sentences(), sum);
+      MB_CHECK(sum <= INT32_MAX,
+               "attention: the scores of {} sentences would be {} for each head; lower --batch or "
+               "--max-length", batch.sentences(), sum);
     }
     score_elements = heads * sum;
     start = std::move(starts);
@@ -38,7 +42,8 @@ struct Layout {
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
   int64_t score_rows() const { return heads * batch.tokens(); }
 
-  // One product for each sentence and head. Rows of tokens [T,H] are H elements apart, rows of scores L.
+  // One product for each sentence and head. Rows of tokens [T,H] are H elements apart, rows of
+  // scores L.
   enum class Kind { scores_from_tokens, tokens_from_scores };
   std::vector<Product> products(Kind kind, const real* a, const real* b, real* c) const {
     std::vector<Product> list;
@@ -56,21 +61,24 @@ struct Layout {
   }
 };
 
-// Rows of scores are numbered sentence by sentence, head by head, query by query. Sentence b has heads * L_b of
-// them, from row heads * offsets[b] on: so row / heads is one of b's tokens, and sentence[row / heads] is b.
+// Rows of scores are numbered sentence by sentence, head by head, query by query. Sentence b has
+// heads * L_b of them, from row heads * offsets[b] on: so row / heads is one of b's tokens, and
+// sentence[row / heads] is b.
 struct ScoreRows {
   const int32_t *offsets, *sentence, *start;
   int heads;
   HD int64_t begin(int64_t row, int* length) const {
     const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     *length = int(L);
-    const int64_t in_sentence = row - int64_t(heads) * offsets[b], head = in_sentence / L, query = in_sentence % L;
+    const int64_t in_sentence = row - int64_t(heads) * offsets[b];
+    const int64_t head = in_sentence / L, query = in_sentence % L;
     return int64_t(heads) * start[b] + head * attention_block(L) + query * L;
   }
 };
 ScoreRows score_rows_of(const Layout& layout, Device device) {
   const Batch& batch = layout.batch;
-  return {batch.offsets.data(device), batch.sentence.data(device), layout.start.data(device), layout.heads};
+  return {batch.offsets.data(device), batch.sentence.data(device), layout.start.data(device),
+          layout.heads};
 }
 
 // P' = m P / (1-p)
@@ -99,7 +107,7 @@ struct SoftmaxScores {
     real* p = scores + rows.begin(row, &n);
     softmax_row(team, n, p, p);
     if (!dropped) return;
-    team.sync();                                    // the mask gives lanes other elements than the softmax
+    team.sync();                                    // lanes have other elements in the mask's loop
     DropScores{rows, scores, dropped, mask}(team, row);
   }
 };
@@ -117,17 +125,17 @@ struct ScoresBackward {
     const real* p = scores + begin;
     real* dp = d_scores + begin;
     if (drop) mask.each(team, n, row, [=](int i, real factor) { dp[i] *= factor; });
-    team.sync();                                    // the mask gives lanes other elements than the sum
+    team.sync();                                    // lanes had other elements in the mask's loop
     softmax_row_backward(team, n, p, dp, {dp, false});
   }
 };
 
 }  // namespace
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p,
-                 RandomKey key, Tensor* weights) {
-  MB_CHECK(heads > 0 && q.cols() % heads == 0, "attention: {} columns cannot be shared by {} heads", q.cols(),
-           heads);
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads,
+                 double p, RandomKey key, Tensor* weights) {
+  MB_CHECK(heads > 0 && q.cols() % heads == 0, "attention: {} columns cannot be shared by {} heads",
+           q.cols(), heads);
   MB_CHECK(q.shape() == k.shape() && k.shape() == v.shape() && q.rows() == batch.tokens(),
            "attention: q {}, k {}, v {} for a batch of {} tokens", q.shape(), k.shape(), v.shape(),
            batch.tokens());
@@ -140,7 +148,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   const DropoutMask mask(p, key);
   const auto multiply = [=](Transpose form, Layout::Kind kind, const Tensor& a, const Tensor& b,
                             const Sink& c, real alpha) {
-    gemm_batch(device, form, layout.products(kind, a.data(), b.data(), c.tensor.data()), alpha, c.beta());
+    const auto products = layout.products(kind, a.data(), b.data(), c.tensor.data());
+    gemm_batch(device, form, products, alpha, c.beta());
   };
 
   // O = dropout(softmax(Q K^T / sqrt(d))) V
@@ -157,14 +166,15 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     const ScoreRows score_rows = score_rows_of(layout, device);
     const Tensor dS(P.shape(), device);                            // holds P', then dP', then dS
     g(2, [&](Sink dV) {                                            // dV = P'^T dO
-      if (p > 0) launch_rows(device, rows, elements, DropScores{score_rows, P.data(), dS.data(), mask});
+      const DropScores drop{score_rows, P.data(), dS.data(), mask};
+      if (p > 0) launch_rows(device, rows, elements, drop);
       multiply(Transpose::tn, tokens_from_scores, p > 0 ? dS : P, dO, dV, 1);
     });
     if (!g.wants(0) && !g.wants(1)) return;
-    multiply(Transpose::nt, scores_from_tokens, dO, v, {dS, false}, 1);                      // dP' = dO V^T
+    multiply(Transpose::nt, scores_from_tokens, dO, v, {dS, false}, 1);              // dP' = dO V^T
     launch_rows(device, rows, elements,
-                ScoresBackward{.rows = score_rows, .scores = P.data(), .d_scores = dS.data(), .drop = p > 0,
-                               .mask = mask});
+                ScoresBackward{.rows = score_rows, .scores = P.data(), .d_scores = dS.data(),
+                               .drop = p > 0, .mask = mask});
     // dQ = dS K / sqrt(d)      dK = dS^T Q / sqrt(d)
     g(0, [&](Sink dQ) { multiply(Transpose::nn, tokens_from_scores, dS, k, dQ, scaling); });
     g(1, [&](Sink dK) { multiply(Transpose::tn, tokens_from_scores, dS, q, dK, scaling); });

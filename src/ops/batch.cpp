@@ -9,8 +9,8 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
   for (const Sequence& s : sequences) {
     const int32_t b = int32_t(offsets.size()) - 1;
     MB_CHECK(!s.ids.empty(), "pack: sequence {} of the batch is empty", b);
-    MB_CHECK(s.segments.size() == s.ids.size(), "pack: sequence {} has {} ids but {} segments", b, s.ids.size(),
-             s.segments.size());
+    MB_CHECK(s.segments.size() == s.ids.size(), "pack: sequence {} has {} ids but {} segments", b,
+             s.ids.size(), s.segments.size());
     ids.insert(ids.end(), s.ids.begin(), s.ids.end());
     segments.insert(segments.end(), s.segments.begin(), s.segments.end());
     for (size_t i = 0; i < s.ids.size(); ++i) positions.push_back(int32_t(i));
@@ -19,11 +19,14 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
   }
   const size_t count = sequences.size();
   if (task.size() == 1) task = Indices(std::vector<int32_t>(count, task[0]));
-  MB_CHECK(!task || task.size() == int64_t(count), "pack: {} task ids for {} sequences", task.size(), count);
+  MB_CHECK(!task || task.size() == int64_t(count), "pack: {} task ids for {} sequences",
+           task.size(), count);
   std::vector<int32_t> row_task;
-  for (size_t row = 0; task && row < sentence.size(); ++row) row_task.push_back(task[sentence[row]]);
-  return {std::move(ids), std::move(segments), std::move(positions), std::move(offsets), std::move(sentence),
-          task, task ? Indices(std::move(row_task)) : Indices()};
+  for (size_t row = 0; task && row < sentence.size(); ++row)
+    row_task.push_back(task[sentence[row]]);
+  return {.ids = std::move(ids), .segments = std::move(segments), .positions = std::move(positions),
+          .offsets = std::move(offsets), .sentence = std::move(sentence), .task = task,
+          .row_task = task ? Indices(std::move(row_task)) : Indices()};
 }
 
 Batch select_rows(const Batch& batch, const Indices& rows) {
@@ -33,8 +36,9 @@ Batch select_rows(const Batch& batch, const Indices& rows) {
       if (list) selected.push_back(list[row]);
     return list ? Indices(std::move(selected)) : Indices();
   };
-  return {.ids = select(batch.ids), .segments = select(batch.segments), .positions = select(batch.positions),
-          .sentence = select(batch.sentence), .row_task = select(batch.row_task)};
+  return {.ids = select(batch.ids), .segments = select(batch.segments),
+          .positions = select(batch.positions), .sentence = select(batch.sentence),
+          .row_task = select(batch.row_task)};
 }
 
 }  // namespace minbert

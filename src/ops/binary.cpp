@@ -1,5 +1,6 @@
-// Sums, differences, products and quotients of two tensors. The second may be one row or one column: it is
-// broadcast to all rows or columns of the first, and its gradient is the sum over them.
+// Sums, differences, products and quotients of two tensors. The second may be one row or one
+// column: it is broadcast to all rows or columns of the first, and its gradient is the sum over
+// them.
 #include <type_traits>
 
 #include "engine/arithmetic.h"
@@ -33,15 +34,16 @@ struct Div {
 
 // Element (row, i) of a meets b[row * row_step + i * step].
 struct Broadcast {
-  int64_t row_step;                                 // cols: b has a's shape; 0: b is a row; 1: a column
-  int step;                                         // 1, or 0 for a column
+  int64_t row_step;                             // cols: b has a's shape; 0: b is a row; 1: a column
+  int step;                                     // 1, or 0 for a column
 };
 
 Broadcast broadcast_of(const char* name, const Tensor& a, const Tensor& b) {
   if (b.shape() == a.shape()) return {a.cols(), 1};
   if (b.size() == a.cols() && b.cols() == a.cols()) return {0, 1};
   MB_CHECK(b.size() == a.rows() && b.cols() == 1,
-           "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one column [rows, 1]",
+           "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one "
+           "column [rows, 1]",
            name, a.shape(), b.shape());
   return {1, 0};
 }
@@ -110,7 +112,8 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
     g(1, [&](Sink db) {
       const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
       if (same) launch_rows(a, WriteSlope<decltype(slope)>{slope, db});
-      else if (broadcast.step) launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, db, slope);
+      else if (broadcast.step)
+        launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, db, slope);
       else launch_rows(a, SumSlope<decltype(slope)>{slope, db});
     });
     if (plain) return g.pass(0, dc);

@@ -1,6 +1,6 @@
 // Normalization of each channel over tokens: of the whole batch, or of each sentence.
 //
-//   Papers      batch_norm  Ioffe & Szegedy 2015    sentence_norm  Ulyanov et al. 2016, Wu & He 2018
+//   Papers      batch_norm  Ioffe & Szegedy 2015   sentence_norm  Ulyanov et al. 2016, Wu & He 2018
 //   Equations   in column_norm.h
 #include "engine/launch.h"
 #include "ops/column_norm.h"
@@ -49,7 +49,7 @@ Statistics statistics_of(const Tensor& x, const Segments& s, int64_t groups) {
   const SegmentOf segment{s.of_row.data(x.device())};
   add_means(s, mean, Element{x.data(), H});
   const Tensor first = copy_of(mean);
-  add_means(s, mean, Deviation<false>{x.data(), first.data(), segment, H}, true);          // corrected once
+  add_means(s, mean, Deviation<false>{x.data(), first.data(), segment, H}, true);  // corrected once
   add_means(s, variance, Deviation<true>{x.data(), mean.data(), segment, H});
   if (groups < H)
     launch_rows(x.device(), s.count * groups, mean.size(),
@@ -83,8 +83,9 @@ Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& weight, 
   return with_own_statistics("sentence_norm", norm, bias);
 }
 
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                  const Tensor& running_variance, double momentum, double eps) {
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& running_mean, const Tensor& running_variance, double momentum,
+                  double eps) {
   check("batch_norm", x, {weight, bias, running_mean, running_variance});
   const Segments whole{x.rows()};
   const Statistics s = statistics_of(x, whole, x.cols());
@@ -99,9 +100,10 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, c
                     const Tensor& variance, double eps) {
   check("channel_norm", x, {weight, bias, mean, variance});
   const Tensor rstd = rstd_of(variance.reshape({1, x.cols()}), eps);
-  const Tensor mu = copy_of(mean).reshape(rstd.shape());         // the backward needs the value of today
+  const Tensor mu = copy_of(mean).reshape(rstd.shape());         // for the backward: mean may move
   const ColumnNorm norm{x, weight, mu, rstd, {x.rows()}, x.cols()};
-  return record("channel_norm", norm.forward(bias), {x, weight, bias}, [norm](const Tensor& dy, Grads& g) {
+  const Tensor y = norm.forward(bias);
+  return record("channel_norm", y, {x, weight, bias}, [norm](const Tensor& dy, Grads& g) {
     const Tensor dy_sums = norm.sums(Element{dy.data(), norm.H()});
     norm.add_parameters(dy_sums, norm.sums(norm.times_normalized(dy.data())), g);
     const Tensor zero = Tensor::zeros(norm.mean.shape(), dy.device());

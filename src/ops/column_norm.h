@@ -1,11 +1,12 @@
 // Normalization of channels over rows: statistics of segments of rows, forward and backward.
 //
 //   Equation    y = xhat * weight + bias       xhat = (x - mu) / sqrt(s2 + eps)
-//               mu, s2 [S,H]: one row for each segment of x; a segment is the batch (S = 1) or a sentence
-//   Backward    e = dy * weight                dL/dx = (e - a - xhat b) / sqrt(s2 + eps)     a, b [S,H]
-//               mu, s2 computed from x: a = mean of e, b = mean of e xhat over the rows of their segment
-//               mu, s2 constant: a = b = 0     PowerNorm: a = 0, b = its nu
-//   Sums        over rows by launch_column_sums: in the order of the rows, whatever the number of threads
+//               mu, s2 [S,H]: a row for each segment of x, which is the batch (S = 1) or a sentence
+//   Backward    e = dy * weight              dL/dx = (e - a - xhat b) / sqrt(s2 + eps)   a, b [S,H]
+//               mu, s2 computed from x: a = mean of e, b = mean of e xhat over the segment's rows
+//               mu, s2 constant: a = b = 0   PowerNorm: a = 0, b = its nu
+//   Sums        over rows by launch_column_sums: in the order of the rows, whatever the number of
+//               threads
 #pragma once
 
 #include "engine/arithmetic.h"
@@ -45,8 +46,8 @@ void add_means(const Segments& s, const Tensor& means, const F& f, bool add = fa
   const Tensor sums(means.shape(), device);
   launch_column_sums(device, s.rows, H, int(s.count), s.of_row.data(device), sums, f);
   launch_elements(device, sums.size(),
-                  DivideBySize{.sums = sums.data(), .size = {s.offsets.data(device), s.rows}, .cols = H,
-                               .means = {means.data(), add}});
+                  DivideBySize{.sums = sums.data(), .size = {s.offsets.data(device), s.rows},
+                               .cols = H, .means = {means.data(), add}});
 }
 
 struct Rstd {
@@ -66,9 +67,10 @@ struct MoveRunning {
   real keep, weight;
   HD void operator()(real& running, real now) const { running = keep * running + weight * now; }
 };
-inline void move_running(const Tensor& running, const Tensor& now, double momentum, double factor = 1) {
-  launch_map(running.device(), running.size(), MoveRunning{real(1 - momentum), real(momentum * factor)},
-             InPlace{running.data()}, now.data());
+inline void move_running(const Tensor& running, const Tensor& now, double momentum,
+                         double factor = 1) {
+  const MoveRunning move{.keep = real(1 - momentum), .weight = real(momentum * factor)};
+  launch_map(running.device(), running.size(), move, InPlace{running.data()}, now.data());
 }
 
 // ---- forward and backward, row by row ----
@@ -115,7 +117,8 @@ struct TimesNormalized {                            // dy xhat; without dy: xhat
   }
 };
 
-// From the sums of dy (or dy xhat) over each segment's rows: the mean of e (or e xhat) over a group of channels.
+// From the sums of dy (or dy xhat) over each segment's rows: the mean of e (or e xhat) over a group
+// of channels.
 struct MeanOfGroup {
   const real *sums, *weight;
   SizeOf size;
@@ -123,7 +126,7 @@ struct MeanOfGroup {
   int64_t groups;
   real* mean;
   template <class Team>
-  HD void operator()(Team team, int64_t cell) const {                // cell: segment * groups + group
+  HD void operator()(Team team, int64_t cell) const {             // cell: segment * groups + group
     const int h = channels;
     const real *s = sums + cell * h, *gamma = weight + cell % groups * h;
     real* m = mean + cell * h;
@@ -144,8 +147,8 @@ struct ColumnNorm {
   Tensor forward(const Tensor& bias) const {
     Tensor y(x.shape(), x.device());
     launch_rows(x, ColumnNormForward{.x = x.data(), .mean = mean.data(), .rstd = rstd.data(),
-                                     .weight = weight.data(), .bias = bias.data(), .segment = segment(),
-                                     .y = y.data(), .H = int(H())});
+                                     .weight = weight.data(), .bias = bias.data(),
+                                     .segment = segment(), .y = y.data(), .H = int(H())});
     return y;
   }
   template <class F>
@@ -156,7 +159,8 @@ struct ColumnNorm {
     return result;
   }
   TimesNormalized times_normalized(const real* dy) const {
-    return {.x = x.data(), .dy = dy, .mean = mean.data(), .rstd = rstd.data(), .segment = segment(), .H = H()};
+    return {.x = x.data(), .dy = dy, .mean = mean.data(), .rstd = rstd.data(), .segment = segment(),
+            .H = H()};
   }
   Tensor mean_of_group(const Tensor& sums) const {
     const Tensor m(sums.shape(), x.device());
@@ -172,17 +176,18 @@ struct ColumnNorm {
   }
   void add_input(const Tensor& dy, const Tensor& a, const Tensor& b, Grads& g) const {
     g(0, [&](Sink dx) {
-      launch_rows(x, ColumnNormBackward{.x = x.data(), .dy = dy.data(), .mean = mean.data(), .rstd = rstd.data(),
-                                        .weight = weight.data(), .a = a.data(), .b = b.data(),
-                                        .segment = segment(), .dx = dx, .H = int(H())});
+      launch_rows(x, ColumnNormBackward{.x = x.data(), .dy = dy.data(), .mean = mean.data(),
+                                        .rstd = rstd.data(), .weight = weight.data(), .a = a.data(),
+                                        .b = b.data(), .segment = segment(), .dx = dx,
+                                        .H = int(H())});
     });
   }
 };
 
 inline void check(const char* name, const Tensor& x, const std::vector<Tensor>& rows) {
   for (const Tensor& row : rows)
-    MB_CHECK(row.size() == x.cols(), "{}: x {} has {} channels, but a parameter or statistic is {}", name,
-             x.shape(), x.cols(), row.shape());
+    MB_CHECK(row.size() == x.cols(), "{}: x {} has {} channels, but a parameter or statistic is {}",
+             name, x.shape(), x.cols(), row.shape());
 }
 
 }  // namespace minbert::columns

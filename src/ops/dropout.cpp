@@ -1,4 +1,5 @@
-// Dropout (Srivastava et al. 2014), in the inverted form: y_i = m_i x_i / (1-p), m_i = 0 with probability p,
+// Dropout (Srivastava et al. 2014), in the inverted form: y_i = m_i x_i / (1-p), m_i = 0 with
+// probability p,
 // else 1.          dL/dx_i = dy_i m_i / (1-p)
 //
 // The mask is not stored: the backward computes it again from its key.
@@ -27,8 +28,8 @@ struct ApplyMask {
 
 Tensor apply(const Tensor& x, const Tensor& residual, const DropoutMask& mask) {
   const Tensor y(x.shape(), x.device());
-  launch_rows(x, ApplyMask{.x = x.data(), .residual = residual ? residual.data() : nullptr, .y = y.data(),
-                           .cols = int(x.cols()), .mask = mask});
+  launch_rows(x, ApplyMask{.x = x.data(), .residual = residual ? residual.data() : nullptr,
+                           .y = y.data(), .cols = int(x.cols()), .mask = mask});
   return y;
 }
 
@@ -48,10 +49,12 @@ Tensor dropout(const Tensor& x, double p, RandomKey key) {
 }
 
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key) {
-  MB_CHECK(residual.shape() == x.shape(), "dropout_add: residual {} and x {}", residual.shape(), x.shape());
+  MB_CHECK(residual.shape() == x.shape(), "dropout_add: residual {} and x {}", residual.shape(),
+           x.shape());
   if (p == 0) return add(residual, x);
   const DropoutMask mask = mask_for("dropout_add", p, key);
-  return record("dropout_add", apply(x, residual, mask), {residual, x}, [mask](const Tensor& dy, Grads& g) {
+  const Tensor y = apply(x, residual, mask);
+  return record("dropout_add", y, {residual, x}, [mask](const Tensor& dy, Grads& g) {
     if (g.wants(1)) g.pass(1, apply(dy, {}, mask));
     g.pass(0, dy);
   });

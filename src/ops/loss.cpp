@@ -7,7 +7,7 @@
 namespace minbert {
 namespace {
 
-// L = -1/B sum_b log p_b[label_b],  p = softmax(logits)          dL/dlogit_bc = (p_bc - [c = label_b]) / B
+// L = -1/B sum_b log p_b[label_b],  p = softmax(logits)   dL/dlogit_bc = (p_bc - [c = label_b]) / B
 struct CrossEntropy {
   const real* logits;
   const int32_t* labels;
@@ -18,7 +18,8 @@ struct CrossEntropy {
     const int n = classes;
     const real* x = logits + row * n;
     real* out = loss + row;
-    const real l = cross_entropy_row(team, n, [=](int i) { return x[i]; }, labels[row], p + row * n);
+    const real l = cross_entropy_row(
+        team, n, [=](int i) { return x[i]; }, labels[row], p + row * n);
     team.each(1, [=](int) { *out = l; });
   }
 };
@@ -41,7 +42,8 @@ struct CrossEntropyBackward {
 
 // L = 1/B sum_b l(x_b, t_b)          dL/dx_b = dl/dx (x_b, t_b) / B
 
-// l = -t log s(x) - (1-t) log(1-s(x)), without overflow: max(x,0) - x t + log(1 + exp(-|x|)), s the sigmoid
+// l = -t log s(x) - (1-t) log(1-s(x)), without overflow: max(x,0) - x t + log(1 + exp(-|x|)), s the
+// sigmoid
 // dl/dx = s(x) - t          dl/dt = -x
 struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
@@ -72,8 +74,8 @@ struct EachLossBackward {
 
 template <class L>
 Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
-  MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name, x.shape(),
-           t.shape());
+  MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name,
+           x.shape(), t.shape());
   const Tensor each(x.shape(), x.device());
   launch_map(x.device(), x.size(), EachLoss<L>{}, x.data(), t.data(), Target(each));
   return record(name, mean_of(each), {x, t}, [x, t](const Tensor& dc, Grads& g) {
@@ -105,7 +107,7 @@ struct Cosine {
     return n > real(1e-8) ? n : real(1e-8);
   }
 };
-struct CosineBackward {                             // the gradient of u; that of v with u and v exchanged
+struct CosineBackward {                       // the gradient of u; that of v with u and v exchanged
   const real *u, *v, *c, *dc;
   int H;
   Target du;
@@ -116,7 +118,8 @@ struct CosineBackward {                             // the gradient of u; that o
     const real uu = team.sum(h, [=](int i) { return a[i] * a[i]; });
     const real vv = team.sum(h, [=](int i) { return b[i] * b[i]; });
     const real nu = Cosine::norm(uu), nv = Cosine::norm(vv), d = dc[row];
-    const real along = nu > std::sqrt(uu) ? real(0) : c[row] / (nu * nu);    // a norm of eps is constant
+    // A norm of eps is constant
+    const real along = nu > std::sqrt(uu) ? real(0) : c[row] / (nu * nu);
     const Target result = du;
     team.each(h, [=](int i) { result(row * h + i, d * (b[i] / (nu * nv) - along * a[i])); });
   }
@@ -133,9 +136,11 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
   const Tensor p(logits.shape(), logits.device()), each({B}, logits.device());
   launch_rows(logits, CrossEntropy{.logits = logits.data(), .labels = labels.data(logits.device()),
                                    .p = p.data(), .loss = each.data(), .classes = int(C)});
-  return record("cross_entropy", mean_of(each), {logits}, [p, labels](const Tensor& dc, Grads& g) {
+  const Tensor loss = mean_of(each);
+  return record("cross_entropy", loss, {logits}, [p, labels](const Tensor& dc, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_rows(p, CrossEntropyBackward{.p = p.data(), .labels = labels.data(p.device()), .dc = dc.data(),
+      launch_rows(p, CrossEntropyBackward{.p = p.data(), .labels = labels.data(p.device()),
+                                          .dc = dc.data(),
                                           .inverse_batch = real(1) / real(p.rows()), .dx = dx,
                                           .classes = int(p.cols())});
     });
@@ -156,12 +161,12 @@ Tensor cosine_similarity(const Tensor& u, const Tensor& v) {
   launch_rows(u, Cosine{u.data(), v.data(), H, c.data()});
   return record("cosine_similarity", c, {u, v}, [u, v, c, H](const Tensor& dc, Grads& g) {
     g(0, [&](Sink du) {
-      launch_rows(u, CosineBackward{.u = u.data(), .v = v.data(), .c = c.data(), .dc = dc.data(), .H = H,
-                                    .du = du});
+      launch_rows(u, CosineBackward{.u = u.data(), .v = v.data(), .c = c.data(), .dc = dc.data(),
+                                    .H = H, .du = du});
     });
     g(1, [&](Sink dv) {
-      launch_rows(u, CosineBackward{.u = v.data(), .v = u.data(), .c = c.data(), .dc = dc.data(), .H = H,
-                                    .du = dv});
+      launch_rows(u, CosineBackward{.u = v.data(), .v = u.data(), .c = c.data(), .dc = dc.data(),
+                                    .H = H, .du = dv});
     });
   });
 }

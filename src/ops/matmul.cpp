@@ -44,11 +44,13 @@ struct FillRows {
   }
 };
 
-// y = x W^T + b. If the product has no kernel with a bias, each row of y starts as b and the product is added
-// to it: on the CPU this replaces OpenBLAS's clearing of y, on a GPU it costs one more pass over y.
+// y = x W^T + b. If the product has no kernel with a bias, each row of y starts as b and the
+// product is added to it: on the CPU this replaces OpenBLAS's clearing of y, on a GPU it costs one
+// more pass over y.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
-           "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(), bias.shape());
+           "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(),
+           bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
   if (gemm_nt_with_bias(x, weight, bias, y)) return y;
   launch_rows(y, FillRows{bias.data(), y.data(), int(y.cols())});
@@ -56,7 +58,7 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return y;
 }
 
-struct GeluInPlace {                                // h becomes g = GELU(h), dg becomes dh = dg GELU'(h)
+struct GeluInPlace {                          // h becomes g = GELU(h), dg becomes dh = dg GELU'(h)
   HD void operator()(real& h, real& dg) const {
     const real x = h, Phi = Gelu::Phi(x);
     h = x * Phi;
@@ -77,17 +79,20 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   });
 }
 
-// h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2     Vaswani et al. 2017, eq. 2, with GELU for ReLU
-// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows                        x, y [T,H]   h, g [T,I]
+// Vaswani et al. 2017, eq. 2, with GELU for ReLU                           x, y [T,H]   h, g [T,I]
+// h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2
+// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows
 // dh = dg GELU'(h)    dx = dh W_1    dW_1 = dh^T x    db_1 = sum of dh's rows
-// Only h is kept, I numbers less for each token: the pass that computes dh computes g again, at no cost.
+// Only h is kept, I numbers less for each token: the pass that computes dh computes g again, at no
+// cost.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
                     const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
   const Tensor activated(h.shape(), h.device());
   launch_map(h.device(), h.size(), Gelu{}, h.data(), Target(activated));
   const Tensor y = affine(activated, W2, b2);
-  return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
+  const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
+  return record("feed_forward", y, inputs, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
     const Tensor dg = gemm_nn(dy, W2);
     // One pass turns h into g and dg into dh, in place: their old values are not needed again.
     launch_map(h.device(), h.size(), GeluInPlace{}, InPlace{h.data()}, InPlace{dg.data()});

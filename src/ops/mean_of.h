@@ -19,7 +19,8 @@ struct MeanOf {                                     // all elements are one row
 };
 inline Tensor mean_of(const Tensor& losses) {
   Tensor loss(Shape{}, losses.device());
-  launch_rows(losses.device(), 1, losses.size(), MeanOf{losses.data(), int(losses.size()), loss.data()});
+  launch_rows(losses.device(), 1, losses.size(),
+              MeanOf{losses.data(), int(losses.size()), loss.data()});
   return loss;
 }
 

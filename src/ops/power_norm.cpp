@@ -1,6 +1,7 @@
 // PowerNorm in training: running quadratic means in the forward, an approximate backward.
 //
-//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer 2020, alg. 2, and its letters; src/norm/hidden/power.cpp
+//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer 2020, alg. 2, and its letters;
+//               src/norm/hidden/power.cpp
 //   Equations   in column_norm.h, with mu = 0, s2 = psi^2 and b = nu
 #include "engine/launch.h"
 #include "ops/column_norm.h"
@@ -35,15 +36,16 @@ Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
   const Tensor y = norm.forward(bias);
   add_means(norm.segments, psi2_of_batch, Square{x.data(), H});
   move_running(psi2, psi2_of_batch, momentum);
-  return record("power_norm", y, {x, weight, bias}, [norm, nu, momentum](const Tensor& dy, Grads& g) {
-    const Tensor dyx_sums = norm.sums(norm.times_normalized(dy.data()));
-    norm.add_parameters(norm.sums(Element{dy.data(), norm.H()}), dyx_sums, g);
-    norm.add_input(dy, norm.mean, nu, g);           // a = 0, b = nu
-    const Tensor Lambda = norm.mean_of_group(dyx_sums), Gamma(Lambda.shape(), dy.device());
-    add_means(norm.segments, Gamma, norm.times_normalized(nullptr));
-    launch_map(dy.device(), nu.size(), MoveNu{real(momentum)}, InPlace{nu.data()}, Gamma.data(),
-               Lambda.data());
-  });
+  return record(
+      "power_norm", y, {x, weight, bias}, [norm, nu, momentum](const Tensor& dy, Grads& g) {
+        const Tensor dyx_sums = norm.sums(norm.times_normalized(dy.data()));
+        norm.add_parameters(norm.sums(Element{dy.data(), norm.H()}), dyx_sums, g);
+        norm.add_input(dy, norm.mean, nu, g);  // a = 0, b = nu
+        const Tensor Lambda = norm.mean_of_group(dyx_sums), Gamma(Lambda.shape(), dy.device());
+        add_means(norm.segments, Gamma, norm.times_normalized(nullptr));
+        launch_map(dy.device(), nu.size(), MoveNu{real(momentum)}, InPlace{nu.data()}, Gamma.data(),
+                   Lambda.data());
+      });
 }
 
 }  // namespace minbert

@@ -20,7 +20,8 @@ struct RowSums {
   }
 };
 
-// The backward of every sum: element (row, i) gets w times the gradient of its sum, ds[row * row_step + i * step].
+// The backward of every sum: element (row, i) gets w times the gradient of its sum, ds[row *
+// row_step + i * step].
 struct BroadcastGradient {
   const real* ds;
   int cols;
@@ -37,14 +38,16 @@ struct BroadcastGradient {
   }
 };
 
-Tensor sum_each_row(const char* name, const Tensor& x, int64_t rows, int64_t cols, Shape shape, real w) {
+Tensor sum_each_row(const char* name, const Tensor& x, int64_t rows, int64_t cols, Shape shape,
+                    real w) {
   MB_CHECK(cols <= INT32_MAX, "{}: {} elements in one sum; {} are the most", name, cols, INT32_MAX);
   Tensor s(shape, x.device());
   launch_rows(x.device(), rows, x.size(), RowSums{x.data(), int(cols), w, s.data()});
   return record(name, s, {x}, [rows, cols, w](const Tensor& ds, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(ds.device(), rows, rows * cols,
-                  BroadcastGradient{.ds = ds.data(), .cols = int(cols), .row_step = 1, .step = 0, .w = w, .dx = dx});
+                  BroadcastGradient{.ds = ds.data(), .cols = int(cols), .row_step = 1, .step = 0,
+                                    .w = w, .dx = dx});
     });
   });
 }
@@ -64,7 +67,8 @@ Tensor sum_each_column(const char* name, const Tensor& x, real w) {
   return record(name, s, {x}, [rows, cols, w](const Tensor& ds, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(ds.device(), rows, rows * cols,
-                  BroadcastGradient{.ds = ds.data(), .cols = int(cols), .row_step = 0, .step = 1, .w = w, .dx = dx});
+                  BroadcastGradient{.ds = ds.data(), .cols = int(cols), .row_step = 0, .step = 1,
+                                    .w = w, .dx = dx});
     });
   });
 }
@@ -105,16 +109,23 @@ struct SentenceMeansBackward {
 }  // namespace
 
 Tensor sum(const Tensor& x) { return sum_each_row("sum", x, 1, x.size(), {}, 1); }
-Tensor mean(const Tensor& x) { return sum_each_row("mean", x, 1, x.size(), {}, real(1) / real(x.size())); }
-Tensor sum_rows(const Tensor& x) { return sum_each_row("sum_rows", x, x.rows(), x.cols(), {x.rows(), 1}, 1); }
+Tensor mean(const Tensor& x) {
+  return sum_each_row("mean", x, 1, x.size(), {}, real(1) / real(x.size()));
+}
+Tensor sum_rows(const Tensor& x) {
+  return sum_each_row("sum_rows", x, x.rows(), x.cols(), {x.rows(), 1}, 1);
+}
 Tensor mean_rows(const Tensor& x) {
   return sum_each_row("mean_rows", x, x.rows(), x.cols(), {x.rows(), 1}, real(1) / real(x.cols()));
 }
 Tensor sum_columns(const Tensor& x) { return sum_each_column("sum_columns", x, 1); }
-Tensor mean_columns(const Tensor& x) { return sum_each_column("mean_columns", x, real(1) / real(x.rows())); }
+Tensor mean_columns(const Tensor& x) {
+  return sum_each_column("mean_columns", x, real(1) / real(x.rows()));
+}
 
 Tensor mean_sentences(const Tensor& x, const Batch& batch) {
-  MB_CHECK(x.rows() == batch.tokens(), "mean_sentences: x {} for a batch of {} tokens", x.shape(), batch.tokens());
+  MB_CHECK(x.rows() == batch.tokens(), "mean_sentences: x {} for a batch of {} tokens", x.shape(),
+           batch.tokens());
   const int h = int(x.cols());
   Tensor m({batch.sentences(), h}, x.device());
   launch_rows(x.device(), m.rows(), x.size(),
@@ -124,7 +135,8 @@ Tensor mean_sentences(const Tensor& x, const Batch& batch) {
       const Device device = dm.device();
       launch_rows(device, batch.tokens(), batch.tokens() * h,
                   SentenceMeansBackward{.dm = dm.data(), .offsets = batch.offsets.data(device),
-                                        .sentence = batch.sentence.data(device), .cols = h, .dx = dx});
+                                        .sentence = batch.sentence.data(device), .cols = h,
+                                        .dx = dx});
     });
   });
 }

@@ -25,14 +25,15 @@ struct CopyRows {
   }
 };
 
-// The rows of dy that were gathered from each row of x: order[begin[k]] .. order[begin[k+1] - 1], rising, come from
-// row ids[k].
+// The rows of dy that were gathered from each row of x: order[begin[k]] .. order[begin[k+1] - 1],
+// rising, come from row ids[k].
 struct RowsById {
   Indices ids, begin, order;
   explicit RowsById(const Indices& rows) {
     std::vector<int32_t> sorted(size_t(rows.size())), first, distinct;
     std::iota(sorted.begin(), sorted.end(), 0);
-    std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t r, int32_t q) { return rows[r] < rows[q]; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](int32_t r, int32_t q) { return rows[r] < rows[q]; });
     for (int32_t k = 0; k < int32_t(sorted.size()); ++k)
       if (const int32_t id = rows[sorted[size_t(k)]]; distinct.empty() || id != distinct.back()) {
         distinct.push_back(id);
@@ -45,7 +46,8 @@ struct RowsById {
   }
 };
 
-// dx[ids[k]] += the sum of its rows of dy, in their order. Row k of the program is the only one to write there.
+// dx[ids[k]] += the sum of its rows of dy, in their order. Row k of the program is the only one to
+// write there.
 struct AddById {
   const real* dy;
   const int32_t *ids, *begin, *order;
@@ -66,8 +68,8 @@ void scatter(const Tensor& dy, const Indices& rows, const Sink& dx) {
   const Device device = dy.device();
   const int64_t cols = dy.cols();
   if (dx.tensor.rows() <= 8)
-    return launch_column_sums(device, rows.size(), cols, int(dx.tensor.rows()), rows.data(device), dx,
-                              Element{dy.data(), cols});
+    return launch_column_sums(device, rows.size(), cols, int(dx.tensor.rows()), rows.data(device),
+                              dx, Element{dy.data(), cols});
   dx.zero_unless_add();
   const RowsById by(rows);
   launch_rows(device, by.ids.size(), dy.size(),
@@ -80,8 +82,8 @@ Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
   for (const int32_t r : rows)
     MB_CHECK(r >= 0 && r < x.rows(), "{}: index {} is outside of 0..{}", name, r, x.rows() - 1);
   Tensor y({count, cols}, x.device());
-  launch_rows(y, CopyRows{.x = x.data(), .x_ld = cols, .rows = rows.data(x.device()), .y = y, .y_ld = cols,
-                          .cols = int(cols)});
+  launch_rows(y, CopyRows{.x = x.data(), .x_ld = cols, .rows = rows.data(x.device()), .y = y,
+                          .y_ld = cols, .cols = int(cols)});
   return record(name, y, {x}, [rows](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) { scatter(dy, rows, dx); });
   });
@@ -90,21 +92,25 @@ Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
 }  // namespace
 
 Tensor gather_rows(const Tensor& x, const Indices& rows) { return gather("gather_rows", x, rows); }
-Tensor embedding(const Tensor& table, const Indices& ids) { return gather("embedding", table, ids); }
+Tensor embedding(const Tensor& table, const Indices& ids) {
+  return gather("embedding", table, ids);
+}
 
 Tensor concatenate_columns(const std::vector<Tensor>& parts) {
   MB_CHECK(!parts.empty(), "concatenate_columns: nothing to join");
   const int64_t rows = parts[0].rows();
   int64_t cols = 0;
   for (const Tensor& part : parts) {
-    MB_CHECK(part.rows() == rows, "concatenate_columns: {} beside {}", part.shape(), parts[0].shape());
+    MB_CHECK(part.rows() == rows, "concatenate_columns: {} beside {}", part.shape(),
+             parts[0].shape());
     cols += part.cols();
   }
   Tensor y({rows, cols}, parts[0].device());
   int64_t begin = 0;
   for (const Tensor& part : parts) {
     launch_rows(part, CopyRows{.x = part.data(), .x_ld = part.cols(), .rows = nullptr,
-                               .y = {y.data() + begin, false}, .y_ld = cols, .cols = int(part.cols())});
+                               .y = {y.data() + begin, false}, .y_ld = cols,
+                               .cols = int(part.cols())});
     begin += part.cols();
   }
   std::vector<int64_t> widths;
@@ -121,17 +127,18 @@ Tensor concatenate_columns(const std::vector<Tensor>& parts) {
 }
 
 Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end) {
-  MB_CHECK(0 <= begin && begin < end && end <= x.cols(), "slice_columns: columns {} to {} of {}", begin, end,
-           x.shape());
+  MB_CHECK(0 <= begin && begin < end && end <= x.cols(), "slice_columns: columns {} to {} of {}",
+           begin, end, x.shape());
   const int64_t rows = x.rows(), cols = x.cols(), width = end - begin;
   Tensor y({rows, width}, x.device());
-  launch_rows(y, CopyRows{.x = x.data() + begin, .x_ld = cols, .rows = nullptr, .y = y, .y_ld = width,
-                          .cols = int(width)});
+  launch_rows(y, CopyRows{.x = x.data() + begin, .x_ld = cols, .rows = nullptr, .y = y,
+                          .y_ld = width, .cols = int(width)});
   return record("slice_columns", y, {x}, [cols, width, begin](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       dx.zero_unless_add();
       launch_rows(dy, CopyRows{.x = dy.data(), .x_ld = width, .rows = nullptr,
-                               .y = {dx.tensor.data() + begin, true}, .y_ld = cols, .cols = int(width)});
+                               .y = {dx.tensor.data() + begin, true}, .y_ld = cols,
+                               .cols = int(width)});
     });
   });
 }

@@ -21,7 +21,8 @@ struct SoftmaxBackward {
   int cols;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    softmax_row_backward(team, cols, out + row * cols, d_out + row * cols, {dx.data + row * cols, dx.add});
+    softmax_row_backward(team, cols, out + row * cols, d_out + row * cols,
+                         {dx.data + row * cols, dx.add});
   }
 };
 
@@ -69,6 +70,8 @@ Tensor by_row(const char* name, const Tensor& x) {
 }  // namespace
 
 Tensor softmax(const Tensor& x) { return by_row<Softmax, SoftmaxBackward>("softmax", x); }
-Tensor log_softmax(const Tensor& x) { return by_row<LogSoftmax, LogSoftmaxBackward>("log_softmax", x); }
+Tensor log_softmax(const Tensor& x) {
+  return by_row<LogSoftmax, LogSoftmaxBackward>("log_softmax", x);
+}
 
 }  // namespace minbert

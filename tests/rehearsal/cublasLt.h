@@ -1,6 +1,6 @@
 // The one product of cublasLt that minbert uses, for the rehearsal: D = op(A) B + bias, all column-major and of one
-// type, op(A) [m,k], B [k,n], D [m,n], bias [m] on every column. If m is odd it finds no algorithm, so that the code for
-// this case is rehearsed, too.
+// type, op(A) [m,k], B [k,n], D [m,n], bias [m] on every column. If m is odd it finds no algorithm, so that the code
+// for this case is rehearsed, too.
 #pragma once
 
 #include "cublas_v2.h"

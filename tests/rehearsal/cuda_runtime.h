@@ -1,10 +1,10 @@
 // A rehearsal of the GPU: the part of CUDA's runtime that minbert uses, simulated on the CPU. It is here because CI has
 // no GPU; with one there, these files can go.
 //
-// With -DMINBERT_CUDA -DMINBERT_REHEARSAL -Itests/rehearsal g++ compiles the same code that nvcc compiles for a GPU. Each
-// thread of each block runs by itself up to the next barrier. This finds wrong indices, missing or divergent barriers,
-// races, host code that touches device memory, kernels that get host memory, and copies awaited too late. It says
-// nothing about speed, rounding or missing memory fences: one CPU runs all threads.
+// With -DMINBERT_CUDA -DMINBERT_REHEARSAL -Itests/rehearsal g++ compiles the same code that nvcc compiles for a GPU.
+// Each thread of each block runs by itself up to the next barrier. This finds wrong indices, missing or divergent
+// barriers, races, host code that touches device memory, kernels that get host memory, and copies awaited too late. It
+// says nothing about speed, rounding or missing memory fences: one CPU runs all threads.
 //
 //   MINBERT_REHEARSAL_ORDER     forward, backward or shuffled: the order of blocks, warps and threads between barriers.
 //                               Results that differ between orders come from a race.
@@ -64,17 +64,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
-// New memory is filled with NaN. After the end of each allocation, rounded up to 16 bytes, comes a page that no code may
-// touch; the host may not touch memory of cudaMalloc at all. A kernel's first access to an allocation raises a SIGSEGV,
-// whose handler opens it (gdb: handle SIGSEGV nostop noprint).
+// New memory is filled with NaN. After the end of each allocation, rounded up to 16 bytes, comes a page that no code
+// may touch; the host may not touch memory of cudaMalloc at all. A kernel's first access to an allocation raises a
+// SIGSEGV, whose handler opens it (gdb: handle SIGSEGV nostop noprint).
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags = 1);
 cudaError_t cudaMallocHost(void** memory, size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
-// There is one stream. Kernels, cuBLAS and copies run at once, except a copy from memory of cudaMallocHost: it runs when
-// the next of them starts, or when the host waits for it, and copies the values of that moment.
+// There is one stream. Kernels, cuBLAS and copies run at once, except a copy from memory of cudaMallocHost: it runs
+// when the next of them starts, or when the host waits for it, and copies the values of that moment.
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };

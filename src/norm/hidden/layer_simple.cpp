@@ -22,7 +22,9 @@ class LayerNormSimple : public Norm {
   }
 
  protected:
-  Tensor forward(const Tensor& x, const Batch&) const override { return layer_norm(x, {}, {}, eps_); }
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    return layer_norm(x, {}, {}, eps_);
+  }
 
  private:
   double eps_;
@@ -37,7 +39,7 @@ NormEntry norm_layer_simple = {
     .over = "a token's channels",
     .parameters = "0",
     .options = {layer_norm_eps},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<LayerNormSimple>(o); },
+    .make = new_norm<LayerNormSimple>,
 };
 
 }  // namespace minbert

@@ -1,19 +1,25 @@
-// Power normalization: every channel by a running quadratic mean, with an approximate backward for it.
+// Power normalization: every channel by a running quadratic mean, with an approximate backward for
+// it.
 //
-//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in Transformers, 2020,
-//               alg. 2 (it replaces alg. 1, batch normalization); [LN-PEFT app.A.power]
-//   Equation    forward      x̂ = x / ψ        y = γ ⊙ x̂ + β        then  ψ² ← α ψ² + (1-α) ψ_B²,  ψ_B² = 1/T Σ x²
+//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in
+//               Transformers, 2020, alg. 2 (it replaces alg. 1, batch normalization); [LN-PEFT
+//               app.A.power]
+//   Equation    forward      x̂ = x / ψ        y = γ ⊙ x̂ + β
+//                            then  ψ² ← α ψ² + (1-α) ψ_B²,    ψ_B² = 1/T Σ x²
 //               backward     e = γ ⊙ dL/dy    dL/dx = (e - ν ⊙ x̂) / ψ
-//                            then  ν ← ν (1 - (1-α) Γ) + (1-α) Λ,     Γ = 1/T Σ x̂²,  Λ = 1/T Σ e ⊙ x̂
+//                            then  ν ← ν (1 - (1-α) Γ) + (1-α) Λ,  Γ = 1/T Σ x̂², Λ = 1/T Σ e ⊙ x̂
 //               evaluation   y = γ ⊙ x / ψ + β
-//   Shapes      x, y [T,H]   γ, β [H]   ψ², ν [H]: the buffers running_psi2, running_nu; sums over the T rows
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); ψ² = 1, ν = 0
-//   Gradients   training uses ψ and ν from before the step, as the algorithm does; the terms with ν and Γ replace the
-//               derivative of the running statistics. In evaluation ψ is constant and the gradient is exact.
+//   Shapes      x, y [T,H]   γ, β [H]   ψ², ν [H]: buffers running_psi2, running_nu; Σ over T rows
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); ψ² = 1, ν
+//               = 0
+//   Gradients   training uses ψ and ν from before the step, as the algorithm does; the terms with ν
+//               and Γ replace the derivative of the running statistics. In evaluation ψ is constant
+//               and the gradient is exact.
 //   Deviations  ψ is √(ψ²+ε), ε = 1e-5; α = 0.9 for both averages, given as momentum = 1-α.
-//   Their code  (github.com/sIncerass/powernorm) keeps ν/(1-α) as ema_gz, which is equivalent. Unlike the paper, it
-//               divides the gradient by the batch's ψ_B instead of ψ, uses ψ_B in the first 10,000 steps, and first
-//               divides each token by its root mean square over groups of channels.
+//   Their code  (github.com/sIncerass/powernorm) keeps ν/(1-α) as ema_gz, which is equivalent.
+//               Unlike the paper, it divides the gradient by the batch's ψ_B instead of ψ, uses ψ_B
+//               in the first 10,000 steps, and first divides each token by its root mean square
+//               over groups of channels.
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -53,7 +59,7 @@ NormEntry norm_power = {
     .running_statistics = true,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<PowerNorm>(o); },
+    .make = new_norm<PowerNorm>,
 };
 
 }  // namespace minbert
