@@ -94,7 +94,7 @@ class GrammarReader {
     const std::string set = head_.substr(0, colon);
     check(is_name(set), line, "\"" + head_ + "\" is no name of a rule", "letters, digits and -, or SET:LABEL");
     Rule& rule = add(head_, line);
-    const auto add_group = [this](const std::string& name, int at) -> Rule& { return add(name, at); };
+    const auto add_group = [this](const std::string& name, int place) -> Rule& { return add(name, place); };
     Notation(grammar_.file_, lines_, add_group).read(rule);
     if (colon != head_.npos) grammar_.sets_[set].push_back({head_.substr(colon + 1), &rule});
   }

@@ -76,11 +76,11 @@ const Alternative* Writer::draw(const Rule& rule) {
   uint64_t total = 0;
   for (const Alternative& alternative : rule.alternatives)
     if (!cut_.contains(&alternative)) total += uint64_t(alternative.weight);
-  uint64_t at = random_.below(total);
+  uint64_t left = random_.below(total);
   for (const Alternative& alternative : rule.alternatives) {
     if (cut_.contains(&alternative)) continue;
-    if (at < uint64_t(alternative.weight)) return alternative.list() ? draw(*alternative.list()->rule) : &alternative;
-    at -= uint64_t(alternative.weight);
+    if (left < uint64_t(alternative.weight)) return alternative.list() ? draw(*alternative.list()->rule) : &alternative;
+    left -= uint64_t(alternative.weight);
   }
   fail("Writer: a weight of zero in all alternatives of " + rule.name);
 }
@@ -174,28 +174,28 @@ std::string Writer::inflected(const Part& part, const Rule& home, const std::str
 std::string spelled(const Grammar& grammar, const std::string& words) {
   std::string text;
   bool quoted = false, joins = true;               // joins: no blank may follow
-  for (size_t at = 0; at < words.size(); ++at) {
-    const char c = words[at];
+  for (size_t pos = 0; pos < words.size(); ++pos) {
+    const char c = words[pos];
     if (c == ' ') {
       if (!joins) text += ' ';
       joins = true;
       continue;
     }
-    const bool line = words.compare(at, 2, "\\n") == 0, closes = c == '"' && quoted;
+    const bool line = words.compare(pos, 2, "\\n") == 0, closes = c == '"' && quoted;
     const bool clings = line || closes || std::string_view(",.;:?!").find(c) != std::string_view::npos;
     if (clings && text.ends_with(' ')) text.pop_back();
     text += line ? '\n' : c;
-    at += line;
+    pos += line;
     quoted = quoted != (c == '"');
     joins = line || (c == '"' && quoted);
   }
   while (text.ends_with(' ')) text.pop_back();
-  for (size_t at = 0; at + 2 < text.size(); ++at) {
-    const bool word = at == 0 || !std::isalnum(text[at - 1]);
-    if (!word || (text[at] != 'a' && text[at] != 'A') || text[at + 1] != ' ') continue;
-    const std::string next = text.substr(at + 2, text.find_first_of(" ,.;:?!\n", at + 2) - at - 2);
+  for (size_t pos = 0; pos + 2 < text.size(); ++pos) {
+    const bool word = pos == 0 || !std::isalnum(text[pos - 1]);
+    if (!word || (text[pos] != 'a' && text[pos] != 'A') || text[pos + 1] != ' ') continue;
+    const std::string next = text.substr(pos + 2, text.find_first_of(" ,.;:?!\n", pos + 2) - pos - 2);
     const std::string* exception = grammar.form(next + ".article");
-    if (exception ? *exception == "an" : is_vowel(next[0])) text.insert(at + 1, "n");
+    if (exception ? *exception == "an" : is_vowel(next[0])) text.insert(pos + 1, "n");
   }
   bool begins = true;
   quoted = false;

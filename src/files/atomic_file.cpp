@@ -63,12 +63,12 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
-  const char* from = static_cast<const char*>(bytes);
+  const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t done = ::pwrite(descriptor_, from, count, off_t(place));
+    const ssize_t done = ::pwrite(descriptor_, next, count, off_t(place));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_with_errno(file_, "write");
-    from += done;
+    next += done;
     place += uint64_t(done);
     count -= size_t(done);
   }

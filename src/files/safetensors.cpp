@@ -139,13 +139,13 @@ const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
 void SafeTensors::read(const std::string& name, std::span<real> out) const {
   const Entry& e = entry(name);
   const uint64_t bytes = width(e.type) * out.size();
-  const unsigned char* from = map_.bytes() + data_ + e.begin;
+  const unsigned char* source = map_.bytes() + data_ + e.begin;
   MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for",
            file_, name, e.type, sizes_text(e.shape), out.size());
-  if (e.type == "F32") return unpack<float>(from, out);
-  if (e.type == "F64") return unpack<double>(from, out);
-  if (e.type == "F16") return unpack<uint16_t>(from, out, from_f16);
-  if (e.type == "BF16") return unpack<uint16_t>(from, out, from_bf16);
+  if (e.type == "F32") return unpack<float>(source, out);
+  if (e.type == "F64") return unpack<double>(source, out);
+  if (e.type == "F16") return unpack<uint16_t>(source, out, from_f16);
+  if (e.type == "BF16") return unpack<uint16_t>(source, out, from_bf16);
   fail(format("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
 }
 
@@ -175,8 +175,8 @@ std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name,
            e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
-  const unsigned char* from = map_.bytes() + data_ + e.begin;
-  e.type == "I64" ? unpack<int64_t>(from, std::span(values)) : unpack<int32_t>(from, std::span(values));
+  const unsigned char* source = map_.bytes() + data_ + e.begin;
+  e.type == "I64" ? unpack<int64_t>(source, std::span(values)) : unpack<int32_t>(source, std::span(values));
   return values;
 }
 

@@ -124,10 +124,10 @@ void SafeTensorsWriter::write(const std::string& file) const {
     else if (!item->tensor || item->tensor.device() == Device::cpu)
       out.write(begin, item->type, {static_cast<const real*>(item->values), item->count});
     else
-      for (uint64_t at = 0; at < item->count; at += room.size()) {
-        room.resize(std::min<uint64_t>(item->count - at, 16 * piece));
-        cuda::to_host(room.data(), static_cast<const real*>(item->values) + at, int64_t(room.size() * sizeof(real)));
-        out.write(begin + at * width(item->type), item->type, room);
+      for (uint64_t first = 0; first < item->count; first += room.size()) {
+        room.resize(std::min<uint64_t>(item->count - first, 16 * piece));
+        cuda::to_host(room.data(), static_cast<const real*>(item->values) + first, int64_t(room.size() * sizeof(real)));
+        out.write(begin + first * width(item->type), item->type, room);
       }
   }
   out.commit();

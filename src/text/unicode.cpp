@@ -100,12 +100,12 @@ class Output {
 
 }  // namespace
 
-int32_t next_code_point(std::string_view text, size_t& at) {
-  if ((text[at] & 0x80) == 0) return text[at++];
+int32_t next_code_point(std::string_view text, size_t& pos) {
+  if ((text[pos] & 0x80) == 0) return text[pos++];
   utf8proc_int32_t c;
-  const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                                              utf8proc_ssize_t(text.size() - at), &c);
-  at += n > 0 ? size_t(n) : 1;
+  const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + pos,
+                                              utf8proc_ssize_t(text.size() - pos), &c);
+  pos += n > 0 ? size_t(n) : 1;
   return n > 0 ? c : 0xFFFD;
 }
 
@@ -120,14 +120,14 @@ bool is_punctuation(int32_t c) {
 
 std::string normalize(std::string_view text, bool lower_case) {
   Output out(lower_case, text.size());
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at;
+  for (size_t pos = 0; pos < text.size();) {
+    size_t end = pos;
     while (end < text.size() && is_printable_ascii(text[end])) ++end;
-    if (end > at) out.ascii(text.substr(at, end - at));
-    at = end;
-    if (at == text.size()) break;
+    if (end > pos) out.ascii(text.substr(pos, end - pos));
+    pos = end;
+    if (pos == text.size()) break;
 
-    const int32_t c = next_code_point(text, at);
+    const int32_t c = next_code_point(text, pos);
     if (is_separator(c)) {
       out.put(' ');
     } else if (is_chinese(c)) {

@@ -24,8 +24,8 @@ struct Hash {
 using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
 
 void add(Counts& counts, std::string_view text, int64_t count) {
-  const auto at = counts.find(text);
-  if (at != counts.end()) at->second += count;
+  const auto entry = counts.find(text);
+  if (entry != counts.end()) entry->second += count;
   else counts.emplace(text, count);
 }
 
@@ -73,10 +73,10 @@ Counts count_words(std::span<const std::string> files, bool lower_case) {
 // Calls on_character(x, is_first) for each character x of the word.
 template <class OnCharacter>
 void for_each_character(std::string_view word, OnCharacter on_character) {
-  for (size_t at = 0; at < word.size();) {
-    const size_t begin = at;
-    next_code_point(word, at);
-    on_character(word.substr(begin, at - begin), begin == 0);
+  for (size_t pos = 0; pos < word.size();) {
+    const size_t begin = pos;
+    next_code_point(word, pos);
+    on_character(word.substr(begin, pos - begin), begin == 0);
   }
 }
 
