@@ -1,4 +1,4 @@
-// Reads data/grammar.txt line by line, and checks the whole.
+// Reads data/grammar.txt line by line, and checks it as a whole.
 #include "grammar.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class GrammarReader {
     if (!good) grammar_error(grammar_.file_, line, what, expected);
   }
 
-  // What stands under the last head: a setting "x = 5 %", forms ".ed = write: wrote | ...", or a rule.
+  // The text under the last head: a setting "x = 5 %", forms ".ed = write: wrote | ...", or a rule.
   void define() {
     if (head_.empty()) return;
     const int line = lines_[0].number;
@@ -94,7 +94,7 @@ class GrammarReader {
     const std::string set = head_.substr(0, colon);
     check(is_name(set), line, "\"" + head_ + "\" is no name of a rule", "letters, digits and -, or SET:LABEL");
     Rule& rule = add(head_, line);
-    const auto add_group = [this](const std::string& name, int at) -> Rule& { return add(name, at); };
+    const auto add_group = [this](const std::string& name, int place) -> Rule& { return add(name, place); };
     Notation(grammar_.file_, lines_, add_group).read(rule);
     if (colon != head_.npos) grammar_.sets_[set].push_back({head_.substr(colon + 1), &rule});
   }
@@ -116,7 +116,7 @@ class GrammarReader {
         for (Wording& wording : alternative.wordings) std::for_each(wording.begin(), wording.end(), action);
   }
 
-  // Every name that is used is there, and every rule that is there is used.
+  // Every name that is used is defined, and every rule that is defined is used.
   void find_rules() {
     std::set<const Rule*> used;
     std::set<std::string> variables;
@@ -137,7 +137,7 @@ class GrammarReader {
             "the rule \"" + name + "\" is not used", "{" + name + "} in another rule");
   }
 
-  // From every rule some text is reached in finitely many steps: its shortest, grown from the rules without references.
+  // Every rule has a finite text. The finite rules grow from those without references.
   void check_rules() {
     std::set<const Rule*> finite;
     for (size_t before = size_t(-1); before != finite.size();) {
@@ -150,7 +150,7 @@ class GrammarReader {
             "an alternative that does not");
   }
 
-  static bool ends(const Rule& rule, const std::set<const Rule*>& finite) {   // all wordings of one alternative do
+  static bool ends(const Rule& rule, const std::set<const Rule*>& finite) {   // all wordings of some alternative end
     const auto wording_ends = [&](const Wording& wording) {
       const auto part_ends = [&](const Part& part) { return !part.rule || finite.contains(part.rule); };
       return std::all_of(wording.begin(), wording.end(), part_ends);

@@ -1,7 +1,7 @@
-// The grammar of the generated world: what data/grammar.txt says, and the texts drawn from it.
+// The grammar of the generated world: the rules of data/grammar.txt, and texts drawn from them.
 //
 //   Grammar    rules, read and checked; the head of grammar.txt explains their notation
-//   Writer     draws texts: "|" chooses a meaning, "/" a wording, variables keep a meaning through one text
+//   Writer     draws texts: "|" chooses a meaning, "/" a wording; a variable keeps its meaning within one text
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Rule;
 struct Part {
   enum Kind { text, reference, own, anew, swap };  // words, {rule.form:variable}, {own rule}, {new x}, {swap x y}
   Kind kind = text;
-  std::string words = {};                          // of text; the name of the rule
+  std::string words = {};                          // the text, or the name of the rule
   std::string form = {}, variable = {};
   std::vector<std::string> variables = {};         // of {new ...} and {swap ...}
   const Rule* rule = nullptr;
@@ -32,7 +32,7 @@ struct Alternative {                               // one meaning
   int weight = 1;
   std::vector<Wording> wordings;
   const Rule* home = nullptr;
-  const Part* list() const;                        // the {rule} this is, where it is no more than that
+  const Part* list() const;                        // the {rule} that is all of it; else nullptr
 };
 
 struct Rule {
@@ -49,8 +49,8 @@ struct Labeled {                                   // "sst:4 = ...": texts of th
 
 class Grammar {
  public:
-  // Errors name file and line: a line that is no rule, a rule that is empty, defined twice, unknown, never used
-  // or without end.
+  // Errors name file and line: a line that is no rule; a rule that is empty, defined twice, unknown, never used or has
+  // no finite text.
   explicit Grammar(const std::string& file);
 
   const std::string& file() const { return file_; }
@@ -62,31 +62,31 @@ class Grammar {
  private:
   friend class GrammarReader;
   std::string file_;
-  std::map<std::string, std::unique_ptr<Rule>> rules_;           // "(a/b)" inside a rule is one of its own
+  std::map<std::string, std::unique_ptr<Rule>> rules_;           // "(a/b)" inside a rule is a rule, too
   std::map<std::string, std::vector<Labeled>> sets_;
   std::map<std::string, int> percents_;
   std::map<std::string, std::string> forms_;
 };
 
-// The lists of a grammar, cut to the share that a training file may use: a choice of its own for each set.
-using Cut = std::set<const Alternative*>;                        // what is left out
+// The alternatives that a training file may not use; each set has its own.
+using Cut = std::set<const Alternative*>;
 Cut cut_lists(const Grammar& grammar, const std::string& set, uint64_t seed);
 
 class Writer {
  public:
   Writer(const Grammar& grammar, Random random, const Cut& cut) : grammar_(grammar), random_(random), cut_(cut) {}
-  std::string write(const Rule& rule);             // one text, with variables of its own, in plain spelling
+  std::string write(const Rule& rule);             // one text, with new variables, in plain spelling
   Random& random() { return random_; }
 
  private:
-  struct Meaning {                                 // an alternative, and those of its references that it drew
+  struct Meaning {                                 // an alternative, and the meanings drawn for its references
     const Alternative* alternative = nullptr;
     std::map<const Part*, Meaning> parts;
   };
   struct Variable {
     const Rule* rule = nullptr;
     Meaning meaning;
-    const Alternative* forbidden = nullptr;        // what {new x} put aside
+    const Alternative* forbidden = nullptr;        // the meaning that {new x} replaced
   };
   std::string text(const Part& part, Meaning& inside, int depth);
   std::string reference(const Part& part, Meaning& meaning, int depth);

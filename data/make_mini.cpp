@@ -2,9 +2,9 @@
 //
 //   make-mini [--grammar data/grammar.txt] [--out data/mini] [--seed 11711]
 //
-// A row of a set is a text of one of its rules "SET:LABEL", each label as often as the others; ">>" parts the two
-// texts of a pair. In "noise" percent of the rows the label is another one. A training file knows only "seen" percent
-// of each list of words; no two rows of a set are alike. The same seed writes the same bytes everywhere.
+// A row of a set is a text of one of its rules "SET:LABEL", with all labels equally often; ">>" separates the two texts
+// of a pair. In "noise" percent of the rows the label is wrong. A training file uses only "seen" percent of each list
+// of words; no two rows of a set are equal. The same seed writes the same bytes everywhere.
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -58,7 +58,7 @@ std::string digits(Random& random, size_t count, std::string_view alphabet) {
   return id;
 }
 
-std::string plain_line(const Fields& fields) {     // GLUE's files know no quotes
+std::string plain_line(const Fields& fields) {     // GLUE's files have no quoting
   std::string line;
   for (const std::string& field : fields) line += (line.empty() ? "" : "\t") + field;
   return line + "\n";
@@ -91,7 +91,7 @@ std::string cola(Split split, int number, const Row& row, Random&) {
 struct File {
   std::string name, header;
   Split split;
-  std::string stream = name;                       // of its random numbers
+  std::string stream = name;                       // of random numbers
 };
 struct Set {
   std::string name;
@@ -113,7 +113,7 @@ const std::vector<Set> sets = {
       {"sts-test-student.csv", "\tid\tsentence1\tsentence2\n", test}}},
     {"mrpc", mrpc,
      {{"glue/MRPC/train.tsv", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", train,
-       "glue/MRPC/msr_paraphrase_train.txt"},     // what these two were called once, so that their rows stay
+       "glue/MRPC/msr_paraphrase_train.txt"},     // older names of these two files, which keep their rows the same
       {"glue/MRPC/dev.tsv", "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", dev,
        "glue/MRPC/msr_paraphrase_test.txt"},
       {"glue/MRPC/test.tsv", "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n", test}}},

@@ -1,4 +1,4 @@
-// Recursive descent over the text of one rule.
+// Parses the text of one rule by recursive descent.
 #include "notation.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The notation of a rule's text, as the head of data/grammar.txt explains it.
+// The notation of a rule's text, which the head of data/grammar.txt explains.
 //
 //   alternatives = alternative { "|" alternative }      alternative = [ "[" weight "]" ] wording { "/" wording }
 //   wording      = { words | "{...}" | "(" alternatives ")" }
@@ -17,7 +17,7 @@ std::string trimmed(std::string_view text);
 std::vector<std::string> split_words(const std::string& text);
 bool is_name(const std::string& text);             // letters, digits and -
 
-// An error of grammar.txt: where, what is there, and what should be.
+// An error of grammar.txt: its place, the text found there, and the text expected.
 [[noreturn]] void grammar_error(const std::string& file, int line, const std::string& what,
                                 const std::string& expected);
 

@@ -13,7 +13,7 @@ constexpr int deepest = 100;                       // references inside referenc
 
 bool is_vowel(char c) { return std::string_view("aeiouAEIOU").find(c) != std::string_view::npos; }
 
-// One vowel between consonants and no other: its last letter is doubled (chop, chopping).
+// A word with a single vowel, between consonants, doubles its last letter (chop, chopping).
 bool doubles(const std::string& word) {
   const size_t n = word.size();
   return n >= 3 && std::count_if(word.begin(), word.end(), is_vowel) == 1 && is_vowel(word[n - 2]) &&
@@ -71,21 +71,22 @@ std::string Writer::write(const Rule& rule) {
   return spelled(grammar_, reference(part, meaning, 0));
 }
 
-// An alternative by weight; a {list} in a list stands for what it names.
+// Draws an alternative by weight; a {list} inside a list is replaced by the alternatives it names.
 const Alternative* Writer::draw(const Rule& rule) {
   uint64_t total = 0;
   for (const Alternative& alternative : rule.alternatives)
     if (!cut_.contains(&alternative)) total += uint64_t(alternative.weight);
-  uint64_t at = random_.below(total);
+  uint64_t left = random_.below(total);
   for (const Alternative& alternative : rule.alternatives) {
     if (cut_.contains(&alternative)) continue;
-    if (at < uint64_t(alternative.weight)) return alternative.list() ? draw(*alternative.list()->rule) : &alternative;
-    at -= uint64_t(alternative.weight);
+    if (left < uint64_t(alternative.weight)) return alternative.list() ? draw(*alternative.list()->rule) : &alternative;
+    left -= uint64_t(alternative.weight);
   }
   fail("Writer: a weight of zero in all alternatives of " + rule.name);
 }
 
-// Two variables have two meanings where the rule has enough of them; what {new x} put aside never comes back.
+// Two variables get different meanings if the rule has enough of them; a meaning that {new x} replaced is not drawn
+// again.
 void Writer::draw_variable(const Part& part, Variable& variable) {
   const Alternative* found = nullptr;
   for (int tries = 0; tries < 200; ++tries) {
@@ -151,7 +152,8 @@ std::string Writer::reference(const Part& part, Meaning& meaning, int depth) {
   return part.form.empty() ? words : inflected(part, *alternative.home, words);
 }
 
-// The form of the words, of the list they come from, of the rule asked, or of their head: a noun's is its last word.
+// The form of the words, of the list they come from, of the given rule, or of their head: a noun's head is its last
+// word.
 std::string Writer::inflected(const Part& part, const Rule& home, const std::string& words) const {
   for (const std::string& key : {words, home.name, part.rule->name})
     if (const std::string* form = grammar_.form(key + "." + part.form)) return *form;
@@ -160,7 +162,7 @@ std::string Writer::inflected(const Part& part, const Rule& home, const std::str
   const size_t end = noun ? words.size() : std::min(words.find(' '), words.size());
   const std::string head = words.substr(begin, end - begin);
   const std::string* irregular = grammar_.form(head + "." + part.form);
-  const std::string asked = part.form == "done" && !irregular ? "ed" : part.form;     // played, and has played
+  const std::string asked = part.form == "done" && !irregular ? "ed" : part.form;     // played, has played
   if (!irregular) irregular = grammar_.form(head + "." + asked);
   const std::string form = irregular ? *irregular : regular_form(head, asked);
   MB_CHECK(!form.empty(), "{}:{}: \"{}\" has no form \"{}\"\n  expected .{} = {}: ... or .{} = {}: ...",
@@ -172,28 +174,28 @@ std::string Writer::inflected(const Part& part, const Rule& home, const std::str
 std::string spelled(const Grammar& grammar, const std::string& words) {
   std::string text;
   bool quoted = false, joins = true;               // joins: no blank may follow
-  for (size_t at = 0; at < words.size(); ++at) {
-    const char c = words[at];
+  for (size_t pos = 0; pos < words.size(); ++pos) {
+    const char c = words[pos];
     if (c == ' ') {
       if (!joins) text += ' ';
       joins = true;
       continue;
     }
-    const bool line = words.compare(at, 2, "\\n") == 0, closes = c == '"' && quoted;
+    const bool line = words.compare(pos, 2, "\\n") == 0, closes = c == '"' && quoted;
     const bool clings = line || closes || std::string_view(",.;:?!").find(c) != std::string_view::npos;
     if (clings && text.ends_with(' ')) text.pop_back();
     text += line ? '\n' : c;
-    at += line;
+    pos += line;
     quoted = quoted != (c == '"');
     joins = line || (c == '"' && quoted);
   }
   while (text.ends_with(' ')) text.pop_back();
-  for (size_t at = 0; at + 2 < text.size(); ++at) {
-    const bool word = at == 0 || !std::isalnum(text[at - 1]);
-    if (!word || (text[at] != 'a' && text[at] != 'A') || text[at + 1] != ' ') continue;
-    const std::string next = text.substr(at + 2, text.find_first_of(" ,.;:?!\n", at + 2) - at - 2);
+  for (size_t pos = 0; pos + 2 < text.size(); ++pos) {
+    const bool word = pos == 0 || !std::isalnum(text[pos - 1]);
+    if (!word || (text[pos] != 'a' && text[pos] != 'A') || text[pos + 1] != ' ') continue;
+    const std::string next = text.substr(pos + 2, text.find_first_of(" ,.;:?!\n", pos + 2) - pos - 2);
     const std::string* exception = grammar.form(next + ".article");
-    if (exception ? *exception == "an" : is_vowel(next[0])) text.insert(at + 1, "n");
+    if (exception ? *exception == "an" : is_vowel(next[0])) text.insert(pos + 1, "n");
   }
   bool begins = true;
   quoted = false;
@@ -202,7 +204,7 @@ std::string spelled(const Grammar& grammar, const std::string& words) {
       c = char(std::toupper(c));
       begins = false;
     }
-    if (c == '"') begins = quoted = !quoted;       // behind a closing quote the sentence goes on
+    if (c == '"') begins = quoted = !quoted;       // after a closing quote the sentence goes on
     begins = begins || c == '.' || c == '?' || c == '!' || c == '\n' || c == '>';
   }
   return text;

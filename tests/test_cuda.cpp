@@ -196,8 +196,8 @@ TEST_CASE("cuda: element by element, four neighbours at once or one, whatever is
     for (const int64_t offset : {0, 1, 4}) {        // elements; 1 is no place for 16 bytes
       INFO(n << " elements from " << offset << " on");
       const auto place = Storage::exact((offset + n + 8) * int64_t(sizeof(real)), Device::cuda);
-      const Tensor x = normal("x", {n}), all = Tensor::at(place, 0, {offset + n + 8});
-      const Tensor to = Tensor::at(place, offset, {n});
+      const Tensor x = normal("x", {n}), all = Tensor::view(place, 0, {offset + n + 8});
+      const Tensor to = Tensor::view(place, offset, {n});
       fill(all, 3);
       copy_or_add(x, to, true);
       std::vector<real> expected(size_t(offset + n + 8), 3);

@@ -1,14 +1,19 @@
 // The tape: reverse-mode differentiation in the order in which operations ran.
 //
-// An operation computes its result at once and appends {name, result, inputs, backward} to a thread-local
-// list. The list is already in topological order, so backward() walks it once from its end, calls each
-// entry's backward with the gradient dc of its result, and frees the entry as it passes. Nothing is recorded
-// where no input needs a gradient, nor under NoGrad.
+// An operation computes its result at once and appends {name, result, inputs, backward} to a
+// thread-local list. The list is already in topological order, so backward() walks it once from its
+// end, calls each entry's backward with the gradient dc of its result, and frees the entry as it
+// passes. Nothing is recorded where no input needs a gradient, nor under NoGrad.
 //
 //   return record("matmul_nt", gemm_nt(a, b), {a, b}, [a, b](const Tensor& dc, Grads& g) {
 //     g(0, [&](Sink da) { gemm_nn(dc, b, da); });      // skipped when a needs no gradient
 //     g(1, [&](Sink db) { gemm_tn(dc, a, db); });
 //   });
+//
+//   Gradient  a tensor's gradient: shape, and value after backward reached it (src/engine/tape.h)
+//   Grads     the gradients of an operation's inputs: g(i, write) calls write(sink) if i needs one
+//   Sink      the tensor to write a gradient to; the first contribution overwrites it, others add
+//   Target    the same inside a kernel: a pointer and the flag `add` (src/engine/launch.h)
 #pragma once
 
 #include <functional>
@@ -20,17 +25,15 @@
 
 namespace minbert {
 
-// Where a gradient goes: overwritten by its first contribution, added to by the later ones.
 struct Sink {
-  Tensor to;
+  Tensor tensor;
   bool add;
-  real beta() const { return add ? real(1) : real(0); }            // as a matrix product wants it
-  void zero_unless_add() const;                     // before a backward that touches only some elements
+  real beta() const { return add ? real(1) : real(0); }            // of C = A B + beta C
+  void zero_unless_add() const;                 // before a backward that touches only some elements
 };
 
-struct Gradient;                                    // a tensor's gradient and its place, see src/engine/tape.h
+struct Gradient;
 
-// The gradients of one entry's inputs, seen from its backward.
 class Grads {
  public:
   bool wants(int input) const;
@@ -38,11 +41,12 @@ class Grads {
   void operator()(int input, Write&& write) {
     if (wants(input)) write(sink(input));
   }
-  void pass(int input, const Tensor& dc);           // the gradient is dc itself: no copy where possible
+  void pass(int input, const Tensor& dc);       // the gradient is dc itself: no copy where possible
 
  private:
   friend class Tape;
-  Grads(std::vector<std::shared_ptr<Gradient>>& inputs, bool may_share) : inputs_(inputs), may_share_(may_share) {}
+  Grads(std::vector<std::shared_ptr<Gradient>>& inputs, bool may_share)
+      : inputs_(inputs), may_share_(may_share) {}
   Sink sink(int input);
   std::vector<std::shared_ptr<Gradient>>& inputs_;
   bool may_share_;
@@ -50,15 +54,18 @@ class Grads {
 
 using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 
-// Puts an operation on the tape and returns its result. name: a string literal. backward is called at most
-// once, and only where the result has a gradient; it keeps what it reads by capturing it.
-Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
+// Puts an operation on the tape and returns its result. name: a string literal. backward is called
+// at most once, and only where the result has a gradient; it keeps what it reads by capturing it.
+Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
+              Backward backward);
 
-// Whether record() would put an operation of this input on the tape: for one that computes its gradient forward.
+// Whether record() would put an operation of this input on the tape: for operations that compute
+// gradients during the forward pass.
 bool will_record(const Tensor& input);
 
-// d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default; result's shape).
-// The whole tape is used up. Error where result is not on the tape: a second backward needs a new forward.
+// d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default;
+// result's shape). The whole tape is used up. Error where result is not on the tape: a second
+// backward needs a new forward.
 void backward(const Tensor& result, Tensor cotangent = {});
 
 // While it lives, nothing is recorded.
@@ -73,9 +80,9 @@ class NoGrad {
   bool outer_;
 };
 
-void print_tape(std::ostream& out);                 // --trace: names, shapes and module paths of what is recorded now
-void clear_tape();                                  // forgets what is recorded, for a forward without backward
+void print_tape(std::ostream& out);           // --trace: names, shapes, module paths of all entries
+void clear_tape();                  // removes all entries: after a forward without backward
 int64_t tape_length();
-void set_check_nan(bool on);                        // --check-nan: Error at the first operation that produced a NaN
+void set_check_nan(bool on);        // --check-nan: Error at the first operation that produced a NaN
 
 }  // namespace minbert

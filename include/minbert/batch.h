@@ -1,4 +1,5 @@
-// A batch: its sentences laid end to end, without padding. Sentence b is rows offsets[b] .. offsets[b+1]-1.
+// A batch: its sentences laid end to end, without padding. Sentence b is rows offsets[b] ..
+// offsets[b+1]-1.
 //
 //   T tokens in all   B sentences   L_b = offsets[b+1] - offsets[b], the length of sentence b
 #pragma once
@@ -17,19 +18,21 @@ struct Sequence {
 
 struct Batch {
   Indices ids, segments, positions;                // [T]  positions count from 0 in every sentence
-  Indices offsets;                                 // [B+1]
-  Indices sentence;                                // [T]  the sentence each row belongs to
-  Indices task;                                    // [B]  each sentence's task id, or empty: no task
-  Indices row_task;                                // [T]  the same for each row
+  Indices offsets = {};                            // [B+1]
+  Indices sentence = {};                           // [T]  the sentence each row belongs to
+  Indices task = {};                               // [B]  each sentence's task id; empty: no task
+  Indices row_task = {};                           // [T]  the same for each row
   int64_t tokens() const { return ids.size(); }
   int64_t sentences() const { return offsets.size() - 1; }
 };
 
 // Lays the sequences end to end. task: empty, one id for all of them, or one a sequence.
-// Errors: no sequence, an empty sequence, segments of another length than ids, a wrong number of task ids.
+// Errors: no sequence, an empty sequence, segments of another length than ids, a wrong number of
+// task ids.
 Batch pack(std::span<const Sequence> sequences, Indices task = {});
 
-// Some rows of a batch, for what looks at each token by itself: offsets and task, of whole sentences, are left out.
-Batch at_rows(const Batch& batch, const Indices& rows);
+// Some rows of a batch, for modules that treat each token by itself: offsets and task, which belong
+// to whole sentences, stay empty.
+Batch select_rows(const Batch& batch, const Indices& rows);
 
 }  // namespace minbert

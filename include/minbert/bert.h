@@ -1,4 +1,5 @@
-// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of it.
+// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of
+// it.
 //
 //   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017
 //   Letters  T tokens in the batch, B sentences, L_b tokens of sentence b
@@ -16,17 +17,17 @@
 
 namespace minbert {
 
-// Which rows of a batch an encoder's result has, other than a list of them.
-inline const Indices all_rows;                      // no list: all
-inline const Indices cls_rows = std::vector<int32_t>{};          // an empty list: none, [CLS] is enough
+// The rows of last_hidden_state that are needed: a list of them, or one of these.
+inline const Indices all_rows;                      // no list
+inline const Indices cls_rows = std::vector<int32_t>{};   // an empty list: none but those of [CLS]
 
 struct BertOutput {
-  Tensor last_hidden_state;                         // [T,H], or [R,H]: the rows that were asked for
-  Tensor cls;                                       // [B,H] the last hidden state of each sentence's [CLS]
-  Tensor pooler_output;                             // [B,H] tanh(W_f cls + b_f), with the norm of [CLS] in it
+  Tensor last_hidden_state;                 // [T,H], or [R,H]: the selected rows
+  Tensor cls;                               // [B,H] the last hidden state of each sentence's [CLS]
+  Tensor pooler_output;                     // [B,H] tanh(W_f cls + b_f), with the norm of [CLS]
 };
 
-// Norm(word + position + segment), with dropout behind it
+// Dropout(Norm(word + position + segment))
 class BertEmbeddings : public Module {
  public:
   BertEmbeddings(const BertConfig& config, const NormOptions& norm);
@@ -39,20 +40,20 @@ class BertEmbeddings : public Module {
   Dropout dropout_;
 };
 
-// Where a layer's norms stand; src/bert/layer.cpp has the equations.
+// The placement of a layer's norms; src/bert/layer.cpp has the equations.
 enum class Placement { post, pre, normformer };
 const std::vector<std::string>& placement_names();  // in the enum's order
 Placement placement_of(const std::string& name);    // Error lists the names
 
-// What stands between the two matrices of a feed-forward network: hidden_act of config.json.
+// The function between the two matrices of a feed-forward network: hidden_act of config.json.
 const std::vector<std::string>& activation_names();
 Tensor (*activation(const std::string& name))(const Tensor& x);             // Error lists the names
 
 class BertLayer : public Module {
  public:
   BertLayer(const BertConfig& config, const NormOptions& norm);
-  // [T,H] -> [T,H]. rows [R], rows of the batch: the result has these alone, [R,H], and so has all that follows the
-  // attention; the norms must not couple tokens.
+  // [T,H] -> [T,H]. rows [R]: everything after the attention is computed for these rows of the
+  // batch alone, and the result is [R,H]; the norms must not couple tokens.
   Tensor forward(const Tensor& x, const Batch& batch, const Indices& rows = all_rows,
                  Tensor* attention_weights = nullptr) const;
 
@@ -66,19 +67,20 @@ class BertLayer : public Module {
   Linear query_, key_, value_, attention_dense_, intermediate_, output_;
   Dropout weights_dropout_, attention_dropout_, output_dropout_;
   std::unique_ptr<Norm> attention_norm_, output_norm_;
-  Tensor head_scale_;                               // these four: of normformer alone
+  Tensor head_scale_;                               // this and the rest: normformer only
   Indices head_of_column_;                          // [H]
   std::unique_ptr<Norm> after_attention_norm_, intermediate_norm_;
 };
 
 class BertModel : public Module {
  public:
-  // tasks: the number of task ids that a conditional norm has parameters for.
+  // tasks: the number of task ids of a conditional norm.
   explicit BertModel(const BertConfig& config, int tasks = 0);
-  // rows [R]: the rows of the batch that last_hidden_state has. Where no norm couples tokens, the last layer computes
-  // these and the [CLS] rows alone, after its attention.
-  // attention_weights, if given, receives one tensor a layer (see attention() in ops.h).
-  // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its table.
+  // rows [R]: rows of the batch for last_hidden_state. If no norm couples tokens, the last layer
+  // computes only these and the [CLS] rows after its attention.
+  // attention_weights, if given, receives one tensor for each layer (see attention() in ops.h).
+  // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its
+  // table.
   BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
@@ -86,12 +88,14 @@ class BertModel : public Module {
 
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
   ClsNorm& cls_norm() { return *cls_norm_; }
-  void fit_cls_norm(const Batch& batch);            // adds the batch to the set of the norm's statistics
-  // From now on, gradient normalization of this alpha (0: none) in training, at "pre-pooler" or "pooled".
-  void normalize_gradients(double alpha, const std::string& at);
+  void fit_cls_norm(const Batch& batch);      // adds the batch to the set of the norm's statistics
+  // From now on, gradient normalization of this alpha (0: none) in training; place: "pre-pooler" or
+  // "pooled".
+  void normalize_gradients(double alpha, const std::string& place);
 
  private:
-  Tensor encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights) const;
+  Tensor encode(const Batch& batch, const Indices& rows,
+                std::vector<Tensor>* attention_weights) const;
   Tensor normalize_cls(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;
@@ -104,19 +108,21 @@ class BertModel : public Module {
 };
 
 struct HeadSpec {
-  std::string name;                                 // "sst": its parameters are heads.sst.weight and .bias
-  int outputs;                                      // classes, or 1
-  bool pair;                                        // two texts
-  bool cosine;                                      // siamese: the cosine of u and v is among the features
+  std::string name;                         // "sst": its parameters are heads.sst.weight and .bias
+  int outputs;                              // classes, or 1
+  bool pair;                                // two texts
+  bool cosine;                              // siamese: the cosine of u and v is among the features
 };
 
-// One BERT under several heads: pooled [CLS] -> dropout -> linear. A siamese pair is packed as u_0, v_0, u_1,
-// v_1, ... and its head sees (u, v, |u-v|), for a similarity also cos(u, v).
+// One BERT with several heads: pooled [CLS] -> dropout -> linear. Siamese pairs are packed as u_0,
+// v_0, u_1, v_1, ..., and the features of their head are (u, v, |u-v|), for a similarity also
+// cos(u, v).
 class MultitaskBert : public Module {
  public:
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
-  Tensor forward(const Batch& batch, int head) const;             // [B,outputs]; siamese pairs: [B/2,outputs]
-  int task_id(const std::string& name) const;       // its head, and its id in a Batch. Error lists the model's tasks
+  Tensor forward(const Batch& batch, int head) const;   // [B,outputs]; siamese pairs: [B/2,outputs]
+  // The index of a task's head, which is its id in a Batch, too. Error lists the model's tasks.
+  int task_id(const std::string& name) const;
   const BertModel& bert() const { return bert_; }
   BertModel& bert() { return bert_; }
   const std::vector<HeadSpec>& heads() const { return specs_; }
@@ -130,17 +136,18 @@ class MultitaskBert : public Module {
 };
 
 struct PretrainingOutput {
-  Tensor mlm_loss;                                  // [] the mean cross-entropy at the masked places
+  Tensor mlm_loss;                                  // [] the mean cross-entropy of the masked words
   Tensor nsp_logits;                                // [B,2]: B follows A, or it does not
 };
 
-// BERT under its two pre-training heads. Names as in Hugging Face's BertForPreTraining: cls.predictions.*,
-// cls.seq_relationship.*; the decoder's weights are the word embeddings.
+// BERT with its two pre-training heads. Names as in Hugging Face's BertForPreTraining:
+// cls.predictions.*, cls.seq_relationship.*; the decoder's weights are the word embeddings.
 class BertForPreTraining : public Module {
  public:
   explicit BertForPreTraining(const BertConfig& config);
-  // masked [M]: rows of the batch; originals [M]: the ids that stood there.
-  PretrainingOutput forward(const Batch& batch, const Indices& masked, const Indices& originals) const;
+  // masked [M]: rows of the batch; originals [M]: their ids before masking.
+  PretrainingOutput forward(const Batch& batch, const Indices& masked,
+                            const Indices& originals) const;
   const BertModel& bert() const { return bert_; }
 
  private:
@@ -151,18 +158,20 @@ class BertForPreTraining : public Module {
   Linear seq_relationship_;
 };
 
-// ---- Hugging Face's files ---------------------------------------------------------------------------------
+// ---- Hugging Face's files -----------------------------------------------------------------------
 struct WeightsReport {
-  std::vector<std::string> loaded, initialised;     // parameters and buffers: found; not in the file
-  std::vector<std::string> unused;                  // in the file only
+  std::vector<std::string> loaded, initialised;   // parameters and buffers: found; not in the file
+  std::vector<std::string> unused;                // in the file only
 };
 
-// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's names: with
-// or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16. Embeddings and encoder must all
-// be there; a pooler, heads and what minbert adds (task parameters, what pre and normformer have beyond post) may be
-// missing and get their initial values. tasks: so many tasks, the first of ours, have rows in the file's *.task_weight
-// and task_bias [tasks,H], those of the others start at 0; -1: all of ours. Error: file, name, both shapes.
-WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks = -1);
+// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's
+// names: with or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16.
+// Embeddings and encoder are required; pooler, heads and additions of minbert (task parameters,
+// norms of pre and normformer) may be missing and get their initial values. tasks: the file's
+// *.task_weight and task_bias [tasks,H] have rows for the first `tasks` of our tasks, and the rows
+// of the others start at 0; -1: for all. Error: file, name, both shapes.
+WeightsReport load_weights(const std::string& path, const Parameters& parameters,
+                           int64_t tasks = -1);
 // .safetensors, atomically
 void save_weights(const std::string& file, const Parameters& parameters,
                   SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);

@@ -1,7 +1,9 @@
-// Normalizations of [CLS], and of its gradient. Each is one file of src/norm/cls: its class, its equation, its options
-// and its entry in the table; src/norm/cls/cls_norm.cpp lists them, one line each.
+// Normalizations of [CLS], and of its gradient. Each is one file of src/norm/cls: its class, its
+// equation, its options and its entry in the table; src/norm/cls/cls_norm.cpp lists them, one line
+// each.
 //
-//   h [B,H]   one row a sentence: h^l, the last hidden state of its [CLS], or what the pooler makes of it
+//   h [B,H]   one row for each sentence: h^l, the last hidden state of its [CLS], or the pooler's
+//             result for it
 #pragma once
 
 #include <memory>
@@ -20,37 +22,44 @@ class ClsNorm : public Module {
     const Scope scope(path());
     return forward(h);
   }
-  // Some take their statistics from a set, once [TA sec.4.2]: fit() with every batch of the set, then finish_fit(). The
-  // statistics are buffers: saved with the model, loaded with it. Another fit() begins another set.
+  // Norms with wants_set() take their statistics from a set, once [TA sec.4.2]: call fit() with
+  // every batch of the set, then finish_fit(). The statistics are buffers, saved and loaded with
+  // the model. A later fit() begins another set.
   virtual bool wants_set() const { return false; }
-  virtual void fit(const Tensor& h);                // Error for those that take none, and for a NaN in h
+  virtual void fit(const Tensor& h);            // Error if wants_set() is false, and for a NaN in h
   virtual void finish_fit();
 
  protected:
   virtual Tensor forward(const Tensor& h) const = 0;
 };
 
-// h in the forward pass. Backward: g' = g * (theta / (mu + eps theta))^alpha for each dimension, mu the mean of |g|
-// over the batch, theta the mean of mu [TA sec.4.3]. All of a batch: under accumulation each part has its own.
+// h in the forward pass. Backward: g' = g * (theta / (mu + eps theta))^alpha for each dimension, mu
+// the mean of |g| over the batch, theta the mean of mu [TA sec.4.3]. With --accumulate, over each
+// batch by itself.
 Tensor normalize_gradient(const Tensor& h, double alpha, double eps = 1e-5);
 
 struct ClsNormEntry {
-  const char *name, *formula, *paper;               // name: as --cls-norm takes it
-  const char* over;                                 // what it normalizes over
-  bool couples_batch = false;                       // a sentence's result in training depends on the others'
-  const char* statistics;                           // where those come from that evaluation uses
-  const char* parameters;                           // how many it learns
-  const char* place;                                // pre-pooler or pooled, where --cls-norm-at does not say
+  const char *name, *formula, *paper;         // name: as --cls-norm takes it
+  const char* over;                           // the elements of one mean
+  bool couples_batch = false;                 // in training, sentences of a batch affect each other
+  const char* statistics;                     // the source of the statistics in evaluation
+  const char* parameters;                     // their number
+  const char* place;                          // pre-pooler or pooled, unless --cls-norm-at says
   std::vector<NormOption> options = {};
   std::unique_ptr<ClsNorm> (*make)(const NormOptions&);
 };
+template <class N>
+std::unique_ptr<ClsNorm> new_cls_norm(const NormOptions& o) {      // for ClsNormEntry::make
+  return std::make_unique<N>(o);
+}
 const std::vector<ClsNormEntry>& cls_norm_table();
-const ClsNormEntry& find_cls_norm(const std::string& norm);      // by its name. Error lists the valid names
-std::string cls_norm_help();                        // the table as text, for --cls-norm help
-void check_cls_norm(const std::string& norm);       // Error for a name or an option that does not exist
+// By its name. Error lists the valid names
+const ClsNormEntry& find_cls_norm(const std::string& norm);
+std::string cls_norm_help();                  // the table as text, for --cls-norm help
+void check_cls_norm(const std::string& norm);   // Error for a name or an option that does not exist
 // norm: a name of the table, with options or without: "iso-bn:beta=1". Errors as check_cls_norm.
 std::unique_ptr<ClsNorm> make_cls_norm(const std::string& norm, NormOptions options);
-// pre-pooler or pooled: `place` itself, or for "per-method" where the norm belongs
+// pre-pooler or pooled: `place` itself, or for "per-method" the norm's own
 std::string cls_norm_place(const std::string& norm, const std::string& place);
 
 }  // namespace minbert

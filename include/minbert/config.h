@@ -16,22 +16,25 @@ struct BertConfig {
   std::string hidden_act = "gelu";                 // gelu, gelu_new, relu
   int pad_token_id = 0;
 
-  // What minbert adds, under one key "minbert" of config.json. Where the file has none, these defaults hold,
+  // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,
   // and max_length is at most max_position_embeddings.
-  std::string norm = "layer", placement = "post", pairs = "cross";           // norm, cls_norm: "group:groups=8"
+  // norm and cls_norm with their options: "group:groups=8"
+  std::string norm = "layer", placement = "post", pairs = "cross";
   std::string cls_norm = "none", cls_norm_at = "per-method", initialisation = "normal";
   std::vector<std::string> tasks;
   int max_length = 512;
 
   // tiny, mini, small, base, large, or a file's name that ends in .json. The error lists the names.
   static BertConfig named(const std::string& name);
-  static BertConfig load(const std::string& file);   // also Google's bert_config.json; every value is checked
+  // Also Google's bert_config.json; every value is checked
+  static BertConfig load(const std::string& file);
   void save(const std::string& file) const;
-  // Takes a norm with its options; the eps of a norm that follows layer_norm_eps is stored there.
+  // Sets the norm with its options; an eps whose default is layer_norm_eps is stored as
+  // layer_norm_eps.
   void set_norm(const std::string& norm);
   int head_size() const { return hidden_size / num_attention_heads; }
 
-  Json loaded;  // the file it came from: save() keeps the keys we do not know
+  Json loaded;                          // as read: save() keeps the keys that minbert does not know
 };
 
 }  // namespace minbert

@@ -1,9 +1,11 @@
-// Plain text for pre-training, and the examples that are made of it.
+// Plain text for pre-training, and the examples made from it.
 //
-//   A corpus file has a paragraph a line and a blank line between documents. It is read where it lies, and may be
-//   larger than the memory. Bytes are handed on as they are: invalid UTF-8 is the tokenizer's to clean up.
+//   A corpus file has one paragraph on each line and a blank line between documents. It is mapped,
+//   not loaded: it may be larger than the memory. Bytes are passed on as they are; the tokenizer
+//   cleans up invalid UTF-8.
 //
-//   Paper   BERT: Devlin, Chang, Lee & Toutanova 2019, sec. 3.1 (the two tasks) and appendix A.1-2 (the procedure)
+//   Paper   BERT: Devlin, Chang, Lee & Toutanova 2019, sec. 3.1 (the two tasks) and appendix A.1-2
+//           (the procedure)
 #pragma once
 
 #include <memory>
@@ -19,11 +21,11 @@ namespace minbert {
 
 class Corpus {
  public:
-  // A document of more than 1 MB counts as several parts, so that no part has to be held for long.
+  // A document of more than 1 MB counts as several parts, so that parts stay small.
   struct Part {
     const MappedFile* file;
-    uint64_t begin, end;                            // its bytes
-    int64_t document;                               // the parts of a document have one number
+    uint64_t begin, end;                        // its bytes
+    int64_t document;                           // its number; all parts of a document have the same
     std::string_view text() const { return file->text().substr(begin, end - begin); }
   };
   // Errors: no file, one that cannot be read, no text in any of them.
@@ -42,40 +44,45 @@ class Corpus {
   uint64_t bytes_ = 0;
 };
 
-// [CLS] A [SEP] B [SEP], some of its words masked. B follows A in its document, or comes from another one.
+// [CLS] A [SEP] B [SEP], some of its words masked. B follows A in its document, or comes from
+// another one.
 struct PretrainingExample {
-  Sequence sequence;                                // as the network sees it
-  std::vector<int32_t> masked, originals;           // places in the sequence, and the ids that stood there
+  Sequence sequence;                              // the input of the network
+  std::vector<int32_t> masked, originals;         // masked positions, and their ids before masking
   bool follows = true;
 };
 
 struct PretrainingDataOptions {
-  int max_length = 128;                             // tokens of a sequence, with [CLS] and [SEP]
-  bool whole_words = false;                         // mask all pieces of a word, or each piece by itself
-  bool next_sentence = true;                        // false: every B follows its A
-  int page = 1;                                     // documents that stand together: half of the foreign B come
-                                                    // from A's own page; 1: there are no pages
-  double held_out = 0.01;                           // share of the text that is kept for evaluation
+  int max_length = 128;                     // tokens of a sequence, with [CLS] and [SEP]
+  bool whole_words = false;                 // mask all pieces of a word, or each piece by itself
+  bool next_sentence = true;                // false: every B follows its A
+  int page = 1;                             // neighbouring documents that form a page: half of the
+                                            // foreign B come from A's own; 1: no pages
+  double held_out = 0.01;                   // share of the text for evaluation
   uint64_t seed = 11711;
 };
 
-// The examples of a corpus, shard by shard: a shard is some 16 MB of text in random documents, whose examples are
-// shuffled. Every example is a pure function of seed, epoch and shard, so that a run can resume anywhere.
+// The examples of a corpus, shard by shard: a shard is some 16 MB of text of random documents, with
+// its examples shuffled. Every example is a pure function of seed, epoch and shard, so that a run
+// can resume anywhere.
 class PretrainingData {
  public:
-  static constexpr double mask_share = 0.15;        // of the words; 80% become [MASK], 10% another word, 10% stay
+  // The share of masked words; 80% of these become [MASK], 10% another word, 10% stay
+  static constexpr double mask_share = 0.15;
 
-  // The tokenizer and the corpus must outlive it. Error where there is one document only and next_sentence is on:
+  // The tokenizer and the corpus must outlive it. Error for next_sentence with only one document:
   // no B can come from another.
   PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options);
 
   int64_t shards() const { return shards_; }        // of an epoch
   std::vector<PretrainingExample> shard(int64_t epoch, int64_t shard) const;
-  // Of the documents held out; the same each time. None where the corpus has under 4 documents.
+  // Examples of the held-out documents, the same each time. None if the corpus has fewer than 4
+  // pages.
   std::vector<PretrainingExample> held_out() const;
 
-  // -1/M sum log p(w) over the masked words of these examples, p the words' frequencies in the training text (in
-  // 64 MB of it at most), each counted once more: what a network knows that looks at no context.
+  // -1/M sum log p(w) over the masked words of these examples: the loss of a network that ignores
+  // the context. p are the words' frequencies in the training text (at most 64 MB of it), with 1
+  // added to each count.
   double unigram_entropy(const std::vector<PretrainingExample>& examples) const;
 
  private:
@@ -86,10 +93,11 @@ class PretrainingData {
   };
   std::vector<Range> pages(const std::vector<int64_t>& parts) const;
   int64_t page_of(int64_t document) const { return document / options_.page; }
-  std::vector<PretrainingExample> examples_of(const std::vector<int64_t>& parts, const std::string& stream) const;
-  void add_examples(const std::vector<Sentences>& all, size_t of, Random& random,
-                    std::vector<PretrainingExample>& to) const;
-  const Sentences* foreign(const std::vector<Sentences>& all, size_t of, Random& random) const;
+  std::vector<PretrainingExample> examples_of(const std::vector<int64_t>& parts,
+                                              const std::string& stream) const;
+  void add_examples(const std::vector<Sentences>& all, size_t index, Random& random,
+                    std::vector<PretrainingExample>& examples) const;
+  const Sentences* foreign(const std::vector<Sentences>& all, size_t index, Random& random) const;
   void mask(PretrainingExample& example, Random& random) const;
 
   const Corpus& corpus_;
@@ -98,14 +106,14 @@ class PretrainingData {
   std::vector<int64_t> training_, held_out_;        // parts
   uint64_t training_bytes_ = 0;
   int64_t shards_ = 1;
-  std::vector<char> continues_, ends_;              // of each id: does it continue a word, end a sentence?
+  std::vector<char> continues_, ends_;      // for each id: does it continue a word, end a sentence?
 };
 
-// Examples one behind the other, as BertForPreTraining takes them.
+// Examples laid end to end: the input of BertForPreTraining.
 struct PretrainingBatch {
   Batch batch;
-  Indices masked, originals;                        // [M] rows of the batch, and the ids that stood there
-  Indices not_next;                                 // [B] 0: B follows A   1: it does not (Hugging Face's order)
+  Indices masked, originals;          // [M] rows of the batch, and their ids before masking
+  Indices not_next;                   // [B] 0: B follows A   1: it does not (Hugging Face's order)
 };
 PretrainingBatch pack(std::span<const PretrainingExample> examples);
 

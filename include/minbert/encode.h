@@ -1,7 +1,8 @@
-// What an encoder says of the texts of a file, in a safetensors file. In constant memory, but for 16 bytes a text.
+// An encoder's results for the texts of a file, written to a safetensors file. Needs constant
+// memory, and 16 bytes for each text.
 //
 //   pooler_output [N,H]   cls [N,H]                always
-//   last_hidden_state [T,H]   offsets [N+1]        tokens: text i is rows offsets[i] .. offsets[i+1]-1
+//   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
 //   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I
 #pragma once
 
@@ -12,9 +13,9 @@
 namespace minbert {
 
 struct EncodeOptions {
-  std::string input, output;                        // one text a line, two with a TAB between them; a pipe will do
-  std::string task;                                 // for a conditional norm; empty: as plain LayerNorm
-  int max_length = 512;                             // longer texts are cut, and that is said on stderr
+  std::string input, output;                // one text on each line, or two with a TAB between them
+  std::string task;                         // for a conditional norm; empty: as plain LayerNorm
+  int max_length = 512;                     // longer texts are cut, with a message on stderr
   bool tokens = false, attention = false;
 };
 
@@ -23,7 +24,8 @@ struct EncodeReport {
   bool interrupted;                                 // there is no output
 };
 
-// Error: a file that cannot be read or changes meanwhile, a disk without room for the output (before it begins).
+// Error: a file that cannot be read or changes meanwhile; a disk without room for the output
+// (before work begins).
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options);
 
 }  // namespace minbert

@@ -1,7 +1,8 @@
-// Errors: every failure of the library is a minbert::Error whose message names what was wrong, where, and what
-// to do.
+// Errors: every failure of the library is a minbert::Error whose message names what was wrong,
+// where, and what to do.
 //
-//   MB_CHECK(a.cols() == b.cols(), "matmul_nt: inner sizes differ: a {} and b {}", a.shape(), b.shape());
+//   MB_CHECK(a.cols() == b.cols(), "matmul_nt: inner sizes differ: a {} and b {}", a.shape(),
+//   b.shape());
 //
 // Inside a module's forward or backward the message ends with the module's path:
 // "   (bert.encoder.layer.3.output.dense)".
@@ -23,7 +24,7 @@ class Error : public std::runtime_error {
 template <class... Args>
 std::string format(std::string_view pattern, const Args&... args) {
   std::ostringstream out;
-  [[maybe_unused]] auto copy_to_brace = [&] {                       // writes up to the next "{}" and steps over it
+  [[maybe_unused]] auto copy_to_brace = [&] {       // writes up to the next "{}" and steps over it
     const size_t brace = pattern.find("{}");
     out << pattern.substr(0, brace);
     pattern = brace == pattern.npos ? "" : pattern.substr(brace + 2);
@@ -33,7 +34,7 @@ std::string format(std::string_view pattern, const Args&... args) {
   return out.str();
 }
 
-// Throws Error(message), with the path of the module at work behind it where there is one.
+// Throws Error(message), with the path of the running module, if there is one, at its end.
 [[noreturn]] void fail(const std::string& message);
 
 #define MB_CHECK(condition, ...) \
@@ -42,8 +43,8 @@ std::string format(std::string_view pattern, const Args&... args) {
       ::minbert::fail(::minbert::format(__VA_ARGS__)); \
   } while (false)
 
-// While it lives, errors and the tape name this module path. `path` must outlive it and every tape entry made
-// meanwhile.
+// While a Scope exists, errors and the tape name this module path. `path` must outlive it and all
+// tape entries recorded meanwhile.
 class Scope {
  public:
   explicit Scope(const std::string& path);

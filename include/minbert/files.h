@@ -1,4 +1,4 @@
-// Files: JSON values, safetensors, and writing that never harms what was there before.
+// Files: JSON values, safetensors, and writing that never leaves a damaged file.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace minbert {
 
 // A JSON value: null, bool, number, string, array or object (keys in sorted order).
-// Reading is checked: config["hidden_size"].integer() fails with the file, the key and what stands there.
+// Reading is checked: config["hidden_size"].integer() fails with the file, the key and the value.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -26,28 +26,29 @@ class Json {
   Json(bool v) : value_(v) {}
   Json(int v) : value_(int64_t(v)) {}
   Json(int64_t v) : value_(v) {}
-  Json(double v) : value_(v) {}                              // nan and infinity are dumped as null
+  Json(double v) : value_(v) {}                              // nan and infinity are written as null
   Json(const char* v) : value_(std::string(v)) {}
   Json(std::string v) : value_(std::move(v)) {}
   static Json array(Array items = {});
   static Json object(Object members = {});
 
-  static Json parse(std::string_view text, const std::string& file);   // errors name file, line and column
+  // Errors name file, line and column
+  static Json parse(std::string_view text, const std::string& file);
   static Json load(const std::string& file);
   std::string dump(int indent = 2) const;                    // indent -1: on one line
 
   bool is_null() const { return value_.index() == 0; }
-  bool has(const std::string& key) const;                    // false where this is no object, too
-  const Json& operator[](const std::string& key) const;      // fails where the key is missing
-  Json& set(const std::string& key, Json value);             // makes a null an object; returns *this
+  bool has(const std::string& key) const;             // false also if this is no object
+  const Json& operator[](const std::string& key) const;      // fails if the key is missing
+  Json& set(const std::string& key, Json value);      // makes a null an object; returns *this
   bool boolean() const;
   int64_t integer() const;
   double number() const;
   const std::string& string() const;
-  const Array& items() const;                                // of an array
-  const Object& members() const;                             // of an object
-  template <class T>                                         // T: bool, int, int64_t, double, std::string
-  T get(const std::string& key, T otherwise) const;          // `otherwise` where the key is missing or null
+  const Array& items() const;                         // of an array
+  const Object& members() const;                      // of an object
+  template <class T>                                  // T: bool, int, int64_t, double, std::string
+  T get(const std::string& key, T otherwise) const;   // `otherwise` if the key is missing or null
 
  private:
   class Builder;
@@ -55,11 +56,12 @@ class Json {
   const T& expect(const char* expected) const;
 
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
-  std::string file_, path_;                                  // config.json, minbert.tasks[0]: for messages
+  std::string file_, path_;                           // config.json, minbert.tasks[0]: for messages
 };
 
-// A whole file, read where it lies: the system brings in what is looked at, and the file may be larger than the
-// memory. Error where it cannot be read, is no file (a pipe, a folder) or has no byte in it.
+// A file mapped into memory: the system loads the pages that are read, and the file may be larger
+// than the memory.
+// Error if it cannot be read, is not a file (a pipe, a folder) or is empty.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& file);
@@ -75,16 +77,16 @@ class MappedFile {
   uint64_t size_;
 };
 
-// A file written under a temporary name beside its own, then synced and renamed: a crash or a full disk
-// leaves the old file whole. Without commit() nothing is left behind.
+// A file written under a temporary name beside its own, then synced and renamed: a crash or a full
+// disk leaves the old file whole. Without commit() nothing is left behind.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& file);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  void need(uint64_t bytes) const;                           // Error where the disk has no room for so many
-  void write(std::string_view text);                         // behind what was written so; Error on a full disk, say
+  void need(uint64_t bytes) const;                      // Error if the disk has no room for so many
+  void write(std::string_view text);                    // appends; Error for a full disk, say
   void write_at(uint64_t place, const void* bytes, size_t count);
   void commit();
 
@@ -94,31 +96,31 @@ class AtomicFile {
   uint64_t end_ = 0;
 };
 
-// "[512, 768]", as a Shape is written, of any number of dimensions
+// "[512, 768]", as a Shape is printed, for any number of dimensions
 std::string sizes_text(const std::vector<int64_t>& sizes);
 std::vector<int64_t> sizes_of(const Shape& shape);
 
-// A safetensors file, mapped into memory. Every header field is checked against the file before any byte is
-// used. Source: the format's description, https://github.com/huggingface/safetensors#format
+// A safetensors file, mapped into memory. Every header field is checked against the file before any
+// byte is used. Source: the format's description, https://github.com/huggingface/safetensors#format
 //
-// Tensors must cover the bytes behind the header without a gap or an overlap, as Hugging Face's own reader
-// demands: a file that breaks this is damaged. A tensor of a type that read() does not know is an error only
+// Tensors must cover the bytes after the header without gaps or overlaps, as Hugging Face's reader
+// requires: other files are damaged. A tensor of a type that read() does not know is an error only
 // when it is read.
 class SafeTensors {
  public:
   struct Entry {
-    std::string type;                                        // "F32", as in the file
+    std::string type;                             // "F32", as in the file
     std::vector<int64_t> shape;
-    uint64_t begin, end;                                     // bytes behind the header
+    uint64_t begin, end;                          // in bytes from the end of the header
   };
-  explicit SafeTensors(const std::string& file);             // throws Error naming the file and what is wrong
+  explicit SafeTensors(const std::string& file);  // throws Error naming the file and what is wrong
 
   const std::string& file() const { return file_; }
   const std::map<std::string, Entry>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  const Entry& entry(const std::string& name) const;         // fails where there is none
+  const Entry& entry(const std::string& name) const;         // fails if there is none
   void read(const std::string& name, std::span<real> out) const;      // F64, F32, F16, BF16 -> real
-  // Into a model, on any device: Error also where a value is a NaN or infinite.
+  // Into a model, on any device: Error also for a NaN or an infinite value.
   void read(const std::string& name, const Tensor& to) const;
   void check_finite(const std::string& name, std::span<const real> values) const;
   std::vector<real> read(const std::string& name) const;
@@ -134,16 +136,16 @@ class SafeTensors {
   std::map<std::string, std::string> metadata_;
 };
 
-// A safetensors file that is written piece by piece, in any order: it may be larger than the memory, and so may the
-// list of its tensors. It appears whole, see AtomicFile.
+// A safetensors file that is written piece by piece, in any order: the file and the list of its
+// tensors may be larger than the memory. Written atomically, see AtomicFile.
 class SafeTensorsStream {
  public:
   using Visit = std::function<void(const std::string& name, const SafeTensors::Entry&)>;
-  // list: calls its argument with every tensor, in the order of the names; it is called twice. The entries cover the
-  // bytes behind the header without a gap. Error where the disk has no room for them.
+  // list: calls its argument with every tensor, in the order of the names; it is called twice. The
+  // entries cover the bytes after the header without a gap. Error if the disk has no room for them.
   SafeTensorsStream(const std::string& file, const std::map<std::string, std::string>& metadata,
                     const std::function<void(const Visit&)>& list);
-  // Values of a tensor of this type, from this byte behind the header on.
+  // Values of a tensor of this type, to be written `begin` bytes after the header.
   void write(uint64_t begin, const std::string& type, std::span<const real> values);
   void write(uint64_t begin, std::span<const int64_t> values);                    // I64
   void commit() { file_.commit(); }
@@ -153,32 +155,34 @@ class SafeTensorsStream {
   uint64_t data_ = 0;                                        // where the values begin in the file
 };
 
-// What to write: values stay where they are until write() runs, and pass through one small buffer. Wider
-// types go first, so that every value is aligned in the file; within a type the order is that of add().
+// A list of tensors to write. Values are read only when write() runs, and pass through one small
+// buffer. Wider types come first, so that every value is aligned in the file; within a type the
+// order is that of add().
 struct SafeTensorsWriter {
-  enum class As { real_type, f32, f16 };                     // real_type: F32, or F64 in the double build
+  enum class As { real_type, f32, f16 };              // real_type: F32, or F64 in the double build
   std::map<std::string, std::string> metadata = {{"format", "pt"}};
   void add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
            As as = As::f32);
   void add(const std::string& name, const Tensor& tensor, As as = As::f32);      // of any device
-  void add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values);   // I64
-  void write(const std::string& file) const;                 // atomically, see AtomicFile
+  // I64
+  void add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values);
+  void write(const std::string& file) const;          // atomically, see AtomicFile
 
   struct Item {
     std::string name, type;
     std::vector<int64_t> shape;
     const void* values;
     uint64_t count;
-    Tensor tensor = {};                                      // if there is one, its values are meant
+    Tensor tensor = {};                                      // if there is one, it has the values
   };
   std::vector<Item> items;
 };
 
-std::string read_file(const std::string& file);              // the whole of it; Error where it cannot be read
+std::string read_file(const std::string& file);   // all of it; Error if it cannot be read
 void write_file(const std::string& file, std::string_view text);   // atomically
-int64_t file_size(const std::string& file);                  // in bytes; 0 where that is unknown: of a pipe
-void make_folder(const std::string& folder);                 // with its parents; Error names the obstacle
-void sync_to_disk(const std::string& file_or_folder);        // what was written there survives a power cut
-bool is_temporary(const std::string& name);                  // of an AtomicFile: left behind by a killed program
+int64_t file_size(const std::string& file);       // in bytes; 0 if unknown, as for a pipe
+void make_folder(const std::string& folder);      // with its parents; Error names the obstacle
+void sync_to_disk(const std::string& file_or_folder);       // its contents then survive a power cut
+bool is_temporary(const std::string& name);       // the name of an AtomicFile of a killed program?
 
 }  // namespace minbert

@@ -1,4 +1,5 @@
-// Scores of predictions, their mean over runs, and prediction files in the course's and GLUE's formats.
+// Scores of predictions, their mean over runs, and prediction files in the course's and GLUE's
+// formats.
 #pragma once
 
 #include <optional>
@@ -10,26 +11,31 @@
 
 namespace minbert {
 
-// predicted, labels, x, y [N], N > 0. A task's predictions are classes, 0 or 1, or scores. The formula of each
-// metric [LN-PEFT tab.4] [CLN metrics] stands beside its code; where it divides 0 by 0 there is no score.
+// predicted, labels, x, y [N], N > 0. A task's predictions are classes, 0 or 1, or scores. The
+// formula of each metric [LN-PEFT tab.4] [CLN metrics] is beside its code; if it divides 0 by 0
+// there is no score.
 double accuracy(std::span<const double> predicted, std::span<const double> labels);
-std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);        // of class 1
-std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);  // of 0 and 1
+// Of class 1
+std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);
+// Of 0 and 1
+std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
 
-// What a task is scored by: each of its metrics on each of its dev sets, the leading metric of the first set first.
+// A task has a score for each of its metrics on each of its dev sets; the leading metric of the
+// first set is first.
 struct Measure {
-  std::string set;                                                       // "", or its name: "mm"
+  std::string set;                                                  // "", or its name: "mm"
   Metric metric;
 };
 std::vector<Measure> measures(const Task& task);
-std::string column_name(const Task& task, const Measure& measure);       // "mrpc_f1", "mnli_mm_accuracy"
-std::string title_of(const Task& task, const std::string& set);          // "MRPC", "MNLI-mm"
+std::string column_name(const Task& task, const Measure& measure);  // "mrpc_f1", "mnli_mm_accuracy"
+std::string title_of(const Task& task, const std::string& set);     // "MRPC", "MNLI-mm"
 
-// A task's scores, as measures() lists them; and those of one set, of each metric.
+// A task's scores in the order of measures(); scores() computes those of one set.
 using TaskScores = std::vector<std::optional<double>>;
-TaskScores scores(const Task& task, std::span<const double> predicted, std::span<const double> labels);
+TaskScores scores(const Task& task, std::span<const double> predicted,
+                  std::span<const double> labels);
 std::string score_text(std::optional<double> score);                     // "0.515", or "undefined"
 // The mean of the tasks' leading scores; an undefined one counts 0.
 double mean_score(std::span<const TaskScores> scores);
@@ -40,14 +46,16 @@ struct Summary {
 };
 Summary summarize(std::span<const double> runs);
 
-// "" or a sentence that says why the score means nothing: one class for every input (on Quora's dev set that
-// scores .625 or .375), or a constant similarity.
+// "", or a sentence that says why the score means nothing: the same class for every input (on
+// Quora's dev set that scores .625 or .375), or a constant similarity.
 std::string collapse_warning(const Task& task, std::span<const double> predicted);
 
-// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value "; for GLUE's tasks
-// folder/RTE.tsv (RTE-dev.tsv; of a set mm: MNLI-mm.tsv): "index\tprediction", then "ID\tentailment". Scores are
-// clipped to the task's range. Written atomically. Error: another number of predictions than of examples.
-void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
-                       std::span<const double> predicted, const std::string& set = "");
+// folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value "; for
+// GLUE's tasks folder/RTE.tsv (RTE-dev.tsv; of a set mm: MNLI-mm.tsv): "index\tprediction", then
+// "ID\tentailment". Scores are clipped to the task's range. Written atomically. Error if the
+// numbers of predictions and examples differ.
+void write_predictions(const std::string& folder, const Task& task, Split split,
+                       const Dataset& data, std::span<const double> predicted,
+                       const std::string& set = "");
 
 }  // namespace minbert

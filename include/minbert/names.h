@@ -1,4 +1,4 @@
-// What is chosen by its name: from a list, or from a table whose entries have a `name`.
+// Choices by name: from a list, or from a table whose entries have a `name`.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::vector<std::string> names_of(const std::vector<Entry>& table) {
 
 std::string joined(const std::vector<std::string>& names, const std::string& between = ", ");
 
-// Where in the list the name stands. Error: there is no WHAT "NAME"; the WHATs are: A, B
-size_t place_of(const std::string& name, const std::vector<std::string>& names, const char* what);
+// The index of the name in the list. Error: there is no WHAT "NAME"; the WHATs are: A, B
+size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what);
 
 }  // namespace minbert

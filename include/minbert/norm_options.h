@@ -12,29 +12,31 @@ namespace minbert {
 // An option of a norm: a number from min to max, or one of some words.
 struct NormOption {
   const char* name;
-  const char* value;                                // the default, or in words where it comes from
+  const char* value;                                // the default, or a description of its source
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
 };
 
-// What a norm is made of: the sizes of its place in the network, and the values of its options.
+// The arguments of a norm: its sizes in the network, and the values of its options.
 struct NormOptions {
-  int64_t hidden;                                   // the columns of x
-  int64_t tasks = 0;                                // how many task ids there are
+  int64_t hidden;                                   // columns of x
+  int64_t tasks = 0;                                // number of task ids
   double layer_norm_eps = 1e-12;                    // of config.json
-  std::map<std::string, std::string> values = {};   // of every option that the norm has; make_norm fills them
+  std::map<std::string, std::string> values = {};   // of each option of the norm, from make_norm
 
   const std::string& word(const std::string& option) const;
   double number(const std::string& option) const;
-  double number(const std::string& option, double otherwise) const;        // otherwise: where none is given
+  double number(const std::string& option, double otherwise) const;  // otherwise: if none was given
 };
 
 std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"
-// A comma followed by word= continues a norm's options: "layer,group:groups=8,eps=1e-5,rms" is three norms.
+// A comma followed by word= continues a norm's options: "layer,group:groups=8,eps=1e-5,rms" is
+// three norms.
 std::vector<std::string> split_norms(const std::string& list);
-// The values of a norm's options, the given ones and the defaults. Error: an option it does not have, or given twice;
-// a value out of its range.
-std::map<std::string, std::string> norm_values(const std::string& norm, const std::vector<NormOption>& options);
+// The values of a norm's options, the given ones and the defaults. Error: an option it does not
+// have, or given twice; a value out of its range.
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options);
 std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
 
 }  // namespace minbert

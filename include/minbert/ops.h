@@ -1,9 +1,9 @@
-// Every differentiable operation. Each has its backward beside its forward in src/ops, and a gradient check in
+// All differentiable operations. Each has its backward beside its forward, and a gradient check in
 // the tests.
 //
-// Shapes: x [T,H] stands for any tensor read as rows() x cols(); all sizes but the last count as rows.
-// Errors: shapes that do not fit, indices and labels out of range and probabilities outside of 0 <= p < 1
-// throw minbert::Error, which names the operation and what it was given.
+// Shapes: x [T,H] is any tensor, read as rows() x cols(); all sizes but the last count as rows.
+// Errors: shapes that do not fit, indices and labels out of range, and probabilities outside of
+// 0 <= p < 1 throw minbert::Error with the name of the operation and its arguments.
 #pragma once
 
 #include <vector>
@@ -15,24 +15,25 @@
 
 namespace minbert {
 
-// ---- element by element -----------------------------------------------------------------------------------
-// b has a's shape, or is one row [H] (or [1,H]) for all rows of a, or one column [T,1] for all columns of a.
+// ---- element by element -------------------------------------------------------------------------
+// b has a's shape, or is broadcast: one row [H] or [1,H] for all rows of a, or one column [T,1].
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-Tensor div(const Tensor& a, const Tensor& b);       // NaN, not 0, where b is infinite: an overflow stays seen
-Tensor scale(const Tensor& x, double factor);       // factor x
-Tensor shift(const Tensor& x, double number);       // x + number
-Tensor pow(const Tensor& x, double exponent);       // x^exponent; NaN for an infinite x and an exponent below 0
+// NaN, not 0, if b is infinite: overflows stay visible
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor scale(const Tensor& x, double factor);   // factor x
+Tensor shift(const Tensor& x, double number);   // x + number
+Tensor pow(const Tensor& x, double exponent);   // x^exponent; NaN if x is infinite and exponent < 0
 Tensor clamp(const Tensor& x, double low, double high);         // derivative 0 outside of low..high
 
 Tensor relu(const Tensor& x);
-Tensor gelu(const Tensor& x);                       // the exact form, x Phi(x): Hendrycks & Gimpel 2016
-Tensor gelu_new(const Tensor& x);                   // its approximation by tanh: the same paper, sec. 2
+Tensor gelu(const Tensor& x);                   // the exact form, x Phi(x): Hendrycks & Gimpel 2016
+Tensor gelu_new(const Tensor& x);               // its approximation by tanh: the same paper, sec. 2
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
-Tensor abs(const Tensor& x);                        // derivative 0 at 0
-Tensor sign(const Tensor& x);                       // -1, 0 or 1; derivative 0
+Tensor abs(const Tensor& x);                    // derivative 0 at 0
+Tensor sign(const Tensor& x);                   // -1, 0 or 1; derivative 0
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor square(const Tensor& x);
@@ -53,82 +54,94 @@ inline Tensor operator-(double c, const Tensor& a) { return shift(-a, c); }
 inline Tensor operator*(double c, const Tensor& a) { return scale(a, c); }
 inline Tensor operator/(double c, const Tensor& a) { return scale(pow(a, -1), c); }
 
-// ---- matrix products --------------------------------------------------------------------------------------
+// ---- matrix products ----------------------------------------------------------------------------
 Tensor matmul(const Tensor& a, const Tensor& b);    // a b      a [m,k]  b [k,n] -> [m,n]
 Tensor matmul_nt(const Tensor& a, const Tensor& b); // a b^T    a [m,k]  b [n,k] -> [m,n]
 Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n] -> [m,n]
 // x W^T + b     x [T,in]  W [out,in]  b [out] -> [T,out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 // gelu(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  b1 [I]  W2 [H,I]  b2 [H] -> [T,H]
-// Keeps less for its backward than its three parts would.
-Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2);
+// Keeps less for its backward than its three parts do.
+Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
+                    const Tensor& b2);
 
-// ---- sums and means ---------------------------------------------------------------------------------------
+// ---- sums and means -----------------------------------------------------------------------------
 Tensor sum(const Tensor& x);                        // [] over all elements
 Tensor mean(const Tensor& x);
 Tensor sum_rows(const Tensor& x);                   // [T,1] over each row
 Tensor mean_rows(const Tensor& x);
 Tensor sum_columns(const Tensor& x);                // [H] over each column
 Tensor mean_columns(const Tensor& x);
-Tensor mean_sentences(const Tensor& x, const Batch& batch);   // [T,H] -> [B,H], over each sentence's tokens
+// [T,H] -> [B,H], over each sentence's tokens
+Tensor mean_sentences(const Tensor& x, const Batch& batch);
 
-// ---- choosing and joining ---------------------------------------------------------------------------------
-Tensor gather_rows(const Tensor& x, const Indices& rows);           // [T,H] -> [n,H]; a row may be chosen twice
-Tensor embedding(const Tensor& table, const Indices& ids);          // [V,H] -> [n,H]
-Tensor concatenate_columns(const std::vector<Tensor>& parts);       // [T,H1] [T,H2] ... -> [T,H1+H2+...]
+// ---- choosing and joining -----------------------------------------------------------------------
+// [T,H] -> [n,H]; a row may be chosen twice
+Tensor gather_rows(const Tensor& x, const Indices& rows);
+Tensor embedding(const Tensor& table, const Indices& ids);    // [V,H] -> [n,H]
+Tensor concatenate_columns(const std::vector<Tensor>& parts);  // [T,H1] [T,H2] ... -> [T,H1+H2+...]
 Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end);  // [T,H] -> [T,end-begin]
 
-// ---- rows -------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x);                    // of each row
 Tensor log_softmax(const Tensor& x);
-Tensor cosine_similarity(const Tensor& u, const Tensor& v);         // [B,H] [B,H] -> [B,1], norms at least 1e-8
+// [B,H] [B,H] -> [B,1], norms at least 1e-8
+Tensor cosine_similarity(const Tensor& u, const Tensor& v);
 
-// ---- dropout ----------------------------------------------------------------------------------------------
-// Each element is 0 with probability p, else x/(1-p). The mask is a function of key and place; nothing is stored.
+// ---- dropout ------------------------------------------------------------------------------------
+// Each element is 0 with probability p, else x/(1-p). The mask depends on key, row and column only.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
-Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);   // residual + dropout(x)
+// residual + dropout(x)
+Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);
 
-// ---- normalizations ----------------------------------------------------------------------------------------
-// Variances are biased, of two passes about the mean. weight, bias [H]; a weight that is no tensor is 1, such a bias 0.
+// ---- normalizations -----------------------------------------------------------------------------
+// Variances are biased and computed in two passes. weight, bias [H]; no tensor: 1, and 0.
 
-// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With the group of each row (group [T], values
-// 0..G-1), weight, bias [G,H].
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Indices& group = {});
-Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);          // x/sqrt(mean(x^2)+eps)*weight
+// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With group [T] of 0..G-1, weight
+// and bias are [G,H]: row t uses those of group[t].
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
+                  const Indices& group = {});
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);  // x/sqrt(mean(x^2)+eps)*weight
 // x/sqrt(sigma2+eps)*weight+bias for each row
 Tensor variance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
-// (x-mu)/sqrt(sigma2+eps)*weight+bias, mu and sigma2 over all tokens of a sentence: of each group of H/groups
-// neighbouring channels, or of each channel, with H groups.
-Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& weight, const Tensor& bias, int64_t groups,
-                     double eps);
+// (x-mu)/sqrt(sigma2+eps)*weight+bias, mu and sigma2 over all tokens of a sentence and each group
+// of H/groups neighbouring channels; groups = H: each channel by itself.
+Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& weight, const Tensor& bias,
+                     int64_t groups, double eps);
 
-// Over all rows: each channel by its mean and variance in x, which then move the running ones [H]:
+// Each channel by its mean and variance over all rows of x, which then move the running ones [H]:
 // running = (1 - momentum) running + momentum now, the variance times T/(T-1) where T > 1.
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                  const Tensor& running_variance, double momentum, double eps);
-// The same with a mean and a variance [H] that are given, and constants to the gradient.
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& running_mean, const Tensor& running_variance, double momentum,
+                  double eps);
+// The same with a given mean and variance [H], which are constant for the gradient.
 Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean,
                     const Tensor& variance, double eps);
-// PowerNorm in training: x/sqrt(psi2+eps)*weight+bias; then psi2 [H] moves, and with the backward, which is
-// approximate, nu [H] (src/norm/hidden/power.cpp has the recurrences).
-Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
-                  double momentum, double eps);
+// PowerNorm in training: x/sqrt(psi2+eps)*weight+bias. Then updates psi2 [H]; the backward, which
+// is approximate, updates nu [H] (src/norm/hidden/power.cpp has the recurrences).
+Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2,
+                  const Tensor& nu, double momentum, double eps);
 
-// ---- attention --------------------------------------------------------------------------------------------
-// softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each, with dropout
-// of probability p on the weights (Vaswani et al. 2017, eq. 1). q, k, v [T,H] -> [T,H].
-// weights, if given, receives the weights before dropout, sentence by sentence, head by head: the L_b x L_b
-// weights of a head, then 0 to 3 numbers without meaning: attention_block(L_b) in all. No gradient passes through them.
+// ---- attention ----------------------------------------------------------------------------------
+// softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,
+// with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1). q, k, v [T,H] ->
+// [T,H].
+// weights, if given, receives the weights before dropout, sentence by sentence, head by head: the
+// L_b x L_b weights of a head, then 0 to 3 numbers without meaning: attention_block(L_b) in all. No
+// gradient passes through them.
 constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads, double p,
-                 RandomKey key, Tensor* weights = nullptr);
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads,
+                 double p, RandomKey key, Tensor* weights = nullptr);
 
-// ---- losses, each the mean over the batch -----------------------------------------------------------------
-Tensor cross_entropy(const Tensor& logits, const Indices& labels);  // [B,C], labels [B] of 0..C-1 -> []
-// cross_entropy(linear(x, weight, bias), labels), which never holds its logits: for a decoder into many words.
+// ---- losses, each the mean over the batch -------------------------------------------------------
+// [B,C], labels [B] of 0..C-1 -> []
+Tensor cross_entropy(const Tensor& logits, const Indices& labels);
+// cross_entropy(linear(x, weight, bias), labels) without holding all logits: for a decoder into a
+// large vocabulary.
 // x [M,H]  weight [V,H]  bias [V]  labels [M] of 0..V-1 -> []
-Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Indices& labels);
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                            const Indices& labels);
 // logits, targets [B,1] or [B] -> []; targets 0..1
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets);
 // [B,1] or [B], both of them -> []

@@ -1,5 +1,5 @@
-// Where the time goes: --profile. Between start and report, each operation is charged the time since the one
-// before it.
+// The time of each operation: --profile. Between start and report, an operation is charged the time
+// since the previous one ended.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 
 namespace minbert {
 
-void profile_start();                               // clears the table and the clock, and switches profiling on
+void profile_start();               // clears the table and the clock, and switches profiling on
 bool profile_is_on();
-void profile_resume();                              // what happened since the last operation is charged to nobody
-void profile_charge(const char* name, const char* suffix, int64_t bytes);   // the time since the last charge
-void profile_flops(double flops);                   // floating-point operations of the operation at work
-void profile_report(std::ostream& out);             // name, calls, seconds, share, GFLOP/s, GB/s: a table
+void profile_resume();              // restarts the clock: time since the last charge is not counted
+// The time since the last charge
+void profile_charge(const char* name, const char* suffix, int64_t bytes);
+void profile_flops(double flops);   // counted for the next charge
+void profile_report(std::ostream& out);       // name, calls, seconds, share, GFLOP/s, GB/s: a table
 
 }  // namespace minbert

@@ -1,7 +1,8 @@
 // Tensor: a contiguous row-major array of `real` on one device; and Indices, its integer sibling.
 //
-// A Tensor is a handle: copies share the same values and the same gradient. There are no strides and no other
-// element types. Two tensors share storage only by reshape or detach, or as parameters inside one flat buffer.
+// A Tensor is a handle: copies share the same values and the same gradient. There are no strides
+// and no other element types. Two tensors share storage only by reshape or detach, or as parameters
+// inside one flat buffer.
 #pragma once
 
 #include <array>
@@ -40,19 +41,22 @@ class Shape {
   int rank_ = 0;
 };
 
-class Storage;                                     // a block of a device's memory pool (src/engine/storage.h)
+class Storage;                          // a block of a device's memory pool (src/engine/storage.h)
 
 class Tensor {
  public:
   Tensor() = default;                              // no tensor: bool(t) is false
-  // Values are not initialised. Error where memory is out; it names the function that asked (maker).
-  explicit Tensor(Shape shape, Device device = default_device(), const char* maker = __builtin_FUNCTION());
+  // Values are not initialised. Error where memory is out; it names the function that asked
+  // (maker).
+  explicit Tensor(Shape shape, Device device = default_device(),
+                  const char* maker = __builtin_FUNCTION());
   static Tensor zeros(Shape shape, Device device = default_device());
   static Tensor full(Shape shape, real value, Device device = default_device());
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
-  // A place inside a flat buffer, `offset` elements from its start.
-  static Tensor at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
-  // A parameter before it has values: place() gives it, and every copy of it, a place inside a flat buffer.
+  // Part of a flat buffer, `offset` elements from its start.
+  static Tensor view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
+  // A parameter before it has values: place() gives it, and every copy of it, a place inside a flat
+  // buffer.
   static Tensor without_values(Shape shape);
   const Tensor& place(std::shared_ptr<Storage> storage, int64_t offset) const;
 
@@ -67,20 +71,22 @@ class Tensor {
   real* data() const;                              // on the tensor's device
   real item() const;                               // the value of a one-element tensor
   std::vector<real> values() const;                // a copy on the host
-  // The values, readable by the host: this tensor's own memory on the CPU, else a copy in room, which must outlive the
-  // span. This, values() and item() wait for a GPU.
-  std::span<const real> on_host(std::vector<real>& room) const;
-  void copy_from(std::span<const real> values) const;             // host to this tensor, sizes must agree
+  // The values, readable by the host: the tensor's own memory on the CPU, else `copy`, filled with
+  // them, which must outlive the span. on_host, values and item wait for a GPU.
+  std::span<const real> on_host(std::vector<real>& copy) const;
+  void copy_from(std::span<const real> values) const;       // host to this tensor, sizes must agree
   Tensor reshape(Shape shape) const;               // the same storage; differentiable
   Tensor detach() const;                           // the same storage, cut off from the tape
 
-  // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit it from their inputs.
+  // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit it from
+  // their inputs.
   bool requires_grad() const;
   const Tensor& set_requires_grad(bool on) const;
   Tensor grad() const;                             // no tensor until backward has reached this one
   void clear_grad() const;                         // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
-  void set_grad_storage(Tensor place) const;       // write the gradient there; none: wherever there is room
+  // Where to write the gradient; no tensor: to a new one
+  void set_grad_storage(Tensor place) const;
 
   static int64_t live();                           // tensors alive in the process, for leak tests
 
@@ -100,14 +106,15 @@ std::optional<real> non_finite(std::span<const real> values);
 class Indices {
  public:
   Indices() = default;
-  Indices(std::vector<int32_t> values) : list_(std::make_shared<List>(List{std::move(values), {}})) {}
+  Indices(std::vector<int32_t> values)
+      : list_(std::make_shared<List>(List{std::move(values), {}})) {}
   Indices(std::initializer_list<int32_t> values) : Indices(std::vector<int32_t>(values)) {}
   explicit operator bool() const { return list_ != nullptr; }
   int64_t size() const { return list_ ? int64_t(list_->values.size()) : 0; }
   int32_t operator[](int64_t i) const { return list_->values[size_t(i)]; }
   const int32_t* begin() const { return list_ ? list_->values.data() : nullptr; }
   const int32_t* end() const { return begin() + size(); }
-  const int32_t* data(Device device) const;        // on a GPU: copied there once, when first asked for; nullptr: none
+  const int32_t* data(Device device) const;   // copied to a GPU at the first call; nullptr if empty
 
  private:
   struct List {

@@ -1,11 +1,14 @@
-// Tables in text files, with TABs (or another character) between the columns, read row by row and by column name.
+// Tables in text files, with TABs (or another character) between the columns, read row by row and
+// by column name.
 //
-// Quoting is that of Python's csv module (and of pandas.read_csv(sep="\t")), which wrote the course's files:
-//   "say ""hi"""     a field that starts with a quote ends at the next single one; "" inside is one quote
-//   a "quoted" word  a quote in the middle of any other field is a character like the rest
-// TABs and line ends inside quotes belong to the field. A line ends with LF, CRLF or CR; blank lines are
-// skipped; a byte order mark is dropped. Bytes are handed on as they are: NUL and invalid UTF-8 are the
-// tokenizer's to clean up.
+// Quoting is that of Python's csv module (and of pandas.read_csv(sep="\t")), as in the course's
+// files:
+//   "say ""hi"""     a field that starts with a quote ends at the next single one; "" inside is one
+//                    quote
+//   a "quoted" word  a quote in the middle of any other field is an ordinary character
+// TABs and line ends inside quotes belong to the field. A line ends with LF, CRLF or CR; blank
+// lines are skipped; a byte order mark is dropped. Bytes are passed on as they are; the tokenizer
+// cleans up NUL and invalid UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +19,30 @@
 namespace minbert {
 
 struct TsvFormat {
-  bool quoting = true;                             // false: a quote is never special (GLUE)
-  std::vector<std::string> names = {};             // of the columns, where the first line has none of them (CoLA)
+  bool quoting = true;                  // false: a quote is never special (GLUE)
+  std::vector<std::string> names = {};  // of the columns, if the first line has none of them (CoLA)
   char separator = '\t';
 };
 
 struct TsvRow {
-  int64_t line = 0, last_line = 0;                 // the physical lines it covers, counted from 1
-  std::vector<std::string> fields;                 // more or fewer than there are columns in a ragged row
+  int64_t line = 0, last_line = 0;                 // its physical lines, counted from 1
+  std::vector<std::string> fields;                 // in a ragged row more or fewer than the columns
 };
 
 class TsvReader {
  public:
-  // Errors: a file that cannot be read, or without a line in it.
+  // Errors: a file that cannot be read, or that is empty.
   explicit TsvReader(std::string file, TsvFormat format = {});
 
   const std::string& file() const { return file_; }
   const std::vector<std::string>& columns() const { return columns_; }
 
-  // Where the named columns stand. Error for a missing or doubled one: lists those found and those needed.
+  // The indices of the named columns. Error for a missing or doubled one: lists those found and
+  // those needed.
   std::vector<size_t> find(const std::vector<std::string>& names) const;
 
-  // Reads one row; false at the end of the file. Error for a quote that never closes, with its line.
+  // Reads one row; false at the end of the file. Error for a quote that never closes, with its
+  // line.
   bool next(TsvRow& row);
   int64_t bytes() const { return int64_t(text_.size()); }
   int64_t bytes_read() const { return int64_t(at_); }
@@ -55,7 +60,7 @@ class TsvReader {
   int64_t line_ = 1;
 };
 
-// The fields as one line of such a file, with quotes where they are needed.
+// The fields as one line of such a file, with quotes if needed.
 std::string tsv_line(const std::vector<std::string>& fields);
 
 }  // namespace minbert

@@ -49,7 +49,7 @@ std::string csv(const Figure& figure) {
 
 using TemporaryFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-TemporaryFile temporary_file(const std::string& text = "") {   // without a name, gone when it is closed
+TemporaryFile temporary_file(const std::string& text = "") {   // has no name, and is deleted when closed
   TemporaryFile file(std::tmpfile(), std::fclose);
   const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
                        std::fflush(file.get()) == 0;
@@ -66,8 +66,8 @@ std::string content(const TemporaryFile& file) {
   return text;
 }
 
-// gnuplot reads the script and writes the picture through files without names and without a shell, so that nothing in
-// a title or a folder's name can be taken for a command.
+// gnuplot reads the script and writes the picture through files without names, and runs without a shell: no title or
+// folder name can act as a command.
 std::string run_gnuplot(const std::string& script) {
   const TemporaryFile in = temporary_file(script), out = temporary_file(), errors = temporary_file();
   posix_spawn_file_actions_t streams;
@@ -75,7 +75,7 @@ std::string run_gnuplot(const std::string& script) {
   posix_spawn_file_actions_adddup2(&streams, fileno(in.get()), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&streams, fileno(out.get()), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&streams, fileno(errors.get()), STDERR_FILENO);
-  char program[] = "gnuplot", defaults[] = "-d";   // -d: without the user's own settings
+  char program[] = "gnuplot", defaults[] = "-d";   // -d: without the user's settings
   char* const arguments[] = {program, defaults, nullptr};
   pid_t child = 0;
   const int failure = posix_spawnp(&child, program, &streams, nullptr, arguments, environ);
@@ -101,7 +101,7 @@ void write_figure(const std::string& stem, const Figure& figure) {
   if (const auto folder = std::filesystem::path(stem).parent_path(); !folder.empty()) make_folder(folder.string());
   write_file(stem + ".csv", csv(figure));
   std::error_code none;
-  std::filesystem::remove(stem + ".svg", none);    // an older one would show other numbers
+  std::filesystem::remove(stem + ".svg", none);    // an older picture would show other numbers
   std::string picture;
   try {
     picture = run_gnuplot(gnuplot_script(figure));

@@ -12,7 +12,7 @@
 namespace minbert {
 namespace {
 
-constexpr double panel_width = 420, panel_height = 270;        // with the room for labels around it
+constexpr double panel_width = 420, panel_height = 270;        // with labels and margins
 constexpr double left = 74, right = 18, above = 36, below = 60, title_height = 36, legend_height = 30,
                  legend_width = 150;
 
@@ -27,7 +27,7 @@ constexpr std::array<Look, 7> looks = {{{"#0072B2", "solid", 7}, {"#D55E00", "(9
 constexpr size_t styles = 2 * looks.size();        // the second time a color comes with another pattern
 const char* dashes(size_t style) { return looks[(style + style / looks.size()) % looks.size()].dashes; }
 
-// A text in gnuplot's single quotes, inside of which nothing has a meaning but the quote itself.
+// A text in gnuplot's single quotes, where only the quote itself has a special meaning.
 std::string quoted(const std::string& text) {
   std::string all = "'";
   for (const char c : text) all.append(c == '\'' ? 2 : 1, static_cast<unsigned char>(c) < ' ' ? ' ' : c);
@@ -104,7 +104,7 @@ void Script::place(double x, double y, double width, double height) {
        << "\nset tmargin at screen " << y_of(y) << "\nset bmargin at screen " << y_of(y + height) << '\n';
 }
 
-// A panel of its own above the others, with nothing in it but the legend: it has the figure's whole width.
+// A panel above the others, as wide as the figure, with nothing in it but the legend.
 void Script::shared_legend(const Panel& panel) {
   place(0, top_ - legend_height, width_, legend_height);
   out_ << "unset border\nunset tics\nunset title\nunset xlabel\n"
@@ -139,27 +139,29 @@ double round_step(double x) {
   return 10 * power;
 }
 
-// What gnuplot does not do by itself: labels of ticks have room, whole numbers (epochs) no ticks between them, a single
-// x has room beside it, and a panel without a point is no error.
+// Gnuplot does not do this by itself: room for the labels of ticks, no ticks between whole numbers (epochs), a range
+// around a single x, and a panel without points.
 void Script::ranges(const Panel& p) {
-  double least = INFINITY, most = -INFINITY;
+  double min = INFINITY, max = -INFINITY;
   bool whole = true;
   for (const Curve& c : p.curves)
     for (size_t i = 0; i < c.x.size(); ++i) {
       if (!drawn(p, c.x[i], c.y[i])) continue;
-      least = std::min(least, c.x[i]), most = std::max(most, c.x[i]);
+      min = std::min(min, c.x[i]);
+      max = std::max(max, c.x[i]);
       whole &= c.x[i] == std::floor(c.x[i]);
     }
   out_ << "set autoscale\nset xtics autofreq\n";
-  if (least > most) {
+  if (min > max) {
     out_ << "set xrange [1:2]\nset yrange [1:2]\nset label 3 'no values' at graph 0.5,0.5 center\n";
     return;
   }
-  if (least == most) {
-    least = p.log_x ? least / 2 : least - 1, most = p.log_x ? most * 2 : most + 1;
-    out_ << "set xrange [" << least << ':' << most << "]\n";
+  if (min == max) {
+    min = p.log_x ? min / 2 : min - 1;
+    max = p.log_x ? max * 2 : max + 1;
+    out_ << "set xrange [" << min << ':' << max << "]\n";
   }
-  const double step = round_step((most - least) / 6);
+  const double step = round_step((max - min) / 6);
   if (!p.log_x) out_ << "set xtics " << (whole ? std::max(1.0, step) : step) << '\n';
 }
 

@@ -28,22 +28,25 @@ class Input {
     MB_CHECK(shape.size() == 3 && std::ranges::min(shape) > 0,
              "{}: x is {}, expected [S,N,H]: S steps of N rows of H numbers, and none of the three is 0", file,
              sizes_text(shape));
-    S = shape[0], N = shape[1], H = shape[2];
-    x_ = read("x", shape, "[S,N,H]"), dy_ = read("dy", shape, "[S,N,H]");
+    S = shape[0];
+    N = shape[1];
+    H = shape[2];
+    x_ = read("x", shape, "[S,N,H]");
+    dy_ = read("dy", shape, "[S,N,H]");
   }
 
   int64_t S, N, H;
   std::string name() const { return file_.file(); }
   bool has(const std::string& tensor) const { return file_.entries().count(tensor) > 0; }
   Sizes shape_of(const std::string& tensor) const { return file_.entry(tensor).shape; }
-  // The first size; 0 where there is no such tensor.
+  // The first size; 0 if there is no such tensor.
   int64_t length_of(const std::string& tensor) const {
     return has(tensor) && !shape_of(tensor).empty() ? shape_of(tensor)[0] : 0;
   }
-  Tensor x(int64_t step) const { return of(x_, step); }
-  Tensor dy(int64_t step) const { return of(dy_, step); }
+  Tensor x(int64_t step) const { return step_of(x_, step); }
+  Tensor dy(int64_t step) const { return step_of(dy_, step); }
 
-  // letters: the expected shape as the header has it, for the message
+  // letters: the expected shape in the header's letters, for the message
   std::vector<real> read(const std::string& tensor, const Sizes& expected, const char* letters) {
     check_shape(tensor, expected, letters);
     return file_.read(tensor);
@@ -53,7 +56,7 @@ class Input {
     return file_.read_integers(tensor);
   }
 
-  // What nobody has read. Error for a name that no norm has: it will be misspelled.
+  // The tensors that were not read. Error for a name that no norm has, which must be misspelled.
   std::vector<std::string> unused() const {
     static const std::set<std::string> known = {"offsets", "tasks", "fit", "weight", "bias", "task_weight",
                                                 "task_bias"};
@@ -74,7 +77,7 @@ class Input {
              sizes_text(shape_of(tensor)), letters, sizes_text(expected));
     read_.insert(tensor);
   }
-  Tensor of(const std::vector<real>& steps, int64_t step) const {
+  Tensor step_of(const std::vector<real>& steps, int64_t step) const {
     return Tensor::from({N, H}, std::span(steps).subspan(size_t(step * N * H), size_t(N * H)));
   }
 

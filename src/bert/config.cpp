@@ -42,10 +42,14 @@ const Choice choices[] = {
     {"placement", &BertConfig::placement, [](const std::string& name) { placement_of(name); }},
     {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
     {"cls_norm_at", &BertConfig::cls_norm_at,
-     [](const std::string& name) { place_of(name, {"per-method", "pre-pooler", "pooled"}, "place"); }},
+     [](const std::string& name) {
+       index_of(name, {"per-method", "pre-pooler", "pooled"}, "place");
+     }},
     {"initialisation", &BertConfig::initialisation,
-     [](const std::string& name) { place_of(name, initialisation_names(), "initialisation"); }},
-    {"pairs", &BertConfig::pairs, [](const std::string& name) { place_of(name, {"cross", "siamese"}, "kind"); }}};
+     [](const std::string& name) { index_of(name, initialisation_names(), "initialisation"); }},
+    {"pairs", &BertConfig::pairs, [](const std::string& name) {
+       index_of(name, {"cross", "siamese"}, "kind");
+     }}};
 
 void check(const Choice& choice, const std::string& value, const std::string& file) {
   try {
@@ -55,18 +59,19 @@ void check(const Choice& choice, const std::string& value, const std::string& fi
   }
 }
 
-// Keys whose other values mean another network than the one we compute.
+// Keys whose other values ask for a network that minbert does not compute.
 void check_kind(const Json& json, const std::string& file) {
   for (const auto& [key, only] :
        {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute")}) {
     const std::string value = json.get(key, std::string(only));
     MB_CHECK(value == only,
-             "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong results",
+             "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong "
+             "results",
              file, key, value, only);
   }
   for (const char* key : {"is_decoder", "add_cross_attention"})
-    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder", file,
-             key);
+    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder",
+             file, key);
 }
 
 void check_values(const BertConfig& c, const std::string& file) {
@@ -76,7 +81,8 @@ void check_values(const BertConfig& c, const std::string& file) {
   for (const Number& n : numbers) {
     const double v = c.*n.value;
     if (n.dropout)
-      MB_CHECK(0 <= v && v < 1, "{}: \"{}\" is {}, expected a probability from 0 to below 1", file, n.key, v);
+      MB_CHECK(0 <= v && v < 1, "{}: \"{}\" is {}, expected a probability from 0 to below 1", file,
+               n.key, v);
     else
       MB_CHECK(0 < v && v < 1e30, "{}: \"{}\" is {}, expected a positive number", file, n.key, v);
   }
@@ -88,14 +94,14 @@ void check_values(const BertConfig& c, const std::string& file) {
            "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
            c.vocab_size - 1);
   const std::vector<std::string>& acts = activation_names();
-  MB_CHECK(std::ranges::find(acts, c.hidden_act) != acts.end(), "{}: \"hidden_act\" is \"{}\"; minbert computes {}",
-           file, c.hidden_act, joined(acts));
+  MB_CHECK(std::ranges::find(acts, c.hidden_act) != acts.end(),
+           "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file, c.hidden_act, joined(acts));
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
-           "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file, c.max_length,
-           c.max_position_embeddings);
+           "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file,
+           c.max_length, c.max_position_embeddings);
 }
 
-// iso-bn's options as older folders have them, beside the norm's name.
+// iso-bn's options from the keys of older folders.
 std::string older_iso_bn_options(const Json& ours) {
   const std::string preset = ours.get("iso_bn_preset", std::string("ours"));
   const double beta = ours.get("iso_bn_beta", 0.0);
@@ -109,7 +115,8 @@ void BertConfig::set_norm(const std::string& text) {
   norm = text;
   for (const NormOption& option : find_norm(text).options)
     if (std::string_view(option.value) == "layer_norm_eps") {
-      const NormOptions values{.hidden = hidden_size, .values = norm_values(text, find_norm(text).options)};
+      const NormOptions values{.hidden = hidden_size,
+                               .values = norm_values(text, find_norm(text).options)};
       layer_norm_eps = values.number("eps", layer_norm_eps);
       norm = norm_name(text);                      // eps is the only option of these norms
     }
@@ -122,26 +129,31 @@ BertConfig BertConfig::named(const std::string& name) {
     int layers, hidden_size;
   };
   std::string names;
-  for (const Named& n :
-       {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512}, {"base", 12, 768}, {"large", 24, 1024}}) {
+  for (const Named& n : {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512},
+                         {"base", 12, 768}, {"large", 24, 1024}}) {
     if (name == n.name) {
       BertConfig c;
-      c.num_hidden_layers = n.layers, c.hidden_size = n.hidden_size;
-      c.num_attention_heads = n.hidden_size / 64, c.intermediate_size = 4 * n.hidden_size;
+      c.num_hidden_layers = n.layers;
+      c.hidden_size = n.hidden_size;
+      c.num_attention_heads = n.hidden_size / 64;
+      c.intermediate_size = 4 * n.hidden_size;
       return c;
     }
-    names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers, n.hidden_size);
+    names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers,
+                    n.hidden_size);
   }
-  fail(format("there is no configuration \"{}\"; the names are {}; or give a config.json", name, names));
+  fail(format("there is no configuration \"{}\"; the names are {}; or give a config.json", name,
+              names));
 }
 
 BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
-  // The sizes have to be there: a default would be a guess. The numbers have one, since old files lack some.
+  // Sizes are required: a default would be a guess. Numbers have defaults, since old files lack
+  // some.
   for (const Size& size : sizes) {
-    c.loaded[size.key].integer();                  // fails where it is missing
+    c.loaded[size.key].integer();                  // fails if it is missing
     c.*size.value = c.loaded.get(size.key, 0);
   }
   for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);

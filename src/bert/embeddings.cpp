@@ -1,6 +1,6 @@
-// The embeddings: the sum of what the token is, where it stands and which segment it is of, normalized [CLN replaces].
+// The embeddings: the normalized sum of word, position and segment embeddings [CLN replaces].
 //
-//   x_i = Dropout(Norm(word[id_i] + position[i] + segment[s_i]))         Devlin et al. 2019, fig. 2      x [T,H]
+//   x_i = Dropout(Norm(word[id_i] + position[i] + segment[s_i]))   x [T,H]   Devlin et al., fig. 2
 #include "minbert/bert.h"
 
 namespace minbert {
@@ -19,7 +19,8 @@ BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm
 
 Tensor BertEmbeddings::forward(const Batch& batch) const {
   const Scope scope(path());
-  return dropout_((*norm_)(word_(batch.ids) + position_(batch.positions) + segment_(batch.segments), batch));
+  return dropout_(
+      (*norm_)(word_(batch.ids) + position_(batch.positions) + segment_(batch.segments), batch));
 }
 
 }  // namespace minbert

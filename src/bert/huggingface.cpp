@@ -1,4 +1,4 @@
-// Weights in Hugging Face's names and files.
+// Reading and writing weights under Hugging Face's names.
 #include <algorithm>
 #include <filesystem>
 
@@ -9,30 +9,37 @@
 namespace minbert {
 namespace {
 
-// The name in the file for a parameter of ours, "" where there is none: its own, without `bert.` (or with it,
-// where ours is a lone BertModel's), with the older names LayerNorm.gamma and LayerNorm.beta.
+// The file's name for a parameter of ours, "" if it has none: our name, also without `bert.` (or
+// with it, if ours is from a BertModel by itself), and with the older LayerNorm.gamma and
+// LayerNorm.beta.
 std::string name_in(const SafeTensors& file, const std::string& ours) {
-  std::vector<std::string> names = {ours, ours.starts_with("bert.") ? ours.substr(5) : "bert." + ours};
+  const bool has_prefix = ours.starts_with("bert.");
+  std::vector<std::string> names = {ours, has_prefix ? ours.substr(5) : "bert." + ours};
   for (size_t i = 0, n = names.size(); i < n; ++i)
     for (const auto& [ending, older] :
          {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
-      if (names[i].ends_with(ending)) names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
+      if (names[i].ends_with(ending))
+        names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
   for (const std::string& name : names)
     if (file.entries().contains(name)) return name;
   return "";
 }
 
-bool has_row_a_task(const std::string& name) { return name.find(".task_") != name.npos; }
+bool has_row_for_each_task(const std::string& name) { return name.find(".task_") != name.npos; }
 
-// What a pre-trained encoder does not have, and what minbert adds: to BERT's post-LN, too (src/bert/layer.cpp).
+// Parameters that a pre-trained encoder lacks: heads, pooler, and those that minbert adds
+// (src/bert/layer.cpp).
 bool may_be_missing(const std::string& name) {
-  for (const char* added : {"encoder.LayerNorm.", ".attention.LayerNorm.", ".intermediate.LayerNorm.", ".head_scale"})
+  for (const char* added :
+       {"encoder.LayerNorm.", ".attention.LayerNorm.", ".intermediate.LayerNorm.", ".head_scale"})
     if (name.find(added) != name.npos) return true;
-  return name.starts_with("heads.") || name.starts_with("cls.") || name.find("pooler.") != name.npos ||
-         has_row_a_task(name) || name.find("cls_norm.") != name.npos;
+  return name.starts_with("heads.") || name.starts_with("cls.") ||
+         name.find("pooler.") != name.npos || has_row_for_each_task(name) ||
+         name.find("cls_norm.") != name.npos;
 }
 
-// Of no use to an encoder, and in most published files: the pre-training heads, and position_ids 0, 1, 2, ...
+// Most published files have these, and an encoder does not use them: pre-training heads,
+// position_ids 0, 1, 2, ...
 bool expected_extra(const std::string& name) {
   return name.starts_with("cls.") || name.ends_with("position_ids");
 }
@@ -54,21 +61,23 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
     for (const Parameters::Item& item : *list) {
       const std::string name = name_in(file, item.name);
       if (name.empty()) {
-        const bool buffer = list == &parameters.buffers(), fresh = buffer || may_be_missing(item.name);
+        const bool buffer = list == &parameters.buffers();
+        const bool fresh = buffer || may_be_missing(item.name);
         if (fresh && !buffer) parameters.initialise(item);
         (fresh ? report.initialised : missing).push_back(item.name);
         continue;
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;
       std::vector<int64_t> expected = sizes_of(item.value.shape());
-      if (tasks >= 0 && has_row_a_task(item.name)) expected[0] = tasks;
-      MB_CHECK(sizes == expected, "{}: {} is {} in the file, but {} by config.json", file.file(), name,
-               sizes_text(sizes), sizes_text(expected));
+      if (tasks >= 0 && has_row_for_each_task(item.name)) expected[0] = tasks;
+      MB_CHECK(sizes == expected, "{}: {} is {} in the file, but {} by config.json", file.file(),
+               name, sizes_text(sizes), sizes_text(expected));
       found.emplace_back(&item, name);
-      report.loaded.push_back(item.name), used.push_back(name);
+      report.loaded.push_back(item.name);
+      used.push_back(name);
     }
-  MB_CHECK(missing.empty(), "{}: {} of the encoder's tensors are not in this file:{}", file.file(), missing.size(),
-           listed(missing));
+  MB_CHECK(missing.empty(), "{}: {} of the encoder's tensors are not in this file:{}", file.file(),
+           missing.size(), listed(missing));
   std::sort(used.begin(), used.end());
   for (const auto& [name, entry] : file.entries())
     if (!std::binary_search(used.begin(), used.end(), name) && !expected_extra(name))
@@ -76,7 +85,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
 
   parallel_each(found.size(), [&](size_t i) {
     const auto& [item, name] = found[i];
-    if (!has_row_a_task(name)) return file.read(name, item->value);
+    if (!has_row_for_each_task(name)) return file.read(name, item->value);
     std::vector<real> rows = file.read(name);
     file.check_finite(name, rows);
     rows.resize(size_t(item->value.size()));        // new tasks start at 0

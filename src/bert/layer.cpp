@@ -1,8 +1,8 @@
-// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum. The placement says
-// where the norms N stand. D is dropout; every matrix has its bias, not written here.
+// One layer of the encoder: attention A, then a feed-forward network F, each in a residual sum,
+// with norms N in one of three placements. D is dropout; every matrix has a bias, not written here.
 //
 //   A(u) = W_o Attention(W_q u, W_k u, W_v u)                     Vaswani et al. 2017, sec. 3.2
-//   F(u) = W_2 GELU(W_1 u)                                        sec. 3.3; GELU: or config.json's hidden_act
+//   F(u) = W_2 GELU(W_1 u)                              sec. 3.3; GELU: or config.json's hidden_act
 //
 //   post        a = N₁(x + D A(x))       y = N₂(a + D F(a))
 //   pre         a = x + D A(N₁ x)        y = a + D F(N₂ a)
@@ -10,20 +10,23 @@
 //               A': head h of Attention's result is multiplied by γ_h, before W_o
 //               F'(u) = W_2 N₄(GELU(W_1 u))
 //
-//   Papers      post: Vaswani et al. 2017, sec. 3.1, and BERT [NT fig.1]   pre: Xiong et al. 2020 [NT fig.1]
-//               [LN-PEFT app.A.pre-ln]   normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
-//   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I], I the intermediate size   γ [heads]
-//               N₁, N₂, N₃ over H columns, N₄ over I
-//   Rows        only attention looks at other tokens. Where only some rows of y are needed (of the last layer: [CLS],
-//               the masked ones), all that follows Attention is computed for these alone.
-//   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of post-LN, in every
-//               placement, so that a checkpoint loads into each. normformer alone has N₃, attention.LayerNorm,
-//               N₄, intermediate.LayerNorm, and γ, attention.self.head_scale.
-//   Starts as   a checkpoint has it; what it lacks: γ = 1, the norms as their files say
-//   Deviations  the embeddings keep BERT's norm in every placement. What the layers of pre and normformer add up is
-//               normalized once, behind the last of them: encoder.LayerNorm (model.cpp). NormFormer's scaled residual
-//               sum, an option of its paper, is not here; γ stands before W_o, as in the paper (behind it in the
-//               authors' code).
+//   Papers      post: Vaswani et al. 2017, sec. 3.1, and BERT [NT fig.1]
+//               pre: Xiong et al. 2020 [NT fig.1] [LN-PEFT app.A.pre-ln]
+//               normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
+//   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I]   γ [heads]
+//               I: the intermediate size; N₁, N₂, N₃ over H columns, N₄ over I
+//   Rows        only attention looks at other tokens. If only some rows of y are needed (of the
+//               last layer: [CLS], masked tokens), everything after Attention is computed for these
+//               alone.
+//   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of
+//               post-LN, in every placement, so that a checkpoint loads into each. normformer alone
+//               has N₃, attention.LayerNorm, N₄, intermediate.LayerNorm, and γ,
+//               attention.self.head_scale.
+//   Starts as   the checkpoint; without one γ = 1, and norms start as their files say
+//   Deviations  the embeddings keep BERT's norm in every placement. With pre and normformer the sum
+//               is normalized once more after the last layer: encoder.LayerNorm (model.cpp).
+//               NormFormer's scaled residual sum, an option of its paper, is left out; γ comes
+//               before W_o, as in the paper (after it in the authors' code).
 #include <array>
 
 #include "minbert/bert.h"
@@ -37,7 +40,7 @@ const std::vector<std::string>& placement_names() {
 }
 
 Placement placement_of(const std::string& name) {
-  return Placement(place_of(name, placement_names(), "placement"));
+  return Placement(index_of(name, placement_names(), "placement"));
 }
 
 const std::vector<std::string>& activation_names() {
@@ -47,15 +50,17 @@ const std::vector<std::string>& activation_names() {
 
 Tensor (*activation(const std::string& name))(const Tensor& x) {
   static constexpr std::array functions = {gelu, gelu_new, relu};
-  return functions[place_of(name, activation_names(), "hidden_act")];
+  return functions[index_of(name, activation_names(), "hidden_act")];
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
-    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads), activation_(config.hidden_act),
-      query_(config.hidden_size, config.hidden_size), key_(config.hidden_size, config.hidden_size),
-      value_(config.hidden_size, config.hidden_size), attention_dense_(config.hidden_size, config.hidden_size),
+    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads),
+      activation_(config.hidden_act), query_(config.hidden_size, config.hidden_size),
+      key_(config.hidden_size, config.hidden_size), value_(config.hidden_size, config.hidden_size),
+      attention_dense_(config.hidden_size, config.hidden_size),
       intermediate_(config.hidden_size, config.intermediate_size),
-      output_(config.intermediate_size, config.hidden_size), weights_dropout_(config.attention_probs_dropout_prob),
+      output_(config.intermediate_size, config.hidden_size),
+      weights_dropout_(config.attention_probs_dropout_prob),
       attention_dropout_(config.hidden_dropout_prob), output_dropout_(config.hidden_dropout_prob),
       attention_norm_(make_norm(config.norm, norm)), output_norm_(make_norm(config.norm, norm)) {
   child("attention.self.query", query_);
@@ -79,14 +84,15 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
   head_of_column_ = heads;
   NormOptions wide = norm;
   wide.hidden = config.intermediate_size;
-  after_attention_norm_ = make_norm(config.norm, norm), intermediate_norm_ = make_norm(config.norm, wide);
+  after_attention_norm_ = make_norm(config.norm, norm);
+  intermediate_norm_ = make_norm(config.norm, wide);
   child("attention.LayerNorm", *after_attention_norm_);
   child("intermediate.LayerNorm", *intermediate_norm_);
 }
 
 Tensor BertLayer::scale_heads(const Tensor& context) const {
   if (!head_scale_) return context;
-  const Tensor scale = gather_rows(head_scale_.reshape({heads_, 1}), head_of_column_);           // [H,1]
+  const Tensor scale = gather_rows(head_scale_.reshape({heads_, 1}), head_of_column_);      // [H,1]
   return context * scale.reshape({context.cols()});
 }
 
@@ -94,34 +100,36 @@ Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
   const auto g = activation(activation_);
   if (intermediate_norm_) return output_((*intermediate_norm_)(g(intermediate_(u)), batch));
   if (activation_ != "gelu") return output_(g(intermediate_(u)));
-  return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(), output_.bias());
+  return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(),
+                      output_.bias());
 }
 
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
                           Tensor* attention_weights) const {
   const Scope scope(path());
-  const Batch kept = rows ? at_rows(batch, rows) : batch;
-  const auto keep = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
+  const Batch selected = rows ? select_rows(batch, rows) : batch;
+  const auto select = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
   const auto A = [&](const Tensor& u) {
-    return attention_dense_(scale_heads(keep(attention(query_(u), key_(u), value_(u), batch, heads_,
-                                                       weights_dropout_.p(), weights_dropout_.key(),
-                                                       attention_weights))));
+    const Tensor context =
+        attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
+                  weights_dropout_.key(), attention_weights);
+    return attention_dense_(scale_heads(select(context)));
   };
-  const auto F = [&](const Tensor& u) { return feed(u, kept); };
+  const auto F = [&](const Tensor& u) { return feed(u, selected); };
   const auto N1 = [&](const Tensor& u, const Batch& b) { return (*attention_norm_)(u, b); };
-  const auto N2 = [&](const Tensor& u) { return (*output_norm_)(u, kept); };
-  const auto N3 = [&](const Tensor& u) { return (*after_attention_norm_)(u, kept); };
+  const auto N2 = [&](const Tensor& u) { return (*output_norm_)(u, selected); };
+  const auto N3 = [&](const Tensor& u) { return (*after_attention_norm_)(u, selected); };
   const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
 
   if (placement_ == Placement::post) {
-    const Tensor a = N1(D1.add(keep(x), A(x)), kept);
+    const Tensor a = N1(D1.add(select(x), A(x)), selected);
     return N2(D2.add(a, F(a)));
   }
   if (placement_ == Placement::pre) {
-    const Tensor a = D1.add(keep(x), A(N1(x, batch)));
+    const Tensor a = D1.add(select(x), A(N1(x, batch)));
     return D2.add(a, F(N2(a)));
   }
-  const Tensor a = D1.add(keep(x), N3(A(N1(x, batch))));                 // normformer
+  const Tensor a = D1.add(select(x), N3(A(N1(x, batch))));               // normformer
   return D2.add(a, F(N2(a)));
 }
 

@@ -4,7 +4,9 @@
 namespace minbert {
 namespace {
 
-Indices first_rows(const Batch& batch) { return std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1); }
+Indices first_rows(const Batch& batch) {
+  return std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
+}
 
 Indices range(int64_t begin, int64_t end) {
   std::vector<int32_t> rows;
@@ -33,7 +35,8 @@ BertModel::BertModel(const BertConfig& config, int tasks)
   child("cls_norm", *cls_norm_);
 }
 
-Tensor BertModel::encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights) const {
+Tensor BertModel::encode(const Batch& batch, const Indices& rows,
+                         std::vector<Tensor>* attention_weights) const {
   const Indices last_rows = find_norm(config_.norm).couples == Couples::nothing ? rows : all_rows;
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
@@ -42,13 +45,15 @@ Tensor BertModel::encode(const Batch& batch, const Indices& rows, std::vector<Te
     x = layer->forward(x, batch, layer_rows, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
   }
-  if (final_norm_) x = (*final_norm_)(x, last_rows ? at_rows(batch, last_rows) : batch);
+  if (final_norm_) x = (*final_norm_)(x, last_rows ? select_rows(batch, last_rows) : batch);
   return rows && !last_rows ? gather_rows(x, rows) : x;
 }
 
-// Gradient normalization stands before the norm: a gradient on its way down passes the norm first.
+// Gradient normalization comes before the norm, so the backward applies it after the norm's own
+// backward.
 Tensor BertModel::normalize_cls(const std::string& place, Tensor h) const {
-  if (training() && gradient_alpha_ > 0 && gradient_place_ == place) h = normalize_gradient(h, gradient_alpha_);
+  if (training() && gradient_alpha_ > 0 && gradient_place_ == place)
+    h = normalize_gradient(h, gradient_alpha_);
   return norm_place_ == place ? (*cls_norm_)(h) : h;
 }
 
@@ -73,15 +78,19 @@ void BertModel::fit_cls_norm(const Batch& batch) {
 }
 
 void BertModel::normalize_gradients(double alpha, const std::string& place) {
-  gradient_alpha_ = alpha, gradient_place_ = place;
+  gradient_alpha_ = alpha;
+  gradient_place_ = place;
 }
 
-MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout)
-    : bert_(config, int(heads.size())), specs_(heads), siamese_(config.pairs == "siamese"), dropout_(head_dropout) {
+MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads,
+                             double head_dropout)
+    : bert_(config, int(heads.size())), specs_(heads), siamese_(config.pairs == "siamese"),
+      dropout_(head_dropout) {
   child("bert", bert_);
   child("dropout", dropout_);
   for (const HeadSpec& head : specs_) {
-    const int64_t H = config.hidden_size, features = siamese_ && head.pair ? 3 * H + head.cosine : H;
+    const int64_t H = config.hidden_size;
+    const int64_t features = siamese_ && head.pair ? 3 * H + head.cosine : H;
     heads_.push_back(std::make_unique<Linear>(features, head.outputs));
     child("heads." + head.name, *heads_.back());
   }
@@ -93,20 +102,26 @@ int MultitaskBert::task_id(const std::string& name) const {
     if (specs_[id].name == name) return int(id);
     names += " " + specs_[id].name;
   }
-  fail(format("this model was not trained on \"{}\"; its tasks:{}", name, names.empty() ? " none" : names));
+  fail(format("this model was not trained on \"{}\"; its tasks:{}", name,
+              names.empty() ? " none" : names));
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {
-  MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head, specs_.size());
+  MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head,
+           specs_.size());
   const HeadSpec& spec = specs_[size_t(head)];
   const Linear& linear = *heads_[size_t(head)];
   const Tensor pooled = bert_.forward(batch, cls_rows).pooler_output;
   if (!siamese_ || !spec.pair) return linear(dropout_(pooled));
 
-  MB_CHECK(pooled.rows() % 2 == 0, "heads.{}: a siamese batch is u_0, v_0, u_1, v_1, ...; {} sentences are not pairs",
+  MB_CHECK(pooled.rows() % 2 == 0,
+           "heads.{}: a siamese batch is u_0, v_0, u_1, v_1, ...; {} sentences are not pairs",
            spec.name, pooled.rows());
   std::vector<int32_t> even, odd;
-  for (int32_t row = 0; row < int32_t(pooled.rows()); row += 2) even.push_back(row), odd.push_back(row + 1);
+  for (int32_t row = 0; row < int32_t(pooled.rows()); row += 2) {
+    even.push_back(row);
+    odd.push_back(row + 1);
+  }
   const Tensor u = gather_rows(pooled, even), v = gather_rows(pooled, odd);
   std::vector<Tensor> features = {u, v, abs(u - v)};
   if (spec.cosine) features.push_back(cosine_similarity(u, v));

@@ -1,4 +1,4 @@
-// Arithmetic of kernels that a plain formula would not give.
+// Arithmetic of kernels where a plain formula would hide an overflow or leave a rounding error.
 #pragma once
 
 #include "minbert/random.h"
@@ -6,11 +6,11 @@
 
 namespace minbert {
 
-// v, but NaN where v is infinite. A statistic that overflowed would otherwise pass for a sound one: 1/√∞ is 0.
+// v, but NaN where v is infinite: 1/√∞ is 0, so an overflowed variance would go unnoticed.
 HD inline real nan_if_infinite(real v) { return v + (v - v); }
 
-// a b, rounded. Compiled as part of a b - c (one fma, which rounds once), it would leave its rounding error where c is
-// this same rounded product, not 0. The sum with 0 keeps them apart.
+// a b, rounded. The compiler may turn a b - c into one fma, which rounds once: where c is the same rounded product, the
+// result would be its rounding error instead of 0. The sum with 0 prevents that.
 HD inline real product(real a, real b) { return a * b + real(0); }
 
 }  // namespace minbert

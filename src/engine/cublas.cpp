@@ -1,5 +1,5 @@
-// Matrix products on the GPU, by cuBLAS. It counts by columns: a row-major matrix is to it its own transpose, and
-// C = A B is C^T = B^T A^T.
+// Matrix products on the GPU, by cuBLAS, which stores matrices by columns: it takes a row-major matrix for its
+// transpose, so C = A B is computed as C^T = B^T A^T.
 #include "engine/cuda.h"
 
 #ifdef MINBERT_CUDA
@@ -20,7 +20,7 @@ void check(cublasStatus_t status, const char* what) {
     fail(format("cuBLAS: {}: {}", what, cublasGetStatusString(status)));
 }
 
-// It works in the same stream as all else, the default one, and so does cublasLt, in the same workspace.
+// cuBLAS and cublasLt work in the default stream, as everything else does, and share one workspace.
 struct Blas {
   cublasHandle_t handle{};
   std::shared_ptr<Storage> workspace = Storage::exact(cublas_workspace, Device::cuda, "cuBLAS");
@@ -57,16 +57,21 @@ bool same_sizes(const Product& p, const Product& q) {
   return p.m == q.m && p.n == q.n && p.k == q.k && p.lda == q.lda && p.ldb == q.ldb && p.ldc == q.ldc;
 }
 
-// What cuBLAS wants to know of each group of products of the same sizes.
+// The arguments of cuBLAS for each group of products of the same sizes.
 struct Groups {
   std::vector<int> m, n, k, lda, ldb, ldc, size;
   void add(const Product& p) {
-    m.push_back(i(p.m)), n.push_back(i(p.n)), k.push_back(i(p.k));
-    lda.push_back(i(p.lda)), ldb.push_back(i(p.ldb)), ldc.push_back(i(p.ldc)), size.push_back(0);
+    m.push_back(i(p.m));
+    n.push_back(i(p.n));
+    k.push_back(i(p.k));
+    lda.push_back(i(p.lda));
+    ldb.push_back(i(p.ldb));
+    ldc.push_back(i(p.ldc));
+    size.push_back(0);
   }
 };
 
-// All the addresses' bits: a multiple of a power of two where each address is one.
+// The bits of all addresses, or-ed: a multiple of 16, say, if each address is one.
 uintptr_t bits_of(std::span<const void* const> addresses) {
   uintptr_t bits = 0;
   for (const void* address : addresses) bits |= reinterpret_cast<uintptr_t>(address);
@@ -87,14 +92,16 @@ constexpr uint32_t operand_alignment = 64;          // bytes; that of parameters
 struct BiasProduct {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t w, x, y;             // columns: w^T [n,k]  x [k,m]  y [n,m]
-  cublasLtMatmulHeuristicResult_t best{};           // its state is CUBLAS_STATUS_SUCCESS where there is a kernel
+  cublasLtMatmulHeuristicResult_t best{};           // best.state: CUBLAS_STATUS_SUCCESS if there is a kernel
 
   explicit BiasProduct(const Product& p) {
     check(cublasLtMatmulDescInit(&product, compute_type(false), element_type), "describing a product");
     set(&product, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
     set(&product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set_bias(reinterpret_cast<const real*>(uintptr_t(operand_alignment)));     // for the look-up: as aligned as that
-    layout(&w, p.k, p.n, p.ldb), layout(&x, p.k, p.m, p.lda), layout(&y, p.n, p.m, p.ldc);
+    set_bias(reinterpret_cast<const real*>(uintptr_t(operand_alignment)));     // any address of that alignment
+    layout(&w, p.k, p.n, p.ldb);
+    layout(&x, p.k, p.m, p.lda);
+    layout(&y, p.n, p.m, p.ldc);
     cublasLtMatmulPreferenceOpaque_t wish;
     check(cublasLtMatmulPreferenceInit(&wish), "describing what serves");
     set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t(cublas_workspace));
@@ -111,7 +118,7 @@ struct BiasProduct {
     check(cublasLtMatrixLayoutInit(matrix, element_type, uint64_t(rows), uint64_t(cols), ld), "describing a matrix");
   }
 };
-// Described, and its kernel looked up, once for each size and precision.
+// Each size and precision is described, and its kernel looked up, once.
 BiasProduct& bias_product(const Product& p) {
   thread_local std::map<std::array<int64_t, 7>, BiasProduct> known;
   return known.try_emplace({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, int64_t(compute_type(false))}, p).first->second;
@@ -123,16 +130,16 @@ bool gemm_with_bias(const Product& p, const real* bias) {
   if (is_empty(p)) return true;
   const void* const addresses[] = {p.a, p.b, p.c, bias};
   if (bits_of(addresses) % operand_alignment) return false;
-  BiasProduct& of = bias_product(p);
-  cublasStatus_t& state = of.best.state;
+  BiasProduct& known = bias_product(p);
+  cublasStatus_t& state = known.best.state;
   if (state != CUBLAS_STATUS_SUCCESS) return false;
-  of.set_bias(bias);
+  known.set_bias(bias);
   const real one = 1, zero = 0;
-  state = cublasLtMatmul(blas().lt(), &of.product, &one, p.b, &of.w, p.a, &of.x, &zero, p.c, &of.y, p.c, &of.y,
-                         &of.best.algo, blas().workspace->data(), size_t(cublas_workspace), nullptr);
+  state = cublasLtMatmul(blas().lt(), &known.product, &one, p.b, &known.w, p.a, &known.x, &zero, p.c, &known.y, p.c,
+                         &known.y, &known.best.algo, blas().workspace->data(), size_t(cublas_workspace), nullptr);
   if (state == CUBLAS_STATUS_EXECUTION_FAILED) check(state, "a product with a bias");
-  if (state != CUBLAS_STATUS_SUCCESS) {             // it will not be asked again
-    cudaGetLastError();                             // nor shall the next launch report this
+  if (state != CUBLAS_STATUS_SUCCESS) {             // `known` keeps this state: the kernel is not tried again
+    cudaGetLastError();                             // clears the error, or the next launch would report it
     return false;
   }
   count_launch("a product with a bias");
@@ -159,20 +166,22 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
   for (size_t k = 0; k < count; ++k) {
     if (k == 0 || !same_sizes(list[k - 1], list[k])) groups.add(list[k]);
     ++groups.size.back();
-    pointers[k] = list[k].b, pointers[count + k] = list[k].a, pointers[2 * count + k] = list[k].c;
+    pointers[k] = list[k].b;
+    pointers[count + k] = list[k].a;
+    pointers[2 * count + k] = list[k].c;
   }
   const size_t group_count = groups.size.size();
-  // tf32 wants operands at multiples of 16 bytes (where k % 4 is 0).
+  // tf32 needs operands that begin at multiples of 16 bytes.
   const cublasComputeType_t type = bits_of(pointers) % 16 && !is_double ? CUBLAS_COMPUTE_32F : compute_type(true);
-  const auto place = Storage::copy_of(pointers.data(), int64_t(pointers.size() * sizeof(void*)), Device::cuda);
-  void* const* const at = static_cast<void* const*>(place->data());
+  const auto copy = Storage::copy_of(pointers.data(), int64_t(pointers.size() * sizeof(void*)), Device::cuda);
+  void* const* const on_gpu = static_cast<void* const*>(copy->data());
 
   const std::vector<cublasOperation_t> op_b(group_count, of_b(form)), op_a(group_count, of_a(form));
   const std::vector<real> alphas(group_count, alpha), betas(group_count, beta);
   check(cublasGemmGroupedBatchedEx(blas().handle, op_b.data(), op_a.data(), groups.n.data(), groups.m.data(),
-                                   groups.k.data(), alphas.data(), at, element_type, groups.ldb.data(), at + count,
-                                   element_type, groups.lda.data(), betas.data(), at + 2 * count, element_type,
-                                   groups.ldc.data(), int(group_count), groups.size.data(), type),
+                                   groups.k.data(), alphas.data(), on_gpu, element_type, groups.ldb.data(),
+                                   on_gpu + count, element_type, groups.lda.data(), betas.data(), on_gpu + 2 * count,
+                                   element_type, groups.ldc.data(), int(group_count), groups.size.data(), type),
         "products of sentences and heads");
   count_launch("products of sentences and heads");
 }

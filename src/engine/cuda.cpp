@@ -1,4 +1,4 @@
-// The GPU by the CUDA runtime: the only file that calls it, beside the launchers (gpu_launch.h) and cublas.cpp.
+// The GPU by the CUDA runtime. Only this file, the launchers (gpu_launch.h) and cublas.cpp call it.
 #include "engine/cuda.h"
 
 #ifdef MINBERT_CUDA
@@ -22,7 +22,7 @@ void check(cudaError_t error, const char* what) {
 
 std::string version_text(int v) { return format("{}.{}", v / 1000, v % 1000 / 10); }      // 12050 is 12.5
 
-// The first GPU, once it is known to serve.
+// The first GPU. The constructor checks that this build can use it.
 struct Gpu {
   cudaDeviceProp properties{};
 
@@ -40,11 +40,11 @@ struct Gpu {
              "must not hide it. --device cpu needs none",
              found == cudaSuccess ? "the driver counts 0" : cudaGetErrorString(found));
     check(cudaGetDeviceProperties(&properties, 0), "the properties of the GPU");
-    const int capability = 10 * properties.major + properties.minor, least = MINBERT_CUDA_LEAST;
-    MB_CHECK(capability >= least,
+    const int capability = 10 * properties.major + properties.minor, lowest = MINBERT_CUDA_LEAST;
+    MB_CHECK(capability >= lowest,
              "--device cuda: {} has compute capability {}.{}, but this build has code for {}.{} and later: make clean, "
-             "then make CUDA=1 CUDA_ARCHS={}", properties.name, properties.major, properties.minor, least / 10,
-             least % 10, capability);
+             "then make CUDA=1 CUDA_ARCHS={}", properties.name, properties.major, properties.minor, lowest / 10,
+             lowest % 10, capability);
     check(cudaSetDevice(0), "choosing the first GPU");
   }
 };
@@ -53,40 +53,43 @@ Gpu& gpu() {
   return *the_gpu;
 }
 
-// Pinned memory, through which small copies to the device go without making the host wait. While one half is filled,
-// the copies out of the other end.
+// Pinned memory, through which data go to the device while the host works on. The host fills one half while the device
+// reads the other.
 class Staging {
  public:
   Staging() {
     check(cudaMallocHost(reinterpret_cast<void**>(&memory_), 2 * half), "pinned memory");
-    for (cudaEvent_t& event : left_) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
+    for (cudaEvent_t& event : copied_) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
   }
-  void copy(char* to, const char* from, int64_t bytes) {
+  void copy(char* device_data, const char* host_data, int64_t bytes) {
     const std::lock_guard lock(mutex_);
     while (bytes > 0) {
       const int64_t n = std::min(bytes, half);
       if (used_ + n > half) change_halves();
-      char* const place = memory_ + at_ * half + used_;
-      std::memcpy(place, from, size_t(n));
-      check(cudaMemcpyAsync(to, place, size_t(n), cudaMemcpyHostToDevice, nullptr), "a copy to the device");
+      char* const staged = memory_ + filling_ * half + used_;
+      std::memcpy(staged, host_data, size_t(n));
+      check(cudaMemcpyAsync(device_data, staged, size_t(n), cudaMemcpyHostToDevice, nullptr), "a copy to the device");
       used_ += (n + 255) / 256 * 256;
-      to += n, from += n, bytes -= n;
+      device_data += n;
+      host_data += n;
+      bytes -= n;
     }
   }
 
  private:
   void change_halves() {
-    check(cudaEventRecord(left_[at_], nullptr), "an event");
-    at_ = 1 - at_, used_ = 0;
+    check(cudaEventRecord(copied_[filling_], nullptr), "an event");
+    filling_ = 1 - filling_;
+    used_ = 0;
     ++wait_count;
-    check(cudaEventSynchronize(left_[at_]), "waiting for copies");
+    check(cudaEventSynchronize(copied_[filling_]), "waiting for copies");
   }
   static constexpr int64_t half = 4 << 20;
   std::mutex mutex_;
   char* memory_ = nullptr;
-  cudaEvent_t left_[2] = {};
-  int at_ = 0;
-  int64_t used_ = 0;
+  cudaEvent_t copied_[2] = {};                      // the device has read this half
+  int filling_ = 0;                                 // the half that the host fills
+  int64_t used_ = 0;                                // bytes of it
 };
 
 }  // namespace
@@ -111,7 +114,7 @@ void* allocate(int64_t bytes) {
   const cudaError_t error = debugging ? cudaMallocManaged(&block, size_t(bytes))
                                       : cudaMalloc(&block, size_t(bytes));
   if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();                             // it is reported by our null, not by the next launch
+    cudaGetLastError();                             // clears the error, or the next launch would report it
     return nullptr;
   }
   check(error, "allocating memory");
@@ -125,13 +128,13 @@ Memory memory() {
   return {std::max<int64_t>(int64_t(free_bytes) - int64_t(total) / 128, 0), int64_t(total)};
 }
 
-void to_device(void* to, const void* from, int64_t bytes) {
+void to_device(void* device_data, const void* host_data, int64_t bytes) {
   static Staging* staging = new Staging;
-  staging->copy(static_cast<char*>(to), static_cast<const char*>(from), bytes);
+  staging->copy(static_cast<char*>(device_data), static_cast<const char*>(host_data), bytes);
   count_launch("a copy to the device");
 }
-void to_host(void* to, const void* from, int64_t bytes) {
-  check(cudaMemcpyAsync(to, from, size_t(bytes), cudaMemcpyDeviceToHost, nullptr), "a copy to the host");
+void to_host(void* host_data, const void* device_data, int64_t bytes) {
+  check(cudaMemcpyAsync(host_data, device_data, size_t(bytes), cudaMemcpyDeviceToHost, nullptr), "a copy to the host");
   ++launch_count;
   synchronize();
 }

@@ -22,7 +22,7 @@ const std::vector<std::string>& precision_names() {
 Device default_device() { return device; }
 
 void set_default_device(const std::string& name) {
-  const Device chosen = Device(place_of(name, device_names(), "device"));
+  const Device chosen = Device(index_of(name, device_names(), "device"));
   if (chosen == Device::cuda) cuda::require();
   device = chosen;
 }
@@ -38,7 +38,7 @@ ExactProducts::ExactProducts() : outer_(precision) { precision = Precision::fp32
 ExactProducts::~ExactProducts() { precision = outer_; }
 
 void set_matmul_precision(const std::string& name) {
-  precision = Precision(place_of(name, precision_names(), "precision"));
+  precision = Precision(index_of(name, precision_names(), "precision"));
 }
 
 }  // namespace minbert

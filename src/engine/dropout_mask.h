@@ -1,7 +1,7 @@
-// The mask of a dropout, as a function of key, row and column: 0 with probability p, else 1/(1-p).
+// A dropout mask as a function of key, row and column: 0 with probability p, else 1/(1-p).
 //
-// A Philox block holds four words. With n = ceil(cols/4), block j serves the columns j, j+n, j+2n, j+3n of its
-// row: the four streams are contiguous, so the loop over blocks vectorises, and on a GPU it reads whole lines.
+// A Philox block has four words. With n = ceil(cols/4), block j gives the factors of columns j, j+n, j+2n, j+3n of its
+// row: neighbouring blocks serve neighbouring columns, so the loop over blocks vectorises, and a GPU reads whole lines.
 #pragma once
 
 #include "engine/launch.h"
@@ -28,7 +28,7 @@ class DropoutMask {
       f(j + 3 * n, block.word[3] >= threshold ? keep : real(0));
     });
     const int first = cols - 3 * n > 0 ? cols - 3 * n : 0;
-    team.each(n - first, [=](int k) {               // the last few lack some
+    team.each(n - first, [=](int k) {               // the last blocks, which lack some columns
       const int j = first + k;
       const PhiloxBlock block = key.block(uint32_t(j), uint32_t(row));
       for (int w = 0; w < 4; ++w)

@@ -1,4 +1,4 @@
-// Errors carry the path of the module at work.
+// Errors with the path of the module that runs.
 #include "minbert/error.h"
 
 namespace minbert {

@@ -7,18 +7,16 @@ namespace minbert {
 namespace {
 struct Constant {
   real value;
-  HD void operator()(real& to) const { to = value; }
+  HD void operator()(real& x) const { x = value; }
 };
 struct Same {
-  HD void operator()(real from, real& to) const { to = from; }
+  HD void operator()(real x, real& y) const { y = x; }
 };
 }  // namespace
 
-void fill(const Tensor& to, real value) {
-  launch_map(to.device(), to.size(), Constant{value}, Target(to));
-}
-void copy_or_add(const Tensor& from, const Tensor& to, bool add) {
-  launch_map(to.device(), to.size(), Same{}, from.data(), Target{to.data(), add});
+void fill(const Tensor& t, real value) { launch_map(t.device(), t.size(), Constant{value}, Target(t)); }
+void copy_or_add(const Tensor& x, const Tensor& y, bool add) {
+  launch_map(y.device(), y.size(), Same{}, x.data(), Target{y.data(), add});
 }
 Tensor copy_of(const Tensor& t) {
   const Tensor copy(t.shape(), t.device());

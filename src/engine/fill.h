@@ -5,8 +5,8 @@
 
 namespace minbert {
 
-void fill(const Tensor& to, real value);
-Tensor copy_of(const Tensor& t);                    // where it is, off the tape
-void copy_or_add(const Tensor& from, const Tensor& to, bool add);   // to = from, or to += from; sizes agree
+void fill(const Tensor& t, real value);
+Tensor copy_of(const Tensor& t);                    // on the same device, not recorded
+void copy_or_add(const Tensor& x, const Tensor& y, bool add);       // y = x, or y += x; sizes agree
 
 }  // namespace minbert

@@ -27,7 +27,7 @@ void cblas_gemm(Transpose form, const Product& p, real alpha, real beta) {
 
 double flops_of(const Product& p) { return 2.0 * double(p.m) * double(p.n) * double(p.k); }
 
-// The product of two whole tensors, still without a place for its result.
+// The product of two whole tensors; c is still nullptr.
 Product product_of(Transpose form, const Tensor& a, const Tensor& b) {
   const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
   const int64_t m = ta ? a.cols() : a.rows(), k = ta ? a.rows() : a.cols();
@@ -40,9 +40,9 @@ Product product_of(Transpose form, const Tensor& a, const Tensor& b) {
 
 void multiply(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
   Product p = product_of(form, a, b);
-  MB_CHECK(c.to.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.to.shape());
-  p.c = c.to.data();
-  gemm(c.to.device(), form, p, 1, c.beta());
+  MB_CHECK(c.tensor.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.tensor.shape());
+  p.c = c.tensor.data();
+  gemm(c.tensor.device(), form, p, 1, c.beta());
 }
 
 Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
@@ -54,8 +54,8 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// A product is shared out by rows of C, or by columns where there are more of them: a part for each thread. OpenBLAS's
-// own threads meet after every block; these never do (on 2 cores up to 1.3 times faster).
+// Each thread computes some rows of C, or some columns where there are more of them. OpenBLAS's own threads wait for
+// each other after every block; these never do (on 2 cores up to 1.3 times faster).
 void gemm(Device device, Transpose form, const Product& whole, real alpha, real beta) {
   if (device == Device::cuda) {
     profile_flops(flops_of(whole));
@@ -65,18 +65,18 @@ void gemm(Device device, Transpose form, const Product& whole, real alpha, real 
   const int64_t length = by_rows ? whole.m : whole.n, threads = omp_get_max_threads();
   const int64_t step = ((length + threads - 1) / threads + 15) / 16 * 16;       // 16: the kernels' own block
   std::vector<Product> parts;
-  for (int64_t at = 0; at < length; at += step) {
+  for (int64_t begin = 0; begin < length; begin += step) {
     Product part = whole;
-    (by_rows ? part.m : part.n) = std::min(step, length - at);
-    if (by_rows) part.a += form == Transpose::tn ? at : at * whole.lda;
-    else part.b += form == Transpose::nt ? at * whole.ldb : at;
-    part.c += by_rows ? at * whole.ldc : at;
+    (by_rows ? part.m : part.n) = std::min(step, length - begin);
+    if (by_rows) part.a += form == Transpose::tn ? begin : begin * whole.lda;
+    else part.b += form == Transpose::nt ? begin * whole.ldb : begin;
+    part.c += by_rows ? begin * whole.ldc : begin;
     parts.push_back(part);
   }
   gemm_batch(device, form, parts, alpha, beta);
 }
 
-// Inside the parallel loop OpenBLAS's OpenMP flavour runs each product on the calling thread alone.
+// Inside the parallel loop the OpenMP build of OpenBLAS runs each product on the calling thread alone.
 void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha, real beta) {
   double flops = 0;
   for (const Product& p : products) flops += flops_of(p);

@@ -1,6 +1,6 @@
 // Matrix products: OpenBLAS on the CPU, cuBLAS on the GPU.
 //
-// The letters say which operand is transposed, n for no and t for transposed, as stored in memory.
+// The letters nn, nt, tn say how each operand is stored: n as it is multiplied, t transposed.
 #pragma once
 
 #include <vector>
@@ -35,7 +35,7 @@ Tensor gemm_tn(const Tensor& a, const Tensor& b);                    // [k,m] [k
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);
-// c = a b^T, and bias [n] on each row, in one go where the device can. false: it cannot, and nothing was done.
+// c = a b^T + bias [n] on each row, in one kernel. false: the device has none, and nothing was done.
 bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c);
 
 }  // namespace minbert

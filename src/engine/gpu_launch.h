@@ -1,7 +1,7 @@
 // How kernels run on a GPU. Kernel files alone see this, through launch.h.
 //
-// A row is a warp's (32 threads) where rows are short, else a block's. Threads take the elements in turn, so that a
-// warp reads neighbours at once. Sums and maxima are trees in a fixed order: the same on every run.
+// A warp (32 threads) takes a row where rows are short, else a block does. Neighbouring threads take neighbouring
+// elements, so that a warp reads whole lines. Sums and maxima are trees in a fixed order: the same on every run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ struct Max {
   HD real operator()(real a, real b) const { return b > a ? b : a; }
 };
 
-// The threads that share a row: which of them this one is, how many they are, how they meet.
+// The threads that share a row. lane(): this thread's index; lanes(): their number; sync(): a barrier.
 struct Warp {
   __device__ static int lane() { return int(threadIdx.x) % 32; }
   __device__ static int lanes() { return 32; }
@@ -46,13 +46,13 @@ struct Block {
   __device__ static void sync() { __syncthreads(); }
   template <class Combine>
   __device__ static real combine(real v, Combine with) {
-    __shared__ real of_warp[32];
+    __shared__ real results[32];                    // of each warp
     v = combine_warp(v, with);
-    __syncthreads();                                // the last result has been read by all
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = v;
+    __syncthreads();                                // every thread has read the previous results
+    if (threadIdx.x % 32 == 0) results[threadIdx.x / 32] = v;
     __syncthreads();
-    v = of_warp[0];
-    for (unsigned w = 1; w < blockDim.x / 32; ++w) v = with(v, of_warp[w]);
+    v = results[0];
+    for (unsigned w = 1; w < blockDim.x / 32; ++w) v = with(v, results[w]);
     return v;
   }
 };
@@ -78,7 +78,7 @@ struct GpuTeam {
   }
 };
 
-// Bodies of kernels: what one thread does.
+// Bodies of kernels: the work of one thread.
 template <class Threads, class Program>
 struct Rows {
   int64_t rows;
@@ -136,13 +136,13 @@ struct Fours {
   int64_t n;
   Map map;
   __device__ void operator()(int64_t q) const {
-    if (4 * q + 4 <= n) return map.template at<Four>(q);
+    if (4 * q + 4 <= n) return map.template apply<Four>(q);
     for (int64_t i = 4 * q; i < n; ++i) map(i);
   }
 };
 inline uintptr_t address(const real* array) { return reinterpret_cast<uintptr_t>(array); }
-inline uintptr_t address(const InPlace& array) { return address(array.at); }
-inline uintptr_t address(const Target& to) { return address(to.at); }
+inline uintptr_t address(const InPlace& array) { return address(array.data); }
+inline uintptr_t address(const Target& target) { return address(target.data); }
 template <class F, class... Arrays>
 void map_on_gpu(int64_t n, const Map<F, Arrays...>& map) {
   const uintptr_t bits = std::apply([](const Arrays&... array) { return (address(array) | ...); }, map.arrays);
@@ -150,42 +150,42 @@ void map_on_gpu(int64_t n, const Map<F, Arrays...>& map) {
   else elements_on_gpu((n + 3) / 4, Fours<Map<F, Arrays...>>{n, map});
 }
 
-// Sums of columns: the rows in up to 64 slices, each added up by itself; then each sum over its slices, by a warp where
-// sums are few, else by a thread.
+// Sums of columns: each of up to 64 slices of the rows is summed by itself; then the slices' sums are added, by a warp
+// for each sum where sums are few, else by a thread.
 template <class Sums>
 struct SumsOfSlices {
   Sums sums;
-  int64_t of_slice;                                 // rows
+  int64_t rows_of_slice;
   real* slices;                                     // [slices, groups, cols]
   __device__ void operator()(int64_t k) const {
-    const int64_t slice = k / sums.cols, col = k % sums.cols, begin = slice * of_slice;
-    const int64_t end = begin + of_slice < sums.rows ? begin + of_slice : sums.rows;
-    real* to = slices + slice * sums.groups * sums.cols + col;
+    const int64_t slice = k / sums.cols, col = k % sums.cols, begin = slice * rows_of_slice;
+    const int64_t end = begin + rows_of_slice < sums.rows ? begin + rows_of_slice : sums.rows;
+    real* result = slices + slice * sums.groups * sums.cols + col;
     if (!sums.group) {
       real s = 0;
       for (int64_t row = begin; row < end; ++row) s += sums.f(row, col);
-      *to = s;
+      *result = s;
       return;
     }
-    for (int g = 0; g < sums.groups; ++g) to[g * sums.cols] = 0;
-    for (int64_t row = begin; row < end; ++row) to[sums.group[row] * sums.cols] += sums.f(row, col);
+    for (int g = 0; g < sums.groups; ++g) result[g * sums.cols] = 0;
+    for (int64_t row = begin; row < end; ++row) result[sums.group[row] * sums.cols] += sums.f(row, col);
   }
 };
-struct AddSlices {                                  // element i, or row i, is one sum of all slices
+struct AddSlices {                                  // sum i over all slices, by a thread or by a team
   const real* slices;
   int64_t count, size;                              // size: groups x cols
-  Target to;
+  Target sums;
   __device__ void operator()(int64_t i) const {
     real s = 0;
     for (int64_t k = 0; k < count; ++k) s += slices[k * size + i];
-    to(i, s);
+    sums(i, s);
   }
   template <class Team>
   __device__ void operator()(Team team, int64_t i) const {
-    const real* from = slices + i;
+    const real* parts = slices + i;
     const int64_t step = size;
-    const real s = team.sum(int(count), [=](int k) { return from[k * step]; });
-    const Target target = to;
+    const real s = team.sum(int(count), [=](int k) { return parts[k * step]; });
+    const Target target = sums;
     team.each(1, [=](int) { target(i, s); });
   }
 };
@@ -193,10 +193,10 @@ template <class Sums>
 void column_sums_on_gpu(const Sums& sums) {
   const int64_t slices = std::clamp<int64_t>(sums.rows / 32, 1, 64), size = sums.groups * sums.cols;
   if (slices == 1) return elements_on_gpu(sums.cols, sums);
-  const int64_t of_slice = (sums.rows + slices - 1) / slices;
-  const Tensor room({slices, size}, Device::cuda);
-  elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, of_slice, room.data()});
-  const AddSlices add{room.data(), slices, size, sums.to};
+  const int64_t rows_of_slice = (sums.rows + slices - 1) / slices;
+  const Tensor parts({slices, size}, Device::cuda);
+  elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, rows_of_slice, parts.data()});
+  const AddSlices add{parts.data(), slices, size, sums.sums};
   if (size < 65536) rows_on_gpu(size, size * slices, add);           // few: a warp each
   else elements_on_gpu(size, add);
 }

@@ -1,4 +1,4 @@
-// LAPACK, by its Fortran symbols in OpenBLAS. Always in double: these run once, not in a step.
+// LAPACK, by its Fortran symbols in OpenBLAS. Always in double, since training steps do not call it.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@ namespace minbert {
 // A = sum_k values[k] v_k v_k^T of a symmetric A [n,n].
 struct SymmetricEigen {
   std::vector<double> values;                       // [n], rising
-  std::vector<double> vectors;                      // [n,n], row k is v_k; empty where none were wanted
+  std::vector<double> vectors;                      // [n,n], row k is v_k; empty unless with_vectors
 };
 SymmetricEigen symmetric_eigen(std::vector<double> A, int n, bool with_vectors);   // Error for a NaN in A
 

@@ -1,16 +1,37 @@
-// Launching kernels: one source for the CPU and the GPU.
+// Launching kernels: one source for the CPU and the GPU. A kernel is a functor. It works on elements:
 //
-// A kernel is a *row program*: a functor whose operator()(Team team, int64_t row) handles one row, using the
-// team for every loop over the row's elements. On the CPU, OpenMP threads share the rows and a SerialTeam loops
-// with SIMD; on the GPU a row is a warp's or a block's, whose threads share its elements (gpu_launch.h). A program may
-// not depend on the order in which elements are visited, two threads never write the same element, and between one
-// lane's write and another's read stands team.sync(). Where rows do not matter, a kernel is a function of an index,
-// f(i), or of the elements that stand there (launch_map). Sums run in a fixed order; no atomics.
+//   struct Square {                                   // y_i = x_i^2
+//     HD void operator()(real x, real& y) const { y = x * x; }
+//   };
+//   launch_map(device, n, Square{}, x.data(), Target(y));
 //
-// HD (minbert/random.h) marks what runs on both devices. A program copies the members that a lambda reads into locals
-// first: captured, they are the lambda's own, and the compiler knows that no write changes them.
+// or on a row, with a team of threads for the loops over the row's elements:
 //
-// Every .cpp of src/ that includes this file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
+//   struct Center {                                   // y_i = x_i - mean(x)
+//     const real* x;
+//     real* y;
+//     int cols;
+//     template <class Team>
+//     HD void operator()(Team team, int64_t row) const {
+//       const int n = cols;
+//       const real* in = x + row * n;
+//       real* out = y + row * n;
+//       const real mean = team.sum(n, [=](int i) { return in[i]; }) / real(n);
+//       team.each(n, [=](int i) { out[i] = in[i] - mean; });
+//     }
+//   };
+//   launch_rows(x, Center{x.data(), y.data(), int(x.cols())});
+//
+// launch_column_sums adds up rows, column by column; launch_elements calls f(i). Sums run in a fixed
+// order. On the CPU, OpenMP threads share the rows, and a SerialTeam visits a row's elements with SIMD.
+// On a GPU a warp or a block takes a row, and its threads (lanes) share the elements (gpu_launch.h).
+// So a row program
+//   - does not depend on the order of the elements, and never writes one element from two lanes;
+//   - calls team.sync() before one lane reads what another lane wrote;
+//   - copies members into locals for its lambdas to capture: the compiler then knows that writing to an
+//     array changes no pointer or size, and vectorises the loop.
+// HD (minbert/random.h) marks functions for both devices. Every .cpp of src/ that includes this file is a
+// kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +46,7 @@ namespace minbert {
 
 // One thread that visits a row's elements in order.
 struct SerialTeam {
-  HD void sync() const {}                           // a program calls it before one lane reads what another wrote
+  HD void sync() const {}
   template <class F>
   HD void each(int n, F f) const {
 #ifndef __CUDA_ARCH__
@@ -56,32 +77,32 @@ struct SerialTeam {
   }
 };
 
-// Where a kernel's result goes: overwritten, as a new tensor is, or added to.
+// The array that a kernel writes: its results replace the elements (a new tensor), or are added to them
+// (a gradient with earlier contributions, see Sink).
 struct Target {
-  real* at;
+  real* data;
   bool add;
-  HD Target(real* place, bool adds) : at(place), add(adds) {}
-  Target(const Tensor& t) : at(t.data()), add(false) {}
-  Target(const Sink& gradient) : at(gradient.to.data()), add(gradient.add) {}
-  HD void operator()(int64_t i, real v) const { at[i] = add ? at[i] + v : v; }
+  HD Target(real* array, bool adds) : data(array), add(adds) {}
+  Target(const Tensor& t) : data(t.data()), add(false) {}
+  Target(const Sink& gradient) : data(gradient.tensor.data()), add(gradient.add) {}
+  HD void operator()(int64_t i, real v) const { data[i] = add ? data[i] + v : v; }
 };
 
 struct InPlace {                                    // an array whose elements a kernel reads and overwrites
-  real* at;
+  real* data;
 };
 
-struct alignas(16) Four {                           // neighbours, read and written in one access
+// The machinery of launch_map (below). A GPU thread reads and writes four neighbours in one access.
+struct alignas(16) Four {
   real v[4];
 };
-// What launch_map does: f takes the elements that stand at i, those of an InPlace and the result for a Target by
-// reference. at<Four>(q) does it for the elements 4 q .. 4 q + 3.
 template <class F, class... Arrays>
 struct Map {
   F f;
   std::tuple<Arrays...> arrays;
-  HD void operator()(int64_t i) const { at<real>(i); }
+  HD void operator()(int64_t i) const { apply<real>(i); }
   template <class V>
-  HD void at(int64_t i) const {
+  HD void apply(int64_t i) const {                  // V real: element i; V Four: elements 4 i .. 4 i + 3
     each<V>(i, std::index_sequence_for<Arrays...>{});
   }
 
@@ -104,7 +125,7 @@ struct Map {
   }
   template <class V>
   HD static V read(const InPlace& array, int64_t i) {
-    return read<V>(array.at, i);
+    return read<V>(array.data, i);
   }
   template <class V>
   HD static V read(const Target&, int64_t) {
@@ -114,15 +135,15 @@ struct Map {
   HD static void write(const real*, int64_t, const V&) {}
   template <class V>
   HD static void write(const InPlace& array, int64_t i, const V& v) {
-    reinterpret_cast<V*>(array.at)[i] = v;
+    reinterpret_cast<V*>(array.data)[i] = v;
   }
   template <class V>
-  HD static void write(const Target& to, int64_t i, V v) {
-    if (to.add) {
-      V before = read<V>(to.at, i);
+  HD static void write(const Target& target, int64_t i, V v) {
+    if (target.add) {
+      V before = read<V>(target.data, i);
       for (int j = 0; j < width<V>; ++j) element(v, j) += element(before, j);
     }
-    reinterpret_cast<V*>(to.at)[i] = v;
+    reinterpret_cast<V*>(target.data)[i] = v;
   }
 };
 
@@ -148,8 +169,8 @@ inline void needs_gpu_code(Device device) {
   MB_CHECK(device == Device::cpu, "a kernel for a GPU in a file that nvcc has not compiled");
 }
 
-// Runs program(team, row) for every row. elements: how many there are in all rows, to judge whether threads are worth
-// it and whether a row is a warp's or a block's.
+// Runs program(team, row) for every row. elements: their number in all rows; it decides whether CPU
+// threads are worth starting, and whether a GPU gives a row to a warp or to a block.
 template <class Program>
 void launch_rows(Device device, int64_t rows, int64_t elements, const Program& program) {
 #ifdef MINBERT_GPU_CODE
@@ -178,14 +199,14 @@ void launch_elements(Device device, int64_t n, const F& f) {
 #pragma omp parallel for schedule(static) if (n >= parallel_threshold)
   for (int64_t begin = 0; begin < n; begin += chunk) {
     const int64_t end = n - begin < chunk ? n : begin + chunk;
-    const F each = f;                               // its own copy: the compiler knows that no write changes it
+    const F each = f;                               // a local copy: writing to an array cannot change it
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) each(i);
   }
 }
 
-// Runs f(a_i, b_i, ...) for every i in 0 .. n-1. An array is a pointer (read), an InPlace or a Target. A GPU's threads
-// read and write four neighbours at once, where alignment allows.
+// launch_map(device, n, f, x, InPlace{y}, Target(z)) calls f(x[i], y[i], z[i]) for every i in 0 .. n-1:
+// x[i] is read, y[i] read and overwritten, z[i] written, or added to where the Target says so.
 template <class F, class... Arrays>
 void launch_map(Device device, int64_t n, const F& f, Arrays... arrays) {
   const Map<F, Arrays...> map{f, {arrays...}};
@@ -195,55 +216,58 @@ void launch_map(Device device, int64_t n, const F& f, Arrays... arrays) {
   launch_elements(device, n, map);
 }
 
-// The sums of one column over the rows, group by group:  to[group[row], col] (+)= f(row, col).
-// group == nullptr: all rows are of group 0. The order of the sum is fixed: that of the rows, whatever the number of
-// threads; on a GPU slice by slice of them.
+// Sums over the rows of each group, column by column:  sums[group[row], col] (+)= f(row, col).
+// group == nullptr: all rows are of group 0. The CPU adds rows in their order, whatever the number of
+// threads; a GPU adds them in slices of fixed size.
 template <class F>
 struct ColumnSums {
   int64_t rows, cols;
   int groups;
   const int32_t* group;                             // [rows] or nullptr
-  Target to;                                        // [groups, cols]
+  Target sums;                                      // [groups, cols]
   F f;
   HD void zero(int64_t col) const {
-    for (int g = 0; g < groups && !to.add; ++g) to.at[g * cols + col] = 0;
+    for (int g = 0; g < groups && !sums.add; ++g) sums.data[g * cols + col] = 0;
   }
-  HD void operator()(int64_t col) const {           // a whole column: a GPU thread's, where rows are few
+  HD void operator()(int64_t col) const {           // one GPU thread sums a column where rows are few
     zero(col);
-    for (int64_t row = 0; row < rows; ++row) to.at[(group ? group[row] : 0) * cols + col] += f(row, col);
+    for (int64_t row = 0; row < rows; ++row)
+      sums.data[(group ? group[row] : 0) * cols + col] += f(row, col);
   }
 };
 
 template <class F>
-void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, const int32_t* group, Target to,
-                        const F& f) {
-  const ColumnSums<F> sums{rows, cols, groups, group, to, f};
+void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, const int32_t* group,
+                        Target target, const F& f) {
+  const ColumnSums<F> sums{rows, cols, groups, group, target, f};
 #ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return column_sums_on_gpu(sums);
 #else
   needs_gpu_code(device);
 #endif
-  constexpr int64_t block = 64;                     // columns a thread takes at a time, walking down all rows
+  constexpr int64_t block = 64;                     // columns that a thread sums at a time
 #pragma omp parallel for schedule(static) if (rows * cols >= parallel_threshold)
   for (int64_t begin = 0; begin < cols; begin += block) {
     const int64_t end = cols - begin < block ? cols : begin + block;
     const F each = f;
     for (int64_t col = begin; col < end; ++col) sums.zero(col);
     for (int64_t row = 0; row < rows; ++row) {
-      real* line = to.at + (group ? group[row] : 0) * cols;
+      real* line = target.data + (group ? group[row] : 0) * cols;
 #pragma omp simd
       for (int64_t col = begin; col < end; ++col) line[col] += each(row, col);
     }
   }
 }
 
-}  // inline namespace
-
-// The f of plain sums.
-struct Element {
+struct Element {                                    // f of plain sums
   const real* x;
   int64_t cols;
   HD real operator()(int64_t row, int64_t col) const { return x[row * cols + col]; }
 };
+inline void add_rows(const Tensor& x, const Target& sums) {          // sums [cols] (+)= x's rows
+  launch_column_sums(x.device(), x.rows(), x.cols(), 1, nullptr, sums, Element{x.data(), x.cols()});
+}
+
+}  // inline namespace
 
 }  // namespace minbert

@@ -13,9 +13,9 @@ std::string joined(const std::vector<std::string>& names, const std::string& bet
   return all;
 }
 
-size_t place_of(const std::string& name, const std::vector<std::string>& names, const char* what) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at != names.end()) return size_t(at - names.begin());
+size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return size_t(found - names.begin());
   fail(format("there is no {} \"{}\"; the {}s are: {}", what, name, what, joined(names)));
 }
 

@@ -13,8 +13,8 @@
 #include "minbert/error.h"
 #include "minbert/names.h"
 
-// OpenBLAS's own: forget the kernels at work, and choose anew as OPENBLAS_CORETYPE says. Every version with kernels for
-// several processors exports the two; one that was built for a single processor lacks them, and has nothing to choose.
+// Functions of OpenBLAS: drop its kernels, and choose again as OPENBLAS_CORETYPE says. Every build with kernels for
+// several processors exports both; a build for a single processor has neither, and nothing to choose.
 extern "C" {
 [[gnu::weak]] void gotoblas_dynamic_quit();
 [[gnu::weak]] void gotoblas_dynamic_init();
@@ -28,11 +28,11 @@ struct Kernels {
   int level;                                        // 0 SSE3, 1 SSE4.2, 2 AVX, 3 AVX2, 4 AVX-512; for arm64 likewise
   const char* needs;                                // features
   const char* since = "0.3.0";                      // the first version that has them
-  const char* vendor = "";                          // others' processors run them, too, but are not offered them
+  const char* vendor = "";                          // they are offered only to processors of this vendor
 };
 
 #define AVX512 "avx512f avx512cd avx512bw avx512dq avx512vl"
-// From best to least. Zen's have AVX2, but count as level 4: an AMD with AVX-512 is as fast with them.
+// The best first. Zen's kernels use AVX2, but count as level 4: an AMD with AVX-512 is as fast with them.
 constexpr Kernels table[] = {
     {.name = "SapphireRapids", .level = 4, .needs = AVX512 " avx512_vnni avx512_bf16 amx_bf16", .since = "0.3.24"},
     {.name = "Cooperlake", .level = 4, .needs = AVX512 " avx512_vnni avx512_bf16", .since = "0.3.11"},
@@ -48,7 +48,7 @@ constexpr Kernels table[] = {
     {.name = "armv8", .level = 0, .needs = "asimd"},
 };
 #undef AVX512
-// Of level 0, too: an unknown AMD may get them.
+// Also level 0. OpenBLAS may choose these for an AMD that it does not know.
 constexpr const char* as_old_as_prescott[] = {"Core2", "Penryn", "Dunnington", "Atom", "Nano", "Athlon", "Opteron",
                                               "Opteron_SSE3", "Barcelona", "Bobcat"};
 
@@ -87,7 +87,7 @@ std::string openblas_version() {                    // of "OpenBLAS 0.3.21 NO_LA
 bool switch_to(const std::string& name) {
   gotoblas_dynamic_quit();
   setenv("OPENBLAS_CORETYPE", name.c_str(), 1);
-  gotoblas_dynamic_init();                          // a name that it does not know makes it choose by itself
+  gotoblas_dynamic_init();                          // chooses by itself if it does not know the name
   return same(openblas_kernels(), name.c_str());
 }
 
@@ -125,7 +125,7 @@ std::vector<std::string> better_kernels(const std::set<std::string>& features, c
 std::string obstacle_to_kernels(const std::string& name, const std::set<std::string>& features,
                                 const std::string& version) {
   const std::vector<Kernels> all(std::begin(table), std::end(table));
-  return obstacle(all[place_of(name, names_of(all), "OpenBLAS kernel")], features, version);
+  return obstacle(all[index_of(name, names_of(all), "OpenBLAS kernel")], features, version);
 }
 
 std::string use_kernels(const std::string& name) {
@@ -145,7 +145,10 @@ std::string use_better_kernels(const Processor& processor) {
       return format("OpenBLAS {} chose its {} kernels for this {}; its {} kernels are used instead "
                     "(OPENBLAS_CORETYPE=NAME chooses others)",
                     version, chosen, processor.name.empty() ? "processor" : processor.name, name);
-  if (std::getenv("OPENBLAS_CORETYPE")) switch_to(chosen), unsetenv("OPENBLAS_CORETYPE");
+  if (std::getenv("OPENBLAS_CORETYPE")) {
+    switch_to(chosen);
+    unsetenv("OPENBLAS_CORETYPE");
+  }
   return "";
 }
 

@@ -44,7 +44,7 @@ void profile_flops(double flops) { profile.flops += flops; }
 
 void profile_charge(const char* name, const char* suffix, int64_t bytes) {
   if (!profile.on) return;
-  if (default_device() == Device::cuda) cuda::synchronize();       // its work, not the time to ask for it
+  if (default_device() == Device::cuda) cuda::synchronize();       // the time of kernels, not of their launches
   Row& row = profile.rows[std::string(name) + suffix];
   const auto now = std::chrono::steady_clock::now();
   ++row.calls;

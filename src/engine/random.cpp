@@ -13,9 +13,9 @@ uint64_t stream_of(std::string_view name) {
 }
 
 uint32_t Random::next() {
-  const uint64_t at = index_++;
-  if (at % 4 == 0) block_ = RandomKey{seed_, stream_}.block(uint32_t(at / 4), uint32_t(at / 4 >> 32));
-  return block_.word[at % 4];
+  const uint64_t i = index_++;
+  if (i % 4 == 0) block_ = RandomKey{seed_, stream_}.block(uint32_t(i / 4), uint32_t(i / 4 >> 32));
+  return block_.word[i % 4];
 }
 
 double Random::uniform() {

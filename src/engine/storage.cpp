@@ -19,18 +19,18 @@ namespace {
 constexpr int64_t alignment = 64;                   // a cache line, and AVX-512's widest access
 constexpr int64_t huge_page = 2 << 20;
 
-// A block that is given back may be taken at once, on the GPU too: all its work stands in one stream.
+// A freed block may be used again at once, on the GPU, too: all its work runs in one stream, in order.
 struct Pool {
   std::mutex mutex;
   std::multimap<int64_t, void*> free_blocks;        // by size
-  PoolStatistics books{};
+  PoolStatistics statistics{};
 };
 Pool& pool(Device device) {
   static Pool* pools = new Pool[2];                 // never destroyed: tensors in static variables may outlive them
   return pools[int(device)];
 }
 
-// The next multiple of 1/8 of the power of two below: 1024, 1152, 1280, ... 2048, 2304, ...; but of 64 at least.
+// The next size class, in steps of 1/8 of a power of two and of at least 64: 1024, 1152, 1280, ... 2048, 2304, ...
 int64_t size_class(int64_t bytes) {
   const int64_t step = std::max<int64_t>(alignment, int64_t(std::bit_floor(uint64_t(bytes))) / 8);
   return (bytes + step - 1) / step * step;
@@ -41,7 +41,7 @@ void* from_system(int64_t bytes, const char* maker) {
   const int64_t rounded = (bytes + align - 1) / align * align;
   void* block = std::aligned_alloc(size_t(align), size_t(rounded));
   MB_CHECK(block, "out of memory in {}: {} MB asked for, {} MB held already; lower --batch or --max-length",
-           work_text(maker), bytes >> 20, pool(Device::cpu).books.bytes_held >> 20);
+           work_text(maker), bytes >> 20, pool(Device::cpu).statistics.bytes_held >> 20);
 #ifdef MADV_HUGEPAGE
   if (bytes >= huge_page) madvise(block, size_t(rounded), MADV_HUGEPAGE);   // fewer page faults and TLB misses
 #endif
@@ -53,11 +53,14 @@ void give_back(void* block, Device device) {
   else std::free(block);
 }
 void empty(Pool& p, Device device) {
-  for (const auto& [size, block] : p.free_blocks) give_back(block, device), p.books.bytes_held -= size;
+  for (const auto& [size, block] : p.free_blocks) {
+    give_back(block, device);
+    p.statistics.bytes_held -= size;
+  }
   p.free_blocks.clear();
 }
 
-// Where the card is full, the free blocks go back to it first: they may be of other sizes.
+// If the card is full, the pool's free blocks, which may have other sizes, go back to it before a second request.
 void* from_gpu(int64_t bytes, const char* maker) {
   if (void* block = cuda::allocate(bytes)) return block;
   Pool& p = pool(Device::cuda);
@@ -66,7 +69,7 @@ void* from_gpu(int64_t bytes, const char* maker) {
   const cuda::Memory card = cuda::memory();
   fail(format("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB; of the card's {} MB {} are "
               "free. Lower --batch (and raise --accumulate) or --max-length", work_text(maker), bytes >> 20,
-              p.books.bytes_in_use >> 20, card.total >> 20, card.free >> 20));
+              p.statistics.bytes_in_use >> 20, card.total >> 20, card.free >> 20));
 }
 
 void* from(Device device, int64_t bytes, const char* maker) {
@@ -83,14 +86,15 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const cha
   int64_t taken = size;
   void* block = nullptr;
   if (found != p.free_blocks.end()) {
-    taken = found->first, block = found->second;
+    taken = found->first;
+    block = found->second;
     p.free_blocks.erase(found);
   } else {
     block = from(device, size, maker);
-    ++p.books.allocations;
-    p.books.bytes_held += size;
+    ++p.statistics.allocations;
+    p.statistics.bytes_held += size;
   }
-  p.books.bytes_in_use += taken;
+  p.statistics.bytes_in_use += taken;
   return std::shared_ptr<Storage>(new Storage(block, taken, device, true));
 }
 
@@ -115,7 +119,7 @@ Storage::~Storage() {
   Pool& p = pool(device_);
   std::lock_guard lock(p.mutex);
   p.free_blocks.emplace(bytes_, data_);
-  p.books.bytes_in_use -= bytes_;
+  p.statistics.bytes_in_use -= bytes_;
 }
 
 void release_free_blocks(Device device) {
@@ -127,7 +131,7 @@ void release_free_blocks(Device device) {
 PoolStatistics pool_statistics(Device device) {
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
-  return p.books;
+  return p.statistics;
 }
 
 }  // namespace minbert

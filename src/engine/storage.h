@@ -1,8 +1,8 @@
-// Storage: a block of memory from its device's pool, which keeps what is given back.
+// Storage: a block of memory from its device's pool, which keeps freed blocks for later requests.
 //
-// Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A
-// request takes the smallest free block that holds it; only where none does, the system is asked. After the
-// first batches of a training run no step asks the system again.
+// Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A request takes
+// the smallest free block that is large enough; if there is none, the system is asked. After the first batches of a
+// training run no step asks the system again.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace minbert {
 
 class Storage {
  public:
-  // pooled: rounded up to a size class. exact: for flat buffers; not pooled. Error where memory is out; it names the
-  // function that asks, or the operation whose backward runs.
+  // pooled: rounded up to a size class. exact: for flat buffers; not pooled. Error if there is no memory left; it names
+  // `maker`, or the operation whose backward runs.
   static std::shared_ptr<Storage> pooled(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
   static std::shared_ptr<Storage> exact(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
   static std::shared_ptr<Storage> copy_of(const void* host, int64_t bytes, Device device);
@@ -34,7 +34,7 @@ class Storage {
   bool pooled_;
 };
 
-// The pool's books, for tests and for --profile.
+// Statistics of a pool, for tests and for --profile.
 struct PoolStatistics {
   int64_t allocations;                              // how often the system was asked for a block
   int64_t bytes_held;                               // in use and free together

@@ -12,7 +12,7 @@ namespace minbert {
 namespace {
 
 std::atomic<bool> check_nan = false;
-thread_local const char* at_work = nullptr;         // the operation whose backward runs
+thread_local const char* running_backward = nullptr;      // the name of its operation
 
 int64_t bytes_of(const std::vector<std::shared_ptr<Gradient>>& gradients) {
   int64_t elements = 0;
@@ -29,9 +29,11 @@ void check_values(const char* what, const char* name, const Tensor& t) {
 
 }  // namespace
 
-std::string work_text(const char* maker) { return at_work ? format("the backward of {}", at_work) : maker; }
+std::string work_text(const char* maker) {
+  return running_backward ? format("the backward of {}", running_backward) : maker;
+}
 
-Tape& Tape::mine() {
+Tape& Tape::current() {
   thread_local Tape tape;
   return tape;
 }
@@ -54,13 +56,13 @@ Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& 
 
 void Tape::step_back(Entry& entry) const {
   Gradient& result = *entry.result;
-  if (!result.value) return;                        // nothing downstream of it led to the loss
+  if (!result.value) return;                        // the loss does not depend on this result
   static const std::string no_module;
   const Scope scope(entry.path ? *entry.path : no_module);
   Grads grads(entry.inputs, !result.retained);
-  at_work = entry.name;
+  running_backward = entry.name;
   entry.backward(result.value, grads);
-  at_work = nullptr;
+  running_backward = nullptr;
   if (profile_is_on())
     profile_charge(entry.name, " backward", 2 * bytes_of(entry.inputs) + bytes_of({entry.result}));
   if (check_nan)
@@ -76,7 +78,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
   if (!cotangent) cotangent = Tensor::full(result.shape(), 1, result.device());
   MB_CHECK(cotangent.shape() == result.shape(), "backward: the result is {} but its cotangent is {}",
            result.shape(), cotangent.shape());
-  // A copy: what is given for a gradient may be added to in place, and the cotangent is the caller's.
+  // A copy, since gradients are added to in place and the cotangent belongs to the caller.
   result.impl_->gradient->value = copy_of(cotangent);
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
@@ -93,7 +95,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
 }
 
 void Tape::clear() {
-  at_work = nullptr;
+  running_backward = nullptr;
   for (Entry& entry : entries) entry.result->recorded = false;
   entries.clear();
 }
@@ -112,28 +114,28 @@ void Grads::pass(int input, const Tensor& dc) {
   Gradient& g = *inputs_[size_t(input)];
   MB_CHECK(dc.size() == g.shape.size(), "backward: a gradient of {} for a tensor of {}", dc.shape(), g.shape);
   if (may_share_ && !g.value && !g.place) {
-    g.value = dc.shape() == g.shape ? dc : Tensor::at(dc.impl_->storage, dc.impl_->offset, g.shape);
+    g.value = dc.shape() == g.shape ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
     return;
   }
   const Sink sum = sink(input);
-  copy_or_add(dc, sum.to, sum.add);
+  copy_or_add(dc, sum.tensor, sum.add);
 }
 
 void Sink::zero_unless_add() const {
-  if (!add) fill(to, 0);
+  if (!add) fill(tensor, 0);
 }
 
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward) {
-  return Tape::mine().record(name, std::move(result), inputs, std::move(backward));
+  return Tape::current().record(name, std::move(result), inputs, std::move(backward));
 }
-bool will_record(const Tensor& input) { return Tape::mine().enabled && input.requires_grad(); }
-void backward(const Tensor& result, Tensor cotangent) { Tape::mine().backward(result, std::move(cotangent)); }
-void clear_tape() { Tape::mine().clear(); }
-int64_t tape_length() { return int64_t(Tape::mine().entries.size()); }
+bool will_record(const Tensor& input) { return Tape::current().enabled && input.requires_grad(); }
+void backward(const Tensor& result, Tensor cotangent) { Tape::current().backward(result, std::move(cotangent)); }
+void clear_tape() { Tape::current().clear(); }
+int64_t tape_length() { return int64_t(Tape::current().entries.size()); }
 void set_check_nan(bool on) { check_nan = on; }
 
 void print_tape(std::ostream& out) {
-  for (const Tape::Entry& entry : Tape::mine().entries) {
+  for (const Tape::Entry& entry : Tape::current().entries) {
     out << entry.name << " -> " << entry.result->shape << "  from";
     for (const auto& input : entry.inputs) out << ' ' << input->shape << (input->required ? "" : " (no gradient)");
     if (entry.path && !entry.path->empty()) out << "   (" << *entry.path << ')';
@@ -141,7 +143,7 @@ void print_tape(std::ostream& out) {
   }
 }
 
-NoGrad::NoGrad() : outer_(Tape::mine().enabled) { Tape::mine().enabled = false; }
-NoGrad::~NoGrad() { Tape::mine().enabled = outer_; }
+NoGrad::NoGrad() : outer_(Tape::current().enabled) { Tape::current().enabled = false; }
+NoGrad::~NoGrad() { Tape::current().enabled = outer_; }
 
 }  // namespace minbert

@@ -1,4 +1,4 @@
-// The tape itself, and what a Tensor's handle points to.
+// The tape itself, and the object behind a Tensor's handle.
 #pragma once
 
 #include "engine/storage.h"
@@ -6,13 +6,13 @@
 
 namespace minbert {
 
-// What the tape needs of a tensor. It does not hold the values: those live on only in the backwards that read them.
+// A tensor's gradient. The tape holds this, not the tensor's values: only the backwards that read those keep them.
 struct Gradient {
   Shape shape;
   Device device = Device::cpu;
   bool required = false;
   bool retained = false;
-  bool recorded = false;                            // a result on the tape, not a leaf
+  bool recorded = false;                            // the tensor is a result on the tape, not a leaf
   Tensor value;                                     // none until backward reaches this tensor
   Tensor place;                                     // where to write it, for parameters in a flat buffer
 };
@@ -33,9 +33,9 @@ class Tape {
     std::shared_ptr<Gradient> result;
     std::vector<std::shared_ptr<Gradient>> inputs;
     Backward backward;
-    const std::string* path;                        // the module at work, or nullptr
+    const std::string* path;                        // of the module that ran the operation, or nullptr
   };
-  static Tape& mine();                              // this thread's
+  static Tape& current();                             // this thread's
 
   Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
   void backward(const Tensor& result, Tensor cotangent);
@@ -48,6 +48,6 @@ class Tape {
   void step_back(Entry& entry) const;
 };
 
-std::string work_text(const char* maker);           // "the backward of linear", or maker outside of every backward
+std::string work_text(const char* maker);           // "the backward of linear"; outside of a backward: maker
 
 }  // namespace minbert

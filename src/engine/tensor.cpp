@@ -45,13 +45,13 @@ int64_t Tensor::live() { return live_tensors; }
 Tensor::Tensor(Shape shape, Device device, const char* maker)
     : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device, maker), 0, shape)) {}
 
-Tensor Tensor::at(std::shared_ptr<Storage> storage, int64_t offset, Shape shape) {
+Tensor Tensor::view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape) {
   Tensor t;
   t.impl_ = std::make_shared<Impl>(std::move(storage), offset, shape);
   return t;
 }
 
-Tensor Tensor::without_values(Shape shape) { return at(nullptr, 0, shape); }
+Tensor Tensor::without_values(Shape shape) { return view(nullptr, 0, shape); }
 
 const Tensor& Tensor::place(std::shared_ptr<Storage> storage, int64_t offset) const {
   impl().gradient->device = storage->device();
@@ -110,20 +110,20 @@ std::vector<real> Tensor::values() const {
   cuda::to_host(copy.data(), data(), size() * int64_t(sizeof(real)));
   return copy;
 }
-std::span<const real> Tensor::on_host(std::vector<real>& room) const {
+std::span<const real> Tensor::on_host(std::vector<real>& copy) const {
   if (device() == Device::cpu) return {data(), size_t(size())};
-  return room = values();
+  return copy = values();
 }
 
 Tensor Tensor::reshape(Shape shape) const {
   MB_CHECK(shape.size() == size(), "reshape: {} values do not fill {} (from {})", size(), shape, this->shape());
-  return record("reshape", at(impl_->storage, impl_->offset, shape), {*this},
+  return record("reshape", view(impl_->storage, impl_->offset, shape), {*this},
                 [](const Tensor& dc, Grads& g) { g.pass(0, dc); });
 }
 
-Tensor Tensor::detach() const { return at(impl_->storage, impl_->offset, shape()); }
+Tensor Tensor::detach() const { return view(impl_->storage, impl_->offset, shape()); }
 
-// v - v is 0 for every other v: a sum that needs no branch, and takes as long as reading the values does.
+// v - v is 0 for a finite v, else NaN: a sum without branches, as fast as reading the values.
 std::optional<real> non_finite(std::span<const real> values) {
   const real* v = values.data();
   const int64_t n = int64_t(values.size());

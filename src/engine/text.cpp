@@ -19,7 +19,7 @@ std::string exact(double v) {
   return out.str();
 }
 
-// Bytes that begin a character, but for accents that sit on the one before (x̂, θ̄).
+// Counts the bytes that begin a character, without combining accents (x̂, θ̄).
 size_t text_width(const std::string& text) {
   size_t n = 0;
   for (size_t i = 0; i < text.size(); ++i)
@@ -33,7 +33,8 @@ std::string text_table(const std::vector<std::vector<std::string>>& lines) {
     for (size_t c = 0; c < line.size(); ++c) {
       size_t widest = 0;
       for (const auto& other : lines) widest = std::max(widest, text_width(other[c]));
-      text += line[c] + (c + 1 < line.size() ? std::string(widest + 2 - text_width(line[c]), ' ') : "\n");
+      text += line[c] +
+              (c + 1 < line.size() ? std::string(widest + 2 - text_width(line[c]), ' ') : "\n");
     }
   }
   return text;

@@ -1,9 +1,8 @@
 // glibc's vector mathematics for `omp simd` loops, without -ffast-math: 10 to 14 times the scalar rate for exp
 // and erf.
 //
-// g++ only uses the vector versions of functions that carry this pragma, and glibc declares them so under
-// -ffast-math alone. The build links -lmvec and defines MINBERT_VECTOR_MATH where the library has them (x86-64,
-// glibc >= 2.35); .build/probe finds out.
+// g++ uses vector versions only of functions that carry this pragma, and glibc declares it only under -ffast-math.
+// Where .build/probe finds the library (x86-64, glibc >= 2.35), the build links -lmvec and defines MINBERT_VECTOR_MATH.
 #pragma once
 
 #include <cmath>

@@ -36,7 +36,7 @@ AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   static std::atomic<int> count = 0;
   std::error_code none;
   const fs::path target = fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
-  target_ = target.string();                       // behind a link: the link itself stays
+  target_ = target.string();                       // the file that a link points to: the link itself stays
   MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
            "{}: cannot write: this is {}; give the name of a file", file,
            fs::is_directory(target, none) ? "a folder" : "not a regular file");
@@ -63,12 +63,14 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
-  const char* from = static_cast<const char*>(bytes);
+  const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t done = ::pwrite(descriptor_, from, count, off_t(place));
+    const ssize_t done = ::pwrite(descriptor_, next, count, off_t(place));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_with_errno(file_, "write");
-    from += done, place += uint64_t(done), count -= size_t(done);
+    next += done;
+    place += uint64_t(done);
+    count -= size_t(done);
   }
 }
 
@@ -77,8 +79,8 @@ void AtomicFile::commit() {
   if (::close(std::exchange(descriptor_, -1)) != 0) fail_with_errno(file_, "write");
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno(file_, "write");
   temporary_.clear();
-  // The new name, too, has to survive a power cut. The file is whole already, so a folder that cannot be
-  // synced is no error.
+  // The new name must survive a power cut, too. The file is complete already, so it is no error if the folder cannot
+  // be synced.
   const std::string folder = fs::path(target_).parent_path().string();
   sync_to_disk(folder.empty() ? "." : folder);
 }
@@ -100,8 +102,7 @@ std::string read_file(const std::string& file) {
   if (::fstat(in.value, &status) != 0) fail_with_errno(file, "read");
   std::string text;
   size_t length = 0;
-  // A pipe has no size: room for more is made as long as something comes, and one byte more than the size
-  // finds the end.
+  // A pipe has no size: the buffer grows while data come. Asking for one byte more than the size finds the end.
   for (size_t room = size_t(status.st_size) + 1;; room = std::max<size_t>(length, 1 << 16)) {
     text.resize(length + room);
     ssize_t got;

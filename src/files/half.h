@@ -9,8 +9,8 @@ namespace minbert {
 
 inline float from_bf16(uint16_t h) { return std::bit_cast<float>(uint32_t(h) << 16); }
 
-// Exponent and mantissa move to a float's place; multiplying by 2^(127-15) corrects the exponent's bias, and
-// gives subnormal numbers their value too. Infinity and nan have all exponent bits set, in both formats.
+// Shifts exponent and mantissa to those of a float; multiplying by 2^(127-15) corrects the exponent's bias, also for
+// subnormal numbers. Infinity and nan have all exponent bits set, in both formats.
 inline float from_f16(uint16_t h) {
   const uint32_t magnitude = uint32_t(h & 0x7fff) << 13, sign = uint32_t(h & 0x8000) << 16;
   const uint32_t value = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
@@ -18,7 +18,7 @@ inline float from_f16(uint16_t h) {
 }
 
 // To the nearest, ties to even. With e = max(exponent of x, -14), the value is m 2^(e-10) with an integer
-// m <= 2048, and the bits are (e+14) 2^10 + m: m carries into the exponent where it has to.
+// m <= 2048, and the bits are (e+14) 2^10 + m: m = 2048 carries into the exponent.
 inline uint16_t to_f16(double x) {
   const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
   x = std::fabs(x);

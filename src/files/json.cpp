@@ -1,4 +1,4 @@
-// JSON values with checked reading. nlohmann-json does the syntax; this is the only file that includes it.
+// JSON values with checked reading. nlohmann-json parses the syntax; only this file includes it.
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ std::string shortened(const std::string& text, size_t length) {
 
 }  // namespace
 
-// Receives the parser's events in the order of the text, and writes down each value's file and path.
+// Receives the parser's events in the order of the text, and stores the file and path of each value.
 class Json::Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(std::string_view text, const std::string& file, Json& root)
@@ -35,7 +35,7 @@ class Json::Builder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_float(double v, const std::string&) override { return place(v); }
   bool string(std::string& v) override { return place(std::move(v)); }
-  bool binary(nlohmann::json::binary_t&) override { return false; }              // text has none
+  bool binary(nlohmann::json::binary_t&) override { return false; }              // not in text
   bool start_object(size_t) override { return open(object()); }
   bool start_array(size_t) override { return open(array()); }
   bool end_object() override { return close(); }
@@ -170,7 +170,7 @@ const Json& Json::operator[](const std::string& key) const {
 
 Json& Json::set(const std::string& key, Json value) {
   if (is_null()) value_ = Object{};
-  members();                                       // fails where this is something else
+  members();                                       // fails if this is not an object
   std::get<Object>(value_)[key] = std::move(value);
   return *this;
 }

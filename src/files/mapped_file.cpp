@@ -1,4 +1,4 @@
-// A file in the address space.
+// Mapping a file into memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

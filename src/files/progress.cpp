@@ -48,10 +48,11 @@ void Progress::show(int64_t done, const std::string& what) {
     text << std::setw(3) << 100 * done / total_ << "%  " << duration(left) << " left  ";
   }
   text << what;
-  // Without line wrap: what is wider than the terminal is not shown.
+  // Without line wrap: the terminal cuts a line that is too long.
   if (rewrite_) *out_ << clear << "\033[?7l" << text.str() << "\033[?7h" << std::flush;
   else *out_ << text.str() << std::endl;
-  shown_ = Clock::now(), on_screen_ = rewrite_;
+  shown_ = Clock::now();
+  on_screen_ = rewrite_;
 }
 
 void Progress::line(const std::string& text) {

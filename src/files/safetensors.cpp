@@ -1,5 +1,5 @@
-// The safetensors format: 8 bytes, the header's length; the header, JSON: name -> dtype, shape, data_offsets;
-// the values. Little-endian, as is every machine this library runs on.
+// The safetensors format: 8 bytes with the header's length; the header in JSON: name -> dtype, shape, data_offsets;
+// the values. Everything is little-endian, as are all machines this library runs on.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -11,7 +11,7 @@
 namespace minbert {
 namespace {
 
-// Bytes of a value, 0 where the type is unknown.
+// Bytes of a value, 0 if the type is unknown.
 uint64_t width(const std::string& type) {
   static const std::map<std::string, uint64_t> widths = {
       {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4},  {"F16", 2},     {"BF16", 2},
@@ -20,7 +20,7 @@ uint64_t width(const std::string& type) {
   return found == widths.end() ? 0 : found->second;
 }
 
-// What a file that is no safetensors file looks like.
+// The kind of a file that is not safetensors, guessed from its first bytes.
 std::string guess(std::string_view bytes) {
   constexpr const char* convert =
       "; convert it in Python: BertModel.from_pretrained(DIR).save_pretrained(DIR, safe_serialization=True)";
@@ -35,7 +35,7 @@ std::string guess(std::string_view bytes) {
 }
 
 template <class Stored>
-Stored value_at(const unsigned char* bytes, size_t i) {      // values may stand at any address
+Stored value_at(const unsigned char* bytes, size_t i) {      // bytes need not be aligned
   Stored v;
   std::memcpy(&v, bytes + i * sizeof(Stored), sizeof(Stored));
   return v;
@@ -87,7 +87,8 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
     const int64_t begin = offsets[0].integer(), end = offsets[1].integer();
     MB_CHECK(0 <= begin && begin <= end, "{}: {}: data_offsets [{}, {}] are no range of bytes", file, name,
              begin, end);
-    entry.begin = uint64_t(begin), entry.end = uint64_t(end);
+    entry.begin = uint64_t(begin);
+    entry.end = uint64_t(end);
 
     uint64_t bytes = width(entry.type);
     bool fits = true;
@@ -104,7 +105,7 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
   check_coverage();
 }
 
-// Sorted by place, each tensor begins where the one before it ends, and the last ends with the file.
+// In the order of the file, each tensor begins at the end of the one before it, and the last ends with the file.
 void SafeTensors::check_coverage() const {
   std::vector<const std::pair<const std::string, Entry>*> sorted;
   for (const auto& item : entries_) sorted.push_back(&item);
@@ -138,13 +139,13 @@ const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
 void SafeTensors::read(const std::string& name, std::span<real> out) const {
   const Entry& e = entry(name);
   const uint64_t bytes = width(e.type) * out.size();
-  const unsigned char* from = map_.bytes() + data_ + e.begin;
+  const unsigned char* source = map_.bytes() + data_ + e.begin;
   MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for",
            file_, name, e.type, sizes_text(e.shape), out.size());
-  if (e.type == "F32") return unpack<float>(from, out);
-  if (e.type == "F64") return unpack<double>(from, out);
-  if (e.type == "F16") return unpack<uint16_t>(from, out, from_f16);
-  if (e.type == "BF16") return unpack<uint16_t>(from, out, from_bf16);
+  if (e.type == "F32") return unpack<float>(source, out);
+  if (e.type == "F64") return unpack<double>(source, out);
+  if (e.type == "F16") return unpack<uint16_t>(source, out, from_f16);
+  if (e.type == "BF16") return unpack<uint16_t>(source, out, from_bf16);
   fail(format("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
 }
 
@@ -174,8 +175,8 @@ std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name,
            e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
-  const unsigned char* from = map_.bytes() + data_ + e.begin;
-  e.type == "I64" ? unpack<int64_t>(from, std::span(values)) : unpack<int32_t>(from, std::span(values));
+  const unsigned char* source = map_.bytes() + data_ + e.begin;
+  e.type == "I64" ? unpack<int64_t>(source, std::span(values)) : unpack<int32_t>(source, std::span(values));
   return values;
 }
 

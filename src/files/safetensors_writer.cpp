@@ -1,4 +1,4 @@
-// Writing safetensors: the header first, then every tensor's values, converted piece by piece.
+// Writing safetensors: the header, then the values of each tensor, converted piece by piece.
 #include <algorithm>
 
 #include "engine/cuda.h"
@@ -10,7 +10,7 @@ namespace {
 
 uint64_t width(const std::string& type) { return type.ends_with("64") ? 8 : type.ends_with("32") ? 4 : 2; }
 
-constexpr size_t piece = 1 << 16;                  // values that are converted, or fetched from a GPU, at a time
+constexpr size_t piece = 1 << 16;                  // values to convert, or to copy from a GPU, at a time
 
 template <class Stored, class Convert>
 void write_converted(AtomicFile& out, uint64_t place, std::span<const real> values, Convert convert) {
@@ -64,7 +64,7 @@ SafeTensorsStream::SafeTensorsStream(const std::string& file, const std::map<std
     out(std::string(*before == '{' ? "{}" : "}"));
   };
   header([&](const std::string& text) { length += text.size(); });
-  const uint64_t padded = (length + 7) / 8 * 8;     // the values begin aligned
+  const uint64_t padded = (length + 7) / 8 * 8;     // so that the values begin aligned
   data_ = sizeof padded + padded;
   file_.need(data_ + values);
   file_.write({reinterpret_cast<const char*>(&padded), sizeof padded});
@@ -124,10 +124,10 @@ void SafeTensorsWriter::write(const std::string& file) const {
     else if (!item->tensor || item->tensor.device() == Device::cpu)
       out.write(begin, item->type, {static_cast<const real*>(item->values), item->count});
     else
-      for (uint64_t at = 0; at < item->count; at += room.size()) {
-        room.resize(std::min<uint64_t>(item->count - at, 16 * piece));
-        cuda::to_host(room.data(), static_cast<const real*>(item->values) + at, int64_t(room.size() * sizeof(real)));
-        out.write(begin + at * width(item->type), item->type, room);
+      for (uint64_t first = 0; first < item->count; first += room.size()) {
+        room.resize(std::min<uint64_t>(item->count - first, 16 * piece));
+        cuda::to_host(room.data(), static_cast<const real*>(item->values) + first, int64_t(room.size() * sizeof(real)));
+        out.write(begin + first * width(item->type), item->type, room);
       }
   }
   out.commit();

@@ -91,7 +91,7 @@ void Parameters::initialise(const Item& item) const {
       [=](Random& r) { return range * (2 * r.uniform() - 1); },
       [=](Random& r) { return b * (2 * r.uniform() - 1); },
       [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
-  const auto& draw = draws[place_of(options_.initialisation, initialisation_names(), "initialisation")];
+  const auto& draw = draws[index_of(options_.initialisation, initialisation_names(), "initialisation")];
   std::vector<real> values(size_t(item.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < item.value.rows(); ++row) {
@@ -141,7 +141,7 @@ void Parameters::reserve_gradients() const {
   for (const Item& item : items_) {
     if (!item.value.requires_grad()) continue;
     item.value.clear_grad();
-    item.value.set_grad_storage(Tensor::at(flat, offset, item.value.shape()));
+    item.value.set_grad_storage(Tensor::view(flat, offset, item.value.shape()));
     offset += place_for(item.value.size());
   }
 }

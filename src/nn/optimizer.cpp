@@ -116,7 +116,7 @@ struct NormAndFactor {
 };
 
 Tensor flat_zeros(int64_t elements) {
-  const Tensor t = Tensor::at(Storage::exact(elements * int64_t(sizeof(real)), default_device()), 0, {elements});
+  const Tensor t = Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), default_device()), 0, {elements});
   fill(t, 0);
   return t;
 }
@@ -135,7 +135,7 @@ const std::vector<std::string>& schedule_names() {
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})), factor_(Tensor::full({1}, 1)),
       steps_(parameters.items().size()) {
-  place_of(options.kind, optimizer_names(), "optimizer");
+  index_of(options.kind, optimizer_names(), "optimizer");
   parameters.reserve_gradients();
   int64_t offset = 0;
   std::vector<int32_t> owner, begin;
@@ -206,7 +206,7 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
 
 // k < w: (k+1) / (w+1)     then constant: 1, linear: (S-k) / (S-w)        S steps, w = floor(warmup_fraction S)
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps, double warmup_fraction) {
-  place_of(schedule, schedule_names(), "schedule");
+  index_of(schedule, schedule_names(), "schedule");
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
   if (schedule == "constant") return 1;

@@ -13,7 +13,8 @@ AffineNorm::AffineNorm(int64_t hidden, double eps)
 const std::vector<NormEntry>& norm_table() {
   static const std::vector<NormEntry> table = [] {
     std::vector<NormEntry> list;
-    { extern NormEntry norm_none;              list.push_back(norm_none); }              // each at the end of its file
+    // At the end of its file
+    { extern NormEntry norm_none;              list.push_back(norm_none); }
     { extern NormEntry norm_layer;             list.push_back(norm_layer); }
     { extern NormEntry norm_layer_simple;      list.push_back(norm_layer_simple); }
     { extern NormEntry norm_variance_only;     list.push_back(norm_variance_only); }
@@ -30,20 +31,23 @@ const std::vector<NormEntry>& norm_table() {
 }
 
 const NormEntry& find_norm(const std::string& norm) {
-  return norm_table()[place_of(norm_name(norm), names_of(norm_table()), "norm")];
+  return norm_table()[index_of(norm_name(norm), names_of(norm_table()), "norm")];
 }
 
 const char* name_of(Couples couples) {
-  return couples == Couples::nothing ? "nothing" : couples == Couples::sentence ? "a sentence" : "the batch";
+  return couples == Couples::nothing    ? "nothing"
+         : couples == Couples::sentence ? "a sentence"
+                                        : "the batch";
 }
 
 std::string norm_help() {
-  std::vector<std::vector<std::string>> lines = {{"norm", "formula", "a mean is taken over", "couples",
-                                                  "running statistics", "parameters", "options", "paper"}};
+  std::vector<std::vector<std::string>> lines = {{"norm", "formula", "a mean is taken over",
+                                                  "couples", "running statistics", "parameters",
+                                                  "options", "paper"}};
   const auto yes = [](bool b) { return b ? "yes" : "no"; };
   for (const NormEntry& e : norm_table())
-    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), yes(e.running_statistics), e.parameters,
-                     options_text(e.options), e.paper});
+    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), yes(e.running_statistics),
+                     e.parameters, options_text(e.options), e.paper});
   return text_table(lines);
 }
 

@@ -28,19 +28,23 @@ std::vector<std::string> parts(const std::string& text) {
 
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
   if (!option.words.empty()) {
-    MB_CHECK(std::ranges::find(option.words, value) != option.words.end(), "{}: {} is \"{}\", expected one of: {}",
-             norm, option.name, value, joined(option.words));
+    MB_CHECK(std::ranges::find(option.words, value) != option.words.end(),
+             "{}: {} is \"{}\", expected one of: {}", norm, option.name, value,
+             joined(option.words));
     return;
   }
   const std::optional<double> v = number_in(value);
-  MB_CHECK(v && option.min <= *v && *v <= option.max, "{}: {} is \"{}\", expected a number from {}{}", norm,
-           option.name, value, option.min, option.max < 1e30 ? format(" to {}", option.max) : "");
+  MB_CHECK(v && option.min <= *v && *v <= option.max,
+           "{}: {} is \"{}\", expected a number from {}{}", norm, option.name, value, option.min,
+           option.max < 1e30 ? format(" to {}", option.max) : "");
 }
 
 }  // namespace
 
 const std::string& NormOptions::word(const std::string& option) const { return values.at(option); }
-double NormOptions::number(const std::string& option) const { return number_in(values.at(option)).value(); }
+double NormOptions::number(const std::string& option) const {
+  return number_in(values.at(option)).value();
+}
 double NormOptions::number(const std::string& option, double otherwise) const {
   return number_in(values.at(option)).value_or(otherwise);
 }
@@ -57,20 +61,25 @@ std::vector<std::string> split_norms(const std::string& list) {
   return norms;
 }
 
-std::map<std::string, std::string> norm_values(const std::string& norm, const std::vector<NormOption>& options) {
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options) {
   const std::string name = norm_name(norm);
   std::map<std::string, std::string> values, given;
   for (const NormOption& option : options) values[option.name] = option.value;
-  MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm, name);
-  for (const std::string& part : norm == name ? std::vector<std::string>() : parts(norm.substr(name.size() + 1))) {
+  MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm,
+           name);
+  if (norm == name) return values;
+  for (const std::string& part : parts(norm.substr(name.size() + 1))) {
     const size_t equals = part.find('=');
-    MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value", norm, part, name);
+    MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value",
+             norm, part, name);
     const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
     const NormOption* option = nullptr;
     for (const NormOption& o : options)
       if (o.name == key) option = &o;
-    MB_CHECK(option, "{}: {} has no option \"{}\"; {}", norm, name, key,
-             options.empty() ? std::string("it has none") : "its options are " + options_text(options));
+    MB_CHECK(
+        option, "{}: {} has no option \"{}\"; {}", norm, name, key,
+        options.empty() ? std::string("it has none") : "its options are " + options_text(options));
     MB_CHECK(given.emplace(key, value).second, "{}: {} is given twice", norm, key);
     check_value(norm, *option, value);
     values[key] = value;
@@ -81,7 +90,8 @@ std::map<std::string, std::string> norm_values(const std::string& norm, const st
 std::string options_text(const std::vector<NormOption>& options) {
   std::vector<std::string> list;
   for (const NormOption& o : options)
-    list.push_back(format("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
+    list.push_back(
+        format("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
   return joined(list);
 }
 

@@ -1,4 +1,4 @@
-// A batch: its sequences laid end to end, and where each begins.
+// A batch: its sequences laid end to end, with the offset of each.
 #include "minbert/batch.h"
 
 namespace minbert {
@@ -9,30 +9,36 @@ Batch pack(std::span<const Sequence> sequences, Indices task) {
   for (const Sequence& s : sequences) {
     const int32_t b = int32_t(offsets.size()) - 1;
     MB_CHECK(!s.ids.empty(), "pack: sequence {} of the batch is empty", b);
-    MB_CHECK(s.segments.size() == s.ids.size(), "pack: sequence {} has {} ids but {} segments", b, s.ids.size(),
-             s.segments.size());
+    MB_CHECK(s.segments.size() == s.ids.size(), "pack: sequence {} has {} ids but {} segments", b,
+             s.ids.size(), s.segments.size());
     ids.insert(ids.end(), s.ids.begin(), s.ids.end());
     segments.insert(segments.end(), s.segments.begin(), s.segments.end());
-    for (size_t i = 0; i < s.ids.size(); ++i) positions.push_back(int32_t(i)), sentence.push_back(b);
+    for (size_t i = 0; i < s.ids.size(); ++i) positions.push_back(int32_t(i));
+    sentence.insert(sentence.end(), s.ids.size(), b);
     offsets.push_back(int32_t(ids.size()));
   }
   const size_t count = sequences.size();
   if (task.size() == 1) task = Indices(std::vector<int32_t>(count, task[0]));
-  MB_CHECK(!task || task.size() == int64_t(count), "pack: {} task ids for {} sequences", task.size(), count);
+  MB_CHECK(!task || task.size() == int64_t(count), "pack: {} task ids for {} sequences",
+           task.size(), count);
   std::vector<int32_t> row_task;
-  for (size_t row = 0; task && row < sentence.size(); ++row) row_task.push_back(task[sentence[row]]);
-  return {std::move(ids), std::move(segments), std::move(positions), std::move(offsets), std::move(sentence),
-          task, task ? Indices(std::move(row_task)) : Indices()};
+  for (size_t row = 0; task && row < sentence.size(); ++row)
+    row_task.push_back(task[sentence[row]]);
+  return {.ids = std::move(ids), .segments = std::move(segments), .positions = std::move(positions),
+          .offsets = std::move(offsets), .sentence = std::move(sentence), .task = task,
+          .row_task = task ? Indices(std::move(row_task)) : Indices()};
 }
 
-Batch at_rows(const Batch& batch, const Indices& rows) {
-  const auto at = [&](const Indices& of) {
-    std::vector<int32_t> picked;
+Batch select_rows(const Batch& batch, const Indices& rows) {
+  const auto select = [&](const Indices& list) {
+    std::vector<int32_t> selected;
     for (const int32_t row : rows)
-      if (of) picked.push_back(of[row]);
-    return of ? Indices(std::move(picked)) : Indices();
+      if (list) selected.push_back(list[row]);
+    return list ? Indices(std::move(selected)) : Indices();
   };
-  return {at(batch.ids), at(batch.segments), at(batch.positions), {}, at(batch.sentence), {}, at(batch.row_task)};
+  return {.ids = select(batch.ids), .segments = select(batch.segments),
+          .positions = select(batch.positions), .sentence = select(batch.sentence),
+          .row_task = select(batch.row_task)};
 }
 
 }  // namespace minbert

@@ -1,5 +1,6 @@
-// Sums, differences, products and quotients of two tensors. The second is broadcast where it is a row for all rows or a
-// column for all columns of the first; its gradient is then the sum over these rows or columns.
+// Sums, differences, products and quotients of two tensors. The second may be one row or one
+// column: it is broadcast to all rows or columns of the first, and its gradient is the sum over
+// them.
 #include <type_traits>
 
 #include "engine/arithmetic.h"
@@ -31,17 +32,18 @@ struct Div {
   HD static real db(real a, real b) { return -f(a, b) / b; }
 };
 
-// Where b's value for element (row, i) stands: b[row * row_step + i * step].
+// Element (row, i) of a meets b[row * row_step + i * step].
 struct Broadcast {
-  int64_t row_step;                                 // cols: one value an element; 0: a row; 1: a column
-  int step;                                         // 1, or 0 for a column
+  int64_t row_step;                             // cols: b has a's shape; 0: b is a row; 1: a column
+  int step;                                     // 1, or 0 for a column
 };
 
 Broadcast broadcast_of(const char* name, const Tensor& a, const Tensor& b) {
   if (b.shape() == a.shape()) return {a.cols(), 1};
   if (b.size() == a.cols() && b.cols() == a.cols()) return {0, 1};
   MB_CHECK(b.size() == a.rows() && b.cols() == 1,
-           "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one column [rows, 1]",
+           "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one "
+           "column [rows, 1]",
            name, a.shape(), b.shape());
   return {1, 0};
 }
@@ -63,38 +65,38 @@ struct BinaryForward {
   }
 };
 
-// The gradient of element (row, i) for input a (first = true) or b, before any summing.
+// The contribution of element (row, i) to the gradient of a (first) or of b.
 template <class F, bool first>
 struct Slope {
   const real *a, *b, *dc;
   int64_t cols;
   Broadcast broadcast;
   HD real operator()(int64_t row, int64_t i) const {
-    const real x = a[row * cols + i], y = b[row * broadcast.row_step + i * broadcast.step], d = dc[row * cols + i];
-    return d * (first ? F::da(x, y) : F::db(x, y));
+    const real x = a[row * cols + i], y = b[row * broadcast.row_step + i * broadcast.step];
+    return dc[row * cols + i] * (first ? F::da(x, y) : F::db(x, y));
   }
 };
 template <class S>
-struct WriteSlope {                                 // one gradient an element
+struct WriteSlope {                                 // one gradient for each element
   S slope;
-  Target to;
+  Target gradient;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const S s = slope;
-    const Target t = to;
-    team.each(int(s.cols), [=](int i) { t(row * s.cols + i, s(row, i)); });
+    const Target result = gradient;
+    team.each(int(s.cols), [=](int i) { result(row * s.cols + i, s(row, i)); });
   }
 };
 template <class S>
-struct SumSlope {                                   // one gradient a row
+struct SumSlope {                                   // one gradient for each row
   S slope;
-  Target to;
+  Target gradient;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const S s = slope;
     const real total = team.sum(int(s.cols), [=](int i) { return s(row, i); });
-    const Target t = to;
-    team.each(1, [=](int) { t(row, total); });
+    const Target result = gradient;
+    team.each(1, [=](int) { result(row, total); });
   }
 };
 
@@ -102,23 +104,22 @@ template <class F>
 Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
   const Broadcast broadcast = broadcast_of(name, a, b);
   Tensor c(a.shape(), a.device());
-  launch_rows(a.device(), a.rows(), a.size(),
-              BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), broadcast});
-  constexpr bool plain = std::is_same_v<F, Add>;    // a sum hands its gradient on as it is
+  launch_rows(a, BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), broadcast});
+  constexpr bool plain = std::is_same_v<F, Add>;    // the gradient of a is dc itself
   return record(name, c, {a, b}, [a, b, broadcast](const Tensor& dc, Grads& g) {
     const bool same = b.shape() == a.shape();
     const Device device = dc.device();
     g(1, [&](Sink db) {
       const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
-      const Target to(db);
-      if (same) launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, to});
-      else if (broadcast.step) launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, to, slope);
-      else launch_rows(device, a.rows(), a.size(), SumSlope<decltype(slope)>{slope, to});
+      if (same) launch_rows(a, WriteSlope<decltype(slope)>{slope, db});
+      else if (broadcast.step)
+        launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, db, slope);
+      else launch_rows(a, SumSlope<decltype(slope)>{slope, db});
     });
     if (plain) return g.pass(0, dc);
     g(0, [&](Sink da) {
       const Slope<F, true> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
-      launch_rows(device, a.rows(), a.size(), WriteSlope<decltype(slope)>{slope, da});
+      launch_rows(a, WriteSlope<decltype(slope)>{slope, da});
     });
   });
 }

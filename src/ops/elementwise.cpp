@@ -1,6 +1,6 @@
-// Operations element by element. A function is a struct with its formula f and its derivative: df(x) where it is
-// written in the input, df_of_y(y) where it is written in the result; the tape keeps whichever of the two is
-// needed.
+// Operations on each element. A function is a struct with its formula f and its derivative, as a
+// function of the input, df(x), or of the result, df_of_y(y); the tape keeps only the one of x and
+// y that it needs.
 #include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
@@ -33,7 +33,8 @@ Tensor elementwise(const char* name, const Tensor& x, F function = {}) {
   const Tensor kept = keeps_y<F> ? y : x;
   return record(name, y, {x}, [kept, function](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_map(dy.device(), dy.size(), BackwardOf<F>{function}, kept.data(), dy.data(), Target(dx));
+      const BackwardOf<F> backward{function};
+      launch_map(dy.device(), dy.size(), backward, kept.data(), dy.data(), Target(dx));
     });
   });
 }
@@ -120,8 +121,12 @@ Tensor log(const Tensor& x) { return elementwise<Log>("log", x); }
 Tensor square(const Tensor& x) { return elementwise<Square>("square", x); }
 Tensor sqrt(const Tensor& x) { return elementwise<Sqrt>("sqrt", x); }
 Tensor sign(const Tensor& x) { return elementwise<Sign>("sign", x); }
-Tensor scale(const Tensor& x, double factor) { return elementwise("scale", x, Scale{real(factor)}); }
-Tensor shift(const Tensor& x, double number) { return elementwise("shift", x, Shift{real(number)}); }
+Tensor scale(const Tensor& x, double factor) {
+  return elementwise("scale", x, Scale{real(factor)});
+}
+Tensor shift(const Tensor& x, double number) {
+  return elementwise("shift", x, Shift{real(number)});
+}
 Tensor pow(const Tensor& x, double exponent) { return elementwise("pow", x, Pow{real(exponent)}); }
 Tensor clamp(const Tensor& x, double low, double high) {
   return elementwise("clamp", x, Clamp{real(low), real(high)});

@@ -1,4 +1,4 @@
-// Losses, each the mean over the batch, and the cosine similarity that a siamese head looks at.
+// Losses, each the mean over the batch, and the cosine similarity that siamese heads use.
 #include "engine/launch.h"
 #include "minbert/ops.h"
 #include "ops/mean_of.h"
@@ -7,19 +7,20 @@
 namespace minbert {
 namespace {
 
-// L = -1/B sum_b log p_b[label_b],  p = softmax(logits)          dL/dlogit_bc = (p_bc - [c = label_b]) / B
+// L = -1/B sum_b log p_b[label_b],  p = softmax(logits)   dL/dlogit_bc = (p_bc - [c = label_b]) / B
 struct CrossEntropy {
   const real* logits;
   const int32_t* labels;
-  real *p, *loss;                                   // p [B,C] kept for the backward; loss [B], one a row
+  real *p, *loss;                                   // p [B,C], kept for the backward; loss [B]
   int classes;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const int n = classes;
     const real* x = logits + row * n;
-    real* to = loss + row;
-    const real l = cross_entropy_row(team, n, [=](int i) { return x[i]; }, labels[row], p + row * n);
-    team.each(1, [=](int) { to[0] = l; });
+    real* out = loss + row;
+    const real l = cross_entropy_row(
+        team, n, [=](int i) { return x[i]; }, labels[row], p + row * n);
+    team.each(1, [=](int) { *out = l; });
   }
 };
 struct CrossEntropyBackward {
@@ -34,14 +35,15 @@ struct CrossEntropyBackward {
     const int n = classes, label = labels[row];
     const real* y = p + row * n;
     const real w = dc[0] * inverse_batch;
-    const Target to = dx;
-    team.each(n, [=](int i) { to(row * n + i, w * (y[i] - real(i == label))); });
+    const Target result = dx;
+    team.each(n, [=](int i) { result(row * n + i, w * (y[i] - real(i == label))); });
   }
 };
 
 // L = 1/B sum_b l(x_b, t_b)          dL/dx_b = dl/dx (x_b, t_b) / B
 
-// l = -t log s(x) - (1-t) log(1-s(x)), without overflow: max(x,0) - x t + log(1 + exp(-|x|)), s the sigmoid
+// l = -t log s(x) - (1-t) log(1-s(x)), without overflow: max(x,0) - x t + log(1 + exp(-|x|)), s the
+// sigmoid
 // dl/dx = s(x) - t          dl/dt = -x
 struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
@@ -65,24 +67,23 @@ template <class L, bool first>
 struct EachLossBackward {
   const real* dc;
   real inverse_batch;
-  HD void operator()(real x, real t, real& to) const {
-    to = dc[0] * inverse_batch * (first ? L::dx(x, t) : L::dt(x, t));
+  HD void operator()(real x, real t, real& gradient) const {
+    gradient = dc[0] * inverse_batch * (first ? L::dx(x, t) : L::dt(x, t));
   }
 };
 
 template <class L>
 Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
-  MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name, x.shape(), t.shape());
+  MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name,
+           x.shape(), t.shape());
   const Tensor each(x.shape(), x.device());
   launch_map(x.device(), x.size(), EachLoss<L>{}, x.data(), t.data(), Target(each));
   return record(name, mean_of(each), {x, t}, [x, t](const Tensor& dc, Grads& g) {
     const real w = real(1) / real(x.size());
-    g(0, [&](Sink dx) {
-      launch_map(x.device(), x.size(), EachLossBackward<L, true>{dc.data(), w}, x.data(), t.data(), Target(dx));
-    });
-    g(1, [&](Sink dt) {
-      launch_map(x.device(), x.size(), EachLossBackward<L, false>{dc.data(), w}, x.data(), t.data(), Target(dt));
-    });
+    const EachLossBackward<L, true> to_x{dc.data(), w};
+    const EachLossBackward<L, false> to_t{dc.data(), w};
+    g(0, [&](Sink dx) { launch_map(x.device(), x.size(), to_x, x.data(), t.data(), Target(dx)); });
+    g(1, [&](Sink dt) { launch_map(x.device(), x.size(), to_t, x.data(), t.data(), Target(dt)); });
   });
 }
 
@@ -98,15 +99,15 @@ struct Cosine {
     const real uv = team.sum(H, [=](int i) { return a[i] * b[i]; });
     const real uu = team.sum(H, [=](int i) { return a[i] * a[i]; });
     const real vv = team.sum(H, [=](int i) { return b[i] * b[i]; });
-    real* to = c + row;
-    team.each(1, [=](int) { to[0] = uv / (norm(uu) * norm(vv)); });
+    real* out = c + row;
+    team.each(1, [=](int) { *out = uv / (norm(uu) * norm(vv)); });
   }
   HD static real norm(real squares) {
     const real n = std::sqrt(squares);
     return n > real(1e-8) ? n : real(1e-8);
   }
 };
-struct CosineBackward {                             // the gradient of u; with u and v exchanged, of v
+struct CosineBackward {                       // the gradient of u; that of v with u and v exchanged
   const real *u, *v, *c, *dc;
   int H;
   Target du;
@@ -117,9 +118,10 @@ struct CosineBackward {                             // the gradient of u; with u
     const real uu = team.sum(h, [=](int i) { return a[i] * a[i]; });
     const real vv = team.sum(h, [=](int i) { return b[i] * b[i]; });
     const real nu = Cosine::norm(uu), nv = Cosine::norm(vv), d = dc[row];
-    const real along = nu > std::sqrt(uu) ? real(0) : c[row] / (nu * nu);    // a norm raised to eps is a constant
-    const Target to = du;
-    team.each(h, [=](int i) { to(row * h + i, d * (b[i] / (nu * nv) - along * a[i])); });
+    // A norm of eps is constant
+    const real along = nu > std::sqrt(uu) ? real(0) : c[row] / (nu * nu);
+    const Target result = du;
+    team.each(h, [=](int i) { result(row * h + i, d * (b[i] / (nu * nv) - along * a[i])); });
   }
 };
 
@@ -127,17 +129,20 @@ struct CosineBackward {                             // the gradient of u; with u
 
 Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
   const int64_t B = logits.rows(), C = logits.cols();
-  MB_CHECK(labels.size() == B && B > 0, "cross_entropy: logits {} and {} labels", logits.shape(), labels.size());
+  MB_CHECK(labels.size() == B && B > 0, "cross_entropy: logits {} and {} labels", logits.shape(),
+           labels.size());
   for (const int32_t label : labels)
     MB_CHECK(label >= 0 && label < C, "cross_entropy: label {} is outside of 0..{}", label, C - 1);
   const Tensor p(logits.shape(), logits.device()), each({B}, logits.device());
-  launch_rows(logits.device(), B, logits.size(),
-              CrossEntropy{logits.data(), labels.data(logits.device()), p.data(), each.data(), int(C)});
-  return record("cross_entropy", mean_of(each), {logits}, [p, labels](const Tensor& dc, Grads& g) {
+  launch_rows(logits, CrossEntropy{.logits = logits.data(), .labels = labels.data(logits.device()),
+                                   .p = p.data(), .loss = each.data(), .classes = int(C)});
+  const Tensor loss = mean_of(each);
+  return record("cross_entropy", loss, {logits}, [p, labels](const Tensor& dc, Grads& g) {
     g(0, [&](Sink dx) {
-      launch_rows(p.device(), p.rows(), p.size(),
-                  CrossEntropyBackward{p.data(), labels.data(p.device()), dc.data(), real(1) / real(p.rows()), dx,
-                                       int(p.cols())});
+      launch_rows(p, CrossEntropyBackward{.p = p.data(), .labels = labels.data(p.device()),
+                                          .dc = dc.data(),
+                                          .inverse_batch = real(1) / real(p.rows()), .dx = dx,
+                                          .classes = int(p.cols())});
     });
   });
 }
@@ -153,15 +158,15 @@ Tensor cosine_similarity(const Tensor& u, const Tensor& v) {
   MB_CHECK(u.shape() == v.shape(), "cosine_similarity: u {} and v {}", u.shape(), v.shape());
   const int H = int(u.cols());
   const Tensor c({u.rows(), 1}, u.device());
-  launch_rows(u.device(), u.rows(), u.size(), Cosine{u.data(), v.data(), H, c.data()});
+  launch_rows(u, Cosine{u.data(), v.data(), H, c.data()});
   return record("cosine_similarity", c, {u, v}, [u, v, c, H](const Tensor& dc, Grads& g) {
     g(0, [&](Sink du) {
-      launch_rows(u.device(), u.rows(), u.size(),
-                  CosineBackward{u.data(), v.data(), c.data(), dc.data(), H, du});
+      launch_rows(u, CosineBackward{.u = u.data(), .v = v.data(), .c = c.data(), .dc = dc.data(),
+                                    .H = H, .du = du});
     });
     g(1, [&](Sink dv) {
-      launch_rows(u.device(), u.rows(), u.size(),
-                  CosineBackward{v.data(), u.data(), c.data(), dc.data(), H, dv});
+      launch_rows(u, CosineBackward{.u = v.data(), .v = u.data(), .c = c.data(), .dc = dc.data(),
+                                    .H = H, .du = dv});
     });
   });
 }

@@ -1,4 +1,4 @@
-// Matrix products, the linear layer made of one, and the feed-forward network made of two.
+// Matrix products, the linear layer, and the feed-forward network of two linear layers.
 #include "engine/gemm.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
@@ -39,29 +39,26 @@ struct FillRows {
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     const real* b = bias;
-    real* to = y + row * cols;
-    team.each(cols, [=](int i) { to[i] = b[i]; });
+    real* out = y + row * cols;
+    team.each(cols, [=](int i) { out[i] = b[i]; });
   }
 };
 
-// y = x W^T + b. Where the product cannot take the bias itself, each row of y starts as b and the product is added to
-// it: on the CPU instead of OpenBLAS's own clearing of y, on a GPU at the cost of writing and reading y once more.
+// y = x W^T + b. If the product has no kernel with a bias, each row of y starts as b and the
+// product is added to it: on the CPU this replaces OpenBLAS's clearing of y, on a GPU it costs one
+// more pass over y.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
-           "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(), bias.shape());
+           "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(),
+           bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
   if (gemm_nt_with_bias(x, weight, bias, y)) return y;
-  launch_rows(x.device(), y.rows(), y.size(), FillRows{bias.data(), y.data(), int(y.cols())});
+  launch_rows(y, FillRows{bias.data(), y.data(), int(y.cols())});
   gemm_nt(x, weight, {y, true});
   return y;
 }
 
-void sum_columns_into(const Tensor& dy, const Sink& db) {
-  launch_column_sums(dy.device(), dy.rows(), dy.cols(), 1, nullptr, db, Element{dy.data(), dy.cols()});
-}
-
-// g = GELU(h) in h's place and dh = dg GELU'(h) in dg's: nothing else reads h and dg any more.
-struct GeluBoth {
+struct GeluInPlace {                          // h becomes g = GELU(h), dg becomes dh = dg GELU'(h)
   HD void operator()(real& h, real& dg) const {
     const real x = h, Phi = Gelu::Phi(x);
     h = x * Phi;
@@ -74,29 +71,35 @@ struct GeluBoth {
 // y = x W^T + b   dL/dx = dy W   dL/dW = dy^T x   dL/db = sum of dy's rows
 // x [T,in]  W [out,in]  b [out]  y [T,out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return record("linear", affine(x, weight, bias), {x, weight, bias}, [x, weight](const Tensor& dy, Grads& g) {
+  const Tensor y = affine(x, weight, bias);
+  return record("linear", y, {x, weight, bias}, [x, weight](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) { gemm_nn(dy, weight, dx); });
     g(1, [&](Sink dW) { gemm_tn(dy, x, dW); });
-    g(2, [&](Sink db) { sum_columns_into(dy, db); });
+    g(2, [&](Sink db) { add_rows(dy, db); });
   });
 }
 
-// h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2         Vaswani et al. 2017, eq. 2, with GELU for ReLU
-// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows                               x, y [T,H]   h, g [T,I]
+// Vaswani et al. 2017, eq. 2, with GELU for ReLU                           x, y [T,H]   h, g [T,I]
+// h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2
+// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows
 // dh = dg GELU'(h)    dx = dh W_1    dW_1 = dh^T x    db_1 = sum of dh's rows
-// Only h is kept: the backward computes g again in the pass that computes dh, at no cost, and a layer keeps I
-// numbers a token less.
-Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2, const Tensor& b2) {
+// Only h is kept, I numbers less for each token: the pass that computes dh computes g again, at no
+// cost.
+Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
+                    const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
-  const Tensor g = Tensor(h.shape(), h.device());
-  launch_map(h.device(), h.size(), Gelu{}, h.data(), Target(g));
-  const Tensor y = affine(g, W2, b2);
-  return record("feed_forward", y, {x, W1, b1, W2, b2}, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
-    const Tensor dh = gemm_nn(dy, W2);                                                   // dg as yet
-    launch_map(h.device(), h.size(), GeluBoth{}, InPlace{h.data()}, InPlace{dh.data()});     // now h is g, and dh is dh
-    grads(4, [&](Sink db2) { sum_columns_into(dy, db2); });
-    grads(3, [&](Sink dW2) { gemm_tn(dy, h, dW2); });
-    grads(2, [&](Sink db1) { sum_columns_into(dh, db1); });
+  const Tensor activated(h.shape(), h.device());
+  launch_map(h.device(), h.size(), Gelu{}, h.data(), Target(activated));
+  const Tensor y = affine(activated, W2, b2);
+  const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
+  return record("feed_forward", y, inputs, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
+    const Tensor dg = gemm_nn(dy, W2);
+    // One pass turns h into g and dg into dh, in place: their old values are not needed again.
+    launch_map(h.device(), h.size(), GeluInPlace{}, InPlace{h.data()}, InPlace{dg.data()});
+    const Tensor &g = h, &dh = dg;
+    grads(4, [&](Sink db2) { add_rows(dy, db2); });
+    grads(3, [&](Sink dW2) { gemm_tn(dy, g, dW2); });
+    grads(2, [&](Sink db1) { add_rows(dh, db1); });
     grads(1, [&](Sink dW1) { gemm_tn(dh, x, dW1); });
     grads(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
   });

@@ -1,6 +1,7 @@
 // PowerNorm in training: running quadratic means in the forward, an approximate backward.
 //
-//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer 2020, alg. 2, and its letters; src/norm/hidden/power.cpp
+//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer 2020, alg. 2, and its letters;
+//               src/norm/hidden/power.cpp
 //   Equations   in column_norm.h, with mu = 0, s2 = psi^2 and b = nu
 #include "engine/launch.h"
 #include "ops/column_norm.h"
@@ -19,29 +20,32 @@ struct Square {
 // nu = nu (1 - momentum Gamma) + momentum Lambda
 struct MoveNu {
   real momentum;
-  HD void operator()(real& nu, real Gamma, real Lambda) const { nu = nu * (1 - momentum * Gamma) + momentum * Lambda; }
+  HD void operator()(real& nu, real Gamma, real Lambda) const {
+    nu = nu * (1 - momentum * Gamma) + momentum * Lambda;
+  }
 };
 
 }  // namespace
 
-Tensor power_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& psi2, const Tensor& nu,
-                  double momentum, double eps) {
-  check("power_norm", x, {gain, bias, psi2, nu});
+Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2,
+                  const Tensor& nu, double momentum, double eps) {
+  check("power_norm", x, {weight, bias, psi2, nu});
   const int64_t H = x.cols();
   const Tensor zero = Tensor::zeros({1, H}, x.device()), psi2_of_batch({1, H}, x.device());
-  const Pass pass{x, gain, zero, inverse_root(psi2.reshape({1, H}), eps), {x.rows()}, H};
-  const Tensor y = pass.forward(bias);
-  add_means(pass.segments, psi2_of_batch, Square{x.data(), H});
+  const ColumnNorm norm{x, weight, zero, rstd_of(psi2.reshape({1, H}), eps), {x.rows()}, H};
+  const Tensor y = norm.forward(bias);
+  add_means(norm.segments, psi2_of_batch, Square{x.data(), H});
   move_running(psi2, psi2_of_batch, momentum);
-  return record("power_norm", y, {x, gain, bias}, [pass, nu, momentum](const Tensor& dy, Grads& g) {
-    const Tensor dy_sums = pass.sums(Element{dy.data(), pass.H()}),
-        dyx_sums = pass.sums(pass.times_normalized(dy.data()));
-    pass.add_parameters(dy_sums, dyx_sums, g);
-    pass.add_input(dy, pass.mean, nu, g);           // a = 0, b = nu
-    const Tensor Lambda = pass.mean_of_group(dyx_sums), Gamma(Lambda.shape(), dy.device());
-    add_means(pass.segments, Gamma, pass.times_normalized(nullptr));
-    launch_map(dy.device(), nu.size(), MoveNu{real(momentum)}, InPlace{nu.data()}, Gamma.data(), Lambda.data());
-  });
+  return record(
+      "power_norm", y, {x, weight, bias}, [norm, nu, momentum](const Tensor& dy, Grads& g) {
+        const Tensor dyx_sums = norm.sums(norm.times_normalized(dy.data()));
+        norm.add_parameters(norm.sums(Element{dy.data(), norm.H()}), dyx_sums, g);
+        norm.add_input(dy, norm.mean, nu, g);  // a = 0, b = nu
+        const Tensor Lambda = norm.mean_of_group(dyx_sums), Gamma(Lambda.shape(), dy.device());
+        add_means(norm.segments, Gamma, norm.times_normalized(nullptr));
+        launch_map(dy.device(), nu.size(), MoveNu{real(momentum)}, InPlace{nu.data()}, Gamma.data(),
+                   Lambda.data());
+      });
 }
 
 }  // namespace minbert

@@ -21,7 +21,8 @@ struct SoftmaxBackward {
   int cols;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    softmax_row_backward(team, cols, out + row * cols, d_out + row * cols, {dx.at + row * cols, dx.add});
+    softmax_row_backward(team, cols, out + row * cols, d_out + row * cols,
+                         {dx.data + row * cols, dx.add});
   }
 };
 
@@ -51,8 +52,8 @@ struct LogSoftmaxBackward {
     const real* y = out + row * n;
     const real* dy = d_out + row * n;
     const real total = team.sum(n, [=](int i) { return dy[i]; });
-    const Target to = dx;
-    team.each(n, [=](int i) { to(row * n + i, dy[i] - std::exp(y[i]) * total); });
+    const Target result = dx;
+    team.each(n, [=](int i) { result(row * n + i, dy[i] - std::exp(y[i]) * total); });
   }
 };
 
@@ -60,18 +61,17 @@ template <class ForwardProgram, class BackwardProgram>
 Tensor by_row(const char* name, const Tensor& x) {
   MB_CHECK(x.cols() > 0, "{}: no columns in {}", name, x.shape());
   Tensor y(x.shape(), x.device());
-  launch_rows(x.device(), x.rows(), x.size(), ForwardProgram{x.data(), y.data(), int(x.cols())});
+  launch_rows(x, ForwardProgram{x.data(), y.data(), int(x.cols())});
   return record(name, y, {x}, [y](const Tensor& dy, Grads& g) {
-    g(0, [&](Sink dx) {
-      launch_rows(y.device(), y.rows(), y.size(),
-                  BackwardProgram{y.data(), dy.data(), dx, int(y.cols())});
-    });
+    g(0, [&](Sink dx) { launch_rows(y, BackwardProgram{y.data(), dy.data(), dx, int(y.cols())}); });
   });
 }
 
 }  // namespace
 
 Tensor softmax(const Tensor& x) { return by_row<Softmax, SoftmaxBackward>("softmax", x); }
-Tensor log_softmax(const Tensor& x) { return by_row<LogSoftmax, LogSoftmaxBackward>("log_softmax", x); }
+Tensor log_softmax(const Tensor& x) {
+  return by_row<LogSoftmax, LogSoftmaxBackward>("log_softmax", x);
+}
 
 }  // namespace minbert

@@ -1,11 +1,11 @@
-// Softmax of one row and its gradient, for every kernel that has one: softmax, attention, cross-entropy.
+// Softmax of one row and its gradient, for the kernels of softmax, attention and cross-entropy.
 #pragma once
 
 #include "engine/launch.h"
 
 namespace minbert {
 
-// y_i = exp(x_i - m) / sum_j exp(x_j - m), m = max_j x_j          x, y [n]; y may be x
+// y_i = exp(x_i - m) / sum_j exp(x_j - m), m = max_j x_j          x, y [n], which may be one array
 template <class Team>
 HD void softmax_row(Team team, int n, const real* x, real* y) {
   const real m = team.max(n, [=](int i) { return x[i]; });
@@ -13,10 +13,10 @@ HD void softmax_row(Team team, int n, const real* x, real* y) {
   team.each(n, [=](int i) { y[i] *= inverse; });
 }
 
-// -log p_label, p = softmax(x)                                    x(i) for i < n, p [n]; x may read p
+// -log p_label, p = softmax(x)                         x(i) for i < n, p [n]; x(i) may read p[i]
 template <class Team, class X>
 HD real cross_entropy_row(Team team, int n, X x, int label, real* p) {
-  const real x_label = x(label);                    // while it is there
+  const real x_label = x(label);                    // before p, which x may read, is written
   team.sync();
   const real m = team.max(n, x);
   const real s = team.sum(n, [=](int i) { return p[i] = std::exp(x(i) - m); });
@@ -25,7 +25,7 @@ HD real cross_entropy_row(Team team, int n, X x, int label, real* p) {
   return std::log(s) - (x_label - m);
 }
 
-// dL/dx_i = y_i (dy_i - sum_j dy_j y_j)                          y, dy, dx [n]; dx may be dy
+// dL/dx_i = y_i (dy_i - sum_j dy_j y_j)                y, dy, dx [n]; dx may be dy's array
 template <class Team>
 HD void softmax_row_backward(Team team, int n, const real* y, const real* dy, Target dx) {
   const real dot = team.sum(n, [=](int i) { return dy[i] * y[i]; });

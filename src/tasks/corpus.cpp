@@ -1,4 +1,4 @@
-// Where the documents of a corpus begin and end.
+// Finding the documents of a corpus.
 #include "minbert/corpus.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace minbert {
 namespace {
 
-constexpr uint64_t longest_part = 1 << 20;
+constexpr uint64_t max_part = 1 << 20;              // bytes
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == line.npos; }
 
@@ -22,7 +22,7 @@ Corpus::Corpus(const std::vector<std::string>& files) {
     const MappedFile& mapped = *files_.back();
     const std::string_view text = mapped.text();
     Progress progress("reading " + file, int64_t(text.size()));
-    bool inside = false;                            // a document
+    bool inside = false;                            // is the line before this one in a document?
     for (uint64_t begin = 0, end; begin < text.size(); begin = end) {
       end = std::min<uint64_t>(text.find('\n', begin), text.size() - 1) + 1;
       if (is_blank(text.substr(begin, end - begin))) {
@@ -31,7 +31,7 @@ Corpus::Corpus(const std::vector<std::string>& files) {
         continue;
       }
       if (!inside) ++documents_;
-      if (!inside || end - parts_.back().begin > longest_part) parts_.push_back({&mapped, begin, end, documents_ - 1});
+      if (!inside || end - parts_.back().begin > max_part) parts_.push_back({&mapped, begin, end, documents_ - 1});
       parts_.back().end = end;
       inside = true;
     }

@@ -1,4 +1,4 @@
-// From a task's file to sequences of token ids. No row is dropped without a word: the report names it.
+// From a task's file to sequences of token ids. The report names every row that is skipped.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -20,8 +20,8 @@ std::string expected_label(const Task& task) {
   return format("a whole number from {} to {}", task.low, task.high);
 }
 
-// The label in `text`, or nothing where it is no number, out of range, or a fraction where a class is needed; or
-// none of the words for it.
+// The label in `text`; nothing if it is not a number, is out of range, is a fraction instead of a class, or is none
+// of the task's words for labels.
 std::optional<double> parse_label(const Task& task, const std::string& text) {
   if (const auto& words = task.label_words; !words.empty()) {
     const auto word = std::ranges::find(words, text);
@@ -35,34 +35,34 @@ std::optional<double> parse_label(const Task& task, const std::string& text) {
   return value;
 }
 
-// What is wrong with a row: thrown while it is read, reported by load_dataset.
+// The error of a row: thrown by RowReader, reported by load_dataset.
 struct BadRow {
   std::string what, expected;
 };
 
-std::string shown(const std::string& text) {       // a field as messages quote it, however long it is
-  constexpr size_t most = 40;
-  return '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
+std::string shown(const std::string& text) {       // a field, quoted and shortened for a message
+  constexpr size_t max = 40;
+  return '"' + text.substr(0, max) + (text.size() > max ? "...\"" : "\"");
 }
 
 using Fields = std::vector<std::string>;
 
-Fields fields_at(const TsvRow& row, const std::vector<size_t>& places) {
+Fields fields_of(const TsvRow& row, const std::vector<size_t>& columns) {
   Fields fields;
-  for (const size_t place : places) fields.push_back(row.fields[place]);
+  for (const size_t column : columns) fields.push_back(row.fields[column]);
   return fields;
 }
 
-// The rows that `file` lists, by the task's row_columns; of no file: none.
+// The rows that `file` lists, by the task's row_columns; none if `file` is empty.
 std::set<Fields> listed_rows(const Task& task, const std::string& file) {
   std::set<Fields> rows;
   if (file.empty()) return rows;
   TsvReader tsv(file, {.quoting = false, .names = task.row_columns});
-  const std::vector<size_t> places = tsv.find(task.row_columns);
+  const std::vector<size_t> columns = tsv.find(task.row_columns);
   for (TsvRow row; tsv.next(row);) {
     MB_CHECK(row.fields.size() == tsv.columns().size(), "{}:{}: {} fields; expected {}: {}", file, row.line,
              row.fields.size(), tsv.columns().size(), joined(tsv.columns()));
-    rows.insert(fields_at(row, places));
+    rows.insert(fields_of(row, columns));
   }
   return rows;
 }
@@ -72,19 +72,19 @@ struct RowReader {
   const Tokenizer& tokenizer;
   const DatasetOptions& options;
   const TsvReader& file;
-  std::vector<size_t> place;                       // of the texts and, where they have one, the label and the id
-  std::set<Fields> listed, found = {};             // the rows of dev_rows, and those of them that came by
-  std::vector<size_t> listed_by = {};              // the places of their columns
+  std::vector<size_t> place;                       // columns of the texts and, if there are any, label and id
+  std::set<Fields> listed, found = {};             // the rows of dev_rows; those of them read so far
+  std::vector<size_t> listed_by = {};              // their columns
   bool has_labels = options.split != Split::test;
   int64_t truncated = 0;
-  size_t valid = 0;                                // rows so far
+  size_t valid = 0;                                // valid rows so far
 
   // Is the row in the split? See load_dataset.
   bool belongs(const TsvRow& row) {
     bool dev = false;
     if (options.split == Split::test) return true;
     if (!listed.empty()) {
-      const Fields key = fields_at(row, listed_by);
+      const Fields key = fields_of(row, listed_by);
       dev = listed.contains(key);
       if (dev) found.insert(key);
     } else if (task.files[0].train == task.files[0].dev[0]) {
@@ -95,7 +95,7 @@ struct RowReader {
     return dev == (options.split == Split::dev);
   }
 
-  // Nothing for a row of the other split.
+  // The row's example; nothing if the row belongs to the other split.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
     const size_t columns = file.columns().size();
     if (row.fields.size() != columns) {
@@ -127,7 +127,7 @@ struct RowReader {
   }
 };
 
-// Every form of the task's files, for an error.
+// All forms of the task's files, for an error.
 std::string files_of(const Task& task) {
   std::vector<std::string> forms;
   for (const TaskFiles& files : task.files) {

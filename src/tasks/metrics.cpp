@@ -29,7 +29,7 @@ void check_lengths(std::span<const double> predicted, std::span<const double> la
       predicted.size(), labels.size());
 }
 
-// How often predicted (first letter: true or false) class 1 or 0 (second: positive or negative).
+// Counts of true (t) and false (f) predictions of class 1 (p) and class 0 (n).
 struct Confusion {
   double tp = 0, fp = 0, tn = 0, fn = 0;
   Confusion(std::span<const double> predicted, std::span<const double> labels) {
@@ -44,7 +44,7 @@ struct Confusion {
   }
 };
 
-// 1 for the smallest, N for the largest; equal values share the mean of their places.
+// 1 for the smallest, N for the largest; equal values get the mean of their ranks.
 std::vector<double> ranks(std::span<const double> x) {
   std::vector<size_t> order(x.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -78,7 +78,7 @@ double accuracy(std::span<const double> predicted, std::span<const double> label
   return double(right) / double(labels.size());
 }
 
-// F1 = 2 precision recall / (precision + recall) = 2 TP / (2 TP + FP + FN); nothing where class 1 is neither
+// F1 = 2 precision recall / (precision + recall) = 2 TP / (2 TP + FP + FN); undefined if class 1 is neither
 // predicted nor among the labels.
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels) {
   const Confusion n(predicted, labels);
@@ -86,7 +86,7 @@ std::optional<double> f1(std::span<const double> predicted, std::span<const doub
   return 2 * n.tp / (2 * n.tp + n.fp + n.fn);
 }
 
-// (TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN))     Matthews 1975; nothing where one of the two classes
+// (TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN))     Matthews 1975; undefined if one of the two classes
 // is never predicted, or is not among the labels.
 std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels) {
   const Confusion n(predicted, labels);
@@ -95,7 +95,7 @@ std::optional<double> matthews(std::span<const double> predicted, std::span<cons
   return (n.tp * n.tn - n.fp * n.fn) / std::sqrt(product);
 }
 
-// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2); nothing where x or y is constant or not finite.
+// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2); undefined if x or y is constant or not finite.
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y) {
   check_lengths(x, y);
   const double mx = mean(x), my = mean(y);
@@ -111,7 +111,7 @@ std::optional<double> pearson(std::span<const double> x, std::span<const double>
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
 
-// Pearson's r of the ranks; nothing where x or y is constant or not finite.
+// Pearson's r of the ranks; undefined if x or y is constant or not finite.
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y) {
   check_lengths(x, y);
   const auto finite = [](double v) { return std::isfinite(v); };
@@ -169,15 +169,15 @@ Summary summarize(std::span<const double> runs) {
 
 std::string collapse_warning(const Task& task, std::span<const double> predicted) {
   if (predicted.size() < 2) return "";
-  const auto [least, most] = std::ranges::minmax(predicted);
-  if (task.kind != TaskKind::regression && least == most)
-    return format("{}: every prediction is {}; {}", task.name, task.label_text(least),
+  const auto [min, max] = std::ranges::minmax(predicted);
+  if (task.kind != TaskKind::regression && min == max)
+    return format("{}: every prediction is {}; {}", task.name, task.label_text(min),
                   task.metrics[0] == Metric::accuracy
                       ? "its accuracy is only that class's share of the labels"
                       : format("a {} score says nothing here", metric_name(task.metrics[0])));
-  if (task.kind == TaskKind::regression && most - least < 1e-3 * (task.high - task.low))
+  if (task.kind == TaskKind::regression && max - min < 1e-3 * (task.high - task.low))
     return format("{}: every prediction is about {}; a correlation says nothing here", task.name,
-                  task.label_text(least));
+                  task.label_text(min));
   return "";
 }
 

@@ -1,12 +1,12 @@
 // Examples for the two pre-training tasks                                  Devlin et al. 2019, sec. 3.1, app. A.1-2
 //
 //   A and B are runs of sentences that fill the sequence; one sequence in ten is shorter. Half of the B are the
-//   sentences behind A; the others are of another document, and what stood behind A is used again. 15% of the words
-//   are masked.
+//   sentences after A; the others come from another document, and the sentences after A are then used for the next
+//   example. 15% of the words are masked.
 //
-//   Deviations  A sentence of more than half a sequence counts as several, so that hardly any A is left without
-//               its own B. A sentence ends at a token . ! or ?, or with its paragraph. A foreign B is about as long as
-//               A's own: filling the sequence with it, as Google's code does, gives it away where documents are short.
+//   Deviations  A sentence of more than half a sequence is cut into several, so that nearly every A has sentences after
+//               it. A sentence ends at a token . ! or ?, or with its paragraph. A foreign B is about as long as A's
+//               own: if it filled the sequence, as in Google's code, its length would give it away in short documents.
 #include <omp.h>
 
 #include <algorithm>
@@ -23,11 +23,11 @@
 namespace minbert {
 namespace {
 
-constexpr uint64_t shard_bytes = 16 << 20, most_held_out = 1 << 20, most_counted = 64 << 20;
+constexpr uint64_t shard_bytes = 16 << 20, max_held_out = 1 << 20, max_counted = 64 << 20;
 
 using Ids = std::span<const int32_t>;
 
-// Takes ids from the longer of the two, from either end, until both fit.
+// Removes ids from the longer of the two, at a random end, until both fit into `room`.
 void truncate(Ids& a, Ids& b, size_t room, Random& random) {
   while (a.size() + b.size() > room) {
     Ids& longer = a.size() > b.size() ? a : b;
@@ -35,13 +35,32 @@ void truncate(Ids& a, Ids& b, size_t room, Random& random) {
   }
 }
 
+// Pages are held out in random order: at least two, until held_out of the text is reached, and at least two stay for
+// training. No page of a corpus with fewer than four.
+std::vector<bool> choose_held_out(const Corpus& corpus, const PretrainingDataOptions& options) {
+  std::vector<uint64_t> size(size_t((corpus.documents() - 1) / options.page + 1), 0);
+  for (const Corpus::Part& part : corpus.parts()) size[size_t(part.document / options.page)] += part.end - part.begin;
+  std::vector<bool> out(size.size(), false);
+  if (options.held_out <= 0 || size.size() < 4) return out;
+  std::vector<int64_t> order(size.size());
+  std::iota(order.begin(), order.end(), 0);
+  Random(options.seed, "pretrain/held out").shuffle(order);
+  const double wanted = std::min(options.held_out * double(corpus.bytes()), double(max_held_out));
+  uint64_t bytes = 0;
+  for (size_t i = 0; i + 2 < order.size() && (i < 2 || double(bytes) < wanted); ++i) {
+    out[size_t(order[i])] = true;
+    bytes += size[size_t(order[i])];
+  }
+  return out;
+}
+
 }  // namespace
 
-// A document's sentences, one behind the other.
+// The sentences of a document, laid end to end.
 struct PretrainingData::Sentences {
   int64_t document;
   std::vector<int32_t> ids;
-  std::vector<size_t> starts = {0};                 // one more than there are sentences
+  std::vector<size_t> starts = {0};                 // sentence i is starts[i] .. starts[i+1] - 1
   size_t count() const { return starts.size() - 1; }
   Ids run(size_t begin, size_t end) const { return Ids(ids).subspan(starts[begin], starts[end] - starts[begin]); }
 };
@@ -56,22 +75,13 @@ PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenize
            "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
            corpus.name());
   MB_CHECK(options.page >= 1, "--page {}: expected 1 document or more", options.page);
-  std::vector<int64_t> order(size_t(page_of(documents - 1) + 1), 0);          // pages
-  std::iota(order.begin(), order.end(), 0);
-  Random(options.seed, "pretrain/held out").shuffle(order);
-  std::vector<uint64_t> size(order.size(), 0);
-  for (const Corpus::Part& part : corpus.parts()) size[size_t(page_of(part.document))] += part.end - part.begin;
-  const double wanted = std::min(options.held_out * double(corpus.bytes()), double(most_held_out));
-  std::vector<bool> out(order.size(), false);
-  uint64_t bytes = 0;
-  const size_t most = options.held_out > 0 && order.size() >= 4 ? order.size() - 2 : 0;    // two stay for training
-  for (size_t i = 0; i < most && (i < 2 || double(bytes) < wanted); ++i) {
-    out[size_t(order[i])] = true;
-    bytes += size[size_t(order[i])];
+  const std::vector<bool> held_out_pages = choose_held_out(corpus, options);
+  for (int64_t i = 0; i < int64_t(corpus.parts().size()); ++i) {
+    const Corpus::Part& part = corpus.parts()[size_t(i)];
+    const bool out = held_out_pages[size_t(page_of(part.document))];
+    (out ? held_out_ : training_).push_back(i);
+    if (!out) training_bytes_ += part.end - part.begin;
   }
-  for (int64_t i = 0; i < int64_t(corpus.parts().size()); ++i)
-    (out[size_t(page_of(corpus.parts()[size_t(i)].document))] ? held_out_ : training_).push_back(i);
-  training_bytes_ = corpus.bytes() - bytes;
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
@@ -96,11 +106,11 @@ PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& par
   return s;
 }
 
-// Where the parts of a page lie one behind the other; without pages every part is one by itself.
+// The runs of parts that belong to one page; without pages every part is one by itself.
 std::vector<PretrainingData::Range> PretrainingData::pages(const std::vector<int64_t>& parts) const {
   std::vector<Range> found;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const auto page = [&](size_t at) { return page_of(corpus_.parts()[size_t(parts[at])].document); };
+    const auto page = [&](size_t k) { return page_of(corpus_.parts()[size_t(parts[k])].document); };
     if (options_.page == 1 || i == 0 || page(i) != page(i - 1)) found.push_back({i, i});
     found.back().end = i + 1;
   }
@@ -110,7 +120,7 @@ std::vector<PretrainingData::Range> PretrainingData::pages(const std::vector<int
 std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t shard) const {
   std::vector<Range> order = pages(training_);
   Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(order);
-  std::vector<int64_t> parts;                       // those whose middle lies in this shard's share of the bytes
+  std::vector<int64_t> parts;                       // those whose middle byte lies in this shard
   uint64_t before = 0;
   for (const Range& page : order)
     for (size_t i = page.begin; i < page.end; ++i) {
@@ -147,9 +157,9 @@ std::vector<PretrainingExample> PretrainingData::examples_of(const std::vector<i
   return examples;
 }
 
-void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t of, Random& random,
-                                   std::vector<PretrainingExample>& to) const {
-  const Sentences& own = all[of];
+void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t index, Random& random,
+                                   std::vector<PretrainingExample>& examples) const {
+  const Sentences& own = all[index];
   const size_t room = size_t(options_.max_length) - 3;
   for (size_t begin = 0, end; begin < own.count(); begin = end) {
     const size_t target = random.below(10) == 0 ? 2 + random.below(room - 1) : room;
@@ -159,31 +169,31 @@ void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t of,
     Ids a = own.run(begin, middle), b = own.run(middle, end);
 
     const bool next = !options_.next_sentence || (!b.empty() && random.below(2) == 0);
-    const Sentences* other = next ? nullptr : foreign(all, of, random);
+    const Sentences* other = next ? nullptr : foreign(all, index, random);
     if (other) {
       const size_t wanted = b.empty() ? target - std::min(target, a.size()) : b.size();
       const size_t first = random.below(other->count());
       size_t last = first + 1;
       while (last < other->count() && other->run(first, last).size() < wanted) ++last;
       b = other->run(first, last);
-      if (own.count() - middle > 1) end = middle;   // what stood behind A is used again
+      if (own.count() - middle > 1) end = middle;   // the sentences after A are used for the next example
     }
     if (b.empty() && options_.next_sentence) continue;
     truncate(a, b, room, random);
     const std::optional<Ids> second = b.empty() ? std::nullopt : std::optional(b);
-    to.push_back({build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
+    examples.push_back({build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
   }
 }
 
-// A document that is not A's own: every other time of its page, where it has one. Null where none was found.
-const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sentences>& all, size_t of,
+// Another document than A's; with pages, half of the time one of A's own page. nullptr if none was found.
+const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sentences>& all, size_t index,
                                                            Random& random) const {
-  const int64_t document = all[of].document;
-  const auto alike = [&](size_t i) { return page_of(all[i].document) == page_of(document); };
+  const int64_t document = all[index].document;
+  const auto same_page = [&](size_t i) { return page_of(all[i].document) == page_of(document); };
   size_t begin = 0, end = all.size();
   if (options_.page > 1 && random.below(2)) {
-    for (begin = of; begin > 0 && alike(begin - 1);) --begin;
-    for (end = of + 1; end < all.size() && alike(end);) ++end;
+    for (begin = index; begin > 0 && same_page(begin - 1);) --begin;
+    for (end = index + 1; end < all.size() && same_page(end);) ++end;
   }
   for (int tries = 0; tries < 10; ++tries)
     if (const Sentences& s = all[begin + random.below(end - begin)]; s.document != document && s.count() > 0) return &s;
@@ -192,7 +202,7 @@ const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sen
 
 void PretrainingData::mask(PretrainingExample& example, Random& random) const {
   std::vector<int32_t>& ids = example.sequence.ids;
-  std::vector<std::vector<int32_t>> words;          // places; with whole_words all pieces of a word together
+  std::vector<std::vector<int32_t>> words;          // positions; with whole_words all pieces of a word together
   size_t count = 0;
   for (int32_t i = 0; i < int32_t(ids.size()); ++i) {
     const int32_t id = ids[size_t(i)];
@@ -208,8 +218,8 @@ void PretrainingData::mask(PretrainingExample& example, Random& random) const {
     if (example.masked.empty() || example.masked.size() + word.size() <= wanted)
       example.masked.insert(example.masked.end(), word.begin(), word.end());
   std::sort(example.masked.begin(), example.masked.end());
-  for (const int32_t place : example.masked) {
-    int32_t& id = ids[size_t(place)];
+  for (const int32_t position : example.masked) {
+    int32_t& id = ids[size_t(position)];
     example.originals.push_back(id);
     const uint64_t draw = random.below(10);
     if (draw < 8) id = tokenizer_.mask();
@@ -221,24 +231,29 @@ double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& e
   std::vector<double> counts(size_t(tokenizer_.size()), 1);
   double total = double(tokenizer_.size()), nats = 0, words = 0;
   uint64_t read = 0;
-  Progress progress("counting the words of " + corpus_.name(), int64_t(std::min(training_bytes_, most_counted)));
+  Progress progress("counting the words of " + corpus_.name(), int64_t(std::min(training_bytes_, max_counted)));
   for (const int64_t i : training_) {
     progress.update(int64_t(read));
     const Corpus::Part& part = corpus_.parts()[size_t(i)];
-    for (const int32_t id : tokenizer_.encode(part.text())) ++counts[size_t(id)], ++total;
-    if ((read += part.end - part.begin) > most_counted) break;
+    for (const int32_t id : tokenizer_.encode(part.text())) {
+      ++counts[size_t(id)];
+      ++total;
+    }
+    if ((read += part.end - part.begin) > max_counted) break;
   }
-  for (const PretrainingExample& example : examples)
-    for (const int32_t id : example.originals) nats -= std::log(counts[size_t(id)] / total), ++words;
+  for (const PretrainingExample& example : examples) {
+    for (const int32_t id : example.originals) nats -= std::log(counts[size_t(id)] / total);
+    words += double(example.originals.size());
+  }
   return nats / words;
 }
 
 PretrainingBatch pack(std::span<const PretrainingExample> examples) {
   std::vector<Sequence> sequences;
   std::vector<int32_t> masked, originals, not_next;
-  int32_t row = 0;                                  // where the example begins
+  int32_t row = 0;                                  // the first of the example
   for (const PretrainingExample& example : examples) {
-    for (const int32_t place : example.masked) masked.push_back(row + place);
+    for (const int32_t position : example.masked) masked.push_back(row + position);
     originals.insert(originals.end(), example.originals.begin(), example.originals.end());
     not_next.push_back(!example.follows);
     row += int32_t(example.sequence.ids.size());

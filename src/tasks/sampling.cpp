@@ -1,4 +1,4 @@
-// The order of an epoch: which task each step trains, and on which of its examples.
+// The order of an epoch: the task and the examples of each step.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +19,7 @@ std::vector<int32_t> example_order(const TaskSize& task, int epoch, const EpochO
   return order;
 }
 
-// The task of each step, given how many steps each task has.
+// The task of each step. left: the steps of each task.
 std::vector<int> task_order(std::vector<int64_t> left, int epoch, const EpochOptions& options) {
   int64_t total = std::accumulate(left.begin(), left.end(), int64_t(0));
   Random random(options.seed, format("sampling/epoch {}", epoch));
@@ -44,7 +44,7 @@ const std::vector<std::string>& sampling_names() {
   static const std::vector<std::string> names = {"sequential", "round-robin", "proportional"};
   return names;
 }
-Sampling parse_sampling(const std::string& name) { return Sampling(place_of(name, sampling_names(), "sampling")); }
+Sampling parse_sampling(const std::string& name) { return Sampling(index_of(name, sampling_names(), "sampling")); }
 
 std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options) {
   MB_CHECK(options.batch >= 1, "--batch {}: expected 1 or more examples", options.batch);
@@ -56,7 +56,7 @@ std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,
     batches.push_back(int64_t((examples.back().size() + batch - 1) / batch));
   }
   std::vector<TaskBatch> order;
-  std::vector<size_t> done(tasks.size(), 0);  // examples of each task given out so far
+  std::vector<size_t> done(tasks.size(), 0);        // examples of each task in earlier batches
   for (int task : task_order(batches, epoch, options)) {
     const std::vector<int32_t>& all = examples[size_t(task)];
     const size_t begin = done[size_t(task)], end = std::min(begin + batch, all.size());

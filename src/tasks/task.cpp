@@ -1,4 +1,4 @@
-// The table of tasks: an entry is all that reading, training, scoring and prediction files know about a task.
+// The table of tasks. An entry holds everything that reading, training, scoring and prediction files need to know.
 //
 //   sst quora sts cfimdb    the course's (CS224n minBERT)
 //   sst2 ... mnli           GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
@@ -102,7 +102,7 @@ std::string in_words(const Task& task, double value) {
 
 std::string Task::label_text(double label) const {
   if (!label_words.empty()) return label_words.at(size_t(label));
-  char digits[32];                                 // the fewest that read back as the same float
+  char digits[32];                                 // the shortest text that reads back as the same float
   return {digits, std::to_chars(digits, digits + sizeof digits, float(label)).ptr};
 }
 

@@ -1,4 +1,4 @@
-// Tables in text files: what a field is, where a row ends, and which column is which.
+// Tables in text files: finding fields, rows and columns.
 #include "minbert/tsv.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return list;
 }
 
-// LF, CRLF and a CR of its own count one each.
+// The number of line ends; LF, CRLF and a CR by itself are one each.
 int64_t line_ends(std::string_view text) {
   int64_t count = 0;
   for (size_t i = 0; i < text.size(); ++i)
@@ -40,8 +40,12 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
            "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
            file_);
   const auto is_name = [&](const std::string& field) { return std::ranges::count(columns_, field) > 0; };
-  if (columns_.empty() || std::ranges::any_of(first.fields, is_name)) columns_ = std::move(first.fields);
-  else at_ = begin, line_ = 1;                     // no header: the first line is a row
+  if (columns_.empty() || std::ranges::any_of(first.fields, is_name)) {
+    columns_ = std::move(first.fields);
+  } else {                                         // no header: the first line is a row
+    at_ = begin;
+    line_ = 1;
+  }
 }
 
 std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const {
@@ -71,7 +75,7 @@ bool TsvReader::next(TsvRow& row) {
   return true;
 }
 
-// The quoted part, if there is one, and then whatever stands before the next separator or line end.
+// The quoted part, if there is one, and the text up to the next separator or line end.
 std::string TsvReader::field() {
   std::string value;
   if (quoting_ && peek() == '"') {

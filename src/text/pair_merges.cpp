@@ -13,8 +13,8 @@ void PairMerges::add_word(std::span<const int32_t> symbols, int64_t count) {
   count_word(int32_t(words_.size()) - 1, count, none);
 }
 
-// Adds `count` (negative: takes away) for the symbols and pairs of a word. After a join only pairs with the new symbol
-// are new to the word; the others know it already.
+// Adds `count`, which may be negative, to the counts of the symbols and pairs of a word. After a join only pairs with
+// the joined symbol are new in the word; the others have it in their lists.
 void PairMerges::count_word(int32_t word, int64_t count, int32_t joined) {
   const int32_t* const symbol = &text_[words_[size_t(word)].begin];
   for (int32_t i = 0; i < words_[size_t(word)].length; ++i) {
@@ -26,38 +26,38 @@ void PairMerges::count_word(int32_t word, int64_t count, int32_t joined) {
     if (count < 0) continue;
     const bool is_new = joined == none || left == joined || right == joined;
     if (is_new && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
-    list(number);
+    list_if_frequent(number);
   }
 }
 
 int32_t PairMerges::pair_of(int32_t left, int32_t right) {
-  const auto [at, made] = number_.try_emplace(uint64_t(left) << 32 | uint32_t(right), int32_t(pairs_.size()));
+  const auto [entry, made] = number_.try_emplace(uint64_t(left) << 32 | uint32_t(right), int32_t(pairs_.size()));
   if (made) pairs_.push_back({left, right, 0, nowhere, false, {}});
-  return at->second;
+  return entry->second;
 }
 
-void PairMerges::list(int32_t number) {
+void PairMerges::list_if_frequent(int32_t number) {
   Pair& pair = pairs_[size_t(number)];
-  if (pair.count < least_ || pair.listed) return;
+  if (pair.count < min_count_ || pair.listed) return;
   pair.listed = true;
   pairs_of_[size_t(pair.left)].push_back(number);
   if (pair.left != pair.right) pairs_of_[size_t(pair.right)].push_back(number);
 }
 
 std::optional<std::pair<int32_t, int32_t>> PairMerges::best() {
-  if (heap_.empty()) lower_least();
+  if (heap_.empty()) lower_min_count();
   if (heap_.empty()) return {};
   const Pair& pair = pairs_[size_t(heap_[0].pair)];
   return {{pair.left, pair.right}};
 }
 
-// To the greatest power of two that a pair reaches, but not under the floor.
-void PairMerges::lower_least() {
-  int64_t most = 1;
-  for (const Pair& pair : pairs_) most = std::max(most, pair.count);
-  least_ = std::max(floor_, int64_t(std::bit_floor(uint64_t(most))));
+// Sets min_count_ to the greatest power of two that a pair's count reaches, but not below the floor.
+void PairMerges::lower_min_count() {
+  int64_t max = 1;
+  for (const Pair& pair : pairs_) max = std::max(max, pair.count);
+  min_count_ = std::max(floor_, int64_t(std::bit_floor(uint64_t(max))));
   for (int32_t number = 0; number < int32_t(pairs_.size()); ++number) {
-    list(number);
+    list_if_frequent(number);
     score(number);
   }
 }
@@ -82,7 +82,7 @@ void PairMerges::join(int32_t left, int32_t right) {
   for (const int32_t symbol : {left, right, joined}) score_pairs_of(symbol);
 }
 
-// Pairs that became too rare leave the list until the least frequency falls: older pairs only become rarer.
+// Pairs that became too rare leave the list until min_count_ falls: older pairs only become rarer.
 void PairMerges::score_pairs_of(int32_t symbol) {
   std::erase_if(pairs_of_[size_t(symbol)], [&](int32_t number) {
     score(number);
@@ -90,10 +90,10 @@ void PairMerges::score_pairs_of(int32_t symbol) {
   });
 }
 
-// freq(ab) / (freq(a) freq(b)), into the heap; out of it where the pair is too rare.
+// Puts the pair into the heap with its score freq(ab) / (freq(a) freq(b)), or removes it if it is too rare.
 void PairMerges::score(int32_t number) {
   Pair& pair = pairs_[size_t(number)];
-  if (pair.count >= least_) {
+  if (pair.count >= min_count_) {
     if (pair.place == nowhere) {
       pair.place = int32_t(heap_.size());
       heap_.emplace_back();
@@ -120,7 +120,7 @@ void PairMerges::put(const Scored& scored, size_t place) {
   pairs_[size_t(scored.pair)].place = int32_t(place);
 }
 
-// Puts it at the place, or as far up or down from there as the heap's order asks.
+// Moves the pair from `place` up or down to its position in the heap's order.
 void PairMerges::sift(const Scored& scored, size_t place) {
   for (size_t parent; place > 0 && before(scored, heap_[parent = (place - 1) / 2]); place = parent) {
     put(heap_[parent], place);

@@ -1,4 +1,4 @@
-// The tokenizer's vocabulary and settings, and sequences of its ids. The pieces are found in wordpiece.cpp.
+// The tokenizer's vocabulary and settings, and sequences of ids. wordpiece.cpp cuts words into pieces.
 #include "minbert/tokenizer.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace minbert {
 namespace {
 
 bool is_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t begin = at;
-    if (next_code_point(text, at) == 0xFFFD && at == begin + 1) return false;    // U+FFFD itself has 3 bytes
+  for (size_t pos = 0; pos < text.size();) {
+    const size_t begin = pos;
+    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return false;    // U+FFFD itself has 3 bytes
   }
   return true;
 }

@@ -1,6 +1,6 @@
-// The clean-up before WordPiece, as Hugging Face does it, in one pass over the text.
+// The clean-up before WordPiece, the same as Hugging Face's, in one pass over the text.
 //
-//   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and so what was not UTF-8
+//   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and with it invalid UTF-8
 //   ' '          \t \n \r and the separators (Zs, Zl, Zp)
 //   ' ' c ' '    c in the blocks of Chinese characters
 //   lower_case   canonical decomposition (NFD), no nonspacing marks (Mn), simple lower case
@@ -27,7 +27,7 @@ bool is_removed(int32_t c) {
          category == UTF8PROC_CATEGORY_CO;
 }
 
-// CJK ideographs, unified and compatible. Extension E starts at 2B820; Hugging Face says 2B920, and so do we.
+// CJK ideographs, unified and compatible. Extension E starts at 2B820; we use Hugging Face's 2B920.
 bool is_chinese(int32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0xF900 && c <= 0xFAFF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
@@ -42,7 +42,7 @@ void append_utf8(std::string& out, int32_t c) {
   out.append(reinterpret_cast<const char*>(bytes), size_t(n));
 }
 
-// What normalize() writes to.
+// The output of normalize().
 class Output {
  public:
   Output(bool lower_case, size_t expected_size) : lower_case_(lower_case) { text_.reserve(expected_size); }
@@ -60,7 +60,7 @@ class Output {
 
   void put(int32_t c) {
     if (!lower_case_) return append_utf8(text_, c);
-    constexpr int longest = 4;                     // code points that NFD makes of one
+    constexpr int longest = 4;                     // NFD turns one code point into at most so many
     utf8proc_int32_t parts[longest];
     const auto nfd = utf8proc_option_t(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
     const utf8proc_ssize_t n = utf8proc_decompose_char(c, parts, longest, nfd, nullptr);
@@ -73,8 +73,8 @@ class Output {
   }
 
  private:
-  // NFD orders neighbours that have a combining class by it. Few of them outlive the removal of nonspacing
-  // marks (Hangul tones, musical stems); those wait until the last neighbour is known.
+  // NFD sorts neighbours by their combining class. Only few characters with such a class are left without nonspacing
+  // marks (Hangul tones, musical stems); they wait here until the last neighbour is known.
   void put_decomposed(int32_t c) {
     const utf8proc_property_t& property = *utf8proc_get_property(c);
     const bool nonspacing = property.category == UTF8PROC_CATEGORY_MN;
@@ -100,12 +100,12 @@ class Output {
 
 }  // namespace
 
-int32_t next_code_point(std::string_view text, size_t& at) {
-  if ((text[at] & 0x80) == 0) return text[at++];
+int32_t next_code_point(std::string_view text, size_t& pos) {
+  if ((text[pos] & 0x80) == 0) return text[pos++];
   utf8proc_int32_t c;
-  const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                                              utf8proc_ssize_t(text.size() - at), &c);
-  at += n > 0 ? size_t(n) : 1;
+  const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + pos,
+                                              utf8proc_ssize_t(text.size() - pos), &c);
+  pos += n > 0 ? size_t(n) : 1;
   return n > 0 ? c : 0xFFFD;
 }
 
@@ -120,14 +120,14 @@ bool is_punctuation(int32_t c) {
 
 std::string normalize(std::string_view text, bool lower_case) {
   Output out(lower_case, text.size());
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at;
+  for (size_t pos = 0; pos < text.size();) {
+    size_t end = pos;
     while (end < text.size() && is_printable_ascii(text[end])) ++end;
-    if (end > at) out.ascii(text.substr(at, end - at));
-    at = end;
-    if (at == text.size()) break;
+    if (end > pos) out.ascii(text.substr(pos, end - pos));
+    pos = end;
+    if (pos == text.size()) break;
 
-    const int32_t c = next_code_point(text, at);
+    const int32_t c = next_code_point(text, pos);
     if (is_separator(c)) {
       out.put(' ');
     } else if (is_chinese(c)) {

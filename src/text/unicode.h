@@ -1,4 +1,4 @@
-// Unicode as BERT sees it. See unicode.cpp.
+// Unicode for BERT's tokenizer: decoding, categories, clean-up.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace minbert {
 
-// The code point at text[at]; moves `at` behind it. A byte that begins no valid UTF-8 is U+FFFD by itself.
-int32_t next_code_point(std::string_view text, size_t& at);
+// The code point at text[pos]; moves `pos` past it. A byte that begins no valid UTF-8 is U+FFFD by itself.
+int32_t next_code_point(std::string_view text, size_t& pos);
 
 // ASCII symbols count as punctuation even where Unicode says otherwise ($ + < = > ^ ` | ~).
 bool is_punctuation(int32_t code_point);

@@ -1,4 +1,4 @@
-// The vocabulary trainer: words and how often each occurs, their alphabet, then pair after pair.
+// The vocabulary trainer: counts words, chooses an alphabet, then joins pair after pair.
 #include "minbert/vocabulary.h"
 
 #include <algorithm>
@@ -18,33 +18,33 @@ namespace minbert {
 namespace {
 
 struct Hash {
-  using is_transparent = void;                     // a string_view is looked up without making a string of it
+  using is_transparent = void;                     // looks up a string_view without making a string
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
 
 void add(Counts& counts, std::string_view text, int64_t count) {
-  const auto at = counts.find(text);
-  if (at != counts.end()) at->second += count;
+  const auto entry = counts.find(text);
+  if (entry != counts.end()) entry->second += count;
   else counts.emplace(text, count);
 }
 
-// Calls on_block(text) for pieces of the file of about a megabyte, cut behind ASCII white space: the words are those
-// of the whole text. Only what has no white space for longer is held longer.
+// Calls on_block(text) for blocks of the file of about a megabyte, cut after ASCII white space so that no word is cut.
+// A block is longer only if a stretch of text without white space is.
 template <class OnBlock>
 void for_each_block(const std::string& file, OnBlock on_block) {
   constexpr size_t room = 1 << 20;
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
-  std::string block;                               // begins with what the last one left over
+  std::string block;                               // begins with the rest of the last one
   while (in) {
     const size_t before = block.size();
     block.resize(before + std::max(room, before));
     in.read(&block[before], std::streamsize(block.size() - before));
     MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
     block.resize(before + size_t(in.gcount()));
-    const size_t end = in ? block.find_last_of(" \t\r\n") + 1 : block.size();     // 0 where there is none
+    const size_t end = in ? block.find_last_of(" \t\r\n") + 1 : block.size();     // 0 if there is no white space
     on_block(std::string_view(block).substr(0, end));
     block.erase(0, end);
   }
@@ -73,10 +73,10 @@ Counts count_words(std::span<const std::string> files, bool lower_case) {
 // Calls on_character(x, is_first) for each character x of the word.
 template <class OnCharacter>
 void for_each_character(std::string_view word, OnCharacter on_character) {
-  for (size_t at = 0; at < word.size();) {
-    const size_t begin = at;
-    next_code_point(word, at);
-    on_character(word.substr(begin, at - begin), begin == 0);
+  for (size_t pos = 0; pos < word.size();) {
+    const size_t begin = pos;
+    next_code_point(word, pos);
+    on_character(word.substr(begin, pos - begin), begin == 0);
   }
 }
 
@@ -84,8 +84,8 @@ std::string piece(std::string_view text, bool is_first) {
   return std::string(is_first ? "" : continues).append(text);
 }
 
-// The most frequent characters; of equally frequent ones, those of smaller code points.
-std::set<std::string, std::less<>> choose_alphabet(const Counts& words, size_t most) {
+// The `size` most frequent characters; of equally frequent ones, those with smaller code points.
+std::set<std::string, std::less<>> choose_alphabet(const Counts& words, size_t size) {
   Counts counts;
   for (const auto& entry : words) {
     for_each_character(entry.first, [&](std::string_view x, bool) { add(counts, x, entry.second); });
@@ -93,7 +93,7 @@ std::set<std::string, std::less<>> choose_alphabet(const Counts& words, size_t m
   std::vector<std::pair<int64_t, std::string>> order;
   for (const auto& [x, count] : counts) order.emplace_back(-count, x);
   std::sort(order.begin(), order.end());
-  order.resize(std::min(order.size(), most));
+  order.resize(std::min(order.size(), size));
   std::set<std::string, std::less<>> alphabet;
   for (auto& [count, x] : order) alphabet.insert(std::move(x));
   return alphabet;
@@ -107,7 +107,7 @@ void remove_words_outside(const std::set<std::string, std::less<>>& alphabet, Co
   });
 }
 
-// x and ##x as they occur in the words: first those that begin a word, each in the order of code points.
+// The forms x and ##x that occur in the words: first those that begin a word, each in the order of code points.
 std::vector<std::string> character_pieces(const Counts& words) {
   std::set<std::pair<bool, std::string>> forms;
   for (const auto& entry : words) {
@@ -147,8 +147,8 @@ std::vector<std::string> train_vocabulary(std::span<const std::string> files, co
     merges.add_word(spelled, entry.second);
   }
 
-  // A token comes about once: whatever stands within one occurrence of its text was joined in the same order within
-  // every other that becomes one token, so that ab + c excludes a + bc.
+  // No token is made twice: all occurrences of a text that become one token were joined in the same order, so ab + c
+  // excludes a + bc.
   Progress progress("", options.size);
   while (int64_t(tokens.size()) < options.size) {
     const auto best = merges.best();

@@ -1,7 +1,7 @@
-// WordPiece: each word cut from left to right into the longest pieces that the vocabulary has.
+// WordPiece: cuts each word from left to right into the longest pieces that the vocabulary has.
 //
-// All pieces stand in one hash table. A string's hash extends that of its prefix by a byte, so one walk over
-// the word gives the hashes of all candidates, and the "##" of those behind the first is but another start.
+// One hash table holds all pieces. The hash of a string extends that of its prefix by one byte, so one pass over the
+// word gives the hashes of all candidates; for pieces after the first, it starts from the hash of "##".
 #include <algorithm>
 
 #include "minbert/tokenizer.h"
@@ -10,7 +10,7 @@
 namespace minbert {
 namespace {
 
-// FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak: slots come from a product's high ones.
+// FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak, so slots use the high bits of a product.
 constexpr uint32_t empty_hash = 2166136261u;
 constexpr uint32_t extend(uint32_t hash, char byte) { return (hash ^ uint8_t(byte)) * 16777619u; }
 constexpr uint32_t hash_of(std::string_view text) {

@@ -1,4 +1,4 @@
-// How text falls into words before WordPiece cuts them: one definition for the tokenizer and the vocabulary trainer.
+// Splitting text into words: one definition for the tokenizer and the vocabulary trainer.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace minbert {
 
 inline constexpr std::array<std::string_view, 5> special_names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-inline constexpr size_t longest_word = 100;        // characters; what is longer becomes [UNK]
-inline constexpr std::string_view continues = "##";    // before a piece that does not begin its word
+inline constexpr size_t longest_word = 100;        // characters; longer words become [UNK]
+inline constexpr std::string_view continues = "##";    // the prefix of pieces that do not begin their word
 
 inline size_t count_characters(std::string_view utf8) {
   return size_t(std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
@@ -23,44 +23,45 @@ inline bool is_too_long(std::string_view word) {
 
 // The end of the word at normalized[begin]: the next space or punctuation character, itself a word.
 inline size_t word_end(std::string_view normalized, size_t begin) {
-  size_t at = begin;
-  while (at < normalized.size() && normalized[at] != ' ') {
-    const size_t here = at;
-    if (is_punctuation(next_code_point(normalized, at))) return here == begin ? at : here;
+  size_t pos = begin;
+  while (pos < normalized.size() && normalized[pos] != ' ') {
+    const size_t here = pos;
+    if (is_punctuation(next_code_point(normalized, pos))) return here == begin ? pos : here;
   }
-  return at;
+  return pos;
 }
 
 // Calls on_word(word) for each word of a text without special tokens, after the clean-up.
 template <class OnWord>
 void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word) {
   const std::string normalized = normalize(text, lower_case);
-  for (size_t at = 0; at < normalized.size();) {
-    if (normalized[at] == ' ') {
-      ++at;
+  for (size_t pos = 0; pos < normalized.size();) {
+    if (normalized[pos] == ' ') {
+      ++pos;
       continue;
     }
-    const size_t end = word_end(normalized, at);
-    on_word(std::string_view(normalized).substr(at, end - at));
-    at = end;
+    const size_t end = word_end(normalized, pos);
+    on_word(std::string_view(normalized).substr(pos, end - pos));
+    pos = end;
   }
 }
 
-// The same for any text: on_special(i) stands where it spells out special_names[i].
+// The same for any text: calls on_special(i) where it contains special_names[i].
 template <class OnWord, class OnSpecial>
 void for_each_word(std::string_view text, bool lower_case, OnWord on_word, OnSpecial on_special) {
-  size_t begin = 0;                                // of what is not cut into words yet
-  for (size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
+  size_t begin = 0;                                // of the text that is not split yet
+  for (size_t pos = text.find('['); pos != text.npos; pos = text.find('[', pos)) {
     const auto special = std::find_if(special_names.begin(), special_names.end(), [&](std::string_view name) {
-      return text.substr(at).starts_with(name);
+      return text.substr(pos).starts_with(name);
     });
     if (special == special_names.end()) {
-      ++at;
+      ++pos;
       continue;
     }
-    for_each_plain_word(text.substr(begin, at - begin), lower_case, on_word);
+    for_each_plain_word(text.substr(begin, pos - begin), lower_case, on_word);
     on_special(size_t(special - special_names.begin()));
-    begin = at += special->size();
+    pos += special->size();
+    begin = pos;
   }
   for_each_plain_word(text.substr(begin), lower_case, on_word);
 }

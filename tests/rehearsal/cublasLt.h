@@ -1,6 +1,6 @@
 // The one product of cublasLt that minbert uses, for the rehearsal: D = op(A) B + bias, all column-major and of one
-// type, op(A) [m,k], B [k,n], D [m,n], bias [m] on every column. Where m is odd there is no algorithm for it, so that
-// what is done then is rehearsed, too.
+// type, op(A) [m,k], B [k,n], D [m,n], bias [m] on every column. If m is odd it finds no algorithm, so that the code
+// for this case is rehearsed, too.
 #pragma once
 
 #include "cublas_v2.h"
@@ -33,7 +33,7 @@ struct cublasLtMatmulPreferenceOpaque_t {
   uint32_t alignment[4];                           // of A, B, C, D
 };
 struct cublasLtMatmulAlgo_t {
-  uint64_t m, n, k;                                // what it was chosen for
+  uint64_t m, n, k;                                // the sizes it was chosen for
   size_t workspace;
   uint32_t alignment[4];
 };

@@ -1,5 +1,5 @@
 // The products of cuBLAS, by OpenBLAS, for the rehearsal (cuda_runtime.h). TF32 and BF16 round the operands' mantissas
-// to 10 and 7 bits, to nearest even, and add up in float. What cuBLAS refuses is refused here.
+// to 10 and 7 bits, to nearest even, and add up in float. Arguments that cuBLAS refuses are refused here, too.
 #pragma once
 
 #include "cuda_runtime.h"

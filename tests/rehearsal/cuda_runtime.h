@@ -1,16 +1,17 @@
-// A rehearsal of the GPU: the part of CUDA's runtime that minbert uses, played by the CPU.
+// A rehearsal of the GPU: the part of CUDA's runtime that minbert uses, simulated on the CPU. It is here because CI has
+// no GPU; with one there, these files can go.
 //
-// With -DMINBERT_CUDA -DMINBERT_REHEARSAL -Itests/rehearsal g++ compiles the very code that nvcc compiles for a GPU,
-// and it runs: every thread of every block for itself, up to the next barrier. It shows wrong indices, missing or
-// divergent barriers, races, host code that touches device memory, kernels that are handed host memory, copies awaited
-// too late. It says nothing about speed or rounding, nor of a fence that is missing: one CPU plays all threads.
+// With -DMINBERT_CUDA -DMINBERT_REHEARSAL -Itests/rehearsal g++ compiles the same code that nvcc compiles for a GPU.
+// Each thread of each block runs by itself up to the next barrier. This finds wrong indices, missing or divergent
+// barriers, races, host code that touches device memory, kernels that get host memory, and copies awaited too late. It
+// says nothing about speed, rounding or missing memory fences: one CPU runs all threads.
 //
 //   MINBERT_REHEARSAL_ORDER     forward, backward or shuffled: the order of blocks, warps and threads between barriers.
 //                               Results that differ between orders come from a race.
 //   MINBERT_REHEARSAL_MEMORY    bytes of device memory (1 GiB)      MINBERT_REHEARSAL_DEVICES   0: there is no GPU
 //   MINBERT_REHEARSAL_DRIVER    the driver's version (13000)        MINBERT_REHEARSAL_ARCH      of the GPU (9.0)
 //
-// Names, signatures and numbers are CUDA's own; its documentation holds. A kernel's local arrays may take some 200 KB.
+// Names, signatures and numbers are CUDA's; see its documentation. A kernel's local arrays may take some 200 KB.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@
 
 #define __host__
 #define __device__
-#define __shared__ static thread_local             // one block runs at a time, on one thread; it finds NaN there
+#define __shared__ static thread_local             // one block runs at a time, on one thread; filled with NaN before
 
-struct uint3 { unsigned x; };                      // minbert counts in one dimension
+struct uint3 { unsigned x; };                      // minbert uses one dimension
 inline uint3 threadIdx{}, blockIdx{}, blockDim{}, gridDim{};
 
 namespace rehearsal {
@@ -28,11 +29,11 @@ void launch(unsigned blocks, unsigned threads, void (*body)(const void*), const 
 void exchange(unsigned mask, void* value, size_t bytes, unsigned source);    // the value of lane `source` of the warp
 }  // namespace rehearsal
 
-// What kernel<<<blocks, threads>>>(...) does. The body calls the kernel and holds its arguments by value, [=].
+// Runs kernel<<<blocks, threads>>>(...). The body calls the kernel and holds its arguments by value, [=].
 template <class Body>
 void rehearse(unsigned blocks, unsigned threads, const Body& body) {
   Body arguments = body;
-  __builtin_clear_padding(&arguments);              // what stands in gaps is no argument
+  __builtin_clear_padding(&arguments);              // bytes of padding are no arguments
   rehearsal::launch(blocks, threads, [](const void* b) { (*static_cast<const Body*>(b))(); }, &arguments, sizeof body);
 }
 
@@ -50,7 +51,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101
 };
 const char* cudaGetErrorString(cudaError_t error);
-cudaError_t cudaGetLastError();                    // and forgets it
+cudaError_t cudaGetLastError();                    // and clears it
 
 struct cudaDeviceProp {
   char name[256];
@@ -63,17 +64,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
-// Memory is full of NaN at first. Behind the end of each allocation, rounded up to 16 bytes, lies a page that nobody
-// may touch; the host may not touch cudaMalloc's at all. Inside, the first touch of an allocation by a kernel is a
-// SIGSEGV that opens it (gdb: handle SIGSEGV nostop noprint).
+// New memory is filled with NaN. After the end of each allocation, rounded up to 16 bytes, comes a page that no code
+// may touch; the host may not touch memory of cudaMalloc at all. A kernel's first access to an allocation raises a
+// SIGSEGV, whose handler opens it (gdb: handle SIGSEGV nostop noprint).
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags = 1);
 cudaError_t cudaMallocHost(void** memory, size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
-// There is one stream. Kernels, cuBLAS and copies run at once, but for a copy out of cudaMallocHost's memory: it waits
-// for the next of them, or for somebody who waits for it, and takes what stands there then.
+// There is one stream. Kernels, cuBLAS and copies run at once, except a copy from memory of cudaMallocHost: it runs
+// when the next of them starts, or when the host waits for it, and copies the values of that moment.
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };

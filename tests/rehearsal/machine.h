@@ -1,4 +1,4 @@
-// What the parts of the rehearsal share.
+// Declarations that the parts of the rehearsal share.
 #pragma once
 
 #include <mutex>
@@ -12,19 +12,19 @@ inline bool in_kernel = false;
 
 const char* environment(const char* name, const char* otherwise);
 [[gnu::format(printf, 1, 2)]] [[noreturn]] void stop(const char* format, ...);
-cudaError_t result(cudaError_t error);             // which cudaGetLastError will know
+cudaError_t result(cudaError_t error);             // stores it for cudaGetLastError, and returns it
 
-// The device's turn: copies that waited are performed, all or the first, and whoever now touches device memory may.
+// The device's turn: performs waiting copies, all or the first ones, and allows access to device memory.
 struct Turn {
   std::lock_guard<std::recursive_mutex> lock;
   explicit Turn(uint64_t copies = ~0ull);
   ~Turn();
 };
 
-// Whether the device may touch all these bytes; host memory, pinned or not, does not count.
+// May the device touch all these bytes? Not if they are host memory, pinned or not.
 bool on_device(const void* at, size_t bytes);
 
-// A kernel's arguments are words; one that is an address of the host's is a mistake that a GPU answers with an error.
+// Checks a kernel's arguments, word by word: a host address is an error, as on a GPU.
 void check_arguments(const char* words, size_t bytes);
 
 }  // namespace rehearsal

@@ -1,5 +1,5 @@
-// Memory and copies of the rehearsal (cuda_runtime.h). Pages of the device are closed; in the device's turn the first
-// touch of an allocation opens it.
+// Memory and copies of the rehearsal (cuda_runtime.h). Pages of the device are inaccessible; in the device's turn the
+// first access to an allocation opens it.
 #include <execinfo.h>
 #include <signal.h>
 #include <sys/mman.h>

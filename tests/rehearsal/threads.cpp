@@ -18,8 +18,8 @@ using namespace rehearsal;
 
 namespace {
 
-// Shared memory is the program's thread-local storage: all its __shared__, and what else it has there. While a kernel
-// runs that is put aside, and every block finds NaN, for what the last one left could hide a missing barrier.
+// Shared memory is the program's thread-local storage: all __shared__ and all other thread-local variables. While a
+// kernel runs it is saved, and filled with NaN for every block: values of the last block could hide a missing barrier.
 struct SharedMemory {
   static inline char* at = nullptr;
   static inline size_t bytes = 0;
@@ -43,7 +43,7 @@ struct SharedMemory {
 };
 
 // A fiber runs the threads of a warp one after the other until one of them waits; the next fiber goes on from there. So
-// a kernel without barriers needs one. A warp runs as far as it can before the next warp does.
+// a kernel without barriers needs one fiber. A warp runs as far as it can before the next warp does.
 
 enum class State { fresh, ready, at_block, at_warp, at_shuffle, ended };
 struct Fiber {

@@ -1,11 +1,13 @@
-// Batch normalization of [CLS]: whitening that takes the covariance for diagonal.
+// Batch normalization of [CLS]: whitening under the assumption that the covariance is diagonal.
 //
-//   Paper       Ioffe & Szegedy 2015; IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization, sec. 3.1
-//   Equation    ĥ = Λ⁻¹ (h - μ) ⊙ γ + β     Λ = diag(√(σ² + ε))                                     [IsoBN eq.2]
+//   Paper       Ioffe & Szegedy 2015; IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization,
+//               sec. 3.1
+//   Equation    ĥ = Λ⁻¹ (h - μ) ⊙ γ + β     Λ = diag(√(σ² + ε))                        [IsoBN eq.2]
 //   Shapes      h, ĥ [B,H]   γ, β, μ, σ² [H]
-//   Statistics  the batch's in training; in evaluation running_mean and running_var, as in src/norm/hidden/batch.cpp
+//   Statistics  of the batch in training; in evaluation the buffers running_mean and running_var,
+//               as in src/norm/hidden/batch.cpp
 //   Starts as   γ = 1, β = 0
-//   Deviations  eq.2 has neither ε nor γ and β, which batch normalization has
+//   Deviations  ε, γ and β are those of batch normalization; eq.2 has none of them
 #include "minbert/cls_norm.h"
 
 namespace minbert {
@@ -43,7 +45,7 @@ ClsNormEntry cls_batch = {
     .parameters = "2H",
     .place = "pooled",
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<ClsBatchNorm>(o); },
+    .make = new_cls_norm<ClsBatchNorm>,
 };
 
 }  // namespace minbert

@@ -1,7 +1,7 @@
-// Mean and covariance of a set that comes batch by batch; its rows are not kept.
+// Mean and covariance of a set that is given batch by batch; its rows are not kept.
 //
 //   n = n_a + n_b   δ = μ_b - μ_a   μ = μ_a + δ n_b/n
-//   S = S_a + S_b + δ δᵀ n_a n_b/n   S_b = (x - μ_b)ᵀ (x - μ_b)               Chan, Golub & LeVeque 1979
+//   S = S_a + S_b + δ δᵀ n_a n_b/n   S_b = (x - μ_b)ᵀ (x - μ_b)          Chan, Golub & LeVeque 1979
 #pragma once
 
 #include <vector>

@@ -1,27 +1,30 @@
-// Isotropic batch normalization of [CLS]: scales down dimensions with large variance or many correlated partners.
+// Isotropic batch normalization of [CLS]: scales down dimensions with large variance or many
+// correlated partners.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization
-//   Equations   ĥ   = (h - μ) / (σ |G|)     |G| the size of a dimension's group                    [IsoBN eq.3]
-//               γ_i = Σ_j ρ_ij², which is |G| where dimensions fall into groups of equals          [IsoBN eq.4]
-//               ĥ   = (h - μ) / (σ γ)                                                              [IsoBN eq.5]
-//               θ   = (σ γ + ε)^-β                                                                 [IsoBN eq.6]
-//               θ̄   = √(Σ_i σ_i² / Σ_i σ_i² θ_i²) θ                                                [IsoBN eq.7]
-//               ĥ   = θ̄ ⊙ h: the paper found that subtracting μ hurts                              [IsoBN eq.8]
+//   Equations   ĥ   = (h - μ) / (σ |G|)     |G| the size of a dimension's group        [IsoBN eq.3]
+//               γ_i = Σ_j ρ_ij², which is |G| if dimensions form groups of equal ones  [IsoBN eq.4]
+//               ĥ   = (h - μ) / (σ γ)                                                  [IsoBN eq.5]
+//               θ   = (σ γ + ε)^-β                                                     [IsoBN eq.6]
+//               θ̄   = √(Σ_i σ_i² / Σ_i σ_i² θ_i²) θ                                   [IsoBN eq.7]
+//               ĥ   = θ̄ ⊙ h: the paper found that subtracting μ hurts                 [IsoBN eq.8]
 //   Shapes      h, ĥ [B,H]   μ, σ, γ, θ, θ̄ [H]   Σ, ρ [H,H]
-//   Statistics  training moves Σ, σ and μ towards the batch's, then uses them; evaluation uses them [IsoBN alg.1]
-//   Gradients   dL/dh = θ̄ ⊙ dL/dĥ: none through the statistics
-//   Deviations  preset     ours (the default)           paper (to the letter)     authors (their published code)
-//               start      the first batch's            0                         0
-//               momentum   .05: keeps 95% a step        .95: forgets 95% a step   .05
-//               σ          √diag(Σ), so that ρ_ii = 1   moves by itself           moves by itself
-//               ρ          to [-1,1], against rounding  as it comes               to [-1,1]
-//               γ          sum of ρ²                    sum of ρ²                 mean of ρ²
-//               ε, β       .1, .5                       .1, .5                    .001, .5
-//               eq.7       root: variance is kept       no root, as printed       root; σ² from Σ; .001 in E'
-//               presets eq3 and eq5 are the first forms, with the statistics of ours and ε = .1 beside σ |G| and σ γ.
-//               eq3's groups are connected by |ρ| of at least `correlated` (the paper names no clustering).
-//               In all of them ρ = 0 where σ = 0. Where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0).
-//               A last batch of few examples counts as much as any other (the authors drop it).
+//   Statistics  training moves Σ, σ and μ towards the batch's, then uses them; evaluation only uses
+//               them [IsoBN alg.1]
+//   Gradients   dL/dh = θ̄ ⊙ dL/dĥ; none passes through the statistics
+//   Deviations  preset     ours (the default)      paper (to the letter)   authors (published code)
+//               start      the first batch's       0                         0
+//               momentum   .05: keeps 95% a step   .95: forgets 95% a step   .05
+//               σ          √diag(Σ): ρ_ii = 1      has its own average       has its own average
+//               ρ          clamped to [-1,1]       not clamped               clamped to [-1,1]
+//               γ          sum of ρ²               sum of ρ²                 mean of ρ²
+//               ε, β       .1, .5                  .1, .5                    .001, .5
+//               eq.7       root: keeps variance    no root, as printed    root; σ² of Σ; .001 in E'
+//               Presets eq3 and eq5 compute the first two forms, with the statistics of ours and ε
+//               = .1 added to σ |G| and σ γ. A chain of |ρ| >= `correlated` joins dimensions into a
+//               group of eq3 (the paper names no clustering). In all presets ρ = 0 where σ = 0;
+//               where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0). A last batch of few
+//               examples counts as much as any other (the authors drop it).
 //   Their code  github.com/INK-USC/IsoBN, model.py
 #include <algorithm>
 #include <cmath>
@@ -38,32 +41,34 @@ namespace {
 struct Preset {
   const char* name;
   double momentum = 0.05, eps = 0.1, beta = 0.5;
-  bool zero_start = false;                          // false: the first batch is the first moving statistics
-  bool own_sigma = false;                           // σ moves by itself; false: it is the root of Σ's diagonal
-  bool own_variances = false;                       // eq.7 takes its variances from that σ; false: from Σ
-  bool clamp = true;                                // ρ to [-1,1]
-  bool mean = false;                                // γ is the mean of ρ²; false: the sum
-  bool rescale = true, root = true;                 // eq.7, and the root of its quotient
-  double quotient_eps = 0;                          // added to eq.7's denominator
+  bool zero_start = false;                // false: averages start as the first batch's statistics
+  bool own_sigma = false;                 // σ has its own average; false: the root of Σ's diagonal
+  bool own_variances = false;             // eq.7 takes its variances from that σ; false: from Σ
+  bool clamp = true;                      // ρ to [-1,1]
+  bool mean = false;                      // γ is the mean of ρ²; false: the sum
+  bool rescale = true, root = true;       // eq.7, and the root of its quotient
+  double quotient_eps = 0;                // added to eq.7's denominator
   bool subtract_mean = false, hard_groups = false;  // eq.5, eq.3
 };
 const std::vector<Preset> presets = {
     {.name = "ours"},
-    {.name = "paper", .momentum = 0.95, .zero_start = true, .own_sigma = true, .own_variances = true, .clamp = false,
-     .root = false},
-    {.name = "authors", .eps = 1e-3, .zero_start = true, .own_sigma = true, .mean = true, .quotient_eps = 1e-3},
+    {.name = "paper", .momentum = 0.95, .zero_start = true, .own_sigma = true,
+     .own_variances = true, .clamp = false, .root = false},
+    {.name = "authors", .eps = 1e-3, .zero_start = true, .own_sigma = true, .mean = true,
+     .quotient_eps = 1e-3},
     {.name = "eq5", .beta = 1, .rescale = false, .subtract_mean = true},
     {.name = "eq3", .beta = 1, .rescale = false, .subtract_mean = true, .hard_groups = true}};
 
-// The size of each dimension's group [H]. Dimensions are in one group where a chain of |ρ| >= least connects them.
-Tensor group_sizes(const Tensor& rho, double least) {
+// The size of each dimension's group [H]. A chain of |ρ| >= min_rho joins dimensions into one
+// group.
+Tensor group_sizes(const Tensor& rho, double min_rho) {
   const size_t H = size_t(rho.cols());
   const std::vector<real> r = rho.values();
   std::vector<size_t> first(H);                     // of a dimension's group
   std::iota(first.begin(), first.end(), size_t(0));
   for (size_t i = 0; i < H; ++i)
     for (size_t j = 0; j < i; ++j)
-      if (std::abs(double(r[i * H + j])) >= least && first[i] != first[j])
+      if (std::abs(double(r[i * H + j])) >= min_rho && first[i] != first[j])
         std::replace(first.begin(), first.end(), size_t(first[i]), size_t(first[j]));
   std::vector<real> sizes;
   for (const size_t f : first) sizes.push_back(real(std::count(first.begin(), first.end(), f)));
@@ -73,7 +78,7 @@ Tensor group_sizes(const Tensor& rho, double least) {
 class IsoBatchNorm : public ClsNorm {
  public:
   explicit IsoBatchNorm(const NormOptions& o)
-      : preset_(presets[place_of(o.word("preset"), names_of(presets), "preset")]),
+      : preset_(presets[index_of(o.word("preset"), names_of(presets), "preset")]),
         momentum_(o.number("momentum", preset_.momentum)), eps_(o.number("eps", preset_.eps)),
         beta_(o.number("beta", preset_.beta)), correlated_(o.number("correlated")),
         covariance_(buffer("covariance", Tensor::zeros({o.hidden, o.hidden}))),
@@ -87,25 +92,27 @@ class IsoBatchNorm : public ClsNorm {
 
  protected:
   Tensor forward(const Tensor& h) const override {
-    MB_CHECK(h.cols() == covariance_.cols(), "iso-bn: h {} for statistics of {} dimensions", h.shape(),
-             covariance_.cols());
+    MB_CHECK(h.cols() == covariance_.cols(), "iso-bn: h {} for statistics of {} dimensions",
+             h.shape(), covariance_.cols());
     if (training()) update(h);
-    MB_CHECK(has_seen_a_batch(), "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
+    MB_CHECK(has_statistics(),
+             "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
     return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();                    // [IsoBN eq.8]
   }
 
  private:
-  // Asked of the device until it is so; it stays so.
-  bool has_seen_a_batch() const { return seen_ = seen_ || count_.item() > 0; }
+  // Reads count_ from the device only until it is above 0.
+  bool has_statistics() const { return seen_ = seen_ || count_.item() > 0; }
 
-  // The moving statistics go a step towards the batch's, which are biased.
+  // Moves the averages one step towards the statistics of the batch, which are biased.
   void update(const Tensor& h) const {
     const NoGrad constants;
-    const double alpha = !has_seen_a_batch() && !preset_.zero_start ? 1 : momentum_;
+    const double alpha = !has_statistics() && !preset_.zero_start ? 1 : momentum_;
     const auto move = [&](const Tensor& running, const Tensor& now) {
       copy_or_add((1 - alpha) * running + alpha * now, running, false);
     };
-    // h - μ by way of the first row: no large mean cancels, and a dimension that does not vary is 0, not rounding.
+    // h - μ computed from h minus its first row: a large mean costs no digits, and constant
+    // dimensions give exactly 0.
     const Tensor d = h - gather_rows(h, {0});
     const Tensor centered = d - mean_columns(d);                                     // [B,H]
     const ExactProducts exact;
@@ -118,27 +125,29 @@ class IsoBatchNorm : public ClsNorm {
   Tensor theta_bar() const {                        // [H]
     const NoGrad constants;
     const int64_t H = covariance_.cols();
-    const Tensor& Sigma = covariance_;                                               // [H,H]
+    const Tensor& Sigma = covariance_;                                // [H,H]
     const Tensor variance = gather_rows(Sigma.reshape({H * H, 1}), diagonal_).reshape({H});
-    const Tensor sigma = deviation_ ? deviation_ : sqrt(variance);                   // [H]
-    const Tensor divisor = sigma + (1 - sign(sigma));                                // 1 where σ = 0: Σ is 0 there
-    Tensor rho = Sigma / divisor / divisor.reshape({H, 1});                          // [H,H]
+    const Tensor sigma = deviation_ ? deviation_ : sqrt(variance);    // [H]
+    const Tensor divisor = sigma + (1 - sign(sigma));                 // 1 where σ = 0: Σ is 0 there
+    Tensor rho = Sigma / divisor / divisor.reshape({H, 1});           // [H,H]
     if (preset_.clamp) rho = clamp(rho, -1, 1);
+    const Tensor squares = preset_.mean ? mean_rows(square(rho)) : sum_rows(square(rho));
     const Tensor gamma = preset_.hard_groups ? group_sizes(rho, correlated_)         // [IsoBN eq.3]
-                         : (preset_.mean ? mean_rows(square(rho)) : sum_rows(square(rho))).reshape({H});      // eq.4
-    const Tensor theta = pow(sigma * gamma + eps_, -beta_);                          // [IsoBN eq.6]
+                                             : squares.reshape({H});  // [IsoBN eq.4]
+    const Tensor theta = pow(sigma * gamma + eps_, -beta_);           // [IsoBN eq.6]
     if (!preset_.rescale) return theta;
     const Tensor sigma2 = preset_.own_variances ? square(sigma) : variance;
     const Tensor before = sum(sigma2), after = sum(sigma2 * square(theta)) + preset_.quotient_eps;
-    const Tensor nothing_varies = 1 - sign(after);                                   // 1, else 0
+    const Tensor nothing_varies = 1 - sign(after);                    // 1 if so, else 0
     const Tensor quotient = before / (after + nothing_varies);
     return theta * (preset_.root ? sqrt(quotient) : quotient) + nothing_varies;      // [IsoBN eq.7]
   }
 
   Preset preset_;
   double momentum_, eps_, beta_, correlated_;
-  Tensor covariance_, count_, deviation_, mean_;    // [H,H], [1] batches so far, [H] where σ, μ move by themselves
-  Indices diagonal_;                                // [H] its places in Σ
+  Tensor covariance_, count_;                 // [H,H]; [1] batches so far
+  Tensor deviation_, mean_;                   // [H] averages of σ and μ, in presets that have them
+  Indices diagonal_;                          // [H] positions of the diagonal in Σ
   mutable bool seen_ = false;
 };
 
@@ -153,9 +162,12 @@ ClsNormEntry cls_iso_bn = {
     .statistics = "moving covariance",
     .parameters = "0",
     .place = "pooled",
-    .options = {{"preset", "ours", 0, 0, names_of(presets)}, {"beta", "the preset's"}, {"eps", "the preset's"},
-                {"momentum", "the preset's", 0, 1}, {"correlated", "0.5", 0, 1}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<IsoBatchNorm>(o); },
+    .options = {{"preset", "ours", 0, 0, names_of(presets)},
+                {"beta", "the preset's"},
+                {"eps", "the preset's"},
+                {"momentum", "the preset's", 0, 1},
+                {"correlated", "0.5", 0, 1}},
+    .make = new_cls_norm<IsoBatchNorm>,
 };
 
 }  // namespace minbert

@@ -1,11 +1,12 @@
 // L2 normalization of [CLS]: each dimension by the root of its mean square over the training set.
 //
 //   Paper       Efficient Task Adaptation with Normalization
-//   Equation    x̂ = x / (δ + ε)     δ² = E[x²]                                                     [TA eq.4]
+//   Equation    x̂ = x / (δ + ε)     δ² = E[x²]                                           [TA eq.4]
 //   Shapes      x, x̂ [B,H]   δ [H]
-//   Statistics  one pass over the training set with the pre-trained encoder, then constant        [TA sec.4.2]
+//   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (δ + ε)
-//   Deviations  none: as in the paper δ is of a dimension over the set, not of a sentence's vector
+//   Deviations  none: as in the paper, δ is computed for each dimension over the set, not for each
+//               sentence
 #include <cmath>
 
 #include "norm/cls/fitted.h"
@@ -17,14 +18,17 @@ class L2Norm : public FittedClsNorm {
  public:
   explicit L2Norm(const NormOptions& o)
       : FittedClsNorm("l2", o.hidden), eps_(o.number("eps")),
-        root_mean_square_(buffer("root_mean_square", Tensor::zeros({o.hidden}))), squares_(size_t(o.hidden)) {}
+        root_mean_square_(buffer("root_mean_square", Tensor::zeros({o.hidden}))),
+        squares_(size_t(o.hidden)) {}
 
  private:
-  Tensor normalize(const Tensor& h) const override { return h / (root_mean_square_ + eps_); }        // [TA eq.4]
+  // [TA eq.4]
+  Tensor normalize(const Tensor& h) const override { return h / (root_mean_square_ + eps_); }
 
   void add(const Tensor& h) override {
     const std::vector<real> x = h.values();
-    for (size_t k = 0; k < x.size(); ++k) squares_[k % squares_.size()] += double(x[k]) * double(x[k]);
+    for (size_t k = 0; k < x.size(); ++k)
+      squares_[k % squares_.size()] += double(x[k]) * double(x[k]);
   }
 
   void finish() override {
@@ -35,7 +39,7 @@ class L2Norm : public FittedClsNorm {
 
   double eps_;
   Tensor root_mean_square_;                         // [H] δ
-  std::vector<double> squares_;                     // of the set so far: Σ x²
+  std::vector<double> squares_;                     // Σ x² over the set so far
 };
 
 }  // namespace
@@ -49,7 +53,7 @@ ClsNormEntry cls_l2 = {
     .parameters = "0",
     .place = "pre-pooler",
     .options = {{"eps", "1e-5"}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<L2Norm>(o); },
+    .make = new_cls_norm<L2Norm>,
 };
 
 }  // namespace minbert

@@ -1,11 +1,12 @@
-// Min-max normalization of [CLS]: each dimension from its range over the training set to [-1,1].
+// Min-max normalization of [CLS]: maps the range of each dimension over the training set to [-1,1].
 //
 //   Paper       Efficient Task Adaptation with Normalization
-//   Equation    x̂ = (2x - θ₁ - θ₂) / (θ₂ - θ₁ + ε)     θ₁ = min x   θ₂ = max x                     [TA eq.3]
+//   Equation    x̂ = (2x - θ₁ - θ₂) / (θ₂ - θ₁ + ε)     θ₁ = min x   θ₂ = max x           [TA eq.3]
 //   Shapes      x, x̂ [B,H]   θ₁, θ₂ [H]
-//   Statistics  one pass over the training set with the pre-trained encoder, then constant        [TA sec.4.2]
+//   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ 2 / (θ₂ - θ₁ + ε)
-//   Deviations  none; computed as (x-θ₁) + (x-θ₂), since 2x - (θ₁+θ₂) of large numbers cancels
+//   Deviations  none; computed as (x-θ₁) + (x-θ₂), since 2x - (θ₁+θ₂) loses digits if these are
+//               large
 #include <algorithm>
 #include <limits>
 
@@ -19,7 +20,8 @@ constexpr real infinity = std::numeric_limits<real>::infinity();
 class MinMaxNorm : public FittedClsNorm {
  public:
   explicit MinMaxNorm(const NormOptions& o)
-      : FittedClsNorm("min-max", o.hidden), eps_(o.number("eps")), min_(buffer("min", Tensor::zeros({o.hidden}))),
+      : FittedClsNorm("min-max", o.hidden), eps_(o.number("eps")),
+        min_(buffer("min", Tensor::zeros({o.hidden}))),
         max_(buffer("max", Tensor::zeros({o.hidden}))), theta1_(size_t(o.hidden), infinity),
         theta2_(size_t(o.hidden), -infinity) {}
 
@@ -45,7 +47,7 @@ class MinMaxNorm : public FittedClsNorm {
 
   double eps_;
   Tensor min_, max_;                                // [H] θ₁, θ₂
-  std::vector<real> theta1_, theta2_;               // of the set so far
+  std::vector<real> theta1_, theta2_;               // over the set so far
 };
 
 }  // namespace
@@ -59,7 +61,7 @@ ClsNormEntry cls_min_max = {
     .parameters = "0",
     .place = "pre-pooler",
     .options = {{"eps", "1e-5"}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<MinMaxNorm>(o); },
+    .make = new_cls_norm<MinMaxNorm>,
 };
 
 }  // namespace minbert

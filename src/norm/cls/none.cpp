@@ -1,4 +1,4 @@
-// No normalization of [CLS]: what the others are compared with.                              Devlin et al. 2019
+// No normalization of [CLS]: the baseline of the others.                         Devlin et al. 2019
 #include "minbert/cls_norm.h"
 
 namespace minbert {
@@ -19,7 +19,9 @@ ClsNormEntry cls_none = {
     .statistics = "none",
     .parameters = "0",
     .place = "pooled",
-    .make = [](const NormOptions&) -> std::unique_ptr<ClsNorm> { return std::make_unique<NoClsNorm>(); },
+    .make = [](const NormOptions&) -> std::unique_ptr<ClsNorm> {
+      return std::make_unique<NoClsNorm>();
+    },
 };
 
 }  // namespace minbert

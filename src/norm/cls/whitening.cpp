@@ -1,12 +1,13 @@
-// Whitening of [CLS]: dimensions of variance 1 that are not correlated, as near to the old ones as can be (ZCA).
+// Whitening of [CLS]: makes dimensions uncorrelated with variance 1, and changes them as little as
+// possible (ZCA).
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization, sec. 3.1
-//   Equation    ĥ = Σ^(-1/2) (h - μ)                                                               [IsoBN eq.1]
+//   Equation    ĥ = Σ^(-1/2) (h - μ)                                                   [IsoBN eq.1]
 //   Shapes      h, ĥ [B,H]   μ [H]   Σ, Σ^(-1/2) [H,H], symmetric
 //   Statistics  one pass over the training set with the pre-trained encoder, then constant
 //   Gradients   dL/dh = dL/dĥ Σ^(-1/2): a linear map
-//   Deviations  Σ is shrunk first, to (1-l) Σ + l tr(Σ)/H I: [CLS]'s own is ill-conditioned, its inverse noise.
-//               A set of equal rows has no Σ to invert: h - μ.
+//   Deviations  Σ is shrunk first, to (1-l) Σ + l tr(Σ)/H I, since that of [CLS] is ill-conditioned
+//               and its inverse would be noise. For a set of equal rows, Σ = 0 and ĥ = h - μ.
 #include <cmath>
 
 #include "engine/gemm.h"
@@ -25,11 +26,12 @@ class Whitening : public FittedClsNorm {
         matrix_(buffer("matrix", Tensor::zeros({o.hidden, o.hidden}))), set_(o.hidden) {}
 
  private:
-  Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }         // [IsoBN eq.1]
+  // [IsoBN eq.1]
+  Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }
   void add(const Tensor& h) override { set_.add(h); }
 
-  // Σ = sum_k λ_k v_k v_kᵀ, and so is every function of it: the shrunk Σ has the same v_k. Σ^(-1/2) = UᵀU with the
-  // rows u_k = λ_k^(-1/4) v_k.
+  // Σ = sum_k λ_k v_k v_kᵀ. The shrunk Σ has the same v_k, and Σ^(-1/2) = UᵀU with the rows u_k =
+  // λ_k^(-1/4) v_k.
   void finish() override {
     const size_t H = size_t(hidden());
     const SymmetricEigen Sigma = symmetric_eigen(set_.matrix(), int(H), true);
@@ -37,7 +39,8 @@ class Whitening : public FittedClsNorm {
     for (const double lambda : Sigma.values) trace += std::max(0.0, lambda);
     std::vector<real> U(H * H);
     for (size_t k = 0; k < H; ++k) {
-      const double lambda = (1 - shrinkage_) * std::max(0.0, Sigma.values[k]) + shrinkage_ * trace / double(H);
+      const double lambda =
+          (1 - shrinkage_) * std::max(0.0, Sigma.values[k]) + shrinkage_ * trace / double(H);
       for (size_t i = 0; i < H; ++i)
         U[k * H + i] = real(Sigma.vectors[k * H + i] * (lambda > 0 ? std::pow(lambda, -0.25) : 1));
     }
@@ -64,7 +67,7 @@ ClsNormEntry cls_whitening = {
     .parameters = "0",
     .place = "pooled",
     .options = {{"shrinkage", "0.01", 1e-30, 1}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<Whitening>(o); },
+    .make = new_cls_norm<Whitening>,
 };
 
 }  // namespace minbert

@@ -1,9 +1,10 @@
-// Z-normalization of [CLS]: each dimension by its mean and standard deviation over the training set.
+// Z-normalization of [CLS]: each dimension by its mean and standard deviation over the training
+// set.
 //
 //   Paper       Efficient Task Adaptation with Normalization
-//   Equation    x̂ = (x - μ) / (σ + ε)     μ = E[x]   σ² = E[(x - μ)²]                              [TA eq.2]
+//   Equation    x̂ = (x - μ) / (σ + ε)     μ = E[x]   σ² = E[(x - μ)²]                    [TA eq.2]
 //   Shapes      x, x̂ [B,H]   μ, σ [H]
-//   Statistics  one pass over the training set with the pre-trained encoder, then constant        [TA sec.4.2]
+//   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (σ + ε)
 //   Deviations  none; the paper gives no value of ε (its sec. 5.2 calls it decisive): 1e-5 is ours
 #include <cmath>
@@ -16,13 +17,16 @@ namespace {
 class ZNorm : public FittedClsNorm {
  public:
   explicit ZNorm(const NormOptions& o)
-      : FittedClsNorm("z", o.hidden), eps_(o.number("eps")), mean_(buffer("mean", Tensor::zeros({o.hidden}))),
-        deviation_(buffer("deviation", Tensor::zeros({o.hidden}))), mu_(size_t(o.hidden)), squares_(size_t(o.hidden)) {}
+      : FittedClsNorm("z", o.hidden), eps_(o.number("eps")),
+        mean_(buffer("mean", Tensor::zeros({o.hidden}))),
+        deviation_(buffer("deviation", Tensor::zeros({o.hidden}))), mu_(size_t(o.hidden)),
+        squares_(size_t(o.hidden)) {}
 
  private:
-  Tensor normalize(const Tensor& h) const override { return (h - mean_) / (deviation_ + eps_); }     // [TA eq.2]
+  // [TA eq.2]
+  Tensor normalize(const Tensor& h) const override { return (h - mean_) / (deviation_ + eps_); }
 
-  // Row by row, so that nothing cancels: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')                     Welford 1962
+  // Row by row, which loses no digits: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')         Welford 1962
   void add(const Tensor& h) override {
     const std::vector<real> x = h.values();
     for (size_t row = 0, H = mu_.size(); row * H < x.size(); ++row)
@@ -43,7 +47,7 @@ class ZNorm : public FittedClsNorm {
 
   double eps_;
   Tensor mean_, deviation_;                         // [H] μ, σ
-  std::vector<double> mu_, squares_;                // of the set so far: the mean, and Σ (x-μ)²
+  std::vector<double> mu_, squares_;                // over the set so far: the mean, and Σ (x-μ)²
 };
 
 }  // namespace
@@ -57,7 +61,7 @@ ClsNormEntry cls_z = {
     .parameters = "0",
     .place = "pre-pooler",
     .options = {{"eps", "1e-5"}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<ClsNorm> { return std::make_unique<ZNorm>(o); },
+    .make = new_cls_norm<ZNorm>,
 };
 
 }  // namespace minbert

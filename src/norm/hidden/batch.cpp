@@ -1,14 +1,16 @@
 // Batch normalization: every channel by its mean and variance over all tokens of the batch.
 //
-//   Paper       Ioffe & Szegedy, Batch Normalization, 2015, alg. 1-2; The Benefits of Normalization Layers in
-//               Transformers [NT norm.batch]; [LN-PEFT app.A]
-//   Equation    training     y = (x - μ_B) / √(σ²_B + ε) ⊙ γ + β       μ_B, σ²_B over the T rows, σ²_B biased
-//                            μ ← (1-m) μ + m μ_B        σ² ← (1-m) σ² + m T/(T-1) σ²_B        m = 0.1
+//   Paper       Ioffe & Szegedy, Batch Normalization, 2015, alg. 1-2; The Benefits of Normalization
+//               Layers in Transformers [NT norm.batch]; [LN-PEFT app.A]
+//   Equation    training     y = (x - μ_B) / √(σ²_B + ε) ⊙ γ + β  μ_B, σ²_B over the T rows, biased
+//                            μ ← (1-m) μ + m μ_B     σ² ← (1-m) σ² + m T/(T-1) σ²_B     m = 0.1
 //               evaluation   y = (x - μ) / √(σ² + ε) ⊙ γ + β
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² [H]: the buffers running_mean, running_var
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); μ = 0, σ² = 1
-//   Deviations  the rows are all real tokens of all sentences: there is no padding to keep out. One row has no unbiased
-//               variance: then σ² takes its biased one, 0 (PyTorch refuses such a batch).
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); μ = 0, σ²
+//               = 1
+//   Deviations  the rows are the tokens of all sentences, without padding. A single row has no
+//               unbiased variance: σ² then moves towards its biased one, 0 (PyTorch refuses such a
+//               batch).
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -49,7 +51,7 @@ NormEntry norm_batch = {
     .running_statistics = true,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<BatchNorm>(o); },
+    .make = new_norm<BatchNorm>,
 };
 
 }  // namespace minbert

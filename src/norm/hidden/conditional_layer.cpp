@@ -21,21 +21,23 @@ class ConditionalLayerNorm : public AffineNorm {
         task_bias_(parameter("task_bias", {o.tasks, o.hidden}, Init::zeros, Decay::no)) {}
 
   Tensor composed(const Tensor& x, const Batch& batch) const override {
-    const Tensor mu = mean_rows(x);                                                 // [T,1]  [CLN eq.2]
-    const Tensor sigma2 = mean_rows(square(x - mu));                                // [T,1]  [CLN eq.3]
-    const Tensor xhat = (x - mu) / sqrt(sigma2 + eps_);                             // [T,H]
+    const Tensor mu = mean_rows(x);                                             // [T,1]  [CLN eq.2]
+    const Tensor sigma2 = mean_rows(square(x - mu));                            // [T,1]  [CLN eq.3]
+    const Tensor xhat = (x - mu) / sqrt(sigma2 + eps_);                         // [T,H]
     if (!batch.row_task) return xhat * weight_ + bias_;
-    const Tensor weight = gather_rows(task_weight_ + weight_, batch.row_task);      // [T,H]  γ + γ_t
-    const Tensor bias = gather_rows(task_bias_ + bias_, batch.row_task);            // [T,H]  β + β_t
-    return xhat * weight + bias;                                                    // [T,H]  [CLN eq.4]
+    const Tensor weight = gather_rows(task_weight_ + weight_, batch.row_task);  // [T,H]  γ + γ_t
+    const Tensor bias = gather_rows(task_bias_ + bias_, batch.row_task);        // [T,H]  β + β_t
+    return xhat * weight + bias;                                                // [T,H]  [CLN eq.4]
   }
 
  protected:
-  // Without a task it is plain LayerNorm. With one, row i takes the weight and bias of its task: the same kernel.
+  // Without a task it is plain LayerNorm. With one, row i takes the weight and bias of its task:
+  // the same kernel.
   // Error: a task id outside of 0..tasks-1.
   Tensor forward(const Tensor& x, const Batch& batch) const override {
     if (!batch.row_task) return layer_norm(x, weight_, bias_, eps_);                // [CLN eq.1-3]
-    return layer_norm(x, task_weight_ + weight_, task_bias_ + bias_, eps_, batch.row_task);       // [CLN eq.4]
+    // [CLN eq.4]
+    return layer_norm(x, task_weight_ + weight_, task_bias_ + bias_, eps_, batch.row_task);
   }
 
  private:
@@ -52,7 +54,8 @@ NormEntry norm_conditional_layer = {
     .parameters = "2H + 2H tasks",
     .options = {layer_norm_eps},
     .make = [](const NormOptions& o) -> std::unique_ptr<Norm> {
-      MB_CHECK(o.tasks > 0, "conditional-layer: a norm for {} tasks; name the tasks with --tasks", o.tasks);
+      MB_CHECK(o.tasks > 0, "conditional-layer: a norm for {} tasks; name the tasks with --tasks",
+               o.tasks);
       return std::make_unique<ConditionalLayerNorm>(o);
     },
 };

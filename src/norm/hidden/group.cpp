@@ -2,10 +2,11 @@
 //
 //   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7; [NT norm.group]
 //   Equation    y = (x - μ_g) / √(σ_g² + ε) ⊙ γ + β
-//   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² over the H/G neighbouring channels of a token's group, σ_g² biased
+//   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² (biased) over the H/G channels of group g
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for one group of all channels)
-//   Deviations  a token is its own image of one pixel; group-sentence takes the sentence for the image. With one group
-//               it is LayerNorm. Where each channel is a group, it is its own mean and y = β whatever x is: a warning.
+//   Deviations  the image of the paper is one token here, and the sentence in group-sentence. With
+//               one group it is LayerNorm. If each channel is a group, it equals its mean, and y =
+//               β whatever x is: a warning.
 #include <iostream>
 #include <set>
 
@@ -17,10 +18,11 @@ namespace {
 
 class GroupNorm : public AffineNorm {
  public:
-  explicit GroupNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps")), groups_(groups_of(o)) {}
+  explicit GroupNorm(const NormOptions& o)
+      : AffineNorm(o.hidden, o.number("eps")), groups_(groups_of(o)) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});       // a row for each group of a token
+    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});     // one row a group
     const Tensor mu = mean_rows(cells);
     const Tensor sigma2 = mean_rows(square(cells - mu));
     return ((cells - mu) / sqrt(sigma2 + eps_)).reshape(x.shape()) * weight_ + bias_;
@@ -40,8 +42,9 @@ class GroupNorm : public AffineNorm {
 
 int64_t groups_of(const NormOptions& o) {
   const int64_t groups = int64_t(o.number("groups", o.hidden < 128 ? 16 : 32));
-  MB_CHECK(o.hidden % groups == 0, "group normalization: {} channels do not part into {} groups of equal size",
-           o.hidden, groups);
+  MB_CHECK(o.hidden % groups == 0,
+           "group normalization: {} channels do not part into {} groups of equal size", o.hidden,
+           groups);
   return groups;
 }
 
@@ -55,8 +58,10 @@ NormEntry norm_group = {
     .make = [](const NormOptions& o) -> std::unique_ptr<Norm> {
       static std::set<int64_t> warned;              // once for all norms of a model
       if (groups_of(o) == o.hidden && warned.insert(o.hidden).second)
-        std::cerr << format("group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
-                            "bias, whatever its input is. Take fewer groups or more channels.\n", o.hidden, o.hidden);
+        std::cerr << format(
+            "group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
+            "bias, whatever its input is. Take fewer groups or more channels.\n",
+            o.hidden, o.hidden);
       return std::make_unique<GroupNorm>(o);
     },
 };

@@ -1,12 +1,14 @@
-// Group normalization over the sentence: each group of channels by its mean and variance over all tokens of a sentence.
+// Group normalization over the sentence: each group of channels by its mean and variance over all
+// its tokens.
 //
-//   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7, with the sentence in the place of the image
+//   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7, with the sentence in the place of
+//               the image
 //   Equation    y = (x - μ_bg) / √(σ_bg² + ε) ⊙ γ + β
-//   Shapes      x, y [T,H]   γ, β [H]   μ_bg, σ_bg² over the L_b tokens of sentence b and the H/G neighbouring channels
-//               of group g, σ_bg² biased
+//   Shapes      x, y [T,H]   γ, β [H]
+//               μ_bg, σ_bg² (biased) over the tokens of sentence b and the H/G channels of group g
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics)
-//   Deviations  none: it is PyTorch's GroupNorm on [1,H,L_b] for each sentence. Where each channel is a group it is
-//               instance normalization.
+//   Deviations  none: it is PyTorch's GroupNorm on [1,H,L_b] for each sentence. If each channel is
+//               a group it is instance normalization.
 #include "norm/hidden/groups.h"
 #include "minbert/norm.h"
 
@@ -30,10 +32,11 @@ class GroupNormOfSentence : public AffineNorm {
   }
 
  private:
-  // [T,H] -> [T,H]: each element's mean over its sentence and group
+  // [T,H] -> [T,H]: the mean over the sentence and group of each element
   Tensor mean(const Tensor& x, const Batch& batch) const {
     const Tensor channels = mean_sentences(x, batch);                               // [B,H]
-    const Tensor cells = channels.reshape({channels.size() * groups_ / x.cols(), x.cols() / groups_});
+    const Tensor cells =
+        channels.reshape({channels.size() * groups_ / x.cols(), x.cols() / groups_});
     const Tensor broadcast = Tensor::zeros(cells.shape(), x.device()) + mean_rows(cells);
     return gather_rows(broadcast.reshape(channels.shape()), batch.sentence);
   }
@@ -51,7 +54,7 @@ NormEntry norm_group_sentence = {
     .couples = Couples::sentence,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, groups_option},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<GroupNormOfSentence>(o); },
+    .make = new_norm<GroupNormOfSentence>,
 };
 
 }  // namespace minbert

@@ -1,12 +1,13 @@
 // Instance normalization: every channel by its mean and variance over the tokens of a sentence.
 //
-//   Paper       Ulyanov, Vedaldi & Lempitsky, Instance Normalization, 2016, eq. 2; The Benefits of Normalization Layers
-//               in Transformers [NT norm.instance]
+//   Paper       Ulyanov, Vedaldi & Lempitsky, Instance Normalization, 2016, eq. 2; The Benefits of
+//               Normalization Layers in Transformers [NT norm.instance]
 //   Equation    y = (x - μ_b) / √(σ_b² + ε) ⊙ γ + β
-//   Shapes      x, y [T,H]   γ, β [H]   μ_b, σ_b² over the L_b tokens of sentence b, for each channel, σ_b² biased
+//   Shapes      x, y [T,H]   γ, β [H]   μ_b, σ_b² (biased) over sentence b's tokens, by channel
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics)
-//   Deviations  affine (the paper has no γ, β) and without running statistics, so that training and evaluation agree.
-//               A sentence of one token is its own mean: y = β (PyTorch refuses it).
+//   Deviations  affine (the paper has no γ, β) and without running statistics, so that training and
+//               evaluation agree. A sentence of one token is its own mean: y = β (PyTorch refuses
+//               it).
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -17,7 +18,9 @@ class InstanceNorm : public AffineNorm {
   explicit InstanceNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps")) {}
 
   Tensor composed(const Tensor& x, const Batch& batch) const override {
-    const auto mean = [&](const Tensor& v) { return gather_rows(mean_sentences(v, batch), batch.sentence); };
+    const auto mean = [&](const Tensor& v) {
+      return gather_rows(mean_sentences(v, batch), batch.sentence);
+    };
     const Tensor mu = mean(x);                                                      // [T,H]
     const Tensor sigma2 = mean(square(x - mu));                                     // [T,H]
     return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
@@ -39,7 +42,7 @@ NormEntry norm_instance = {
     .couples = Couples::sentence,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<InstanceNorm>(o); },
+    .make = new_norm<InstanceNorm>,
 };
 
 }  // namespace minbert

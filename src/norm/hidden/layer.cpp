@@ -1,11 +1,12 @@
 // Layer normalization: every token by its own mean and variance.
 //
-//   Paper       Ba, Kiros & Hinton, Layer Normalization, 2016; BERT, Devlin et al. 2018; [LN-PEFT eq.3-5]
-//               [NT norm.layer]
+//   Paper       Ba, Kiros & Hinton, Layer Normalization, 2016; BERT, Devlin et al. 2018; [LN-PEFT
+//               eq.3-5] [NT norm.layer]
 //   Equation    y = (x - μ) / √(σ² + ε) ⊙ γ + β                                       [CLN eq.1-3]
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
-//   Deviations  none; the fused kernel is src/ops/layer_norm.cpp, the composed form below its oracle
+//   Deviations  none; src/ops/layer_norm.cpp is the fused kernel, tested against the composed form
+//               below
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -13,16 +14,19 @@ namespace {
 
 class LayerNorm : public AffineNorm {
  public:
-  explicit LayerNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
+  explicit LayerNorm(const NormOptions& o)
+      : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor mu = mean_rows(x);                                                 // [T,1]  [CLN eq.2]
-    const Tensor sigma2 = mean_rows(square(x - mu));                                // [T,1]  [CLN eq.3]
-    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]  [CLN eq.1]
+    const Tensor mu = mean_rows(x);                                             // [T,1]  [CLN eq.2]
+    const Tensor sigma2 = mean_rows(square(x - mu));                            // [T,1]  [CLN eq.3]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                    // [T,H]  [CLN eq.1]
   }
 
  protected:
-  Tensor forward(const Tensor& x, const Batch&) const override { return layer_norm(x, weight_, bias_, eps_); }
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    return layer_norm(x, weight_, bias_, eps_);
+  }
 };
 
 }  // namespace
@@ -34,7 +38,7 @@ NormEntry norm_layer = {
     .over = "a token's channels",
     .parameters = "2H",
     .options = {layer_norm_eps},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<LayerNorm>(o); },
+    .make = new_norm<LayerNorm>,
 };
 
 }  // namespace minbert

@@ -4,7 +4,7 @@
 //               [LN-PEFT app.A.simple]
 //   Equation    y = (x - μ) / √(σ² + ε)
 //   Shapes      x, y [T,H]   μ, σ² over the H features of a row, σ² biased
-//   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias find no use
+//   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias are not used
 //   Deviations  the paper writes 1/σ; the ε under the root is LayerNorm's
 #include "minbert/norm.h"
 
@@ -22,7 +22,9 @@ class LayerNormSimple : public Norm {
   }
 
  protected:
-  Tensor forward(const Tensor& x, const Batch&) const override { return layer_norm(x, {}, {}, eps_); }
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    return layer_norm(x, {}, {}, eps_);
+  }
 
  private:
   double eps_;
@@ -37,7 +39,7 @@ NormEntry norm_layer_simple = {
     .over = "a token's channels",
     .parameters = "0",
     .options = {layer_norm_eps},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<LayerNormSimple>(o); },
+    .make = new_norm<LayerNormSimple>,
 };
 
 }  // namespace minbert

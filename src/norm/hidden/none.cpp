@@ -1,9 +1,10 @@
-// No normalization: what the other norms are compared with.
+// No normalization: the baseline of the other norms.
 //
-//   Paper       The Benefits of Normalization Layers in Transformers, the models without one [NT norm.none]
+//   Paper       The Benefits of Normalization Layers in Transformers, the models without one [NT
+//               norm.none]
 //   Equation    y = x
 //   Shapes      x, y [T,H]
-//   Starts as   the identity; a LayerNorm checkpoint's weight and bias find no use
+//   Starts as   the identity; a LayerNorm checkpoint's weight and bias are not used
 //   Deviations  none
 #include "minbert/norm.h"
 

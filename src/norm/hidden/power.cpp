@@ -1,19 +1,25 @@
-// Power normalization: every channel by a running quadratic mean, with a backward that makes up for its being one.
+// Power normalization: every channel by a running quadratic mean, with an approximate backward for
+// it.
 //
-//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in Transformers, 2020,
-//               alg. 2 (alg. 1 is what it replaces, batch normalization); [LN-PEFT app.A.power]
-//   Equation    forward      x̂ = x / ψ        y = γ ⊙ x̂ + β        then  ψ² ← α ψ² + (1-α) ψ_B²,  ψ_B² = 1/T Σ x²
+//   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in
+//               Transformers, 2020, alg. 2 (it replaces alg. 1, batch normalization); [LN-PEFT
+//               app.A.power]
+//   Equation    forward      x̂ = x / ψ        y = γ ⊙ x̂ + β
+//                            then  ψ² ← α ψ² + (1-α) ψ_B²,    ψ_B² = 1/T Σ x²
 //               backward     e = γ ⊙ dL/dy    dL/dx = (e - ν ⊙ x̂) / ψ
-//                            then  ν ← ν (1 - (1-α) Γ) + (1-α) Λ,     Γ = 1/T Σ x̂²,  Λ = 1/T Σ e ⊙ x̂
+//                            then  ν ← ν (1 - (1-α) Γ) + (1-α) Λ,  Γ = 1/T Σ x̂², Λ = 1/T Σ e ⊙ x̂
 //               evaluation   y = γ ⊙ x / ψ + β
-//   Shapes      x, y [T,H]   γ, β [H]   ψ², ν [H]: the buffers running_psi2, running_nu; sums over the T rows
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); ψ² = 1, ν = 0
-//   Gradients   in training the ψ and ν of before the step, as in the algorithm; Γ and ν stand in for the derivative of
-//               the statistics that earlier steps went into. In evaluation ψ is a constant and the gradient is exact.
+//   Shapes      x, y [T,H]   γ, β [H]   ψ², ν [H]: buffers running_psi2, running_nu; Σ over T rows
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); ψ² = 1, ν
+//               = 0
+//   Gradients   training uses ψ and ν from before the step, as the algorithm does; the terms with ν
+//               and Γ replace the derivative of the running statistics. In evaluation ψ is constant
+//               and the gradient is exact.
 //   Deviations  ψ is √(ψ²+ε), ε = 1e-5; α = 0.9 for both averages, given as momentum = 1-α.
-//   Their code  (github.com/sIncerass/powernorm) keeps ν/(1-α) as ema_gz, which comes to the same; but it divides the
-//               gradient by the batch's ψ_B instead of ψ, takes the batch's own ψ_B in the first 10,000 steps, and
-//               divides each token by its root mean square, over groups of channels, before all of it.
+//   Their code  (github.com/sIncerass/powernorm) keeps ν/(1-α) as ema_gz, which is equivalent.
+//               Unlike the paper, it divides the gradient by the batch's ψ_B instead of ψ, uses ψ_B
+//               in the first 10,000 steps, and first divides each token by its root mean square
+//               over groups of channels.
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -26,7 +32,7 @@ class PowerNorm : public AffineNorm {
         psi2_(buffer("running_psi2", Tensor::full({o.hidden}, 1))),
         nu_(buffer("running_nu", Tensor::zeros({o.hidden}))) {}
 
-  // With the gradient of constant statistics: the algorithm's where ν = 0.
+  // Its gradient takes the statistics as constant: it is the algorithm's gradient if ν = 0.
   Tensor composed(const Tensor& x, const Batch&) const override {
     return x / sqrt(psi2_ + eps_) * weight_ + bias_;                                // [T,H]
   }
@@ -53,7 +59,7 @@ NormEntry norm_power = {
     .running_statistics = true,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<PowerNorm>(o); },
+    .make = new_norm<PowerNorm>,
 };
 
 }  // namespace minbert

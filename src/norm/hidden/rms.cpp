@@ -3,8 +3,8 @@
 //   Paper       Zhang & Sennrich, Root Mean Square Layer Normalization, 2019, eq. 4
 //   Equation    y = x / RMS(x) ⊙ g          RMS(x) = √(1/H Σ x_i² + ε)
 //   Shapes      x, y [T,H]   g [H], here "weight"
-//   Starts as   g = 1, or a LayerNorm checkpoint's weight; its bias finds no use
-//   Deviations  the paper writes no ε; it stands where LayerNorm has it
+//   Starts as   g = 1, or a LayerNorm checkpoint's weight; its bias is not used
+//   Deviations  the paper has no ε; it is added under the root, as in LayerNorm
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -13,14 +13,17 @@ namespace {
 class RmsNorm : public Norm {
  public:
   explicit RmsNorm(const NormOptions& o)
-      : eps_(o.number("eps", o.layer_norm_eps)), weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)) {}
+      : eps_(o.number("eps", o.layer_norm_eps)),
+        weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
     return x / sqrt(mean_rows(square(x)) + eps_) * weight_;                         // [T,H]
   }
 
  protected:
-  Tensor forward(const Tensor& x, const Batch&) const override { return rms_norm(x, weight_, eps_); }
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    return rms_norm(x, weight_, eps_);
+  }
 
  private:
   double eps_;
@@ -36,7 +39,7 @@ NormEntry norm_rms = {
     .over = "a token's channels",
     .parameters = "H",
     .options = {layer_norm_eps},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<RmsNorm>(o); },
+    .make = new_norm<RmsNorm>,
 };
 
 }  // namespace minbert

@@ -1,11 +1,12 @@
 // Variance-only LayerNorm: LayerNorm that divides by the deviation but subtracts no mean.
 //
-//   Paper       Wang, She, Zhang & Zhang, Correct Normalization Matters, 2020 (VO-LN); [LN-PEFT app.A.variance]
+//   Paper       Wang, She, Zhang & Zhang, Correct Normalization Matters, 2020 (VO-LN); [LN-PEFT
+//               app.A.variance]
 //   Equation    y = x / √(σ² + ε) ⊙ γ + β          σ² = 1/H Σ (x_i - μ)²
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained about a mean of 0
-//   Deviations  gain and bias stay, as LN-PEFT describes it: only equation (4)'s mean goes. At their start
-//               they are 1 and 0. A constant row has no deviation: it is divided by √ε, as the equation says.
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained on rows of mean 0
+//   Deviations  weight and bias stay, as in LN-PEFT, which drops only the mean of its equation (4).
+//               A constant row has no deviation: it is divided by √ε, as the equation says.
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -13,7 +14,8 @@ namespace {
 
 class VarianceOnly : public AffineNorm {
  public:
-  explicit VarianceOnly(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
+  explicit VarianceOnly(const NormOptions& o)
+      : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
     const Tensor sigma2 = mean_rows(square(x - mean_rows(x)));                      // [T,1]
@@ -21,7 +23,9 @@ class VarianceOnly : public AffineNorm {
   }
 
  protected:
-  Tensor forward(const Tensor& x, const Batch&) const override { return variance_norm(x, weight_, bias_, eps_); }
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    return variance_norm(x, weight_, bias_, eps_);
+  }
 };
 
 }  // namespace
@@ -33,7 +37,7 @@ NormEntry norm_variance_only = {
     .over = "a token's channels",
     .parameters = "2H",
     .options = {layer_norm_eps},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> { return std::make_unique<VarianceOnly>(o); },
+    .make = new_norm<VarianceOnly>,
 };
 
 }  // namespace minbert
