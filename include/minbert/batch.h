@@ -1,5 +1,4 @@
-// A batch: its sentences laid end to end, without padding. Sentence b is rows offsets[b] ..
-// offsets[b+1]-1.
+// A batch: its sentences laid end to end, without padding; b has rows offsets[b]..offsets[b+1]-1.
 //
 //   T tokens in all   B sentences   L_b = offsets[b+1] - offsets[b], the length of sentence b
 #pragma once
@@ -27,8 +26,7 @@ struct Batch {
 };
 
 // Lays the sequences end to end. task: empty, one id for all of them, or one a sequence.
-// Errors: no sequence, an empty sequence, segments of another length than ids, a wrong number of
-// task ids.
+// Errors: no sequence, an empty one, not as many segments as ids, a wrong number of task ids.
 Batch pack(std::span<const Sequence> sequences, Indices task = {});
 
 // Some rows of a batch, for modules that treat each token by itself: offsets and task, which belong

@@ -1,5 +1,4 @@
-// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model on top of
-// it.
+// BERT: embeddings, layers of attention and feed-forward, pooler; and the multitask model.
 //
 //   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017
 //   Letters  T tokens in the batch, B sentences, L_b tokens of sentence b
@@ -79,8 +78,7 @@ class BertModel : public Module {
   // rows [R]: rows of the batch for last_hidden_state. If no norm couples tokens, the last layer
   // computes only these and the [CLS] rows after its attention.
   // attention_weights, if given, receives one tensor for each layer (see attention() in ops.h).
-  // Errors: an id, a position (a sentence over max_position_embeddings) or a segment outside of its
-  // table.
+  // Errors: an id, a position (max_position_embeddings or above) or a segment outside of its table.
   BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
   const BertConfig& config() const { return config_; }
@@ -89,8 +87,7 @@ class BertModel : public Module {
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
   ClsNorm& cls_norm() { return *cls_norm_; }
   void fit_cls_norm(const Batch& batch);      // adds the batch to the set of the norm's statistics
-  // From now on, gradient normalization of this alpha (0: none) in training; place: "pre-pooler" or
-  // "pooled".
+  // From now on, gradient normalization of this alpha (0: none) at "pre-pooler" or "pooled".
   void normalize_gradients(double alpha, const std::string& place);
 
  private:

@@ -1,4 +1,5 @@
-// Models in folders: a Hugging Face folder (config.json, vocab.txt, model.safetensors), or a run's with model/ in it.
+// Models in folders: a Hugging Face folder (config.json, vocab.txt, model.safetensors), or a run's
+// with model/ in it.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@
 
 namespace minbert {
 
-// A network with its parameters. initialise false: values are loaded next. rest: what the network takes beside config.
+// A network with its parameters. initialise false: values are loaded next. rest: what the network
+// takes beside config.
 template <class Network>
 struct WithParameters {
   template <class... Rest>
@@ -26,22 +28,26 @@ using Model = WithParameters<MultitaskBert>;        // rest: heads, dropout befo
 std::string model_folder(const std::string& folder);
 
 // The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
-Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased = {});
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
+                       std::optional<bool> cased = {});
 // What --cased says of a vocabulary: that it is cased, or nothing.
 std::optional<bool> cased_option(bool cased);
 
-// Fills the parameters from the folder's weights. before: its config.json. Errors: the weights have more layers than
-// this says, or no head of a task that it lists.
-WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters);
+// Fills the parameters from the folder's weights. before: its config.json. Errors: the weights have
+// more layers than this says, or no head of a task that it lists.
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& before,
+                              const Parameters& parameters);
 
 // Lists the tensors that were loaded, that got initial values, and that were left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
-// Says how weights fare that were trained with another placement, if they were. before: their config.json.
+// Says how weights fare that were trained with another placement, if they were. before: their
+// config.json.
 void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
                      const std::string& placement);
 
 // Writes a Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
-                const Parameters& parameters, SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
+                const Parameters& parameters,
+                SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
 
 }  // namespace minbert

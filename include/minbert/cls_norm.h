@@ -3,7 +3,6 @@
 // each.
 //
 //   h [B,H]   one row for each sentence: h^l, the last hidden state of its [CLS], or the pooler's
-//             result for it
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 
 namespace minbert {
 
-// The variants that the options ask for: one, or with --compare layer and conditional-layer, and with --from-scratch
-// beside it conditional-layer from scratch.
+// The variants that the options ask for: one, or with --compare layer and conditional-layer, and
+// with --from-scratch beside it conditional-layer from scratch.
 std::vector<Variant> variants_of(const TrainOptions& options);
 
 // A variant's runs, one a seed.
@@ -16,20 +16,24 @@ struct VariantRuns {
   std::vector<RunResult> results;
 };
 // Every seed with every variant. None where they were interrupted.
-std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
+                                                const std::vector<Variant>& variants,
                                                 bool score_training);
 
-// --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables and draws all runs.
-// Returns the exit status.
+// --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables and
+// draws all runs. Returns the exit status.
 int compare(const Experiment& experiment, const std::vector<Variant>& variants);
 
-// Norms side by side, a line each: dev scores, the steps until the first task's loss falls below to_loss, the first
-// gradient, the time of a step; and their loss curves, drawn. Returns the exit status.
+// Norms side by side, a line each: dev scores, the steps until the first task's loss falls below
+// to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit
+// status.
 struct NormLists {
   std::vector<std::string> norms, placements, cls_norms;
   std::vector<double> grad_norms;
 };
-std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch);    // every one with every other
-int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss);
+// Every one with every other
+std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch);
+int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants,
+                  double to_loss);
 
 }  // namespace minbert

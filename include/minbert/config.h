@@ -29,8 +29,7 @@ struct BertConfig {
   // Also Google's bert_config.json; every value is checked
   static BertConfig load(const std::string& file);
   void save(const std::string& file) const;
-  // Sets the norm with its options; an eps whose default is layer_norm_eps is stored as
-  // layer_norm_eps.
+  // Sets the norm with its options; an eps whose default is layer_norm_eps is stored there.
   void set_norm(const std::string& norm);
   int head_size() const { return hidden_size / num_attention_heads; }
 

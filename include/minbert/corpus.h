@@ -4,8 +4,7 @@
 //   not loaded: it may be larger than the memory. Bytes are passed on as they are; the tokenizer
 //   cleans up invalid UTF-8.
 //
-//   Paper   BERT: Devlin, Chang, Lee & Toutanova 2019, sec. 3.1 (the two tasks) and appendix A.1-2
-//           (the procedure)
+//   Paper   BERT: Devlin, Chang, Lee & Toutanova 2019, sec. 3.1 (tasks) and app. A.1-2 (procedure)
 #pragma once
 
 #include <memory>
@@ -44,8 +43,7 @@ class Corpus {
   uint64_t bytes_ = 0;
 };
 
-// [CLS] A [SEP] B [SEP], some of its words masked. B follows A in its document, or comes from
-// another one.
+// [CLS] A [SEP] B [SEP], some of its words masked. B follows A, or comes from another document.
 struct PretrainingExample {
   Sequence sequence;                              // the input of the network
   std::vector<int32_t> masked, originals;         // masked positions, and their ids before masking
@@ -76,8 +74,7 @@ class PretrainingData {
 
   int64_t shards() const { return shards_; }        // of an epoch
   std::vector<PretrainingExample> shard(int64_t epoch, int64_t shard) const;
-  // Examples of the held-out documents, the same each time. None if the corpus has fewer than 4
-  // pages.
+  // Examples of the held-out pages, the same each time. None if the corpus has fewer than 4 pages.
   std::vector<PretrainingExample> held_out() const;
 
   // -1/M sum log p(w) over the masked words of these examples: the loss of a network that ignores

@@ -8,8 +8,7 @@ namespace minbert {
 
 enum class Device { cpu, cuda };
 
-// The device of new tensors unless another is given; cpu at first. Operations run on the device of
-// their inputs.
+// The device of new tensors if none is given; cpu at first. Operations run where their inputs are.
 Device default_device();
 const std::vector<std::string>& device_names();   // cpu, cuda
 // name: as for --device. Error for "cuda" if no GPU can be used: it says what was looked for.
@@ -22,8 +21,7 @@ enum class Precision { fp32, tf32, bf16 };          // all 23 bits; 10 bits; 7 b
 const std::vector<std::string>& precision_names();  // in the enum's order
 Precision matmul_precision();                       // tf32 at first
 void set_matmul_precision(const std::string& name); // Error lists the names
-// While it lives, products are in fp32: for covariances, whose small entries are differences of
-// large sums.
+// While it lives, products are in fp32: for covariances, small differences of large sums.
 class ExactProducts {
  public:
   ExactProducts();

@@ -1,4 +1,5 @@
-// From options to data and model: what the runs of one experiment share, and a trained model opened for use.
+// From options to data and model: what the runs of one experiment share, and a trained model opened
+// for use.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,14 @@ namespace minbert {
 struct TaskData {
   Task task;
   Dataset train;
-  std::vector<Dataset> dev, test;                   // of each of the task's sets; those of test may be empty
+  // Of each of the task's sets; those of test may be empty
+  std::vector<Dataset> dev, test;
 };
 
 // What may differ between runs that are compared; all else, the seeds included, is the same.
 struct Variant {
-  std::string label;                                // in tables and figures, and the name of its folder
+  // In tables and figures, and the name of its folder
+  std::string label;
   std::string norm, placement = "post", cls_norm = "none";
   double grad_norm = 0;                             // strength of gradient normalization; 0: none
   bool from_scratch = false;                        // new weights, of --model's sizes
@@ -35,8 +38,9 @@ class Experiment {
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
-  // Of the model to train. Its tasks are those --model has, in that order, then the run's new ones; from scratch, the
-  // run's alone. A task that is not the run's rests: its head and its rows of task parameters stay as they are.
+  // Of the model to train. Its tasks are those --model has, in that order, then the run's new ones;
+  // from scratch, the run's alone. A task that is not the run's rests: its head and its rows of
+  // task parameters stay as they are.
   BertConfig config(const Variant& variant) const;
   std::vector<HeadSpec> heads(const Variant& variant) const;
 
@@ -47,11 +51,13 @@ class Experiment {
   std::vector<TaskData> data_;
 };
 
-// The model to train: new, or from --model. with_values false: the state of a run follows, which holds every value.
-std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
-                                 bool with_values);
+// The model to train: new, or from --model. with_values false: the state of a run follows, which
+// holds every value.
+std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant,
+                                 uint64_t seed, bool with_values);
 
-// A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need no more.
+// A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need
+// no more.
 struct TrainedModel {
   explicit TrainedModel(const std::string& folder, std::optional<bool> cased = {});
   DatasetOptions dataset_options() const;           // as its training data was read

@@ -11,14 +11,17 @@ namespace minbert {
 
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 
-// The loss of a task's head, by its kind [CLN losses].                    logits [B,outputs], labels [B] -> []
+// The loss of a task's head, by its kind [CLN losses].        logits [B,outputs], labels [B] -> []
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);
 
-// The predictions for some examples: class, 0 or 1, or similarity; and how probable the model holds each.
+// The predictions for some examples: class, 0 or 1, or similarity; and how probable the model holds
+// each.
 struct Predictions {
   std::vector<double> values, probabilities;        // probabilities: 1 for a similarity
 };
-// Appends the prediction of each row of logits, for the next examples of data. Error for a logit that is not finite.
-void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions);
+// Appends the prediction of each row of logits, for the next examples of data. Error for a logit
+// that is not finite.
+void read_logits(const Task& task, const Dataset& data, const Tensor& logits,
+                 Predictions& predictions);
 
 }  // namespace minbert

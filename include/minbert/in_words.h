@@ -5,7 +5,8 @@
 
 namespace minbert {
 
-// What the model in the folder says of the first dev examples of each task, in words, beside their labels.
+// What the model in the folder says of the first dev examples of each task, in words, beside their
+// labels.
 void print_in_words(const Experiment& experiment, const std::string& folder);
 
 }  // namespace minbert

@@ -3,8 +3,8 @@
 
 namespace minbert {
 
-// Ctrl-C (or the end of the terminal, or of the pipe that reads the output) asks a run to stop and save after
-// the step at work; a second Ctrl-C ends the program at once.
+// Ctrl-C (or the end of the terminal, or of the pipe that reads the output) asks a run to stop and
+// save after the step at work; a second Ctrl-C ends the program at once.
 void watch_for_interrupt();
 bool interrupted();
 

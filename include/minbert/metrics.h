@@ -1,5 +1,4 @@
-// Scores of predictions, their mean over runs, and prediction files in the course's and GLUE's
-// formats.
+// Scores of predictions, their mean over runs, prediction files in the course's and GLUE's formats.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,11 @@
-// Modules: named parameters and buffers in a tree, and the flat buffer in which all parameters of a model live.
+// Modules: named parameters and buffers in a tree, and the flat buffer in which all parameters of a
+// model live.
 //
-//   struct Linear : Module { Linear(in, out) { weight_ = parameter("weight", {out, in}, Init::random); ... } };
-//   BertModel bert(config);
-//   Parameters parameters(bert, {.seed = 11711});  // gives each parameter its place, its name, its first value
+//   struct Linear : Module {
+//     Linear(in, out) : weight_(parameter("weight", {out, in}, Init::random)), ...
+//   };
+//   Linear linear(3, 4);
+//   Parameters parameters(linear, {.seed = 11711});   // each parameter's place, name, first value
 #pragma once
 
 #include <functional>
@@ -19,12 +22,14 @@ const std::vector<std::string>& initialisation_names();          // normal, unif
 enum class Decay { yes, no };                       // does weight decay apply?
 
 struct Parameter {
-  std::string name;                                 // "weight"; its full name is the module's path and this
-  Tensor value;                                     // without values until Parameters has given it a place
+  std::string name;  // "weight"; its full name is the module's path and this
+  // Without values until Parameters has given it a place
+  Tensor value;
   Init init;
   Decay decay;
 };
-struct Buffer {                                     // saved with the model, not trained: running statistics
+// Saved with the model, not trained: running statistics
+struct Buffer {
   std::string name;
   Tensor value;
 };
@@ -36,11 +41,13 @@ class Module {
   Module(const Module&) = delete;                   // parents hold their children's addresses
   Module& operator=(const Module&) = delete;
 
-  const std::string& path() const { return path_; } // "bert.encoder.layer.3.output.dense"; set by Parameters
+  // "bert.encoder.layer.3.output.dense"; set by Parameters
+  const std::string& path() const { return path_; }
   bool training() const { return training_; }
   // With all children. Off, as at first: no dropout, and running statistics are used.
   void train(bool on = true);
-  void visit(const std::function<void(Module&)>& f);             // this module and all below, in order of registration
+  // This module and all below, in order of registration
+  void visit(const std::function<void(Module&)>& f);
   const std::vector<Parameter>& own_parameters() const { return parameters_; }
   const std::vector<Buffer>& own_buffers() const { return buffers_; }
   void set_path(const std::string& path);           // with all children
@@ -48,7 +55,7 @@ class Module {
  protected:
   Tensor parameter(const std::string& name, Shape shape, Init init, Decay decay = Decay::yes);
   Tensor buffer(const std::string& name, Tensor value);
-  void child(const std::string& name, Module& module);           // name may have dots: "attention.self.query"
+  void child(const std::string& name, Module& module);   // name: may have dots, "self.query"
 
  private:
   std::string path_;
@@ -58,7 +65,8 @@ class Module {
   std::vector<std::pair<std::string, Module*>> children_;
 };
 
-// All parameters of a model, in one flat buffer of exact size; their gradients, for an Optimizer, in another.
+// All parameters of a model, in one flat buffer of exact size; their gradients, for an Optimizer,
+// in another.
 class Parameters {
  public:
   struct Item {
@@ -70,23 +78,29 @@ class Parameters {
   struct Options {
     uint64_t seed = 11711;
     double initializer_range = 0.02;                // of normal and uniform
-    std::string initialisation = "normal";          // how Init::random is drawn; module.cpp has the formulas
-    bool initialise = true;                         // false: load_weights follows and does it where it must
+    // How Init::random is drawn; module.cpp has the formulas
+    std::string initialisation = "normal";
+    // False: load_weights follows and does it where it must
+    bool initialise = true;
   };
   Parameters(Module& root, Options options);
-  void initialise(const Item& item) const;          // its first value: a function of the seed and its name alone
+  // Its first value: a function of the seed and its name alone
+  void initialise(const Item& item) const;
 
   const std::vector<Item>& items() const { return items_; }
   const std::vector<Item>& buffers() const { return buffers_; }
-  std::vector<Item> all() const;                    // parameters, then buffers: what a checkpoint holds
+  // Parameters, then buffers: what a checkpoint holds
+  std::vector<Item> all() const;
   int64_t count() const { return count_; }          // numbers in all parameters
   int64_t trainable() const;
-  const Item* find(const std::string& name) const;  // parameter or buffer; nullptr where there is none
+  // Parameter or buffer; nullptr where there is none
+  const Item* find(const std::string& name) const;
   const Tensor& value(const std::string& name) const;            // Error where there is none
 
   // Every parameter learns unless this says otherwise; one that does not gets no gradient at all.
   void set_trainable(const std::function<bool(const std::string& name)>& learns) const;
-  void reserve_gradients() const;                   // one flat buffer for the gradients of all that learn
+  // One flat buffer for the gradients of all that learn
+  void reserve_gradients() const;
   void clear_gradients() const;
 
  private:

@@ -29,7 +29,8 @@ class Embedding : public Module {
   Tensor weight_;
 };
 
-// Dropout while training; nothing otherwise. Its mask is a function of the DropoutClock and the module's path.
+// Dropout while training; nothing otherwise. Its mask is a function of the DropoutClock and the
+// module's path.
 class Dropout : public Module {
  public:
   explicit Dropout(double p);

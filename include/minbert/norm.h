@@ -33,8 +33,7 @@ class AffineNorm : public Norm {
   Tensor weight_, bias_;
 };
 
-// The other tokens on which a token's result depends in training: none, its sentence's, the
-// batch's.
+// The other tokens that affect a token's result in training: none, its sentence's, the batch's.
 enum class Couples { nothing, sentence, batch };
 
 struct NormEntry {

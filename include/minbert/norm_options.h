@@ -30,8 +30,7 @@ struct NormOptions {
 };
 
 std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"
-// A comma followed by word= continues a norm's options: "layer,group:groups=8,eps=1e-5,rms" is
-// three norms.
+// A comma and word= continue a norm's options: "layer,group:groups=8,eps=1e-5,rms" is three norms.
 std::vector<std::string> split_norms(const std::string& list);
 // The values of a norm's options, the given ones and the defaults. Error: an option it does not
 // have, or given twice; a value out of its range.

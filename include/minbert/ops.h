@@ -1,5 +1,4 @@
-// All differentiable operations. Each has its backward beside its forward, and a gradient check in
-// the tests.
+// All differentiable operations. Each has a backward beside its forward, and a gradient check.
 //
 // Shapes: x [T,H] is any tensor, read as rows() x cols(); all sizes but the last count as rows.
 // Errors: shapes that do not fit, indices and labels out of range, and probabilities outside of

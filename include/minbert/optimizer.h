@@ -21,22 +21,25 @@ struct OptimizerOptions {
 // One step:
 //   adamw         p -= lr wd p;  m, v moving means of g, g^2;  p -= lr mhat / (sqrt(vhat) + eps)
 //                 (Loshchilov & Hutter 2019)
-//   adamw-course  the course's form: the bias correction in the step size, the decay behind the step
+//   adamw-course  the course's form: the bias correction in the step size, the decay after the step
 //   sgd           b = momentum b + g + wd p;  p -= lr b   (PyTorch's form)
-// A parameter that got no gradient since the last step is left alone, and so are its moments: the heads of
-// other tasks. A gradient of 0 is one: conditional LayerNorm's task_weight and task_bias [tasks,H] get gradients
-// from every batch, 0 in the rows of other tasks, and AdamW (or SGD's momentum) moves these on by their moments.
+// A parameter that got no gradient since the last step is left alone, and so are its moments: the
+// heads of other tasks. A gradient of 0 is one: conditional LayerNorm's task_weight and task_bias
+// [tasks,H] get gradients from every batch, 0 in the rows of other tasks, and AdamW (or SGD's
+// momentum) moves these on by their moments.
 class Optimizer {
  public:
   Optimizer(const Parameters& parameters, OptimizerOptions options);
 
-  // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next step scales them
-  // down to it.
+  // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next
+  // step scales them down to it.
   void clip(double max_norm);
-  double gradient_norm() const { return double(norm_.item()); }   // of the last clip(); waits for a GPU
+  // Of the last clip(); waits for a GPU
+  double gradient_norm() const { return double(norm_.item()); }
   void step(double learning_rate);                  // then clears the gradients
 
-  // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's steps.
+  // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's
+  // steps.
   std::vector<std::pair<std::string, Tensor>> moments() const;
   std::vector<int64_t>& steps() { return steps_; }
 
@@ -45,13 +48,16 @@ class Optimizer {
   const Parameters& parameters_;
   OptimizerOptions options_;
   Tensor first_, second_;                           // m and v; b of SGD is first_
-  Tensor norm_, factor_;                            // [1]: the gradients' norm, and what they are multiplied by
+  // [1]: the gradients' norm, and what they are multiplied by
+  Tensor norm_, factor_;
   std::vector<int64_t> offsets_, steps_;            // of each parameter
   Indices piece_owner_, piece_begin_;
 };
 
-// The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction of the
-// steps, then down to 0 behind the last [TA sec.5.1]; constant: up, then 1. No step has rate 0.
-double schedule_factor(const std::string& schedule, int64_t step, int64_t steps, double warmup_fraction);
+// The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction
+// of the steps, then down to 0 behind the last [TA sec.5.1]; constant: up, then 1. No step has rate
+// 0.
+double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
+                       double warmup_fraction);
 
 }  // namespace minbert

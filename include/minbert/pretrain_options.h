@@ -24,7 +24,8 @@ struct PretrainOptions : LearnOptions, RunOptions {
 };
 void add_pretrain_options(CommandLine& line, PretrainOptions& options);
 
-// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT/vocab.txt.
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus,
+// in OUT/vocab.txt.
 Tokenizer tokenizer_of(const PretrainOptions& options);
 BertConfig config_of(const PretrainOptions& options, const Tokenizer& tokenizer);
 

@@ -1,4 +1,5 @@
-// Pre-training: masked words and next sentences from plain text, until the network knows the language.
+// Pre-training: masked words and next sentences from plain text, until the network knows the
+// language.
 #pragma once
 
 #include <functional>
@@ -8,18 +9,21 @@
 namespace minbert {
 
 struct PretrainScores {                             // on the held-out text
-  double mlm_loss = 0, nsp_accuracy = 0;            // nats a masked word; share of pairs judged right
+  // Nats a masked word; share of pairs judged right
+  double mlm_loss = 0, nsp_accuracy = 0;
 };
 struct PretrainResult {
-  PretrainScores held_out, untrained;               // of the network now, and of one with new weights
+  // Of the network now, and of one with new weights
+  PretrainScores held_out, untrained;
   double unigram_entropy = 0;                       // MLM loss of the word frequencies alone
   int64_t steps = 0;
   bool interrupted = false;
 };
 
-// One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv, state.safetensors and model/,
-// a Hugging Face folder that BertForPreTraining loads. started: called once everything is read and fits.
-// stop_after: stop (and save) after so many steps; 0: never.
+// One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv,
+// state.safetensors and model/, a Hugging Face folder that BertForPreTraining loads. started:
+// called once everything is read and fits. stop_after: stop (and save) after so many steps; 0:
+// never.
 PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started = {},
                         int64_t stop_after = 0);
 

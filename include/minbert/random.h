@@ -22,8 +22,7 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
-// Philox4x32 with 10 rounds: counter (4 words), key (2 words) -> 4 words. The constants are the
-// paper's.
+// Philox4x32 with 10 rounds and the paper's constants: counter (4 words), key (2 words) -> 4 words.
 HD inline PhiloxBlock philox(PhiloxBlock c, uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
     const uint64_t p0 = uint64_t(c.word[0]) * 0xD2511F53u;

@@ -63,8 +63,7 @@ struct Task {
 const std::vector<Task>& all_tasks();
 std::string task_names();                          // "sst, quora, sts, ..."
 
-// A label or a prediction in words: "very positive", "same question", "3.4 of 5" (within the range
-// of the labels).
+// A label or a prediction in words: "very positive", "same question", "3.4 of 5" (clipped).
 std::string in_words(const Task& task, double value);
 
 // "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], whatever the order
@@ -73,12 +72,10 @@ std::string in_words(const Task& task, double value);
 // ones), a name given twice, an empty list, a weight not above 0.
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "",
                               std::string_view weights = "");
-// The same in the order of the names: those of a model, where the t-th has task id t. source: for
-// the messages.
+// The same in the order of the names: a model's tasks; the t-th has task id t. source: for errors.
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 
-// The first of task.files that is complete in the folder, or else the last, with the folder before
-// its names.
+// The first of task.files that is complete in the folder, or else the last, with the folder's name.
 TaskFiles find_files(const std::string& folder, const Task& task);
 std::string data_file(const std::string& folder, const Task& task, Split split, size_t set = 0);
 
@@ -128,8 +125,7 @@ struct LoadReport {
   int64_t truncated = 0;                    // examples that lost words to max_length
   int max_length = 0;
 
-  // Lines to print: the first skipped rows in detail, then the totals; "" if there is nothing to
-  // report.
+  // Lines to print: the first skipped rows in detail, then the totals; "" if there are none.
   std::string text() const;
 };
 
@@ -142,8 +138,7 @@ struct LoadReport {
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
 
-// One of the task's sets in the folder. `log` receives the report, and with a dev set the files'
-// warning.
+// One of the task's sets in the folder. `log` receives the report, and for a dev set the warning.
 Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set,
                  const Tokenizer& tokenizer, DatasetOptions options, std::ostream& log);
 

@@ -46,8 +46,7 @@ class Storage;                          // a block of a device's memory pool (sr
 class Tensor {
  public:
   Tensor() = default;                              // no tensor: bool(t) is false
-  // Values are not initialised. Error where memory is out; it names the function that asked
-  // (maker).
+  // Values are not initialised. Error if there is no memory left; it names the caller (maker).
   explicit Tensor(Shape shape, Device device = default_device(),
                   const char* maker = __builtin_FUNCTION());
   static Tensor zeros(Shape shape, Device device = default_device());
@@ -55,8 +54,7 @@ class Tensor {
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
   // Part of a flat buffer, `offset` elements from its start.
   static Tensor view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
-  // A parameter before it has values: place() gives it, and every copy of it, a place inside a flat
-  // buffer.
+  // A parameter before it has values: place() gives it and all its copies a place in a flat buffer.
   static Tensor without_values(Shape shape);
   const Tensor& place(std::shared_ptr<Storage> storage, int64_t offset) const;
 
@@ -78,8 +76,7 @@ class Tensor {
   Tensor reshape(Shape shape) const;               // the same storage; differentiable
   Tensor detach() const;                           // the same storage, cut off from the tape
 
-  // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit it from
-  // their inputs.
+  // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit the request.
   bool requires_grad() const;
   const Tensor& set_requires_grad(bool on) const;
   Tensor grad() const;                             // no tensor until backward has reached this one

@@ -1,5 +1,4 @@
-// WordPiece: text to the ids of a BERT vocabulary, exactly as Hugging Face's `tokenizers` gives
-// them.
+// WordPiece: text to the ids of a BERT vocabulary, with the results of Hugging Face's `tokenizers`.
 //
 //   Papers   Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1 (word pieces)
 //            BERT, Devlin et al. 2019, sec. 3 ([CLS] a [SEP] b [SEP], segments)

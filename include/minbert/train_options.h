@@ -29,14 +29,16 @@ struct MachineOptions {
 struct RunOptions : MachineOptions {
   int seed = 11711;
   std::string out;
-  double save_every = 10;                           // minutes; 0: only where an epoch or an evaluation saves
+  // Minutes; 0: only where an epoch or an evaluation saves
+  double save_every = 10;
   bool resume = false;
   bool check_nan = false, profile = false, trace = false;
 };
 
 // Fine-tuning on tasks.
 struct TrainOptions : LearnOptions, RunOptions {
-  std::string model, config = "tiny", vocab, data = "data", tasks = "sst,quora,sts", metric, task_weights;
+  std::string model, config = "tiny", vocab, data = "data";
+  std::string tasks = "sst,quora,sts", metric, task_weights;
   bool cased = false, from_scratch = false;
   int limit = 0;
 
@@ -50,7 +52,9 @@ struct TrainOptions : LearnOptions, RunOptions {
   bool compare = false, evaluate = false;
 
   TrainOptions() { out = "runs/multitask"; }
-  double learning_rate() const { return lr > 0 ? lr : fine_tune_mode == "full-model" ? 1e-5 : 1e-3; }
+  double learning_rate() const {
+    return lr > 0 ? lr : fine_tune_mode == "full-model" ? 1e-5 : 1e-3;
+  }
 };
 
 // Bind every option above to the command line; the lr's help says what 0 stands for.
@@ -60,16 +64,22 @@ void add_run_options(CommandLine& line, RunOptions& options);
 void add_machine_options(CommandLine& line, MachineOptions& options);
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
 
-// ---- A run folder remembers how it was started (options.json in --out). Resuming takes those options.
+// ---- A run folder remembers how it was started (options.json in --out). Resuming takes those
+// options.
 
-// The beginning of every training program. again: the options of the run in --out are taken, but for those of `others`
-// that are given; else --out is made, Error where it is in use. And use_machine.
-void begin_run(CommandLine& line, const RunOptions& options, bool again, const std::set<std::string>& others = {});
+// The beginning of every training program. again: the options of the run in --out are taken, but
+// for those of `others` that are given; else --out is made, Error where it is in use. And
+// use_machine.
+void begin_run(CommandLine& line, const RunOptions& options, bool again,
+               const std::set<std::string>& others = {});
 void remember_options(const CommandLine& line, const std::string& folder);
-// Sets what is remembered. Error where there is no run, or an option not of `others` was given otherwise: names each.
-void recall_options(CommandLine& line, const std::string& folder, const std::set<std::string>& others = {});
+// Sets what is remembered. Error where there is no run, or an option not of `others` was given
+// otherwise: names each.
+void recall_options(CommandLine& line, const std::string& folder,
+                    const std::set<std::string>& others = {});
 
-// Threads and default device; says on stderr what GPU it is. Error where there is none that can be used.
+// Threads and default device; says on stderr what GPU it is. Error where there is none that can be
+// used.
 void use_machine(const MachineOptions& options);
 int64_t peak_memory();                              // the most bytes this process has held in RAM
 

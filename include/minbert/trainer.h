@@ -7,16 +7,17 @@
 namespace minbert {
 
 struct RunResult {
-  Scores train, dev;                                // of the best model; train: where it was asked for
+  // Of the best model; train: where it was asked for
+  Scores train, dev;
   int64_t best_epoch = -1, steps = 0;
   double first_gradient = 0;                        // the norm of the first step's gradient
   double seconds = 0;                               // of training
   bool interrupted = false;
 };
 
-// One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0: never. score_training:
-// score the best model on the training set, too.
-RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder,
-                int64_t stop_after = 0, bool score_training = false);
+// One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0:
+// never. score_training: score the best model on the training set, too.
+RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed,
+                const std::string& folder, int64_t stop_after = 0, bool score_training = false);
 
 }  // namespace minbert

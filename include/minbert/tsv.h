@@ -1,5 +1,4 @@
-// Tables in text files, with TABs (or another character) between the columns, read row by row and
-// by column name.
+// Tables in text files, with TABs (or another separator), read row by row and by column name.
 //
 // Quoting is that of Python's csv module (and of pandas.read_csv(sep="\t")), as in the course's
 // files:
@@ -37,12 +36,10 @@ class TsvReader {
   const std::string& file() const { return file_; }
   const std::vector<std::string>& columns() const { return columns_; }
 
-  // The indices of the named columns. Error for a missing or doubled one: lists those found and
-  // those needed.
+  // The indices of the named columns. Error for a missing or doubled one: lists those of the file.
   std::vector<size_t> find(const std::vector<std::string>& names) const;
 
-  // Reads one row; false at the end of the file. Error for a quote that never closes, with its
-  // line.
+  // Reads one row; false at the end of the file. Error with the line of a quote that never closes.
   bool next(TsvRow& row);
   int64_t bytes() const { return int64_t(text_.size()); }
   int64_t bytes_read() const { return int64_t(at_); }

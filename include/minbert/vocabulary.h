@@ -3,8 +3,7 @@
 //   Papers    Japanese and Korean Voice Search, Schuster & Nakajima 2012, sec. 3
 //             Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1
 //   Start     every word, cut into characters: u ##n ##d ##o
-//   Step      join the two neighbours a b that score highest, in every word, and take ab into the
-//             vocabulary
+//   Step      join the neighbours a b with the highest score, in every word, and add the token ab
 //
 //               score(a, b) = freq(ab) / (freq(a) freq(b))
 //

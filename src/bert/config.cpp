@@ -150,8 +150,7 @@ BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
-  // Sizes are required: a default would be a guess. Numbers have defaults, since old files lack
-  // some.
+  // Sizes are required: a default would be a guess. Numbers have defaults: old files lack some.
   for (const Size& size : sizes) {
     c.loaded[size.key].integer();                  // fails if it is missing
     c.*size.value = c.loaded.get(size.key, 0);

@@ -49,8 +49,7 @@ Tensor BertModel::encode(const Batch& batch, const Indices& rows,
   return rows && !last_rows ? gather_rows(x, rows) : x;
 }
 
-// Gradient normalization comes before the norm, so the backward applies it after the norm's own
-// backward.
+// Gradient normalization comes before the norm, so the backward runs it after the norm's backward.
 Tensor BertModel::normalize_cls(const std::string& place, Tensor h) const {
   if (training() && gradient_alpha_ > 0 && gradient_place_ == place)
     h = normalize_gradient(h, gradient_alpha_);

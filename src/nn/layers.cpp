@@ -33,6 +33,8 @@ Tensor Dropout::operator()(const Tensor& x) const {
   const Scope scope(path());
   return dropout(x, p(), key());
 }
-Tensor Dropout::add(const Tensor& residual, const Tensor& x) const { return dropout_add(residual, x, p(), key()); }
+Tensor Dropout::add(const Tensor& residual, const Tensor& x) const {
+  return dropout_add(residual, x, p(), key());
+}
 
 }  // namespace minbert

@@ -25,7 +25,8 @@ void Module::visit(const std::function<void(Module&)>& f) {
 
 void Module::set_path(const std::string& path) {
   path_ = path;
-  for (const auto& [name, module] : children_) module->set_path(path.empty() ? name : path + "." + name);
+  for (const auto& [name, module] : children_)
+    module->set_path(path.empty() ? name : path + "." + name);
 }
 
 Tensor Module::parameter(const std::string& name, Shape shape, Init init, Decay decay) {
@@ -36,11 +37,14 @@ Tensor Module::buffer(const std::string& name, Tensor value) {
   buffers_.push_back({name, value});
   return value;
 }
-void Module::child(const std::string& name, Module& module) { children_.emplace_back(name, &module); }
+void Module::child(const std::string& name, Module& module) {
+  children_.emplace_back(name, &module);
+}
 
 namespace {
 
-// Each parameter begins at a multiple of 64 bytes, however long the one before it is: matrix products want it.
+// Each parameter begins at a multiple of 64 bytes, however long the one before it is: matrix
+// products want it.
 int64_t place_for(int64_t elements) {
   constexpr int64_t line = 64 / int64_t(sizeof(real));
   return (elements + line - 1) / line * line;
@@ -70,28 +74,33 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
       offset += place_for(p.value.size());
       items_.push_back({prefix + p.name, p.value, p.decay, p.init});
     }
-    for (const Buffer& b : m.own_buffers()) buffers_.push_back({prefix + b.name, b.value, Decay::no});
+    for (const Buffer& b : m.own_buffers())
+      buffers_.push_back({prefix + b.name, b.value, Decay::no});
   });
   for (const Item& item : items_)
     if (options.initialise) initialise(item);
 }
 
-// Each row of a matrix [out,in] from its own stream: rows are drawn in parallel, whatever the number of threads.
-//   normal   N(0, range), truncated at two deviations                   Devlin et al. 2019
+// Each row of a matrix [out,in] from its own stream: rows are drawn in parallel, whatever the
+// number of threads.
+//   normal   N(0, range), truncated at two deviations           Devlin et al. 2019
 //   uniform  U(-range, range)
-//   xavier   U(-b, b), b = √(6/(in+out))                                Glorot & Bengio 2010, eq. 16
-//   kaiming  N(0, √(2/in))                                              He et al. 2015, eq. 10
+//   xavier   U(-b, b), b = √(6/(in+out))                        Glorot & Bengio 2010, eq. 16
+//   kaiming  N(0, √(2/in))                                      He et al. 2015, eq. 10
 void Parameters::initialise(const Item& item) const {
-  if (item.init != Init::random) return fill(item.value, item.init == Init::ones ? real(1) : real(0));
+  if (item.init != Init::random)
+    return fill(item.value, item.init == Init::ones ? real(1) : real(0));
   const int64_t cols = item.value.cols();
-  const double in = double(cols), out = double(item.value.rows()), range = options_.initializer_range;
+  const double in = double(cols), out = double(item.value.rows()),
+               range = options_.initializer_range;
   const double b = std::sqrt(6 / (in + out));
   const std::function<double(Random&)> draws[] = {
       [=](Random& r) { return range * r.truncated_normal(); },
       [=](Random& r) { return range * (2 * r.uniform() - 1); },
       [=](Random& r) { return b * (2 * r.uniform() - 1); },
       [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
-  const auto& draw = draws[index_of(options_.initialisation, initialisation_names(), "initialisation")];
+  const auto& draw =
+      draws[index_of(options_.initialisation, initialisation_names(), "initialisation")];
   std::vector<real> values(size_t(item.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < item.value.rows(); ++row) {
@@ -136,7 +145,8 @@ void Parameters::set_trainable(const std::function<bool(const std::string&)>& le
 
 void Parameters::reserve_gradients() const {
   int64_t places = 0, offset = 0;
-  for (const Item& item : items_) places += item.value.requires_grad() ? place_for(item.value.size()) : 0;
+  for (const Item& item : items_)
+    places += item.value.requires_grad() ? place_for(item.value.size()) : 0;
   const std::shared_ptr<Storage> flat = flat_buffer(places);
   for (const Item& item : items_) {
     if (!item.value.requires_grad()) continue;

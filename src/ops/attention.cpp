@@ -1,13 +1,11 @@
-// Scaled dot-product attention over packed sentences: the only operation that mixes tokens of a
-// sentence.
+// Scaled dot-product attention over packed sentences: the only operation that mixes tokens.
 //
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1, for each head:
 //               O = softmax(Q K^T / sqrt(d)) V
 //   Shapes      q, k, v, result [T,H]; head h is in columns h d .. (h+1) d - 1
 //               P: heads x L_b x L_b for each sentence b, packed; each L_b x L_b begins at a
 //               multiple of 4 numbers, the alignment that cuBLAS needs
-//   No padding  every product is of one sentence and head, read in place from [T,H]; nothing is
-//               masked.
+//   No padding  every product is of one sentence and head, read in place; nothing is masked.
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
@@ -42,8 +40,7 @@ struct Layout {
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
   int64_t score_rows() const { return heads * batch.tokens(); }
 
-  // One product for each sentence and head. Rows of tokens [T,H] are H elements apart, rows of
-  // scores L.
+  // One product for each sentence and head. ld is H for tokens [T,H], and L for scores.
   enum class Kind { scores_from_tokens, tokens_from_scores };
   std::vector<Product> products(Kind kind, const real* a, const real* b, real* c) const {
     std::vector<Product> list;

@@ -1,6 +1,5 @@
 // Sums, differences, products and quotients of two tensors. The second may be one row or one
-// column: it is broadcast to all rows or columns of the first, and its gradient is the sum over
-// them.
+// column: it is broadcast to all rows or columns of the first, and its gradient sums over them.
 #include <type_traits>
 
 #include "engine/arithmetic.h"

@@ -5,8 +5,7 @@
 //   Backward    e = dy * weight              dL/dx = (e - a - xhat b) / sqrt(s2 + eps)   a, b [S,H]
 //               mu, s2 computed from x: a = mean of e, b = mean of e xhat over the segment's rows
 //               mu, s2 constant: a = b = 0   PowerNorm: a = 0, b = its nu
-//   Sums        over rows by launch_column_sums: in the order of the rows, whatever the number of
-//               threads
+//   Sums        over rows by launch_column_sums: in the order of the rows for any number of threads
 #pragma once
 
 #include "engine/arithmetic.h"
@@ -117,8 +116,7 @@ struct TimesNormalized {                            // dy xhat; without dy: xhat
   }
 };
 
-// From the sums of dy (or dy xhat) over each segment's rows: the mean of e (or e xhat) over a group
-// of channels.
+// From the sums of dy (or dy xhat) over each segment: the mean of e (or e xhat) over channels.
 struct MeanOfGroup {
   const real *sums, *weight;
   SizeOf size;

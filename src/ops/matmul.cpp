@@ -83,8 +83,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 // h = x W_1^T + b_1    g = GELU(h)    y = g W_2^T + b_2
 // dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows
 // dh = dg GELU'(h)    dx = dh W_1    dW_1 = dh^T x    db_1 = sum of dh's rows
-// Only h is kept, I numbers less for each token: the pass that computes dh computes g again, at no
-// cost.
+// Only h is kept, I numbers less for each token: the pass that computes dh computes g again.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
                     const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);

@@ -46,8 +46,7 @@ struct RowsById {
   }
 };
 
-// dx[ids[k]] += the sum of its rows of dy, in their order. Row k of the program is the only one to
-// write there.
+// dx[ids[k]] += the sum of its rows of dy, in their order. Only row k of the program writes there.
 struct AddById {
   const real* dy;
   const int32_t *ids, *begin, *order;

@@ -20,8 +20,7 @@ Tensor normalize_gradient(const Tensor& h, double alpha, double eps) {
   return record("normalize_gradient", h.detach(), {h}, [alpha, eps](const Tensor& g, Grads& grads) {
     const Tensor mu = mean_columns(abs(g));                                          // [H]
     const Tensor theta = mean(mu);                                                   // []
-    // (μ/θ + ε)^-α is the equation's γ, and does not underflow where θ is tiny. Where θ = 0, all of
-    // g is 0.
+    // (μ/θ + ε)^-α is the equation's γ without underflow for a tiny θ. If θ = 0, all of g is 0.
     const Tensor gamma = pow(mu / (theta + (1 - sign(theta))) + eps, -alpha);        // [H]
     grads.pass(0, g * gamma);
   });

@@ -59,8 +59,7 @@ const std::vector<Preset> presets = {
     {.name = "eq5", .beta = 1, .rescale = false, .subtract_mean = true},
     {.name = "eq3", .beta = 1, .rescale = false, .subtract_mean = true, .hard_groups = true}};
 
-// The size of each dimension's group [H]. A chain of |ρ| >= min_rho joins dimensions into one
-// group.
+// The size of each dimension's group [H]. A chain of |ρ| >= min_rho joins dimensions into a group.
 Tensor group_sizes(const Tensor& rho, double min_rho) {
   const size_t H = size_t(rho.cols());
   const std::vector<real> r = rho.values();

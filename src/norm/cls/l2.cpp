@@ -5,8 +5,7 @@
 //   Shapes      x, x̂ [B,H]   δ [H]
 //   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (δ + ε)
-//   Deviations  none: as in the paper, δ is computed for each dimension over the set, not for each
-//               sentence
+//   Deviations  none: as in the paper, δ is of each dimension over the set, not of each sentence
 #include <cmath>
 
 #include "norm/cls/fitted.h"

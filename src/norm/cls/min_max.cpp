@@ -5,8 +5,7 @@
 //   Shapes      x, x̂ [B,H]   θ₁, θ₂ [H]
 //   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ 2 / (θ₂ - θ₁ + ε)
-//   Deviations  none; computed as (x-θ₁) + (x-θ₂), since 2x - (θ₁+θ₂) loses digits if these are
-//               large
+//   Deviations  none; computed as (x-θ₁) + (x-θ₂): 2x - (θ₁+θ₂) of large numbers loses digits
 #include <algorithm>
 #include <limits>
 

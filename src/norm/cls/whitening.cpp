@@ -1,5 +1,4 @@
-// Whitening of [CLS]: makes dimensions uncorrelated with variance 1, and changes them as little as
-// possible (ZCA).
+// Whitening of [CLS] (ZCA): makes dimensions uncorrelated with variance 1, and changes them least.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization, sec. 3.1
 //   Equation    ĥ = Σ^(-1/2) (h - μ)                                                   [IsoBN eq.1]

@@ -1,5 +1,4 @@
-// Z-normalization of [CLS]: each dimension by its mean and standard deviation over the training
-// set.
+// Z-normalization of [CLS]: each dimension by its mean and deviation over the training set.
 //
 //   Paper       Efficient Task Adaptation with Normalization
 //   Equation    x̂ = (x - μ) / (σ + ε)     μ = E[x]   σ² = E[(x - μ)²]                    [TA eq.2]

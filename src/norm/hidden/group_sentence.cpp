@@ -1,5 +1,4 @@
-// Group normalization over the sentence: each group of channels by its mean and variance over all
-// its tokens.
+// Group normalization over the sentence: each group of channels by its statistics over all tokens.
 //
 //   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7, with the sentence in the place of
 //               the image

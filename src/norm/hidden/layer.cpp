@@ -5,8 +5,7 @@
 //   Equation    y = (x - μ) / √(σ² + ε) ⊙ γ + β                                       [CLN eq.1-3]
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
-//   Deviations  none; src/ops/layer_norm.cpp is the fused kernel, tested against the composed form
-//               below
+//   Deviations  none; the fused kernel, src/ops/layer_norm.cpp, is tested against the composed form
 #include "minbert/norm.h"
 
 namespace minbert {

@@ -1,5 +1,4 @@
-// Power normalization: every channel by a running quadratic mean, with an approximate backward for
-// it.
+// Power normalization: every channel by a running quadratic mean, with an approximate backward.
 //
 //   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in
 //               Transformers, 2020, alg. 2 (it replaces alg. 1, batch normalization); [LN-PEFT
