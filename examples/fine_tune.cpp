@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     }
 
     Optimizer optimizer(model.parameters, {.kind = "adamw"});
-    DropoutClock::mine() = {uint64_t(seed), 0};
+    DropoutClock::current() = {uint64_t(seed), 0};
     for (int epoch = 0; epoch < epochs; ++epoch) {
       model.network.train();
       for (const auto& [t, examples] : epoch_batches(sizes, epoch, {.batch = batch, .seed = uint64_t(seed)})) {

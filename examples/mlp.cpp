@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     Network network;
     const Parameters parameters(network, {.seed = uint64_t(seed), .initialisation = initialisation});
     Optimizer optimizer(parameters, {.kind = "adamw"});
-    DropoutClock::mine().seed = uint64_t(seed);
+    DropoutClock::current().seed = uint64_t(seed);
     std::cout << "two spirals, a network of " << parameters.count() << " parameters\n";
 
     const TaskSize task{"spirals", train.x.rows()};

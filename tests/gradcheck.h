@@ -84,8 +84,8 @@ inline std::vector<std::vector<real>> values_and_gradients(Inputs inputs, const 
 
 // f, with the same dropout masks each time.
 inline Function with_fixed_masks(const Function& f) {
-  return [f, clock = DropoutClock::mine()](const Inputs& inputs) {
-    DropoutClock::mine() = clock;
+  return [f, clock = DropoutClock::current()](const Inputs& inputs) {
+    DropoutClock::current() = clock;
     return f(inputs);
   };
 }

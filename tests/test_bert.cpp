@@ -164,7 +164,7 @@ TEST_CASE("bert: dropout acts while training only, and its masks follow clock an
   Network network(tiny_config("layer", 8, 0.2), 0.3);
   const Batch batch = pack(sentences({4, 3}));
   const auto run = [&](uint64_t step) {
-    DropoutClock::mine().step = step;
+    DropoutClock::current().step = step;
     return network.model.forward(batch, sst).values();
   };
   CHECK(run(1) == run(2));
@@ -173,9 +173,9 @@ TEST_CASE("bert: dropout acts while training only, and its masks follow clock an
   const std::vector<real> first = run(1);
   CHECK(first != run(2));
   CHECK(first == run(1));
-  DropoutClock::mine().seed += 1;
+  DropoutClock::current().seed += 1;
   CHECK(first != run(1));
-  DropoutClock::mine().seed -= 1;
+  DropoutClock::current().seed -= 1;
   network.model.train(false);
   CHECK(first != run(1));
 }

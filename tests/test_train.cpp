@@ -121,7 +121,7 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
     Optimizer optimizer(model.parameters, {});
     losses.emplace_back();
     for (int step = 0; step < 9; ++step) {
-      DropoutClock::mine() = {3, uint64_t(step)};
+      DropoutClock::current() = {3, uint64_t(step)};
       const TaskData& data = experiment.data()[size_t(step % 3)];
       const Tensor y = model.network.forward(
           pack(inputs(data.train, std::vector<int32_t>{0, 1, 2}), {step % 3}), step % 3);

@@ -69,7 +69,7 @@ struct RandomKey {
 // sets the seed once, and a resumed one the step, too.
 struct DropoutClock {
   uint64_t seed = 0, step = 0;
-  static DropoutClock& mine();
+  static DropoutClock& current();
 };
 
 }  // namespace minbert

@@ -41,7 +41,7 @@ double Random::truncated_normal() {
     if (const double z = normal(); std::abs(z) <= 2) return z;
 }
 
-DropoutClock& DropoutClock::mine() {
+DropoutClock& DropoutClock::current() {
   thread_local DropoutClock clock;
   return clock;
 }

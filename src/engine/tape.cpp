@@ -91,7 +91,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
       throw;
     }
   }
-  ++DropoutClock::mine().step;                      // the next forward draws other masks
+  ++DropoutClock::current().step;                      // the next forward draws other masks
 }
 
 void Tape::clear() {

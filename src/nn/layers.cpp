@@ -25,7 +25,7 @@ Dropout::Dropout(double p) : p_(p) {
 }
 
 RandomKey Dropout::key() const {
-  const DropoutClock& clock = DropoutClock::mine();
+  const DropoutClock& clock = DropoutClock::current();
   return {clock.seed, stream_of(format("dropout/{}/{}", clock.step, path()))};
 }
 

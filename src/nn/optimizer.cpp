@@ -35,8 +35,8 @@ struct Rates {
 struct AdamW {
   HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
     real *p = at.p + i, *m = at.m + i, *v = at.v + i;
-    const real m_now = r.beta1 * *m + (1 - r.beta1) * g,
-               v_now = r.beta2 * *v + (1 - r.beta2) * g * g, before = *p;
+    const real m_now = r.beta1 * *m + (1 - r.beta1) * g;
+    const real v_now = r.beta2 * *v + (1 - r.beta2) * g * g, before = *p;
     *m = m_now, *v = v_now;
     *p = before - at.decay * before -
          r.lr * (m_now / at.correction1) / (std::sqrt(v_now) / at.correction2 + r.eps);
@@ -48,8 +48,8 @@ struct AdamW {
 struct CourseAdamW {
   HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
     real *p = at.p + i, *m = at.m + i, *v = at.v + i;
-    const real m_now = r.beta1 * *m + (1 - r.beta1) * g,
-               v_now = r.beta2 * *v + (1 - r.beta2) * g * g;
+    const real m_now = r.beta1 * *m + (1 - r.beta1) * g;
+    const real v_now = r.beta2 * *v + (1 - r.beta2) * g * g;
     const real moved =
         *p - r.lr * at.correction2 / at.correction1 * m_now / (std::sqrt(v_now) + r.eps);
     *m = m_now, *v = v_now;

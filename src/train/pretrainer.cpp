@@ -95,7 +95,7 @@ void PretrainRun::step() {
 }
 
 std::vector<Tensor> PretrainRun::losses_of(const PretrainingBatch& batch) const {
-  DropoutClock::mine() = {uint64_t(o_.seed), uint64_t(log_.batches())};
+  DropoutClock::current() = {uint64_t(o_.seed), uint64_t(log_.batches())};
   const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
   const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
   if (o_.trace && log_.batches() == 0) print_tape(std::cout);

@@ -120,7 +120,7 @@ void Run::step(std::span<const TaskBatch> batches) {
 }
 
 Batch Run::input_of(const TaskBatch& batch) const {
-  DropoutClock::mine() = {seed_, uint64_t(log_.batches())};
+  DropoutClock::current() = {seed_, uint64_t(log_.batches())};
   return pack(inputs(data_of(batch).train, batch.examples), {model_->network.task_id(data_of(batch).task.name)});
 }
 

@@ -123,7 +123,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
     Tensor result;
     const double time = seconds([&] {
       for (const Work& w : group) {
-        DropoutClock::mine().step = uint64_t(step++);
+        DropoutClock::current().step = uint64_t(step++);
         result = take_step(w);
       }
     });
