@@ -14,7 +14,8 @@
 #   make bench         the benchmark; ARGS="..." goes to it, as --against FILE: beside another build; DEVICE=cuda:
 #                      on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
-#   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns, #pragma once
+#   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns (100 where equations
+#                      are read), #pragma once
 #   make papers        every item of the five documents: its code, its test, its command; or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question

@@ -2,8 +2,8 @@
 //
 //   $ fine_tune --model bert-base-uncased --data data --tasks sst --epochs 3 --lr 2e-5 --out runs/sst
 //
-// OUT/model is the model of the last epoch: byte for byte that of multitask with these options,
-// --norm layer and --clip 1.
+// OUT/model is the model of the last epoch: byte for byte that of multitask with these options, --norm layer and
+// --clip 1, where the last epoch is its best.
 #include <iostream>
 
 #include "minbert/evaluate.h"

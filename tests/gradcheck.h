@@ -129,7 +129,7 @@ inline void gradcheck(const std::string& name, Inputs inputs, const Function& fu
       CHECK(difference(gradients[i], numeric_gradient(inputs[i], inputs, f, cotangent.values())) < 1e-6);
   }
 
-  // Twice the function is twice the gradient: the second use overwrites, the first adds. (The float tolerance
+  // Twice the function is twice the gradient: the first backward overwrites, the second adds. (The float tolerance
   // is for gradients that are nothing but rounding, such as that of a key's bias.)
   backward(f(inputs), cotangent);
   backward(f(inputs), cotangent);

@@ -46,7 +46,8 @@ Placement placement_of(const std::string& name);    // Error lists the names
 
 // The function between the two matrices of a feed-forward network: hidden_act of config.json.
 const std::vector<std::string>& activation_names();
-Tensor (*activation(const std::string& name))(const Tensor& x);             // Error lists the names
+using Activation = Tensor (*)(const Tensor& x);
+Activation activation(const std::string& name);     // Error lists the names
 
 class BertLayer : public Module {
  public:
@@ -62,7 +63,7 @@ class BertLayer : public Module {
   Tensor feed(const Tensor& u, const Batch& batch) const;
   Placement placement_;
   int heads_;
-  std::string activation_;
+  Activation activation_;
   Linear query_, key_, value_, attention_dense_, intermediate_, output_;
   Dropout weights_dropout_, attention_dropout_, output_dropout_;
   std::unique_ptr<Norm> attention_norm_, output_norm_;

@@ -1,8 +1,8 @@
 // Errors: every failure of the library is a minbert::Error whose message names what was wrong,
 // where, and what to do.
 //
-//   MB_CHECK(a.cols() == b.cols(), "matmul_nt: inner sizes differ: a {} and b {}", a.shape(),
-//   b.shape());
+//   MB_CHECK(a.cols() == b.cols(), "matmul_nt: inner sizes differ: a {} and b {}",
+//            a.shape(), b.shape());
 //
 // Inside a module's forward or backward the message ends with the module's path:
 // "   (bert.encoder.layer.3.output.dense)".

@@ -23,8 +23,7 @@ enum class Decay { yes, no };                       // does weight decay apply?
 
 struct Parameter {
   std::string name;  // "weight"; its full name is the module's path and this
-  // Without values until Parameters has given it a place
-  Tensor value;
+  Tensor value;      // without values until Parameters has given it a place
   Init init;
   Decay decay;
 };

@@ -124,8 +124,8 @@ Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
 
 // ---- attention ----------------------------------------------------------------------------------
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,
-// with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1). q, k, v [T,H] ->
-// [T,H].
+// with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1).
+// q, k, v [T,H] -> [T,H]
 // weights, if given, receives the weights before dropout, sentence by sentence, head by head: the
 // L_b x L_b weights of a head, then 0 to 3 numbers without meaning: attention_block(L_b) in all. No
 // gradient passes through them.

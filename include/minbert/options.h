@@ -52,10 +52,9 @@ class CommandLine {
   // stored it with the value that it had by default goes on without it.
   void gone(const std::string& name, const std::string& by_default, const std::string& now);
   void flag(const std::string& names, bool& value, const std::string& help);
-  void alias(
-      const std::string& name, const std::string& of, std::map<std::string, std::string> values,
-      // An older spelling: --option finetune for --fine-tune-mode full-model
-      const std::string& help);
+  // An older spelling: --option finetune for --fine-tune-mode full-model
+  void alias(const std::string& name, const std::string& of,
+             std::map<std::string, std::string> values, const std::string& help);
   void epilogue(const std::string& text);           // behind the options in --help: examples
 
   // Exits with 2 after a mistake. without: the options that a start without any takes, and says so

@@ -65,8 +65,8 @@ struct RandomKey {
 };
 
 // Which dropout masks are drawn: a function of this seed, this step and the module's path. One for
-// the thread. backward() ends a step, so that no two batches share their masks; a training loop
-// sets the seed once, and a resumed one the step, too.
+// the thread. step counts the calls of backward(): forwards before the same backward() share their
+// masks. A training loop sets the seed once, and a resumed one the step, too.
 struct DropoutClock {
   uint64_t seed = 0, step = 0;
   static DropoutClock& current();

@@ -48,14 +48,14 @@ const std::vector<std::string>& activation_names() {
   return names;
 }
 
-Tensor (*activation(const std::string& name))(const Tensor& x) {
+Activation activation(const std::string& name) {
   static constexpr std::array functions = {gelu, gelu_new, relu};
   return functions[index_of(name, activation_names(), "hidden_act")];
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
     : placement_(placement_of(config.placement)), heads_(config.num_attention_heads),
-      activation_(config.hidden_act), query_(config.hidden_size, config.hidden_size),
+      activation_(activation(config.hidden_act)), query_(config.hidden_size, config.hidden_size),
       key_(config.hidden_size, config.hidden_size), value_(config.hidden_size, config.hidden_size),
       attention_dense_(config.hidden_size, config.hidden_size),
       intermediate_(config.hidden_size, config.intermediate_size),
@@ -97,9 +97,9 @@ Tensor BertLayer::scale_heads(const Tensor& context) const {
 }
 
 Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
-  const auto g = activation(activation_);
-  if (intermediate_norm_) return output_((*intermediate_norm_)(g(intermediate_(u)), batch));
-  if (activation_ != "gelu") return output_(g(intermediate_(u)));
+  if (intermediate_norm_)
+    return output_((*intermediate_norm_)(activation_(intermediate_(u)), batch));
+  if (activation_ != gelu) return output_(activation_(intermediate_(u)));
   return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(),
                       output_.bias());
 }

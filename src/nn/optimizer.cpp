@@ -18,7 +18,7 @@ struct OptimizedParameter {
   real *p, *m, *v;
   const real* g;                                    // nullptr: it got no gradient and is left alone
   int64_t size;
-  // Lr wd (sgd: wd)    1 - beta1^t    sqrt(1 - beta2^t)
+  // lr wd; of sgd: wd    1 - beta1^t    sqrt(1 - beta2^t)
   real decay, correction1, correction2;
 };
 
@@ -212,7 +212,8 @@ void Optimizer::step(double learning_rate) {
   };
   if (o.kind == "adamw") take(AdamW{});
   else if (o.kind == "adamw-course") take(CourseAdamW{});
-  else take(Sgd{});
+  else if (o.kind == "sgd") take(Sgd{});
+  else fail(format("the optimizer {} has a name, but no step", o.kind));
   fill(factor_, 1);
   parameters_.clear_gradients();
   // Reads p, m, v, g and writes p, m, v; SGD has no v.
@@ -226,8 +227,8 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
   return list;
 }
 
-// k < w: (k+1) / (w+1)     then constant: 1, linear: (S-k) / (S-w)        S steps, w =
-// floor(warmup_fraction S)
+// k < w: (k+1) / (w+1)     then constant: 1, linear: (S-k) / (S-w)
+// S steps, w = floor(warmup_fraction S)
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
                        double warmup_fraction) {
   index_of(schedule, schedule_names(), "schedule");

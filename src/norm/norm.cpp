@@ -13,7 +13,7 @@ AffineNorm::AffineNorm(int64_t hidden, double eps)
 const std::vector<NormEntry>& norm_table() {
   static const std::vector<NormEntry> table = [] {
     std::vector<NormEntry> list;
-    // At the end of its file
+    // norm_NAME stands at the end of src/norm/hidden/NAME.cpp
     { extern NormEntry norm_none;              list.push_back(norm_none); }
     { extern NormEntry norm_layer;             list.push_back(norm_layer); }
     { extern NormEntry norm_layer_simple;      list.push_back(norm_layer_simple); }

@@ -40,7 +40,7 @@ Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       "power_norm", y, {x, weight, bias}, [norm, nu, momentum](const Tensor& dy, Grads& g) {
         const Tensor dyx_sums = norm.sums(norm.times_normalized(dy.data()));
         norm.add_parameters(norm.sums(Element{dy.data(), norm.H()}), dyx_sums, g);
-        norm.add_input(dy, norm.mean, nu, g);  // a = 0, b = nu
+        norm.add_input(dy, norm.mean, nu, g);  // a = 0: the mean is a tensor of zeros
         const Tensor Lambda = norm.mean_of_group(dyx_sums), Gamma(Lambda.shape(), dy.device());
         add_means(norm.segments, Gamma, norm.times_normalized(nullptr));
         launch_map(dy.device(), nu.size(), MoveNu{real(momentum)}, InPlace{nu.data()}, Gamma.data(),

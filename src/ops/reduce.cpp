@@ -20,8 +20,8 @@ struct RowSums {
   }
 };
 
-// The backward of every sum: element (row, i) gets w times the gradient of its sum, ds[row *
-// row_step + i * step].
+// The backward of every sum: element (row, i) gets w times the gradient of its sum,
+// ds[row * row_step + i * step].
 struct BroadcastGradient {
   const real* ds;
   int cols;

@@ -56,7 +56,8 @@ void RunLog::add(const std::vector<Tensor>& losses, const BatchEntry& entry) {
   pause();
   since_ = now();
   const std::string rest = format(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(seconds_, 3));
-  const auto read = [this, entry, rest, number = step_ + 1, done = ++batches_](const std::vector<double>& values) {
+  ++batches_;
+  const auto read = [this, entry, rest, number = step_ + 1, done = batches_](const std::vector<double>& values) {
     const double sum = std::accumulate(values.begin(), values.end(), 0.0);
     if (!std::isfinite(sum)) {
       clear_tape();

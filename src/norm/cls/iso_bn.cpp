@@ -20,9 +20,9 @@
 //               γ          sum of ρ²               sum of ρ²                 mean of ρ²
 //               ε, β       .1, .5                  .1, .5                    .001, .5
 //               eq.7       root: keeps variance    no root, as printed    root; σ² of Σ; .001 in E'
-//               Presets eq3 and eq5 compute the first two forms, with the statistics of ours and ε
-//               = .1 added to σ |G| and σ γ. A chain of |ρ| >= `correlated` joins dimensions into a
-//               group of eq3 (the paper names no clustering). In all presets ρ = 0 where σ = 0;
+//               Presets eq3 and eq5 compute the first two forms, with the statistics of ours and
+//               ε = .1 added to σ |G| and σ γ. A chain of |ρ| >= `correlated` joins dimensions into
+//               a group of eq3 (the paper names no clustering). In all presets ρ = 0 where σ = 0;
 //               where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0). A last batch of few
 //               examples counts as much as any other (the authors drop it).
 //   Their code  github.com/INK-USC/IsoBN, model.py

@@ -29,8 +29,8 @@ class Whitening : public FittedClsNorm {
   Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }
   void add(const Tensor& h) override { set_.add(h); }
 
-  // Σ = sum_k λ_k v_k v_kᵀ. The shrunk Σ has the same v_k, and Σ^(-1/2) = UᵀU with the rows u_k =
-  // λ_k^(-1/4) v_k.
+  // Σ = sum_k λ_k v_k v_kᵀ. The shrunk Σ has the same v_k, and Σ^(-1/2) = UᵀU with the rows
+  // u_k = λ_k^(-1/4) v_k.
   void finish() override {
     const size_t H = size_t(hidden());
     const SymmetricEigen Sigma = symmetric_eigen(set_.matrix(), int(H), true);

@@ -6,8 +6,8 @@
 //                            μ ← (1-m) μ + m μ_B     σ² ← (1-m) σ² + m T/(T-1) σ²_B     m = 0.1
 //               evaluation   y = (x - μ) / √(σ² + ε) ⊙ γ + β
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² [H]: the buffers running_mean, running_var
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); μ = 0, σ²
-//               = 1
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics);
+//               μ = 0, σ² = 1
 //   Deviations  the rows are the tokens of all sentences, without padding. A single row has no
 //               unbiased variance: σ² then moves towards its biased one, 0 (PyTorch refuses such a
 //               batch).

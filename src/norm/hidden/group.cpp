@@ -5,8 +5,8 @@
 //   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² (biased) over the H/G channels of group g
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for one group of all channels)
 //   Deviations  the image of the paper is one token here, and the sentence in group-sentence. With
-//               one group it is LayerNorm. If each channel is a group, it equals its mean, and y =
-//               β whatever x is: a warning.
+//               one group it is LayerNorm. If each channel is a group, it equals its mean, and
+//               y = β whatever x is: a warning.
 #include <iostream>
 #include <set>
 

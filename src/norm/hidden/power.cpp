@@ -9,8 +9,8 @@
 //                            then  ν ← ν (1 - (1-α) Γ) + (1-α) Λ,  Γ = 1/T Σ x̂², Λ = 1/T Σ e ⊙ x̂
 //               evaluation   y = γ ⊙ x / ψ + β
 //   Shapes      x, y [T,H]   γ, β [H]   ψ², ν [H]: buffers running_psi2, running_nu; Σ over T rows
-//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics); ψ² = 1, ν
-//               = 0
+//   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for other statistics);
+//               ψ² = 1, ν = 0
 //   Gradients   training uses ψ and ν from before the step, as the algorithm does; the terms with ν
 //               and Γ replace the derivative of the running statistics. In evaluation ψ is constant
 //               and the gradient is exact.
