@@ -49,7 +49,13 @@ TEST_CASE("config: Google's file without model_type loads, and saving keeps what
   CHECK(c.max_length == 256);
   CHECK(c.norm == "layer");
 
-  c.norm = "conditional-layer", c.tasks = {"sst", "sts"}, c.max_length = 100;
+  c.set_norm("layer:eps=1e-6");                     // of these norms eps is config.json's own key
+  CHECK(c.norm == "layer");
+  CHECK(c.layer_norm_eps == 1e-6);
+  c.set_norm("group:groups=8,eps=1e-3");
+  CHECK(c.norm == "group:groups=8,eps=1e-3");
+  CHECK_THROWS_WITH_AS(c.set_norm("rms:eps=0"), "rms:eps=0: eps is 0, expected a positive number", Error);
+  c.norm = "conditional-layer", c.layer_norm_eps = 1e-12, c.tasks = {"sst", "sts"}, c.max_length = 100;
   c.save(file.path);
   const BertConfig again = BertConfig::load(file.path);
   CHECK(again.norm == "conditional-layer");

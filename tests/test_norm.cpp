@@ -200,6 +200,8 @@ TEST_CASE("norm: a group of one channel gives its bias, and says so once; over a
 }
 
 TEST_CASE("norm: channels that do not part into groups are an error") {
+  CHECK_THROWS_WITH_AS(make_norm("group:groups=2.5", {100}),
+                       doctest::Contains("2.5 is not a whole number of groups"), Error);
   CHECK_THROWS_WITH_AS(make_norm("group", {100}),
                        doctest::Contains("100 channels do not part into 16 groups"), Error);
   CHECK_THROWS_WITH_AS(make_norm("group-sentence", {144}),

@@ -118,6 +118,8 @@ void BertConfig::set_norm(const std::string& text) {
       const NormOptions values{.hidden = hidden_size,
                                .values = norm_values(text, find_norm(text).options)};
       layer_norm_eps = values.number("eps", layer_norm_eps);
+      MB_CHECK(layer_norm_eps > 0, "{}: eps is {}, expected a positive number", text,
+               layer_norm_eps);
       norm = norm_name(text);                      // eps is the only option of these norms
     }
 }

@@ -41,7 +41,10 @@ class GroupNorm : public AffineNorm {
 }  // namespace
 
 int64_t groups_of(const NormOptions& o) {
-  const int64_t groups = int64_t(o.number("groups", o.hidden < 128 ? 16 : 32));
+  const double given = o.number("groups", o.hidden < 128 ? 16 : 32);
+  const int64_t groups = int64_t(given);
+  MB_CHECK(double(groups) == given, "group normalization: {} is not a whole number of groups",
+           given);
   MB_CHECK(o.hidden % groups == 0,
            "group normalization: {} channels do not part into {} groups of equal size", o.hidden,
            groups);
