@@ -15,6 +15,8 @@ std::vector<std::string> names_of(const std::vector<Entry>& table) {
 
 std::string joined(const std::vector<std::string>& names, const std::string& between = ", ");
 
+std::vector<std::string> split(const std::string& list);         // at its commas; "": none
+
 // The index of the name in the list. Error: there is no WHAT "NAME"; the WHATs are: A, B
 size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what);
 

@@ -2,6 +2,7 @@
 #include "minbert/names.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "minbert/error.h"
 
@@ -11,6 +12,13 @@ std::string joined(const std::vector<std::string>& names, const std::string& bet
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : between) + name;
   return all;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
 }
 
 size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what) {

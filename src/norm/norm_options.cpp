@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <sstream>
 
 #include "minbert/error.h"
 #include "minbert/names.h"
@@ -17,13 +16,6 @@ std::optional<double> number_in(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return v;
-}
-
-std::vector<std::string> parts(const std::string& text) {
-  std::vector<std::string> list;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) list.push_back(part);
-  return list;
 }
 
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
@@ -53,7 +45,7 @@ std::string norm_name(const std::string& norm) { return norm.substr(0, norm.find
 
 std::vector<std::string> split_norms(const std::string& list) {
   std::vector<std::string> norms;
-  for (const std::string& part : parts(list)) {
+  for (const std::string& part : split(list)) {
     const bool is_option = part.find('=') != part.npos && part.find(':') == part.npos;
     if (is_option && !norms.empty()) norms.back() += "," + part;
     else norms.push_back(part);
@@ -69,7 +61,7 @@ std::map<std::string, std::string> norm_values(const std::string& norm,
   MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm,
            name);
   if (norm == name) return values;
-  for (const std::string& part : parts(norm.substr(name.size() + 1))) {
+  for (const std::string& part : split(norm.substr(name.size() + 1))) {
     const size_t equals = part.find('=');
     MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value",
              norm, part, name);

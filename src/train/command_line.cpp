@@ -22,17 +22,11 @@ std::string text_of(double v) {
 }
 
 // Error if there are none, or one is there twice.
-const std::vector<std::string>& check_parts(const std::string& name, const std::vector<std::string>& parts) {
+std::vector<std::string> checked(const std::string& name, const std::vector<std::string>& parts) {
   MB_CHECK(!parts.empty(), "{}: an empty list; give one or more, separated by commas", name);
   for (auto part = parts.begin(); part != parts.end(); ++part)
     MB_CHECK(std::find(parts.begin(), part, *part) == part, "{}: \"{}\" is there twice", name, *part);
   return parts;
-}
-std::vector<std::string> parts(const std::string& name, const std::string& list) {
-  std::vector<std::string> found;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) found.push_back(part);
-  return check_parts(name, found);
 }
 
 void print_table_if_asked(const std::string& s, const std::string& table) {
@@ -153,7 +147,7 @@ void CommandLine::choice(const std::string& names, std::string& value, std::vect
 void CommandLine::list(const std::string& names, std::vector<std::string>& values, std::vector<std::string> valid,
                        const std::string& help, const std::string& table) {
   const auto set = [&values, names, valid, table](const std::string& s) {
-    const std::vector<std::string> list = parts(names, s);
+    const std::vector<std::string> list = checked(names, split(s));
     for (const std::string& part : list) check_choice(names, part, valid, table);
     values = list;
   };
@@ -162,7 +156,7 @@ void CommandLine::list(const std::string& names, std::vector<std::string>& value
 void CommandLine::list(const std::string& names, std::vector<double>& values, double least, const std::string& help) {
   const auto set = [&values, names, least](const std::string& s) {
     std::vector<double> list;
-    for (const std::string& part : parts(names, s))
+    for (const std::string& part : checked(names, split(s)))
       list.push_back(number(names, part, least, std::numeric_limits<double>::max()));
     values = list;
   };
@@ -188,7 +182,7 @@ void CommandLine::norms(const std::string& names, std::vector<std::string>& valu
                         const std::string& help, const std::string& table) {
   const auto set = [&values, names, check, table](const std::string& s) {
     print_table_if_asked(s, table);
-    const std::vector<std::string> list = check_parts(names, split_norms(s));
+    const std::vector<std::string> list = checked(names, split_norms(s));
     for (const std::string& part : list) check(part);
     values = list;
   };
