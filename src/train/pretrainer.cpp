@@ -95,7 +95,6 @@ void PretrainRun::step() {
 }
 
 std::vector<Tensor> PretrainRun::losses_of(const PretrainingBatch& batch) const {
-  DropoutClock::current() = {uint64_t(o_.seed), uint64_t(log_.batches())};
   const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
   const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
   if (o_.trace && log_.batches() == 0) print_tape(std::cout);
@@ -188,7 +187,7 @@ PretrainResult PretrainRun::go(int64_t stop_after) {
   print_start();
   model_.network.train();
   if (log_.step() >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
-  log_.start(int64_t(o_.steps) * o_.accumulate);
+  log_.start(int64_t(o_.steps) * o_.accumulate, uint64_t(o_.seed));
   while (log_.step() < o_.steps && !result_.interrupted) {
     profile_resume();
     step();

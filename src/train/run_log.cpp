@@ -46,7 +46,8 @@ void RunLog::open(const std::string& step_columns, const std::string& reports, c
   reports_ = std::make_unique<CsvFile>(folder_ + "/" + reports, report_columns + ",seconds", rows);
 }
 
-void RunLog::start(int64_t all_batches) {
+void RunLog::start(int64_t all_batches, uint64_t seed) {
+  DropoutClock::current() = {seed, uint64_t(batches_)};          // from here on each backward() ends a step of it
   progress_ = std::make_unique<TrainingProgress>(all_batches, batches_);
   first_step_ = step_;
   since_ = now();

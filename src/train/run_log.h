@@ -62,7 +62,8 @@ class RunLog {
   void open(const std::string& step_columns, const std::string& reports, const std::string& report_columns,
             int64_t rows);
   void keeps(const std::string& model) { kept_ = model; }        // what model/ holds, for messages
-  void start(int64_t all_batches);                  // begins to count time, and this start's steps
+  // Begins to count time and this start's steps. seed: of the dropout masks, which go on with the batches seen so far.
+  void start(int64_t all_batches, uint64_t seed);
 
   struct BatchEntry {
     std::string name = {};                          // of the task, if there are several

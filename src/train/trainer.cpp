@@ -120,7 +120,6 @@ void Run::step(std::span<const TaskBatch> batches) {
 }
 
 Batch Run::input_of(const TaskBatch& batch) const {
-  DropoutClock::current() = {seed_, uint64_t(log_.batches())};
   return pack(inputs(data_of(batch).train, batch.examples), {model_->network.task_id(data_of(batch).task.name)});
 }
 
@@ -213,7 +212,7 @@ RunResult Run::go(int64_t stop_after, bool score_training) {
   model_->network.train();
   std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
                       model_->parameters.trainable(), epoch_batches_);
-  log_.start(epoch_batches_ * o_.epochs);
+  log_.start(epoch_batches_ * o_.epochs, seed_);
   while (epoch_ < o_.epochs && !finished_ && !result_.interrupted) {
     train_epoch(stop_after);
     if (batch_in_epoch() == epoch_batches_) finish_epoch();
