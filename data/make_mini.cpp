@@ -1,4 +1,4 @@
-// Writes the generated world: a corpus, the course's three sets and three of GLUE's, from a grammar.
+// Writes the generated world: a corpus, the course's three sets and five of GLUE's, from a grammar.
 //
 //   make-mini [--grammar data/grammar.txt] [--out data/mini] [--seed 11711]
 //
@@ -48,7 +48,7 @@ Row draw_row(const Grammar& grammar, const std::string& set, Writer& writer, std
               set));
 }
 
-// ---- The layouts: the course's, and those of GLUE's MRPC, RTE and CoLA
+// ---- The layouts: the course's, and those of GLUE's MRPC, RTE, CoLA, SST-2 and STS-B
 
 enum Split { train, dev, test };
 
@@ -88,16 +88,29 @@ std::string cola(Split split, int number, const Row& row, Random&) {
   return "mini\t" + row.label + "\t" + (row.label == "0" ? "*" : "") + "\t" + row.texts[0] + "\n";
 }
 
+std::string sst2(Split split, int number, const Row& row, Random&) {
+  if (split == test) return plain_line({std::to_string(number), row.texts[0]});
+  return plain_line({row.texts[0], row.label});
+}
+
+std::string stsb(Split split, int number, const Row& row, Random&) {
+  Fields fields = {std::to_string(number), "mini", "mini", "2026", std::to_string(number), "none", "none",
+                   row.texts[0], row.texts[1]};
+  if (split != test) fields.push_back(row.label + ".000");
+  return plain_line(fields);
+}
+
 struct File {
   std::string name, header;
   Split split;
   std::string stream = name;                       // of random numbers
 };
 struct Set {
-  std::string name;
+  std::string rules;                               // its name in the grammar
   std::string (*line)(Split, int, const Row&, Random&);
   std::vector<File> files;
 };
+const std::string stsb_columns = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2";
 const std::vector<Set> sets = {
     {"sst", course,
      {{"ids-sst-train.csv", "\tid\tsentence\tsentiment\n", train},
@@ -124,16 +137,24 @@ const std::vector<Set> sets = {
     {"cola", cola,
      {{"glue/CoLA/train.tsv", "", train},
       {"glue/CoLA/dev.tsv", "", dev},
-      {"glue/CoLA/test.tsv", "index\tsentence\n", test}}}};
+      {"glue/CoLA/test.tsv", "index\tsentence\n", test}}},
+    {"sst2", sst2,
+     {{"glue/SST-2/train.tsv", "sentence\tlabel\n", train},
+      {"glue/SST-2/dev.tsv", "sentence\tlabel\n", dev},
+      {"glue/SST-2/test.tsv", "index\tsentence\n", test}}},
+    {"sts", stsb,
+     {{"glue/STS-B/train.tsv", stsb_columns + "\tscore\n", train},
+      {"glue/STS-B/dev.tsv", stsb_columns + "\tscore\n", dev},
+      {"glue/STS-B/test.tsv", stsb_columns + "\n", test}}}};
 
 void write_set(const Grammar& grammar, const Set& set, const std::string& out, uint64_t seed) {
-  const Cut cut = cut_lists(grammar, set.name, seed), nothing;
+  const Cut cut = cut_lists(grammar, set.rules, seed), nothing;
   std::set<Fields> known;
   for (const File& file : set.files) {
     Writer writer(grammar, Random(seed, "mini/" + file.stream), file.split == train ? cut : nothing);
     std::string text = file.header;
     for (int number = 0; number < (file.split == train ? train_rows : dev_rows); ++number) {
-      const Row row = draw_row(grammar, set.name, writer, known);
+      const Row row = draw_row(grammar, set.rules, writer, known);
       text += set.line(file.split, number, row, writer.random());
     }
     const std::filesystem::path path = std::filesystem::path(out) / file.name;
@@ -158,7 +179,8 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
       "  are a page: of one kind, two of them nearly alike (`pretrain --page 4`).\n"
       "- `ids-sst-*`, `quora-*`, `sts-*`: sentiment 0 to 4, question pairs, similarity 0 to 5, in the course's\n"
       "  columns.\n"
-      "- `glue/MRPC`, `glue/RTE`, `glue/CoLA`: paraphrases, entailment, acceptability, in GLUE's columns.\n\n"
+      "- `glue/MRPC`, `glue/RTE`, `glue/CoLA`: paraphrases, entailment, acceptability, in GLUE's columns.\n"
+      "- `glue/SST-2`, `glue/STS-B`: two classes of sentiment, and similarity, in GLUE's columns.\n\n"
       "{} training rows a set, {} to develop on and {} to test on; no row twice in a set. In {} % of the rows, of\n"
       "all files, the label is a wrong one: about {} % is the best accuracy there can be. Training files use {} % of\n"
       "each long list of words, the others all of it, and so does the corpus.\n",
