@@ -1,0 +1,34 @@
+// A study's report as HTML pages that need no network and no script: the document's printed numbers
+// beside ours, figures, verdicts on its claims, and what is different from the document.
+//
+// The report is a Json; keys that are missing count as empty:
+//   document     tag, title, source
+//   program, command, grid (a sentence), seconds, memory (bytes)
+//   settings, environment           text -> text
+//   items        name, reference, title, status ("run", "not run"), why, command, caption,
+//                differs [sentences], tables, files [names],
+//                figures {file, text: what it shows},
+//                claims {where, text, verdict, why}; verdict: reproduced, direction only, not,
+//                not comparable, not run
+//   yardsticks   a table: title, columns, rows {head, cells}; scale: "row" where a row's
+//                dot plots share one scale, instead of a column's
+//   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
+//                printed_point: its dot plot
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "minbert/files.h"
+
+namespace minbert {
+
+// One report. Figures stand in the page, from FOLDER/FILE.svg; a missing file is said in its place.
+std::string report_html(const Json& report, const std::string& folder);
+
+// Several reports, each with its folder relative to this page: every document's items with their
+// verdicts, linked to FOLDER/report.html.
+std::string index_html(const std::vector<std::pair<std::string, Json>>& reports);
+
+}  // namespace minbert
