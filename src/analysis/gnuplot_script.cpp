@@ -15,7 +15,7 @@ namespace {
 using Style = Curve::Style;
 
 constexpr double panel_width = 420, panel_height = 270;        // with labels and margins
-constexpr double above = 36, title_height = 36, legend_line = 24, color_bar = 74;
+constexpr double above = 36, title_height = 36, legend_line = 24, color_bar = 94;
 
 struct Look {
   const char *color, *dashes;
@@ -40,7 +40,7 @@ double width_of(const std::vector<std::string>& texts) {
   long longest = 0;
   for (const std::string& text : texts)            // counts letters, not the bytes that continue one in UTF-8
     longest = std::max(longest, long(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; })));
-  return 7.5 * double(longest);
+  return 8 * double(longest);
 }
 
 bool drawn(const Panel& panel, double x, double y) {
@@ -82,9 +82,10 @@ double round_step(double x) {
 
 // A place in the legend, without a plot.
 std::string sample(const Curve& c, size_t i) {
-  const char* style = c.style == Style::bars ? "boxes" : c.style == Style::points ? "points" : "lines";
-  const char* look = c.style == Style::bars ? " fs solid 0.7" : c.style == Style::points ? " ps 0.7" : "";
-  return format("NaN with {} ls {}{} title {}", style, i % styles + 1, look, quoted(c.title));
+  std::string look = format("lines ls {}", i % styles + 1);
+  if (c.style == Style::points) look = format("points ls {} ps 0.7", i % styles + 1);
+  if (c.style == Style::bars) look = format("boxes fs solid 0.7 lc rgb '{}'", looks[i % looks.size()].color);
+  return format("NaN with {} title {}", look, quoted(c.title));
 }
 
 class Script {
@@ -119,11 +120,11 @@ Script::Script(const Figure& figure) {
     legends |= p.curves.size() > 1;
     shared &= titles(p) == titles(figure.panels[0]);
     legend_width = std::max(legend_width, width_of(titles(p)) + 60);
-    left_ = std::max(left_, width_of(p.y_names) + 40);
+    left_ = std::max(left_, width_of(p.y_names) + 44);
     const double names = double(p.x_names.size());
     for (double i = 0; turned(p.x_names) && i < names; ++i) {
-      const double side = 0.65 * width_of({p.x_names[size_t(i)]});
-      below_ = std::max(below_, side + 36);
+      const double side = 0.7 * width_of({p.x_names[size_t(i)]});
+      below_ = std::max(below_, side + 40);
       left_ = std::max(left_, side + 20 - plot_width_ * (i + 0.5) / names);
     }
     if (!p.heat.values.empty()) heat_width = color_bar, cell_height_ = panel_width;
@@ -144,7 +145,7 @@ Script::Script(const Figure& figure) {
        << "set terminal svg size " << width_ << "," << height_
        << " noenhanced font 'sans-serif,13' background rgb 'white'\n"
        << "set border 3 lc rgb '#555555'\nset tics nomirror out scale 0.5 tc rgb '#333333'\n"
-       << "set grid lt 1 lw 0.6 lc rgb '#e4e4e4'\nset format x '%g'\nset format y '%g'\n";
+       << "set grid lt 1 lw 0.6 lc rgb '#e4e4e4'\nset format x '%g'\nset format y '%g'\nset format cb '%.3g'\n";
   for (size_t i = 0; i < styles; ++i)
     out_ << "set style line " << i + 1 << " lw 2 ps 0.45 lc rgb '" << looks[i % looks.size()].color << "' dt "
          << dashes(i) << " pt " << looks[i % looks.size()].point << '\n';
@@ -153,7 +154,7 @@ Script::Script(const Figure& figure) {
   for (int i = 0; i < count; ++i) panel(figure.panels[size_t(i)], i / columns, i % columns);
   if (!all.empty()) {                              // above the panels: a panel with nothing in it but the legend
     place(0, top_ - legend_height, width_, legend_height);
-    out_ << "unset border\nunset tics\nset key center center horizontal Left reverse samplen 3 maxcols " << in_line
+    out_ << "unset border\nunset tics\nunset logscale\nset key center center horizontal Left reverse samplen 3 maxcols " << in_line
          << "\nplot [0:1] [0:1] ";
     for (size_t i = 0; i < all.size(); ++i) out_ << (i ? ", " : "") << sample(all[i], i);
     out_ << '\n';
@@ -176,7 +177,7 @@ void Script::label(const std::string& text, double x, double y, double room, int
 
 // Names, as many as there is room for; without names, numbers in these steps.
 void Script::ticks(char axis, const std::vector<std::string>& names, const std::string& steps, double room) {
-  out_ << "set " << axis << "tics " << (axis == 'x' && turned(names) ? "rotate by 45 right " : "norotate ");
+  out_ << "set " << axis << "tics " << (axis == 'x' && turned(names) ? "rotate by 45 right " : "norotate autojustify ");
   const size_t every = size_t(std::ceil(double(names.size()) * 15 / room));
   for (size_t i = 0; i < names.size(); i += every) out_ << (i ? ", " : "(") << quoted(names[i]) << ' ' << i;
   out_ << (names.empty() ? steps : ")") << '\n';
@@ -193,7 +194,7 @@ void Script::panel(const Panel& p, int row, int column) {
         x_label += format("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[i]);
   label(p.title, x + plot_width_ / 2, y - 16, plot_width_ + right_ + 40, 14);
   label(x_label, x + plot_width_ / 2, y + height + below_ - 18, plot_width_ + right_ + 40, 13);
-  label(p.y_label, x - left_ + 14, y + height / 2, height + 60, 13, " rotate");
+  label(p.y_label, x - std::max(60.0, width_of(p.y_names) + 30), y + height / 2, height + 60, 13, " rotate");
   if (own_legends_ && p.curves.size() > 1)
     out_ << "set key at screen " << x_of(x + plot_width_ + 8) << ',' << y_of(y) << " left top Left reverse samplen 2\n";
   else out_ << "unset key\n";
@@ -232,34 +233,32 @@ void Script::curves(const Panel& p) {
   else ticks('x', p.x_names, powers < 2 ? "autofreq" : format("{},{}", std::pow(10, std::ceil(std::log10(min))),
                                           std::pow(10, std::ceil(powers * 50 / plot_width_))), plot_width_);
 
-  std::string plot;
+  const double foot = p.log_y ? std::pow(10, std::ceil(std::log10(least)) - 1) : 0;   // of bars: a power below all y
   double place = -0.5 * (bars.count - 1);          // of a bar beside its x, in widths
+  std::string plot;
   for (size_t i = 0; i < p.curves.size(); ++i) {
     const Curve& c = p.curves[i];
     const bool bar = c.style == Style::bars, points = c.style == Style::points;
-    const std::string block = format("$curve{}", blocks_++);
-    out_ << block << " << END\n";
+    const std::string block = format("$curve{}", blocks_++), color = looks[i % looks.size()].color;
+    out_ << block << " << END\n";                  // x, y, y - deviation, y + deviation, and a bar's left and right side
     for (size_t k = 0; k < c.x.size(); ++k) {
-      if (drawn(p, c.x[k], c.y[k])) {
-        out_ << (bar ? bars.moved(c.x[k], place) : c.x[k]) << ' ' << c.y[k] << ' '
-             << (c.deviation.empty() ? 0 : c.deviation[k]);
-        if (bar)                                   // left, right, and the foot: 0, or a power of ten below all
-          out_ << ' ' << bars.moved(c.x[k], place - 0.5) << ' ' << bars.moved(c.x[k], place + 0.5) << ' '
-               << (p.log_y ? std::pow(10, std::ceil(std::log10(least)) - 1) : 0);
-      }
+      const double x = c.x[k], y = c.y[k], deviation = c.deviation.empty() ? 0 : c.deviation[k], low = y - deviation;
+      if (drawn(p, x, y))
+        out_ << (bar ? bars.moved(x, place) : x) << ' ' << y << ' ' << (p.log_y && low <= 0 ? foot : low) << ' '
+             << y + deviation << ' ' << bars.moved(x, place - 0.5) << ' ' << bars.moved(x, place + 0.5);
       out_ << '\n';                                // an empty line is a gap
     }
     out_ << "NaN NaN NaN NaN NaN NaN\nEND\n";      // so that no block is empty
-    const std::string color = format("lc rgb '{}'", looks[i % looks.size()].color);
     if (!c.deviation.empty() && !bar)
-      plot += format("{} using 1:($2-$3):($2+$3) with filledcurves {} fs transparent solid 0.15 noborder notitle, ",
-                     block, color);
-    plot += block + " using " +
-            (bar ? "1:2:4:5:6:2 with boxxyerror fs solid 0.7 " + color :
-             format("1:2 with {} ls {}{}", points ? "points" : c.style == Style::line ? "lines" : "linespoints",
-                    i % styles + 1, points && count > 500 ? " ps 0.2" : ""));
+      plot += format("{} using 1:3:4 with filledcurves lc rgb '{}' fs transparent solid 0.15 noborder notitle, ", block,
+                     color);
+    if (bar) plot += format("{} using 1:2:5:6:({}):2 with boxxyerror fs solid 0.7 lc rgb '{}'", block, foot, color);
+    else plot += format("{} using 1:2 with {} ls {}{}", block,
+                        points ? "points" : c.style == Style::line ? "lines" : "linespoints", i % styles + 1,
+                        points && count > 500 ? " ps 0.2" : "");
     plot += points && own_legends_ ? " notitle, " + sample(c, i) + ", " : " title " + quoted(c.title) + ", ";
-    if (!c.deviation.empty() && bar) plot += block + " using 1:($2-$3):(0):(2*$3) with vectors nohead lw 2 lc rgb '#333333' notitle, ";
+    if (!c.deviation.empty() && bar)
+      plot += block + " using 1:3:(0):($4-$3) with vectors nohead lw 2 lc rgb '#333333' notitle, ";
     place += bar;
   }
   out_ << "plot " << plot << "NaN notitle\n";
