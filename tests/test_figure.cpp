@@ -90,6 +90,7 @@ TEST_CASE("figure: the CSV file of bars has the names of the axis, and a histogr
   CHECK(histogram("h", {}, 3).x.empty());
   CHECK(histogram("h", {0, NAN}, 3, true).y == std::vector<double>{1});
   CHECK_THROWS_WITH_AS(histogram("h", {1}, 0), doctest::Contains("0 bins"), Error);
+  CHECK_THROWS_WITH_AS(histogram("h", {1}, 9, true, 0, 1), doctest::Contains("9 bins from 0 to 1"), Error);
 
   Figure logarithmic = one_curve({}, {});
   logarithmic.panels[0].log_x = true;

@@ -114,7 +114,8 @@ std::string run_gnuplot(const std::string& script) {
 
 Curve histogram(const std::string& title, const std::vector<double>& values, int bins, bool log, double min,
                 double max) {
-  MB_CHECK(bins > 0, "histogram \"{}\": {} bins; at least 1 is needed", title, bins);
+  MB_CHECK(bins > 0 && !(min >= max) && !(log && min <= 0), "histogram \"{}\": {} bins from {} to {}", title, bins, min,
+           max);
   const auto drawn = [&](double v) { return std::isfinite(v) && (!log || v > 0); };
   const auto on_axis = [&](double v) { return log ? std::log10(v) : v; };
   double low = INFINITY, high = -INFINITY, zeros = 0;
@@ -122,13 +123,11 @@ Curve histogram(const std::string& title, const std::vector<double>& values, int
     if (drawn(v)) low = std::min(low, v), high = std::max(high, v);
     else zeros += std::isfinite(v);
   low = on_axis(std::isnan(min) ? low : min), high = on_axis(std::isnan(max) ? high : max);
-  if (low == high) low -= 0.5, high += 0.5;
+  if (std::isfinite(low) && low >= high) low -= 0.5, high = low + 1;
   Curve curve{.title = title, .style = Curve::Style::bars};
   const double width = (high - low) / bins;
-  for (int i = 0; i < bins && std::isfinite(width) && width > 0; ++i) {
-    const double center = low + (i + 0.5) * width;
-    curve.x.push_back(log ? std::pow(10, center) : center);
-  }
+  for (int i = 0; i < bins && low < high; ++i)     // without values, low is above high
+    curve.x.push_back(log ? std::pow(10, low + (i + 0.5) * width) : low + (i + 0.5) * width);
   curve.y.resize(curve.x.size());
   for (const double v : values)
     if (drawn(v) && !curve.y.empty()) ++curve.y[size_t(std::clamp((on_axis(v) - low) / width, 0.0, bins - 1.0))];

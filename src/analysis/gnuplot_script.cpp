@@ -154,8 +154,8 @@ Script::Script(const Figure& figure) {
   for (int i = 0; i < count; ++i) panel(figure.panels[size_t(i)], i / columns, i % columns);
   if (!all.empty()) {                              // above the panels: a panel with nothing in it but the legend
     place(0, top_ - legend_height, width_, legend_height);
-    out_ << "unset border\nunset tics\nunset logscale\nset key center center horizontal Left reverse samplen 3 maxcols " << in_line
-         << "\nplot [0:1] [0:1] ";
+    out_ << "unset border\nunset tics\nunset logscale\n"
+         << "set key center center horizontal Left reverse samplen 3 maxcols " << in_line << "\nplot [0:1] [0:1] ";
     for (size_t i = 0; i < all.size(); ++i) out_ << (i ? ", " : "") << sample(all[i], i);
     out_ << '\n';
   }
@@ -183,15 +183,15 @@ void Script::ticks(char axis, const std::vector<std::string>& names, const std::
   out_ << (names.empty() ? steps : ")") << '\n';
 }
 
+// A panel in its cell of the grid; under an axis that cannot show them, a histogram's values of 0 are told.
 void Script::panel(const Panel& p, int row, int column) {
   const double x = column * cell_width_ + left_, y = top_ + row * cell_height_ + above;
   const double height = cell_height_ - above - below_;
   place(x, y, plot_width_, height);
   std::string x_label = p.x_label;
-  for (const Curve& c : p.curves)                  // a histogram's values of 0
-    for (size_t i = 0; p.log_x && c.style == Style::bars && i < c.x.size(); ++i)
-      if (c.x[i] == 0)
-        x_label += format("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[i]);
+  for (const Curve& c : p.curves)
+    if (p.log_x && c.style == Style::bars && !c.x.empty() && c.x[0] == 0)
+      x_label += format("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[0]);
   label(p.title, x + plot_width_ / 2, y - 16, plot_width_ + right_ + 40, 14);
   label(x_label, x + plot_width_ / 2, y + height + below_ - 18, plot_width_ + right_ + 40, 13);
   label(p.y_label, x - std::max(60.0, width_of(p.y_names) + 30), y + height / 2, height + 60, 13, " rotate");
@@ -240,7 +240,7 @@ void Script::curves(const Panel& p) {
     const Curve& c = p.curves[i];
     const bool bar = c.style == Style::bars, points = c.style == Style::points;
     const std::string block = format("$curve{}", blocks_++), color = looks[i % looks.size()].color;
-    out_ << block << " << END\n";                  // x, y, y - deviation, y + deviation, and a bar's left and right side
+    out_ << block << " << END\n";                  // x, y, y - deviation, y + deviation, left and right side of a bar
     for (size_t k = 0; k < c.x.size(); ++k) {
       const double x = c.x[k], y = c.y[k], deviation = c.deviation.empty() ? 0 : c.deviation[k], low = y - deviation;
       if (drawn(p, x, y))
