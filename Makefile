@@ -3,6 +3,8 @@
 #   make               every program and benchmark, in build/bin, and build/libminbert.a
 #   make demo          trains the multitask example on data/mini, with LayerNorm, with conditional LayerNorm and
 #                      from scratch, in about two minutes
+#   make study         every figure and table of the documents that have a program, on data/mini, and a page of them
+#                      all, build/study/index.html; GRID=quick: in seconds; JOBS=2: so many runs side by side
 #   make mini          writes data/mini again from data/grammar.txt
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
 #   make test          the tests, in float and in double (gradient checks), and on the GPU where there is one;
@@ -110,6 +112,15 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1
 build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/command_line.o: OPTIMISE := -O0
 
+# Studies say which commit their runs are of.
+STUDY := $(patsubst %,build/%/src/analysis/study.o,cpu double asan cuda rehearsal rehearsal-double)
+$(STUDY): build/commit.h
+$(STUDY): OPTIMISE = -include build/commit.h
+build/commit.h: FORCE
+	@mkdir -p build
+	@echo '#define MINBERT_COMMIT "$(shell git describe --always --dirty 2>/dev/null || echo unknown)"' > $@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+
 # build/bin is the last plain build: a link to build/cpu/bin, or to build/cuda/bin with the GPU backend.
 PLAIN := $(if $(GPU_BACKEND),cuda,cpu)
 all: programs build/libminbert.a
@@ -122,7 +133,7 @@ programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 
 # GNU OpenMP: wait for other threads some microseconds, then sleep. Beside other work on the same cores, threads that
 # spin for milliseconds make small models many times slower; threads that sleep at once run at two thirds of the speed.
-test test-kernels asan-test demo mini-bert: export GOMP_SPINCOUNT ?= 3000
+test test-kernels asan-test demo study mini-bert: export GOMP_SPINCOUNT ?= 3000
 test: programs build/test-$(PLAIN) build/test-double
 	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")
 	@rm -rf build/mini && build/bin/make-mini --out build/mini > /dev/null
@@ -144,6 +155,14 @@ demo: programs
 	@echo; echo "Losses and dev scores of the three: build/demo/figures/training.svg, the numbers in training.csv"
 	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
 	@echo "Ask one:  echo 'a fine film' | build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst"
+
+STUDIES := isotropy
+GRID    ?= reduced
+JOBS    ?= 1
+study: programs
+	@for program in $(STUDIES); do \
+	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done
+	@build/bin/study_index build/study
 
 mini: programs
 	build/bin/make-mini
@@ -177,6 +196,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test test-kernels asan-test demo mini mini-bert bench rehearsal memcheck lint papers format deps \
-  clean help FORCE
+.PHONY: all programs test test-kernels asan-test demo study mini mini-bert bench rehearsal memcheck lint papers format \
+  deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

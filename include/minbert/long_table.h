@@ -1,0 +1,64 @@
+// Values in long form: one value a row, and columns that say what it is of.
+//
+//   LongTable table({"task", "norm", "k", "value"});
+//   table.add({"mrpc", "none", "1"}, 0.76);
+//   table.save("OUT/tab2.csv");
+//   table.values({{"norm", "none"}, {"k", "1"}});         // {0.76}
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "minbert/files.h"
+
+namespace minbert {
+
+class LongTable {
+ public:
+  using Where = std::map<std::string, std::string>;         // column -> the text that stands there
+  struct Row {
+    std::vector<std::string> of;                            // the columns but the last
+    std::optional<double> value;                            // none: undefined
+  };
+
+  explicit LongTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> of, std::optional<double> value);
+  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  bool matches(const Row& row, const Where& where) const;
+  LongTable only(const Where& where) const;
+  std::vector<double> values(const Where& where) const;     // without those that are undefined
+  void save(const std::string& file) const;                 // CSV; an undefined value is empty
+
+ private:
+  std::vector<std::string> columns_;
+  std::vector<Row> rows_;
+};
+
+// ---- Printed beside ours
+
+// One of a document's statements about its numbers: those at `more` are above those at `less`. The
+// columns that both leave open pair the values, one with one.
+struct Claim {
+  std::string where, text;                                  // "sec.4.3", in our words
+  LongTable::Where more, less;
+};
+
+// Exact: of the 2^n ways to give n differences signs, the share whose sum is at least as far from 0
+// as theirs. Between two methods under the same seeds. 0 < n <= 24.
+double sign_flip_p(const std::vector<double>& differences);
+double least_sign_flip_p(size_t n);                         // 2 / 2^n: all of one sign
+
+// What our values say of a claim. "reproduced": the mean difference is above 0 and p at most .05;
+// "direction only": above 0; "not"; "not run": we have no such values. The pairs are the seeds,
+// each with the mean over everything else, or the tasks if there are no seeds.
+struct Verdict {
+  std::string verdict, why;
+};
+Verdict judge(const Claim& claim, const LongTable& ours);
+
+double median(std::vector<double> values);                  // of 1 or more
+
+}  // namespace minbert

@@ -1,0 +1,76 @@
+// A study: runs, each of which is done once and kept in its own folder, and their results.
+//
+//   Study study({.out = "runs/isotropy", .jobs = 2});
+//   const Run run{"tab1-mrpc-none", {{"--lr", "1e-4"}, {"--seed", "11711"}}, work};
+//   if (!study.run({run, other})) return 130;         // interrupted: the next start goes on
+//   study.result(run)["accuracy"].number();
+//
+// A run belongs to its options: two with the same options are one, a study that was interrupted
+// goes on where it was, and a wider one computes only the runs that are new.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "minbert/files.h"
+
+namespace minbert {
+
+struct Run {
+  std::string name;                         // for people; begins the name of its folder
+  std::map<std::string, std::string> options;    // everything that its result depends on
+  // Works in the folder, which is its alone, and returns the result; none: interrupted, and what
+  // it left in the folder lets it go on.
+  std::function<std::optional<Json>(const std::string& folder)> work;
+  double cost = 1;                          // beside other runs, to foresee the time
+};
+
+struct StudyOptions {
+  std::string out;
+  // Runs side by side, each a process with one thread; 1: one after the other in this process
+  int jobs = 1;
+  std::vector<std::string> command = {};    // of this program, with which each process is started
+  std::string only = {};                    // such a process: the key of its run
+};
+
+class Study {
+ public:
+  // Makes the folder. Errors: it holds something else, or another process works in it.
+  explicit Study(const StudyOptions& options);
+  ~Study();
+  Study(const Study&) = delete;
+  Study& operator=(const Study&) = delete;
+
+  // Does every run that is not done, with a line for each and the time left. False: interrupted.
+  // What a run prints is in FOLDER/log.txt. Error of a run: its message, its name and its log. A
+  // process of one run (StudyOptions::only) ends here.
+  bool run(const std::vector<Run>& runs);
+  bool is_done(const Run& run) const;
+  const Json& result(const Run& run) const;      // Error for a run that is not done
+  double seconds(const Run& run) const;          // that it took
+  // The commits, other than this program's, whose runs were used.
+  std::vector<std::string> other_commits() const;
+  std::string folder(const Run& run) const;      // OUT/runs/NAME-KEY
+  const std::string& out() const { return options_.out; }
+  // The SHA-256 of a file, remembered in OUT as long as its size and time stay.
+  std::string fingerprint(const std::string& file);
+
+ private:
+  bool run_here(const std::vector<const Run*>& runs);
+  bool run_beside(const std::vector<const Run*>& runs);
+  bool work(const Run& run);
+  const Json& record(const Run& run) const;      // FOLDER/run.json
+
+  StudyOptions options_;
+  int lock_ = -1;
+  mutable std::map<std::string, Json> records_;       // by folder
+};
+
+std::string key_of(const Run& run);         // 12 hexadecimal digits of the SHA-256 of its options
+std::string build_commit();                 // that this program was built from; "unknown"
+
+}  // namespace minbert

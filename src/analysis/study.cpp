@@ -1,0 +1,267 @@
+// Doing the runs of a study, one after the other or side by side.
+#include "minbert/study.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "minbert/interrupt.h"
+#include "minbert/sha256.h"
+
+#ifndef MINBERT_COMMIT                              // the Makefile says it
+#define MINBERT_COMMIT "unknown"
+#endif
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int interrupted_status = 130;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Json options_of(const Run& run) {
+  Json options = Json::object();
+  for (const auto& [name, value] : run.options) options.set(name, value);
+  return options;
+}
+
+// While it lives, what is printed goes to the end of a file, which is no terminal: no bar of progress in it.
+class PrintTo {
+ public:
+  explicit PrintTo(const std::string& file) : out_(dup(STDOUT_FILENO)), errors_(dup(STDERR_FILENO)) {
+    flush();
+    const int log = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    MB_CHECK(log >= 0, "{}: cannot be written: {}", file, std::strerror(errno));
+    put(log, log);
+    close(log);
+  }
+  ~PrintTo() {
+    flush();
+    put(out_, errors_);
+    close(out_);
+    close(errors_);
+  }
+
+ private:
+  static void flush() {
+    std::cout.flush();
+    std::fflush(stdout);
+  }
+  static void put(int out, int errors) {
+    dup2(out, STDOUT_FILENO);
+    dup2(errors, STDERR_FILENO);
+  }
+  int out_, errors_;
+};
+
+// What is done and the time left, foreseen from the cost of what was done since the start.
+class Plan {
+ public:
+  explicit Plan(const std::vector<const Run*>& runs) : count_(runs.size()) {
+    for (const Run* run : runs) left_ += run->cost;
+  }
+  void begin(const Run& run) const {                // a line that the next one replaces
+    if (isatty(STDOUT_FILENO)) std::cout << format("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
+                                         << std::flush;
+  }
+  void done(const Run& run, double seconds) {
+    ++number_;
+    left_ -= run.cost;
+    done_ += run.cost;
+    std::cout << (isatty(STDOUT_FILENO) ? "\r\033[K" : "")
+              << format("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds), left()) << std::endl;
+  }
+
+ private:
+  std::string left() const {
+    if (done_ == 0 || number_ == count_) return "";
+    const double minutes = (now() - start_) / done_ * left_ / 60;
+    return minutes < 1 ? "; less than a minute left" : format("; {} min left", std::lround(minutes + 0.5));
+  }
+
+  size_t count_, number_ = 0;
+  double left_ = 0, done_ = 0, start_ = now();
+};
+
+std::string last_lines(const std::string& file, size_t lines) {
+  const std::string text = fs::exists(file) ? read_file(file) : "";
+  size_t begin = text.size();
+  for (size_t n = 0; begin != text.npos && begin > 0 && n <= lines; ++n) begin = text.rfind('\n', begin - 1);
+  return text.substr(begin == text.npos ? 0 : begin);
+}
+
+// Starts the program once more for this run alone. The copy of the lock that it inherits keeps others out of the study
+// even if this process dies; then it is asked to save and to end, too.
+pid_t start(std::vector<std::string> command, const std::string& key, const std::string& log) {
+  command.insert(command.end(), {"--only-run", key});
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  MB_CHECK(child >= 0, "no process can be started for a run: {}", std::strerror(errno));
+  if (child > 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  dup2(file, STDOUT_FILENO);
+  dup2(file, STDERR_FILENO);
+  execv("/proc/self/exe", arguments.data());
+  _exit(127);
+}
+
+}  // namespace
+
+std::string key_of(const Run& run) { return sha256(options_of(run).dump(-1)).substr(0, 12); }
+
+std::string build_commit() { return MINBERT_COMMIT; }
+
+Study::Study(const StudyOptions& options) : options_(options) {
+  const std::string mark = options.out + "/study.json";
+  MB_CHECK(!options.out.empty(), "--out is empty; expected the name of a folder");
+  MB_CHECK(!fs::exists(options.out) || fs::exists(mark) || fs::is_empty(options.out),
+           "--out {}: holds something that is no study; choose another folder", options.out);
+  make_folder(options.out + "/runs");
+  if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
+  if (!options.only.empty()) return;                // its parent has the lock
+  lock_ = open((options.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
+  MB_CHECK(lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0,
+           "--out {}: another process works there (or a run of one that was killed is still saving); wait for it, or "
+           "choose another folder", options.out);
+}
+
+Study::~Study() {
+  if (lock_ >= 0) close(lock_);
+}
+
+std::string Study::folder(const Run& run) const { return format("{}/runs/{}-{}", options_.out, run.name, key_of(run)); }
+
+bool Study::is_done(const Run& run) const { return fs::exists(folder(run) + "/run.json"); }
+
+const Json& Study::record(const Run& run) const {
+  const std::string where = folder(run);
+  if (!records_.contains(where)) {
+    MB_CHECK(is_done(run), "{}: this run is not done", where);
+    records_[where] = Json::load(where + "/run.json");
+  }
+  return records_.at(where);
+}
+
+const Json& Study::result(const Run& run) const { return record(run)["result"]; }
+double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
+
+std::vector<std::string> Study::other_commits() const {
+  std::set<std::string> commits;
+  for (const auto& [where, record] : records_)
+    if (record["commit"].string() != build_commit()) commits.insert(record["commit"].string());
+  return {commits.begin(), commits.end()};
+}
+
+bool Study::work(const Run& run) {
+  const std::string where = folder(run), started = where + "/started.json";
+  make_folder(where);
+  const double before = fs::exists(started) ? Json::load(started)["seconds"].number() : 0, begin = now();
+  const std::optional<Json> result = run.work(where);
+  const double seconds = before + now() - begin;
+  if (!result) {
+    write_file(started, Json::object().set("seconds", seconds).dump() + "\n");
+    return false;
+  }
+  const Json record = Json::object().set("name", run.name).set("options", options_of(run))
+      .set("commit", build_commit()).set("seconds", seconds).set("result", *result);
+  write_file(where + "/run.json", record.dump() + "\n");
+  fs::remove(started);
+  return true;
+}
+
+bool Study::run_here(const std::vector<const Run*>& runs) {
+  Plan plan(runs);
+  for (const Run* run : runs) {
+    bool finished = false;
+    make_folder(folder(*run));
+    plan.begin(*run);
+    try {
+      const PrintTo log(folder(*run) + "/log.txt");
+      finished = work(*run);
+    } catch (const Error& e) {
+      fail(format("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
+    }
+    if (!finished) return false;
+    plan.done(*run, seconds(*run));
+  }
+  return true;
+}
+
+bool Study::run_beside(const std::vector<const Run*>& runs) {
+  Plan plan(runs);
+  std::map<pid_t, const Run*> working;
+  bool stopped = false;
+  std::string failure;
+  for (auto next = runs.begin(); next != runs.end() || !working.empty();) {
+    stopped |= interrupted();
+    if (next != runs.end() && !stopped && failure.empty() && int(working.size()) < options_.jobs) {
+      make_folder(folder(**next));
+      working[start(options_.command, key_of(**next), folder(**next) + "/log.txt")] = *next;
+      ++next;
+      continue;
+    }
+    if (working.empty()) break;
+    int status = 0;
+    const pid_t child = waitpid(-1, &status, 0);
+    if (!working.contains(child)) continue;         // a signal woke this process
+    const Run& run = *working.at(child);
+    working.erase(child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) plan.done(run, seconds(run));
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status) stopped = true;
+    else if (failure.empty())
+      failure = format("{}: failed; the end of {}/log.txt:{}", run.name, folder(run),
+                       last_lines(folder(run) + "/log.txt", 4));
+  }
+  if (!failure.empty()) fail(failure);
+  return !stopped;
+}
+
+bool Study::run(const std::vector<Run>& runs) {
+  std::vector<const Run*> missing;
+  std::set<std::string> known;
+  for (const Run& run : runs)
+    if (known.insert(folder(run)).second && !is_done(run)) missing.push_back(&run);
+  if (!options_.only.empty()) {
+    std::erase_if(missing, [&](const Run* run) { return key_of(*run) != options_.only; });
+    for (const Run* run : missing)
+      if (!work(*run)) std::exit(interrupted_status);
+    std::exit(0);
+  }
+  if (missing.size() < known.size())
+    std::cout << format("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
+  const bool finished = options_.jobs > 1 ? run_beside(missing) : run_here(missing);
+  if (!finished) std::cout << "stopped; the same command goes on\n";
+  return finished;
+}
+
+std::string Study::fingerprint(const std::string& file) {
+  const std::string memory = options_.out + "/fingerprints.json";
+  const std::string stamp = format("{} bytes, {}", file_size(file),
+                                   fs::exists(file) ? fs::last_write_time(file).time_since_epoch().count() : 0);
+  Json known = fs::exists(memory) ? Json::load(memory) : Json::object();
+  if (known.has(file) && known[file]["stamp"].string() == stamp) return known[file]["sha256"].string();
+  const std::string digits = sha256_of_file(file);
+  known.set(file, Json::object().set("stamp", stamp).set("sha256", digits));
+  if (options_.only.empty()) write_file(memory, known.dump() + "\n");
+  return digits;
+}
+
+}  // namespace minbert
