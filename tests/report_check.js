@@ -52,7 +52,7 @@ async function check(page, width, scheme) {
     if (method === 'Page.loadEventFired') done();
     if (method === 'Log.entryAdded') found.push(`${params.entry.level}: ${params.entry.text}`);
     if (method === 'Runtime.exceptionThrown') found.push(params.exceptionDetails.text);
-    if (method === 'Network.requestWillBeSent' && params.request.url !== url)
+    if (method === 'Network.requestWillBeSent' && params.request.url !== url && !params.request.url.startsWith('data:'))
       found.push(`asks for ${params.request.url.slice(0, 80)}`);
   });
   for (const domain of ['Page', 'Log', 'Runtime', 'Network']) await tell(`${domain}.enable`);

@@ -48,7 +48,7 @@ Json sample() {
     "document": {"title": "A document", "source": "Somebody 2020"}, "command": "study --seeds 3", "grid": "2 epochs",
     "seconds": 123.5, "memory": 7654321, "settings": {"--lr": "3e-4", "--batch": 16}, "environment": {"threads": "2"},
     "items": [
-     {"name": "tab2", "reference": "[D tab.2]", "title": "Scores", "status": "run", "command": "study tab2",
+     {"name": "tab2", "reference": "[Paper tab2]", "title": "Scores", "status": "run", "command": "study tab2",
       "caption": "bert-mini, 500 rows; 12 s", "differs": ["3 layers instead of 24"], "files": ["a b#1.csv"],
       "tables": [{"title": "Accuracy", "columns": ["norm", "MRPC", "RTE"], "rows": [
         {"head": "none", "cells": [{"printed": "86.7", "ours": "71.2", "points": [0.705, 0.719],
@@ -60,9 +60,10 @@ Json sample() {
      {"name": "fig1", "title": "Curves", "status": "run",
       "figures": [{"file": "a.svg", "text": "A falls"}, {"file": "b.svg", "text": "B rises"},
                   {"file": "gone.svg", "text": "C"}]},
-     {"name": "tab5", "title": "Large", "status": "not run", "why": "no folder holds the large model"}],
-    "yardsticks": {"title": "No BERT", "columns": ["", "MRPC"],
-                   "rows": [{"head": "majority", "cells": [{"ours": ".66"}]}]}
+     {"name": "sec1", "title": "Yardsticks", "status": "run",
+      "tables": [{"title": "No BERT", "columns": ["", "MRPC"],
+                  "rows": [{"head": "majority", "cells": [{"ours": ".66"}]}]}]},
+     {"name": "tab5", "title": "Large", "status": "not run", "why": "no folder holds the large model"}]
   })", "sample");
 }
 
@@ -72,7 +73,7 @@ TEST_CASE("report: every number of a table is on the page, and every number of t
   const Json report = sample();
   const std::string page = report_html(report, "no-folder"), seen = words(page);
   for (const char* number : {"86.7", "71.2", "0.705", "0.719", "0.867", "66.1", "52.9", "70.1", "0.701", "grain .25",
-                             ".66", "123.5 s", "7654321 bytes", "3e-4", "16", "one class for every input"}) {
+                             "123.5 s", "7654321 bytes", "3e-4", "16", "one class for every input"}) {
     CAPTURE(number);
     CHECK(times(seen, number) >= 1);
   }
@@ -91,7 +92,8 @@ TEST_CASE("report: dots stand on one scale a column, or a row where the table sa
   const auto places = [](const char* scale) {
     const std::string table = format(R"({"scale": "{}", "rows": [{"cells": [{"points": [0]}, {"points": [9]}]},
                                                     {"cells": [{"points": [4]}, {"points": [9]}]}]})", scale);
-    return matches(report_html(Json().set("yardsticks", Json::parse(table, "")), ""), "cx=\"([^\"]*)\"", 1);
+    const Json item = Json::object().set("tables", Json::array({Json::parse(table, "")}));
+    return matches(report_html(Json::object().set("items", Json::array({item})), ""), "cx=\"([^\"]*)\"", 1);
   };
   CHECK(places("column") == Strings{"5.0", "50.0", "95.0", "50.0"});
   CHECK(places("row") == Strings{"5.0", "95.0", "5.0", "95.0"});
@@ -161,7 +163,7 @@ TEST_CASE("report: no text becomes a tag, an attribute or a script") {
 }
 
 TEST_CASE("report: an empty report and an empty list are pages that say so") {
-  for (const Json& empty : {Json(), Json::object(), Json::parse(R"({"items": [], "yardsticks": null})", "")}) {
+  for (const Json& empty : {Json(), Json::object(), Json::parse(R"({"items": []})", "")}) {
     const std::string page = report_html(empty, "");
     CHECK(times(page, "This report has no items.") == 1);
     CHECK(times(page, "None is recorded.") == 2);
@@ -173,7 +175,7 @@ TEST_CASE("report: an empty report and an empty list are pages that say so") {
 TEST_CASE("report: the list of reports links each item to its place") {
   const std::string page = index_html({{"glue/a b", sample()}});
   CHECK(times(page, "<a href=\"glue/a%20b/report.html\">A document</a>") == 1);
-  CHECK(times(page, "<a href=\"glue/a%20b/report.html#tab2\">[D tab.2] Scores</a>") == 1);
+  CHECK(times(page, "<a href=\"glue/a%20b/report.html#tab2\">[Paper tab2] Scores</a>") == 1);
   CHECK(times(page, "<span class=\"note\">no folder holds the large model</span>") == 1);
 }
 

@@ -1,17 +1,45 @@
 // How evenly [CLS] fills its space [IsoBN].
+//
+//   h [N,H]   [CLS] of N sentences
+//   μ [H]   Σ [H,H]   their mean and covariance, which is biased (1/N)
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
-#include "minbert/tensor.h"
+#include "minbert/bert.h"
+#include "minbert/tasks.h"
 
 namespace minbert {
 
-// EV_k for k = 1 .. H: the share of the k largest squared singular values of h [N,H]   [IsoBN eq.9]
+// Calls on_batch with [CLS] of every example in turn, without dropout: pre-pooler, the last hidden
+// state, or pooled, behind the pooler's tanh.
+void for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
+                  const std::function<void(const Tensor& h)>& on_batch);
+
+// EV_k for k = 1 .. H: the share of the k largest squared singular values of h     [IsoBN eq.9]
 // centered: of h - mu, so that the mean of the embeddings does not count. Error if nothing varies.
 std::vector<double> explained_variance(const Tensor& h, bool centered = true);
+std::vector<double> explained_variance(std::vector<double> Sigma);          // of h - mu
 
 // Pearson's correlation of each two dimensions, [H,H]; 0 if one does not vary       [IsoBN sec.2.2]
+std::vector<double> pearson_matrix(std::vector<double> Sigma);
 std::vector<double> pearson_matrix(const Tensor& h);
+
+// Gives a norm of [CLS] these statistics of a set, in its buffers. Error for a norm whose
+// statistics are others.
+void set_statistics(ClsNorm& norm, const std::vector<double>& mean,
+                    const std::vector<double>& Sigma);
+// The covariance of norm(h) in evaluation, A Σ Aᵀ: these norms are h -> A h + b, and A is what they
+// make of the unit vectors. Error for a norm whose output is not linear in h.
+std::vector<double> covariance_after(const ClsNorm& norm, const std::vector<double>& Sigma);
+
+// Average-linkage clustering of the dimensions at the distance 1 - |ρ|.
+struct Clusters {
+  std::vector<int> order;         // [H] dimensions, those that were joined early side by side
+  std::vector<int> cluster;       // [H] of each dimension: what was joined up to the distance `cut`
+};
+Clusters average_linkage(const std::vector<double>& rho, double cut);
 
 }  // namespace minbert

@@ -10,8 +10,8 @@
 //                figures {file, text: what it shows},
 //                claims {where, text, verdict, why}; verdict: reproduced, direction only, not,
 //                not comparable, not run
-//   yardsticks   a table: title, columns, rows {head, cells}; scale: "row" where a row's
-//                dot plots share one scale, instead of a column's
+//   a table      title, columns, rows {head, cells}; scale: "row" where a row's dot plots share
+//                one scale, instead of a column's
 //   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
 //                printed_point: its dot plot
 #pragma once

@@ -206,17 +206,15 @@ std::string report_html(const Json& report, const std::string& folder) {
   std::string items, meanings;
   for (const Json& item : list(report, "items")) items += item_html(item, folder);
   for (const Verdict& v : verdicts) meanings += format("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
-  const Json& yardsticks = member(report, "yardsticks");
   Json environment = member(report, "environment");
   if (report.has("seconds")) environment.set("time", plain(report["seconds"]) + " s");
   if (report.has("memory")) environment.set("memory", plain(report["memory"]) + " bytes");
   return html_page(document_title(report),
       format("<h1>{}</h1>\n", document_title(report)) + source_and_grid(report) +
       command(report) + heading("contents", "Contents and verdicts") +
-      contents(report, "") + "<p><a href=\"#yardsticks\">Yardsticks</a>, <a href=\"#settings\">settings</a>, "
+      contents(report, "") + "<p><a href=\"#settings\">Settings</a>, "
       "<a href=\"#environment\">environment</a></p>\n<dl>\n" + meanings + "</dl>\n" +
       (items.empty() ? "<p class=\"missing\">This report has no items.</p>\n" : items) +
-      heading("yardsticks", "Yardsticks") + (yardsticks.is_null() ? "<p>There are none.</p>\n" : table(yardsticks)) +
       heading("settings", "Settings") + facts(member(report, "settings")) +
       heading("environment", "Environment") + facts(environment));
 }

@@ -1,0 +1,69 @@
+// What the programs of the documents share: an item of a document (a table, a figure, a section) is
+// its runs and what is shown of their results; all items are the parts of one report.
+//
+//   Document document(options, "isobn");             // its printed numbers: data/papers/isobn.json
+//   document.run({{"tab2", "Explained variance", runs, show}, ...});
+//
+// OUT has ITEM.csv and ITEM.svg, report.json and report.html, and runs/, a folder for each run.
+#pragma once
+
+#include "minbert/experiment.h"
+#include "minbert/item_report.h"
+#include "minbert/study.h"
+
+namespace minbert {
+
+struct DocumentOptions : MachineOptions {
+  std::string model = "data/mini/bert", data = "data/mini/glue", papers = "data/papers", out;
+  std::vector<std::string> items;                 // empty: all
+  std::string tasks, metric, grid = "reduced";
+  int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
+  std::string only_run;                           // see StudyOptions::only
+  std::vector<std::string> command;               // of the program
+};
+// Binds them; items: the names that there are.
+void add_document_options(CommandLine& line, DocumentOptions& options);
+// With --grid paper the document's own settings take the place of all that were not given.
+struct GridValue {
+  std::string option, value;
+};
+void use_grid(CommandLine& line, const std::string& grid, const std::vector<GridValue>& paper);
+
+struct Item {
+  std::string name, title;
+  std::function<std::vector<Run>()> runs;
+  std::function<void(ItemReport&)> show;
+};
+
+class Document {
+ public:
+  Document(const DocumentOptions& options, const std::string& file);
+  // Runs what the chosen items need and writes the report. Returns the exit status. Error for an
+  // item that does not exist: lists them.
+  int run(const std::vector<Item>& items);
+  Study& study() { return study_; }
+  const std::vector<Task>& tasks() const { return tasks_; }
+  const DocumentOptions& options() const { return options_; }
+
+  // What a run on this task depends on: the fingerprints of the model and of the task's files, and
+  // how they are read.
+  std::map<std::string, std::string> inputs(const Task& task);
+  // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
+  // and "warnings". o: its data, model, limit and max_length are those of the options.
+  Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);
+
+ private:
+  Json environment();
+  Json show(const Item& item);                    // runs done, or not asked for
+  DocumentOptions options_;
+  Json paper_;
+  Study study_;
+  std::vector<Task> tasks_;
+};
+
+// What dev scores are held against: the majority class of the training set (or its mean), word
+// counts, and the same network fine-tuned from scratch with these options.
+std::vector<Run> yardstick_runs(Document& document, const TrainOptions& fine_tuning);
+void show_yardsticks(Document& document, const TrainOptions& fine_tuning, ItemReport& report);
+
+}  // namespace minbert

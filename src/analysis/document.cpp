@@ -1,0 +1,224 @@
+// The frame of a document's program.
+#include "minbert/document.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "engine/openblas.h"
+#include "engine/text.h"
+#include "minbert/evaluate.h"
+#include "minbert/interrupt.h"
+#include "minbert/names.h"
+#include "minbert/report.h"
+#include "minbert/trainer.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::map<std::string, std::string> strings(const Json& object) {
+  std::map<std::string, std::string> all;
+  for (const auto& [key, value] : object.members()) all[key] = value.string();
+  return all;
+}
+
+// {"columns": ["task", "k", "value"], "rows": [["mrpc", "1", 0.76]]}
+LongTable table_of(const Json& printed) {
+  if (printed.is_null()) return LongTable({"value"});
+  std::vector<std::string> columns;
+  for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
+  LongTable table(columns);
+  for (const Json& row : printed["rows"].items()) {
+    const Json::Array& values = row.items();
+    std::vector<std::string> of;
+    for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
+    table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
+  }
+  return table;
+}
+
+Json judged(const Json& claim, const std::optional<LongTable>& ours) {
+  Verdict verdict{"not run", "this item was not run"};
+  if (claim.has("absolute")) verdict = {"not comparable", claim["absolute"].string()};
+  else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
+                                  strings(claim["less"])}, *ours);
+  return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
+      .set("why", verdict.why);
+}
+
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+// Of a run's options: what is learnt depends on neither of these.
+const std::vector<std::string> no_matter = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan",
+                                            "--threads", "--device", "--matmul", "--save-every", "--model", "--data"};
+
+}  // namespace
+
+void add_document_options(CommandLine& line, DocumentOptions& o) {
+  line.option("items", o.items, "items by their printed names; none: all of them");
+  line.section("On what");
+  line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT", "DIR");
+  line.option("--data", o.data, "folder with the tasks: RTE/train.tsv, ...", "DIR");
+  line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
+  line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+  line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
+  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
+  line.section("How much");
+  line.choice("--grid", o.grid, {"quick", "reduced", "paper"},
+              "the settings that are not given: some seconds, some minutes, or the document's");
+  line.option("--epochs", o.epochs, 1, "passes over the data");
+  line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...", 24);
+  line.option("--seed", o.seed, 0, "the first of them");
+  line.section("Where");
+  line.option("--out", o.out, "folder of the study: what is there already is not computed again", "DIR");
+  line.option("--papers", o.papers, "folder with the documents' printed numbers", "DIR");
+  line.option("--jobs", o.jobs, 1, "runs side by side, with a thread each", 1024);
+  line.option("--only-run", o.only_run, "work on the run of this key alone: for the processes of --jobs", "KEY");
+  add_machine_options(line, o);
+}
+
+void use_grid(CommandLine& line, const std::string& grid, const std::vector<GridValue>& paper) {
+  const std::vector<GridValue> quick = {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}};
+  if (grid == "reduced") return;                    // the defaults
+  for (const GridValue& v : grid == "paper" ? paper : quick)
+    if (!line.given(v.option)) line.set(v.option, v.value);
+}
+
+// ---- The program
+
+Document::Document(const DocumentOptions& options, const std::string& file)
+    : options_(options), paper_(Json::load(options.papers + "/" + file + ".json")),
+      study_({.out = options.out, .jobs = options.jobs, .command = options.command, .only = options.only_run}),
+      tasks_(parse_tasks(options.tasks, options.metric)) {
+  const std::vector<std::string> order = split(options.tasks);
+  const auto place = [&](const Task& task) { return std::find(order.begin(), order.end(), task.name); };
+  std::sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) { return place(a) < place(b); });
+}
+
+std::map<std::string, std::string> Document::inputs(const Task& task) {
+  std::map<std::string, std::string> all = {{"task", task.name},
+                                            {"limit", std::to_string(options_.limit)},
+                                            {"max-length", std::to_string(options_.max_length)}};
+  const std::string folder = model_folder(options_.model);
+  for (const char* file : {"config.json", "vocab.txt", "model.safetensors"})
+    all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+  for (const Split split : {Split::train, Split::dev})
+    for (size_t set = 0; set < (split == Split::dev ? task.sets.size() : 1); ++set) {
+      const std::string file = data_file(options_.data, task, split, set);
+      all["data " + fs::path(file).filename().string()] = study_.fingerprint(file);
+    }
+  return all;
+}
+
+Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
+  o.tasks = task.name;
+  o.metric = task.name + "=" + metric_key(task.metrics[0]);
+  o.model = options_.model;
+  o.data = options_.data;
+  o.limit = options_.limit;
+  o.max_length = options_.max_length;
+  CommandLine line("run", "");
+  TrainOptions bound = o;
+  add_train_options(line, bound);
+  Run run{name, inputs(task), {}, double(o.epochs)};
+  for (const auto& [option, value] : line.values())
+    if (std::find(no_matter.begin(), no_matter.end(), option) == no_matter.end()) run.options[option] = value;
+  run.work = [o](const std::string& folder) -> std::optional<Json> {
+    const Experiment experiment(o);
+    const Variant variant{"", o.norm, o.placement, o.cls_norm, o.grad_norm, o.from_scratch};
+    if (train(experiment, variant, uint64_t(o.seed), folder).interrupted) return std::nullopt;
+    TrainedModel trained(folder);
+    std::ostringstream warnings;
+    const TaskData& data = experiment.data()[0];
+    const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
+    Json result = Json::object().set("warnings", warnings.str());
+    result.set("examples", int64_t(data.dev[0].examples.size()));
+    const std::vector<Measure> list = measures(data.task);
+    for (size_t i = 0; i < list.size(); ++i)
+      result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
+    fs::remove(folder + "/state.safetensors");      // 4 times the model's size, and its work is done
+    fs::remove_all(folder + "/model");
+    return result;
+  };
+  return run;
+}
+
+Json Document::environment() {
+  Json all = Json::object();
+  all.set("date", date()).set("commit", build_commit()).set("compiler", format("g++ {}", __VERSION__));
+  all.set("OpenBLAS", openblas_kernels()).set("processor", this_processor().name);
+  all.set("threads", std::to_string(options_.threads > 0 ? unsigned(options_.threads)
+                                                         : std::thread::hardware_concurrency()));
+  if (const auto others = study_.other_commits(); !others.empty())
+    all.set("runs of other commits", joined(others));
+  for (const Task& task : tasks_)
+    for (const auto& [what, digits] : inputs(task))
+      if (what.starts_with("model ")) all.set("SHA-256 of " + what, digits);
+      else if (what.starts_with("data ")) all.set("SHA-256 of " + task.title + " " + what.substr(5), digits);
+  return all;
+}
+
+Json Document::show(const Item& item) {
+  const std::vector<std::string>& asked = options_.items;
+  const bool chosen = asked.empty() || std::find(asked.begin(), asked.end(), item.name) != asked.end();
+  double seconds = 0;
+  if (chosen)
+    for (const Run& run : item.runs()) seconds += study_.seconds(run);
+  const std::string reference = paper_["references"].get(item.name, item.name);
+  ItemReport report(options_.out, table_of(paper_["printed"].has(item.name) ? paper_["printed"][item.name] : Json()),
+                    Json::object().set("name", item.name).set("title", item.title)
+                        .set("reference", format("[{} {}]", paper_["document"]["tag"].string(), reference))
+                        .set("command", format("build/bin/{} {} --model {} --data {} --tasks {} --grid {}",
+                                               paper_["program"].string(), item.name, options_.model, options_.data,
+                                               options_.tasks, options_.grid))
+                        .set("caption", format("{} on {}, {}; {} s of work", options_.model, options_.data,
+                                               options_.limit > 0 ? format("{} rows of each file", options_.limit)
+                                                                  : std::string("all rows"), fixed(seconds, 1))));
+  if (chosen) item.show(report);
+  Json::Array claims;
+  for (const Json& claim : paper_["claims"].items())
+    if (claim["item"].string() == item.name) claims.push_back(judged(claim, report.values()));
+  Json json = report.json();
+  json.set("claims", Json::array(claims));
+  if (!chosen) json.set("status", "not run").set("why", "it was not among the items asked for");
+  return json;
+}
+
+int Document::run(const std::vector<Item>& items) {
+  std::vector<std::string> names = options_.items;
+  if (names.empty()) names = names_of(items);
+  std::vector<Run> runs;
+  for (const std::string& name : names)
+    for (Run& run : items[index_of(name, names_of(items), "item")].runs()) runs.push_back(std::move(run));
+  watch_for_interrupt();
+  const auto start = std::chrono::steady_clock::now();
+  if (!study_.run(runs)) return 130;
+  Json::Array shown;
+  for (const Item& item : items) shown.push_back(show(item));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  Json settings = Json::object().set("--grid", options_.grid).set("--epochs", std::to_string(options_.epochs))
+      .set("--seeds", std::to_string(options_.seeds)).set("--seed", std::to_string(options_.seed))
+      .set("--limit", std::to_string(options_.limit)).set("--max-length", std::to_string(options_.max_length));
+  const Json report = Json::object().set("document", paper_["document"]).set("program", paper_["program"])
+      .set("command", joined(options_.command, " ")).set("settings", settings).set("environment", environment())
+      .set("grid", format("{}: {} seeds, {} epochs, {}", options_.grid == "paper" ? "the document's own settings"
+                                                                              : options_.grid,
+                           options_.seeds, options_.epochs,
+                           options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows"))
+      .set("seconds", seconds.count()).set("memory", peak_memory()).set("items", Json::array(shown));
+  write_file(options_.out + "/report.json", report.dump() + "\n");
+  write_file(options_.out + "/report.html", report_html(report, options_.out));
+  std::cout << format("{} of {} items: {}/report.html\n", names.size(), items.size(), options_.out);
+  return 0;
+}
+
+}  // namespace minbert

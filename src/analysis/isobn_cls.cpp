@@ -1,0 +1,210 @@
+// IsoBN's figures and tables of [CLS]: its deviations, its correlations, and the share of the variance that the first
+// directions have, before and behind a normalization.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/text.h"
+#include "minbert/isobn.h"
+
+namespace minbert {
+namespace {
+
+std::vector<double> numbers(const Json& array) {
+  std::vector<double> values;
+  for (const Json& v : array.items()) values.push_back(v.number());
+  return values;
+}
+
+class ClsItems {
+ public:
+  ClsItems(Document& document, const IsoBnOptions& options) : document_(document), o_(options) {}
+  std::vector<Run> measurements() const;
+  void fig1(ItemReport& report) const;
+  void fig2(ItemReport& report) const;
+  void fig3(ItemReport& report) const;
+  void tab2(ItemReport& report, const std::vector<std::string>& norms) const;
+  void fig4(ItemReport& report) const;
+
+ private:
+  Run measurement(const Task& task) const;
+  const Json& measured(const Task& task) const { return document_.study().result(measurement(task)); }
+  Matrix correlations(const Task& task, const std::vector<double>& order) const;
+
+  Document& document_;
+  IsoBnOptions o_;
+};
+
+Run ClsItems::measurement(const Task& task) const {
+  Run run{"cls-" + task.name, document_.inputs(task), {}, 1};
+  run.options["cls-norm-at"] = o_.cls_norm_at;
+  run.work = [o = o_, task](const std::string& folder) { return measure_cls(o, task, folder); };
+  return run;
+}
+
+std::vector<Run> ClsItems::measurements() const {
+  std::vector<Run> runs;
+  for (const Task& task : document_.tasks()) runs.push_back(measurement(task));
+  return runs;
+}
+
+// |ρ|, with the dimensions in this order.
+Matrix ClsItems::correlations(const Task& task, const std::vector<double>& order) const {
+  const std::vector<real> rho =
+      SafeTensors(document_.study().folder(measurement(task)) + "/correlation.safetensors").read("rho");
+  Matrix matrix;
+  for (const double i : order) {
+    matrix.emplace_back();
+    for (const double j : order) matrix.back().push_back(std::abs(double(rho[size_t(i) * order.size() + size_t(j)])));
+  }
+  return matrix;
+}
+
+// [IsoBN fig.1]
+void ClsItems::fig1(ItemReport& report) const {
+  LongTable table({"task", "dimension", "std"});
+  Figure figure{.title = "", .columns = 2};
+  std::vector<ItemReport::Cell> least, most, spread;
+  std::vector<std::string> columns = {""};
+  for (const Task& task : document_.tasks()) {
+    const std::vector<double> std = numbers(measured(task)["std"]);
+    for (size_t i = 0; i < std.size(); ++i) table.add({task.name, std::to_string(i)}, std[i]);
+    Panel panel{.title = task.title, .x_label = "standard deviation", .y_label = "dimensions", .log_x = true};
+    panel.curves.push_back(histogram("", std, 30, true));
+    figure.panels.push_back(panel);
+    columns.push_back(task.title);
+    least.push_back({"", format("{}", *std::min_element(std.begin(), std.end()))});
+    most.push_back({"", format("{}", *std::max_element(std.begin(), std.end()))});
+    spread.push_back({"", format("{}", median(std))});
+  }
+  report.csv(table);
+  report.table("Standard deviation of a dimension", columns, {{"least", least}, {"median", spread}, {"most", most}});
+  report.figure(figure, "For each task, the number of dimensions by their standard deviation, on a logarithmic axis");
+  report.caption(o_.cls_norm_at == "pooled" ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler");
+}
+
+// [IsoBN fig.2]
+void ClsItems::fig2(ItemReport& report) const {
+  LongTable table({"task", "row", "dimension", "column", "value"});
+  Figure figure{.title = "", .columns = 2};
+  std::vector<ItemReport::Cell> alike, share;
+  std::vector<std::string> columns = {""};
+  for (const Task& task : document_.tasks()) {
+    const std::vector<double> order = numbers(measured(task)["order"]);
+    const Matrix rho = correlations(task, order);
+    double above = 0;
+    for (size_t i = 0; i < order.size(); ++i)
+      for (size_t j = 0; j < order.size(); ++j) {
+        above += i != j && rho[i][j] > 0.8;
+        table.add({task.name, std::to_string(i), std::to_string(int(order[i])), std::to_string(j)}, rho[i][j]);
+      }
+    Panel panel{.title = task.title, .x_label = "dimension, in the order of the clustering", .y_label = "dimension"};
+    panel.heat = {.values = rho, .min = 0, .max = 1};
+    figure.panels.push_back(panel);
+    columns.push_back(task.title);
+    const double pairs = double(order.size()) * double(order.size() - 1);
+    alike.push_back({"", format("{} of {}", measured(task)["alike"].integer(), order.size())});
+    share.push_back({"", format("{} %", std::round(1000 * above / pairs) / 10)});
+  }
+  report.csv(table);
+  report.table("Correlated dimensions", columns,
+               {{"dimensions with 2 or more others above .8", alike}, {"pairs above .8", share}});
+  report.figure(figure, "For each task, the absolute correlation of every two dimensions: white 0, dark 1");
+}
+
+// [IsoBN fig.3]
+void ClsItems::fig3(ItemReport& report) const {
+  const Task& task = document_.tasks().front();
+  const std::vector<double> order = numbers(measured(task)["order"]), cluster = numbers(measured(task)["cluster"]);
+  const Matrix real_one = correlations(task, order);
+  Matrix diagonal = real_one, blocks = real_one;
+  LongTable table({"assumption", "row", "column", "value"});
+  for (size_t i = 0; i < order.size(); ++i)
+    for (size_t j = 0; j < order.size(); ++j) {
+      diagonal[i][j] = i == j;
+      blocks[i][j] = cluster[size_t(order[i])] == cluster[size_t(order[j])];
+    }
+  Figure figure{.title = "", .columns = 3};
+  const std::vector<std::pair<const char*, const Matrix*>> kinds = {
+      {"batch normalization", &diagonal}, {"IsoBN", &blocks}, {"real", &real_one}};
+  for (const auto& [name, matrix] : kinds) {
+    figure.panels.push_back({.title = name, .x_label = "dimension", .y_label = "dimension"});
+    figure.panels.back().heat = {.values = *matrix, .min = 0, .max = 1};
+    for (size_t i = 0; i < order.size(); ++i)
+      for (size_t j = 0; j < order.size(); ++j)
+        table.add({name, std::to_string(i), std::to_string(j)}, (*matrix)[i][j]);
+  }
+  report.csv(table);
+  report.figure(figure, "The absolute correlations that batch normalization assumes (a diagonal), that IsoBN assumes "
+                        "(blocks of ones), and the real ones");
+  report.caption(task.title + "; blocks: clusters by average linkage up to the distance .2");
+  report.differs("the document draws a sketch; these are the correlations of " + task.title);
+}
+
+// [IsoBN tab.2] [IsoBN eq.9]
+void ClsItems::tab2(ItemReport& report, const std::vector<std::string>& norms) const {
+  LongTable table({"task", "norm", "k", "value"});
+  std::vector<std::string> columns = {"EV_1 / EV_2 / EV_3"};
+  for (const Task& task : document_.tasks()) columns.push_back(task.title);
+  std::vector<ItemReport::TableRow> rows;
+  for (const std::string& norm : norms) {
+    rows.push_back({norm, {}});
+    for (const Task& task : document_.tasks()) {
+      const std::vector<double> ev = numbers(measured(task)["ev"][norm]);
+      std::string ours, printed;
+      for (size_t k = 1; k <= std::min<size_t>(3, ev.size()); ++k) {
+        const std::string separator = k > 1 ? " / " : "";
+        table.add({task.name, norm, std::to_string(k)}, ev[k - 1]);
+        ours += separator + fixed(ev[k - 1], 2);
+        for (const double v : report.printed().rows().empty() ? std::vector<double>()
+                              : report.printed().values({{"model", "BERT-base"}, {"task", task.name}, {"norm", norm},
+                                                         {"k", std::to_string(k)}}))
+          printed += separator + fixed(v, 2);
+      }
+      rows.back().cells.push_back({printed, ours});
+    }
+  }
+  report.csv(table);
+  report.table("Explained variance of [CLS], centered", columns, rows);
+  report.differs("another model than BERT-base-cased; the statistics of a norm are those of the whole training set");
+  if (norms.size() > 3) report.differs("whitening is ours: the document names it as what IsoBN approximates");
+}
+
+// [IsoBN fig.4]
+void ClsItems::fig4(ItemReport& report) const {
+  LongTable table({"task", "norm", "k", "value"});
+  Figure figure{.title = "", .columns = 2};
+  for (const Task& task : document_.tasks()) {
+    figure.panels.push_back({.title = task.title, .x_label = "k", .y_label = "EV_k"});
+    for (const char* norm : {"none", "batch", "iso-bn"}) {
+      const std::vector<double> ev = numbers(measured(task)["ev"][norm]);
+      Curve curve{.title = norm};
+      for (size_t k = 1; k <= std::min<size_t>(ev.size(), ev.size() > 768 ? 200 : 50); ++k) {
+        table.add({task.name, norm, std::to_string(k)}, ev[k - 1]);
+        curve.x.push_back(double(k));
+        curve.y.push_back(ev[k - 1]);
+      }
+      figure.panels.back().curves.push_back(curve);
+    }
+  }
+  report.csv(table);
+  report.figure(figure, "EV_k over k, without a norm, with batch normalization and with IsoBN, for each task");
+}
+
+}  // namespace
+
+std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& options) {
+  const auto items = std::make_shared<ClsItems>(document, options);
+  const auto runs = [items] { return items->measurements(); };
+  const auto variances = [items](std::vector<std::string> norms) {
+    return [items, norms](ItemReport& report) { items->tab2(report, norms); };
+  };
+  return {{"fig1", "Standard deviations of the dimensions of [CLS]", runs, [=](ItemReport& r) { items->fig1(r); }},
+          {"fig2", "Correlations between the dimensions", runs, [=](ItemReport& r) { items->fig2(r); }},
+          {"fig3", "What batch normalization and IsoBN assume", runs, [=](ItemReport& r) { items->fig3(r); }},
+          {"eq3", "Hard groups, in tab.2's measure", runs, variances({"none", "eq3"})},
+          {"eq5", "The mean subtracted, in tab.2's measure", runs, variances({"none", "eq5"})},
+          {"tab2", "Explained variance of [CLS]", runs, variances({"none", "batch", "iso-bn", "whitening"})},
+          {"fig4", "Explained variance of [CLS] for every k", runs, [=](ItemReport& r) { items->fig4(r); }}};
+}
+
+}  // namespace minbert

@@ -1,0 +1,149 @@
+// IsoBN's table of dev scores.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/text.h"
+#include "minbert/isobn.h"
+#include "minbert/metrics.h"
+
+namespace minbert {
+namespace {
+
+struct Setting {
+  std::string norm;
+  double lr, batch, beta;
+};
+
+class TuningItems {
+ public:
+  TuningItems(Document& document, const IsoBnOptions& options) : document_(document), o_(options) {}
+  std::vector<Run> runs() const;
+  void tab1(ItemReport& report) const;
+
+ private:
+  std::vector<Setting> settings() const;
+  TrainOptions train_options(const Setting& setting) const;
+  Run fine_tuning(const Task& task, const Setting& setting, int seed) const;
+  // The best setting of a norm by its median over the seeds; adds every score to the tables.
+  ItemReport::Cell best_of(const Task& task, const std::string& norm, LongTable& all, LongTable& best) const;
+
+  Document& document_;
+  IsoBnOptions o_;
+};
+
+std::vector<Setting> TuningItems::settings() const {
+  std::vector<Setting> all;
+  for (const double lr : o_.lr)
+    for (const double batch : o_.batch) {
+      for (const char* norm : {"none", "batch"}) all.push_back({norm, lr, batch, 0});
+      for (const double beta : o_.beta) all.push_back({"iso-bn", lr, batch, beta});
+    }
+  return all;
+}
+
+// [IsoBN sec.4.1]
+TrainOptions TuningItems::train_options(const Setting& s) const {
+  TrainOptions o;
+  o.cls_norm = s.norm == "iso-bn" ? format("iso-bn:beta={}", s.beta) : s.norm;
+  if (s.norm != "none") o.cls_norm_at = o_.cls_norm_at;
+  o.lr = s.lr;
+  o.batch = int(s.batch);
+  o.epochs = o_.epochs;
+  o.warmup = 0.06;
+  o.schedule = "linear";
+  o.dropout = 0.1;
+  return o;
+}
+
+Run TuningItems::fine_tuning(const Task& task, const Setting& s, int seed) const {
+  TrainOptions o = train_options(s);
+  o.seed = seed;
+  std::string name = format("tab1-{}-{}-lr{}-b{}", task.name, s.norm, s.lr, s.batch);
+  if (s.norm == "iso-bn") name += format("-beta{}", s.beta);
+  return document_.fine_tuning(task, o, format("{}-seed{}", name, seed));
+}
+
+std::vector<Run> TuningItems::runs() const {
+  std::vector<Run> runs = yardstick_runs(document_, train_options(settings().front()));
+  for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed)
+    for (const Task& task : document_.tasks())
+      for (const Setting& setting : settings()) runs.push_back(fine_tuning(task, setting, seed));
+  return runs;
+}
+
+ItemReport::Cell TuningItems::best_of(const Task& task, const std::string& norm, LongTable& all,
+                                      LongTable& best) const {
+  const std::vector<Measure> list = measures(task);
+  ItemReport::Cell cell;
+  for (const Setting& s : settings()) {
+    if (s.norm != norm) continue;
+    std::vector<double> scores;
+    std::string warning;
+    for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) {
+      const Json& result = document_.study().result(fine_tuning(task, s, seed));
+      for (const Measure& m : list) {
+        const Json& score = result[column_name(task, m)];
+        all.add({task.name, s.norm, format("{}", s.lr), format("{}", s.batch), format("{}", s.beta),
+                 std::to_string(seed), metric_key(m.metric)},
+                score.is_null() ? std::nullopt : std::optional(score.number()));
+      }
+      const Json& score = result[column_name(task, list[0])];
+      scores.push_back(score.is_null() ? 0 : 100 * score.number());
+      if (!result["warnings"].string().empty()) warning = "a seed predicts one class for every input";
+    }
+    if (!cell.points.empty() && median(scores) <= median(cell.points)) continue;
+    cell.ours = format("{} ({})", fixed(median(scores), 2), fixed(summarize(scores).deviation, 2));
+    cell.points = scores;
+    cell.note = format("lr {}, batch {}{}", s.lr, s.batch, norm == "iso-bn" ? format(", beta {}", s.beta) : "");
+    cell.warning = warning;
+  }
+  for (size_t i = 0; i < cell.points.size(); ++i)
+    best.add({task.name, norm, std::to_string(o_.seed + int(i))}, cell.points[i]);
+  return cell;
+}
+
+// [IsoBN tab.1]
+void TuningItems::tab1(ItemReport& report) const {
+  LongTable all({"task", "norm", "lr", "batch", "beta", "seed", "metric", "score"});
+  LongTable best({"task", "norm", "seed", "score"});
+  std::vector<std::string> columns = {"median (std)"};
+  std::vector<ItemReport::TableRow> rows = {{"none", {}}, {"batch", {}}, {"iso-bn", {}}};
+  std::string grain;
+  for (const Task& task : document_.tasks()) {
+    columns.push_back(format("{} ({})", task.title, metric_name(task.metrics[0])));
+    const int64_t examples =
+        document_.study().result(fine_tuning(task, settings().front(), o_.seed))["examples"].integer();
+    grain += format("{}{} {}", grain.empty() ? "" : ", ", task.title, fixed(100 / double(examples), 2));
+    for (ItemReport::TableRow& row : rows) {
+      ItemReport::Cell cell = best_of(task, row.head, all, best);
+      const LongTable printed = report.printed().only({{"model", "BERT-base"}, {"task", task.name},
+                                                       {"norm", row.head}});
+      for (const double v : printed.values({{"statistic", "median"}})) {
+        cell.printed = fixed(v, 2);
+        cell.printed_point = v;
+      }
+      for (const double v : printed.values({{"statistic", "deviation"}})) cell.printed += format(" ({})", v);
+      row.cells.push_back(cell);
+    }
+  }
+  report.csv(all);
+  report.csv(best, "best");
+  report.judge_by(best);
+  report.table("Dev scores in percent: the best setting of each norm by its median over the seeds", columns, rows);
+  show_yardsticks(document_, train_options(settings().front()), report);
+  report.caption(format("{} {}, {} epochs", o_.seeds, o_.seeds == 1 ? "seed" : "seeds", o_.epochs));
+  report.caption("one example of the dev set is worth " + grain + " points of accuracy");
+  report.differs("another model than BERT-base-cased");
+  report.differs("batch normalization of [CLS] is ours");
+  report.differs("the best epoch and the best setting are chosen on the dev set on which they are scored, as there");
+  report.differs("an undefined score counts as 0");
+}
+
+}  // namespace
+
+Item isobn_tuning_item(Document& document, const IsoBnOptions& options) {
+  const auto items = std::make_shared<TuningItems>(document, options);
+  return {"tab1", "Dev scores", [=] { return items->runs(); }, [=](ItemReport& report) { items->tab1(report); }};
+}
+
+}  // namespace minbert

@@ -1,0 +1,164 @@
+// IsoBN's items from beginning to end, on a model and a task so small that they take seconds.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "minbert/isobn.h"
+#include "minbert/isotropy.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+// SST of the small world under GLUE's name: SST-2 with the labels 0 and 1.
+void write_glue(const SmallWorld& world) {
+  std::filesystem::create_directories(world.path("glue/SST-2"));
+  Random random(3, "rows");
+  for (const auto& [split, rows] : {std::pair("train", 24), std::pair("dev", 8)}) {
+    std::string text = "sentence\tlabel\n";
+    for (int i = 0; i < rows; ++i) {
+      const std::vector<std::string> words = {"good", "bad", "fine", "dull", "film", "plot"};
+      for (int w = 0; w < 4; ++w) text += words[random.below(words.size())] + (w < 3 ? " " : "");
+      text += format("\t{}\n", i % 2);
+    }
+    write_file(world.path(format("glue/SST-2/{}.tsv", split)), text);
+  }
+}
+
+IsoBnOptions small_options(const SmallWorld& world) {
+  IsoBnOptions o;
+  o.model = world.path("start");
+  o.data = world.path("glue");
+  o.out = world.path("study");
+  o.tasks = "sst2";
+  o.max_length = 16;
+  o.limit = 0;
+  o.epochs = 1;
+  o.lr = {1e-3, 1e-2};
+  return o;
+}
+
+int run_items(const IsoBnOptions& o) {
+  Document document(o, "isobn");
+  std::vector<Item> items = isobn_cls_items(document, o);
+  items.push_back(isobn_tuning_item(document, o));
+  return document.run(items);
+}
+
+const Json& item_of(const Json& report, const std::string& name) {
+  for (const Json& item : report["items"].items())
+    if (item["name"].string() == name) return item;
+  FAIL("no item ", name);
+  return report;
+}
+
+size_t rows_of(const std::string& csv) {
+  const std::string text = read_file(csv);
+  return size_t(std::count(text.begin(), text.end(), '\n')) - 1;
+}
+
+}  // namespace
+
+TEST_CASE("isotropy: the items of a small model leave tables, values and verdicts, and are not computed twice") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  IsoBnOptions o = small_options(world);
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  const size_t H = 8;
+  CHECK(rows_of(world.path("study/fig1.csv")) == H);
+  CHECK(rows_of(world.path("study/fig2.csv")) == H * H);
+  CHECK(rows_of(world.path("study/fig3.csv")) == 3 * H * H);
+  CHECK(rows_of(world.path("study/tab2.csv")) == 4 * 3);
+  CHECK(rows_of(world.path("study/fig4.csv")) == 3 * H);
+  CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
+  CHECK(rows_of(world.path("study/tab1-best.csv")) == 3 * 2);
+  CHECK(read_file(world.path("study/report.html")).find("id=\"tab2\"") != std::string::npos);
+
+  // fig.1 and tab.2 are what the model's own [CLS] says.
+  const BertConfig config = BertConfig::load(world.path("start/config.json"));
+  const Tokenizer tokenizer = tokenizer_of(world.path("start"), config);
+  Model model(config, 0, false, std::vector<HeadSpec>(), 0);
+  load_all_layers(world.path("start"), config, model.parameters);
+  const Dataset data =
+      read_set(o.data, parse_tasks("sst2")[0], Split::train, 0, tokenizer, {.max_length = 16}, std::cout);
+  std::vector<real> all;
+  for_each_cls(model.network.bert(), data, "pooled", [&](const Tensor& h) {
+    const std::vector<real> values = h.values();
+    all.insert(all.end(), values.begin(), values.end());
+  });
+  const std::vector<double> ev = explained_variance(Tensor::from({24, int64_t(H)}, all));
+  const std::string tab2 = read_file(world.path("study/tab2.csv"));
+  const size_t line = tab2.find("sst2,none,2,");
+  REQUIRE(line != tab2.npos);
+  CHECK(std::stod(tab2.substr(line + 12)) == doctest::Approx(ev[1]).epsilon(1e-5));
+
+  // One task has no seeds and no other task beside it: nothing can be significant.
+  for (const Json& claim : item_of(report, "tab2")["claims"].items()) {
+    CHECK(claim["verdict"].string() != "reproduced");
+    CHECK(claim["verdict"].string() != "not run");
+  }
+
+  // Again: nothing is computed, and the values are the same. With a seed more: what is new.
+  const std::string before = read_file(world.path("study/tab1.csv"));
+  const auto run_folders = [&] {
+    size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(world.path("study/runs"))) ++count;
+    return count;
+  };
+  const size_t folders = run_folders();
+  CHECK(folders == 1 + 3 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
+  REQUIRE(run_items(o) == 0);
+  CHECK(read_file(world.path("study/tab1.csv")) == before);
+  CHECK(run_folders() == folders);
+  o.seeds = 3;
+  REQUIRE(run_items(o) == 0);
+  CHECK(run_folders() == folders + 2 * 3);
+  CHECK(read_file(world.path("study/tab1.csv")).starts_with(before.substr(0, before.find('\n'))));
+}
+
+TEST_CASE("isotropy: an item that does not exist is named with those that do; the others are said to be not run") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  IsoBnOptions o = small_options(world);
+  o.items = {"tab9"};
+  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("there is no item \"tab9\"; the items are: fig1, fig2"), Error);
+  o.items = {"tab2"};
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  CHECK(item_of(report, "tab2")["status"].string() == "run");
+  CHECK(item_of(report, "tab1")["status"].string() == "not run");
+  CHECK(item_of(report, "tab1")["claims"].items()[0]["verdict"].string() == "not run");
+}
+
+TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that say what to do") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  IsoBnOptions o = small_options(world);
+  o.items = {"tab2"};
+  o.limit = 1;
+  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("one sentence has no correlations; expected 2 or more"), Error);
+
+  o = small_options(world);
+  o.items = {"tab2"};
+  o.out = world.path("study-2");
+  const std::string weights = world.path("start/model.safetensors");
+  SafeTensorsWriter without_pooler;
+  std::map<std::string, std::vector<real>> kept;
+  {
+    const SafeTensors file(weights);
+    for (const auto& [name, entry] : file.entries())
+      if (name.find("pooler") == name.npos) kept[name] = file.read(name);
+    for (const auto& [name, values] : kept) without_pooler.add(name, file.entry(name).shape, values);
+    without_pooler.write(world.path("start/new"));
+  }
+  std::filesystem::rename(world.path("start/new"), weights);
+  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("has no trained pooler"), Error);
+  o.cls_norm_at = "pre-pooler";
+  CHECK(run_items(o) == 0);
+}
+
+}  // namespace minbert::test
