@@ -14,7 +14,7 @@
 
 #include "minbert/files.h"
 #include "minbert/random.h"
-#include "minbert/tokenizer.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 
