@@ -144,19 +144,17 @@ std::string files_of(const Task& task) {
 
 Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
                      const DatasetOptions& options, bool* truncated) {
-  using Ids = std::optional<std::span<const int32_t>>;
   Example example;
   bool any_cut = false;
-  const auto add = [&](std::span<const int32_t> first, Ids second) {
+  const auto add = [&](const std::vector<int32_t>& a, std::optional<std::span<const int32_t>> b) {
     bool cut = false;
-    example.inputs.push_back(build_sequence(tokenizer, first, second, options.max_length, &cut));
+    example.inputs.push_back(build_sequence(tokenizer, a, b, options.max_length, &cut));
     any_cut |= cut;
   };
-  const std::vector<int32_t> a = tokenizer.encode(texts[0]);
-  const std::vector<int32_t> b = task.is_pair() ? tokenizer.encode(texts[1]) : std::vector<int32_t>();
-  const bool cross = task.is_pair() && options.pairs == Pairs::cross;
-  add(a, cross ? Ids(b) : Ids());
-  if (task.is_pair() && !cross) add(b, {});
+  std::vector<std::vector<int32_t>> ids;
+  for (size_t i = 0; i < task.text_columns.size(); ++i) ids.push_back(tokenizer.encode(texts[i]));
+  if (task.is_pair() && options.pairs == Pairs::cross) add(ids[0], ids[1]);
+  else for (const std::vector<int32_t>& text : ids) add(text, {});
   if (truncated) *truncated = any_cut;
   return example;
 }
