@@ -73,7 +73,7 @@ Json Json::parse(std::string_view text, const std::string& file) {
   } catch (const Value::exception& e) {
     const std::string what = e.what();  // "[json.exception...] parse error at ...: syntax error while ..."
     const auto* syntax = dynamic_cast<const Value::parse_error*>(&e);     // or "number overflow parsing '1e999'"
-    const size_t place = syntax ? syntax->byte - (syntax->byte > 0) : text.find(std::string_view(what).substr(what.find('\'') + 1, 4));
+    const size_t place = syntax ? syntax->byte - (syntax->byte > 0) : text.find(what.substr(what.find('\'') + 1, 4));
     const std::string_view before = text.substr(0, std::min(place, text.size()));
     const size_t start = what.find("syntax error");
     fail(format("{}: line {}, column {}: this is not JSON: {}", file,

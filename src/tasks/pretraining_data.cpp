@@ -66,19 +66,16 @@ struct PretrainingData::Sentences {
 
 PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options)
     : corpus_(corpus), tokenizer_(tokenizer), options_(options) {
-  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs 5 tokens at least",
-           options.max_length);
+  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs at least 5", options.max_length);
   MB_CHECK(corpus.documents() > 1 || !options.next_sentence,
            "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from "
            "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
            corpus.name());
   MB_CHECK(options.page >= 1, "--page {}: expected 1 document or more", options.page);
   const std::vector<bool> held_out_pages = choose_held_out(corpus, options);
-  for (const Corpus::Part& part : corpus.parts()) {
-    const bool out = held_out_pages[size_t(page_of(part.document))];
-    (out ? held_out_ : training_).push_back(&part);
-    if (!out) training_bytes_ += part.size();
-  }
+  for (const Corpus::Part& part : corpus.parts())
+    (held_out_pages[size_t(page_of(part.document))] ? held_out_ : training_).push_back(&part);
+  for (const Corpus::Part* part : training_) training_bytes_ += part->size();
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
@@ -122,7 +119,9 @@ std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t sh
   return examples_of(parts, format("pretrain/epoch {}/shard {}", epoch, shard));
 }
 
-std::vector<PretrainingExample> PretrainingData::held_out() const { return examples_of(held_out_, "pretrain/held out"); }
+std::vector<PretrainingExample> PretrainingData::held_out() const {
+  return examples_of(held_out_, "pretrain/held out");
+}
 
 std::vector<PretrainingExample> PretrainingData::examples_of(const Parts& parts, const std::string& stream) const {
   std::vector<Sentences> all(parts.size());

@@ -2,8 +2,8 @@
 // minbert/vocabulary.h has the score and the rule.
 //
 // Joining a and b changes the frequencies of a, b and ab, and so the score of every pair with one of them. Each symbol
-// has a list of its pairs, and a join puts those of a, b and ab into the queue once more, with their new scores. Entries
-// with an old score stay until they come to its top.
+// has a list of its pairs, and a join puts those of a, b and ab into the queue once more, with their new scores. An
+// entry with an old score stays in the queue until it comes to its top.
 #pragma once
 
 #include <cstdint>

@@ -29,43 +29,26 @@ void add(Counts& counts, std::string_view text, int64_t count) {
   else counts.emplace(text, count);
 }
 
-// Calls on_block(text) for blocks of the file of about a megabyte, cut after ASCII white space so that no word is cut.
-// A block is longer only if a stretch of text without white space is.
-template <class OnBlock>
-void for_each_block(const std::string& file, OnBlock on_block) {
-  constexpr size_t room = 1 << 20;
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
-  std::string block;                               // begins with the rest of the last one
-  while (in) {
-    const size_t before = block.size();
-    block.resize(before + std::max(room, before));
-    in.read(&block[before], std::streamsize(block.size() - before));
-    MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
-    block.resize(before + size_t(in.gcount()));
-    const size_t end = in ? block.find_last_of(" \t\r\n") + 1 : block.size();     // 0 if there is no white space
-    on_block(std::string_view(block).substr(0, end));
-    block.erase(0, end);
-  }
-}
-
 Counts count_words(std::span<const std::string> files, bool lower_case) {
   Counts words;
   int64_t total = 0;
   for (const std::string& file : files) {
+    errno = 0;
+    std::ifstream in(file, std::ios::binary);
+    MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
     Progress progress("", file_size(file));
     int64_t bytes = 0;
-    for_each_block(file, [&](std::string_view block) {
-      const auto on_word = [&](std::string_view word) {
-        if (is_too_long(word)) return;
-        add(words, word, 1);
-        ++total;
-      };
-      for_each_word(block, lower_case, on_word, [](size_t) {});
-      bytes += int64_t(block.size());
+    const auto on_word = [&](std::string_view word) {
+      if (is_too_long(word)) return;
+      add(words, word, 1);
+      ++total;
+    };
+    for (std::string line; std::getline(in, line);) {
+      for_each_word(line, lower_case, on_word, [](size_t) {});
+      bytes += int64_t(line.size()) + 1;
       if (progress.due()) progress.show(bytes, format("{}: {} words, {} different", file, total, words.size()));
-    });
+    }
+    MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
   }
   return words;
 }
