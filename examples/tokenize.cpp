@@ -10,7 +10,7 @@
 #include "minbert/files.h"
 #include "minbert/options.h"
 #include "minbert/progress.h"
-#include "minbert/tokenizer.h"
+#include "minbert/sequence.h"
 
 using namespace minbert;
 

@@ -3,6 +3,7 @@
 
 #include "gradcheck.h"
 #include "minbert/ops.h"
+#include "minbert/sequence.h"
 
 namespace minbert::test {
 

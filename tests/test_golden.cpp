@@ -10,6 +10,7 @@
 #include "minbert/bert.h"
 #include "minbert/files.h"
 #include "minbert/ops.h"
+#include "minbert/sequence.h"
 
 namespace minbert::test {
 namespace {

@@ -255,7 +255,7 @@ TEST_CASE("metrics: accuracy, Pearson, mean and deviation") {
   CHECK_FALSE(pearson(std::vector<double>{1, std::nan("")}, std::vector<double>{1, 2}));
   CHECK(score_text(pearson(x, same)) == "undefined");
   CHECK(score_text(0.5154) == "0.515");
-  CHECK(accuracy(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 2, 0, 0}) == 0.5);
+  CHECK(*accuracy(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 2, 0, 0}) == 0.5);
   CHECK(scores(task_named("sts"), x, y) == TaskScores{pearson(x, y)});
   CHECK(mean_score(std::vector<TaskScores>{{0.6, 0.1}, {0.9}, {std::nullopt}}) == doctest::Approx(0.5));
   const Summary runs = summarize(std::vector<double>{.515, .498, .507, .521, .489});

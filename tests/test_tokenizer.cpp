@@ -9,7 +9,7 @@
 #include <random>
 
 #include "minbert/files.h"
-#include "minbert/tokenizer.h"
+#include "minbert/sequence.h"
 #include "real_data.h"
 
 using namespace minbert;

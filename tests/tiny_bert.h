@@ -7,6 +7,7 @@
 #include "gradcheck.h"
 #include "minbert/bert.h"
 #include "minbert/ops.h"
+#include "minbert/sequence.h"
 
 namespace minbert::test {
 

@@ -3,17 +3,9 @@
 //   T tokens in all   B sentences   L_b = offsets[b+1] - offsets[b], the length of sentence b
 #pragma once
 
-#include <span>
-
 #include "minbert/tensor.h"
 
 namespace minbert {
-
-// One input of the encoder: [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on.
-struct Sequence {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> segments;                   // as long as ids
-};
 
 struct Batch {
   Indices ids, segments, positions;                // [T]  positions count from 0 in every sentence
@@ -24,10 +16,6 @@ struct Batch {
   int64_t tokens() const { return ids.size(); }
   int64_t sentences() const { return offsets.size() - 1; }
 };
-
-// Lays the sequences end to end. task: empty, one id for all of them, or one a sequence.
-// Errors: no sequence, an empty one, not as many segments as ids, a wrong number of task ids.
-Batch pack(std::span<const Sequence> sequences, Indices task = {});
 
 // Some rows of a batch, for modules that treat each token by itself: offsets and task, which belong
 // to whole sentences, stay empty.

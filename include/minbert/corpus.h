@@ -14,7 +14,7 @@
 
 #include "minbert/files.h"
 #include "minbert/random.h"
-#include "minbert/tokenizer.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 
@@ -25,7 +25,8 @@ class Corpus {
     const MappedFile* file;
     uint64_t begin, end;                        // its bytes
     int64_t document;                           // its number; all parts of a document have the same
-    std::string_view text() const { return file->text().substr(begin, end - begin); }
+    uint64_t size() const { return end - begin; }
+    std::string_view text() const { return file->text().substr(begin, size()); }
   };
   // Errors: no file, one that cannot be read, no text in any of them.
   explicit Corpus(const std::vector<std::string>& files);
@@ -83,15 +84,11 @@ class PretrainingData {
   double unigram_entropy(const std::vector<PretrainingExample>& examples) const;
 
  private:
+  using Parts = std::vector<const Corpus::Part*>;
   struct Sentences;
   Sentences sentences_of(const Corpus::Part& part) const;
-  struct Range {
-    size_t begin, end;
-  };
-  std::vector<Range> pages(const std::vector<int64_t>& parts) const;
   int64_t page_of(int64_t document) const { return document / options_.page; }
-  std::vector<PretrainingExample> examples_of(const std::vector<int64_t>& parts,
-                                              const std::string& stream) const;
+  std::vector<PretrainingExample> examples_of(const Parts& parts, const std::string& stream) const;
   void add_examples(const std::vector<Sentences>& all, size_t index, Random& random,
                     std::vector<PretrainingExample>& examples) const;
   const Sentences* foreign(const std::vector<Sentences>& all, size_t index, Random& random) const;
@@ -100,7 +97,7 @@ class PretrainingData {
   const Corpus& corpus_;
   const Tokenizer& tokenizer_;
   PretrainingDataOptions options_;
-  std::vector<int64_t> training_, held_out_;        // parts
+  Parts training_, held_out_;
   uint64_t training_bytes_ = 0;
   int64_t shards_ = 1;
   std::vector<char> continues_, ends_;      // for each id: does it continue a word, end a sentence?

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "minbert/tensor.h"
@@ -22,40 +23,40 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::map<std::string, Json>;
 
-  Json() = default;                                          // null
-  Json(bool v) : value_(v) {}
-  Json(int v) : value_(int64_t(v)) {}
-  Json(int64_t v) : value_(v) {}
-  Json(double v) : value_(v) {}                              // nan and infinity are written as null
-  Json(const char* v) : value_(std::string(v)) {}
-  Json(std::string v) : value_(std::move(v)) {}
-  static Json array(Array items = {});
-  static Json object(Object members = {});
+  Json();                                             // null
+  Json(bool v);
+  Json(int v);
+  Json(int64_t v);
+  Json(double v);                                     // nan and infinity are written as null
+  Json(const char* v);
+  Json(const std::string& v);
+  static Json array(const Array& items = {});
+  static Json object(const Object& members = {});
 
   // Errors name file, line and column
   static Json parse(std::string_view text, const std::string& file);
   static Json load(const std::string& file);
-  std::string dump(int indent = 2) const;                    // indent -1: on one line
+  std::string dump(int indent = 2) const;             // indent -1: on one line
 
-  bool is_null() const { return value_.index() == 0; }
+  bool is_null() const;
   bool has(const std::string& key) const;             // false also if this is no object
-  const Json& operator[](const std::string& key) const;      // fails if the key is missing
-  Json& set(const std::string& key, Json value);      // makes a null an object; returns *this
+  Json operator[](const std::string& key) const;      // fails if the key is missing
+  Json& set(const std::string& key, const Json& value);      // makes a null an object
   bool boolean() const;
   int64_t integer() const;
   double number() const;
-  const std::string& string() const;
-  const Array& items() const;                         // of an array
-  const Object& members() const;                      // of an object
+  std::string string() const;
+  Array items() const;                                // of an array
+  Object members() const;                             // of an object
   template <class T>                                  // T: bool, int, int64_t, double, std::string
   T get(const std::string& key, T otherwise) const;   // `otherwise` if the key is missing or null
 
  private:
-  class Builder;
-  template <class T>
-  const T& expect(const char* expected) const;
+  const nlohmann::json& expect(bool fits, const char* expected) const;
+  const nlohmann::json& expect_object() const;
+  Json part(const nlohmann::json& value, const std::string& path) const;
 
-  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+  std::shared_ptr<nlohmann::json> value_;             // parts of one file share its memory
   std::string file_, path_;                           // config.json, minbert.tasks[0]: for messages
 };
 
@@ -175,6 +176,7 @@ struct SafeTensorsWriter {
     uint64_t count;
     Tensor tensor = {};                                      // if there is one, it has the values
   };
+  void add(Item item);
   std::vector<Item> items;
 };
 

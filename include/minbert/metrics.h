@@ -13,7 +13,7 @@ namespace minbert {
 // predicted, labels, x, y [N], N > 0. A task's predictions are classes, 0 or 1, or scores. The
 // formula of each metric [LN-PEFT tab.4] [CLN metrics] is beside its code; if it divides 0 by 0
 // there is no score.
-double accuracy(std::span<const double> predicted, std::span<const double> labels);
+std::optional<double> accuracy(std::span<const double> predicted, std::span<const double> labels);
 // Of class 1
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);
 // Of 0 and 1

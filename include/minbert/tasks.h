@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "minbert/tokenizer.h"
+#include "minbert/sequence.h"
 #include "minbert/tsv.h"
 
 namespace minbert {

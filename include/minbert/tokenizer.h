@@ -13,13 +13,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "minbert/batch.h"
 
 namespace minbert {
 
@@ -63,7 +61,6 @@ class Tokenizer {
     uint32_t hash = 0;
     int32_t id = -1;                          // -1: a free slot
   };
-  void insert(int32_t id);                    // into the table; Error if the token is there already
   // The id of prefix + rest, or -1
   int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const;
   void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
@@ -75,20 +72,5 @@ class Tokenizer {
   size_t longest_ = 0;                      // bytes of the longest token
   std::array<int32_t, 5> special_{};        // the ids of [PAD], [UNK], [CLS], [SEP], [MASK]
 };
-
-// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on: at most max_length ids.
-//
-// A text that is too long loses its end: of a pair the longer one until both are equally long, then
-// both; an odd id stays with the text that was longer, or with b. This is Hugging Face's
-// `longest_first`, except that its newer versions stop reading a text soon after max_length ids,
-// and so may not know which was longer. *truncated: was anything cut? Error: max_length under 2, or
-// under 3 with b.
-Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
-                        std::optional<std::span<const int32_t>> b, int max_length,
-                        bool* truncated = nullptr);
-
-// The same for a line: one text, or two with a TAB between them.
-Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length,
-                        bool* truncated = nullptr);
 
 }  // namespace minbert

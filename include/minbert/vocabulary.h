@@ -38,9 +38,9 @@ struct VocabularyOptions {
 };
 
 // The tokens in the order of their ids: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (x at the
-// beginning of a word, ##x inside), then the joined tokens. Files are read as streams; memory grows
-// only with the number of different words. The order of files makes no difference. A small text
-// gives fewer than `size` tokens.
+// beginning of a word, ##x inside), then the joined tokens. Files are read line by line; memory
+// grows only with the number of different words. The order of files makes no difference. A small
+// text gives fewer than `size` tokens.
 // Error: a file that cannot be read, no words, a size too small for the alphabet.
 std::vector<std::string> train_vocabulary(std::span<const std::string> files,
                                           const VocabularyOptions& options = {});

@@ -11,6 +11,7 @@
 #include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/progress.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {

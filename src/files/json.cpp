@@ -1,14 +1,18 @@
-// JSON values with checked reading. nlohmann-json parses the syntax; only this file includes it.
+// JSON values with checked reading, on top of nlohmann-json; only this file includes it.
 #include <algorithm>
-#include <limits>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "minbert/files.h"
 
 namespace minbert {
 namespace {
 
-constexpr size_t deepest = 100;  // Json is destroyed recursively: "[[[[[..." must not exhaust the stack
+using Value = nlohmann::json;
+using Event = Value::parse_event_t;
+
+constexpr int deepest = 100;  // values are copied recursively: "[[[[[..." must not exhaust the stack
 
 std::string join(const std::string& path, const std::string& key) {
   return path.empty() ? key : path + "." + key;
@@ -21,171 +25,136 @@ std::string shortened(const std::string& text, size_t length) {
 
 }  // namespace
 
-// Receives the parser's events in the order of the text, and stores the file and path of each value.
-class Json::Builder : public nlohmann::json_sax<nlohmann::json> {
- public:
-  Builder(std::string_view text, const std::string& file, Json& root)
-      : text_(text), file_(file), root_(root) {}
+Json::Json() : value_(std::make_shared<Value>()) {}
+Json::Json(bool v) : value_(std::make_shared<Value>(v)) {}
+Json::Json(int v) : value_(std::make_shared<Value>(v)) {}
+Json::Json(int64_t v) : value_(std::make_shared<Value>(v)) {}
+Json::Json(double v) : value_(std::make_shared<Value>(v)) {}
+Json::Json(const char* v) : value_(std::make_shared<Value>(v)) {}
+Json::Json(const std::string& v) : value_(std::make_shared<Value>(v)) {}
 
-  bool null() override { return place({}); }
-  bool boolean(bool v) override { return place(v); }
-  bool number_integer(int64_t v) override { return place(v); }
-  bool number_unsigned(uint64_t v) override {
-    return v <= uint64_t(std::numeric_limits<int64_t>::max()) ? place(int64_t(v)) : place(double(v));
-  }
-  bool number_float(double v, const std::string&) override { return place(v); }
-  bool string(std::string& v) override { return place(std::move(v)); }
-  bool binary(nlohmann::json::binary_t&) override { return false; }              // not in text
-  bool start_object(size_t) override { return open(object()); }
-  bool start_array(size_t) override { return open(array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& key) override {
-    MB_CHECK(!open_.back()->has(key), "{}\"{}\" stands there twice", prefix(file_),
-             join(open_.back()->path_, key));
-    key_ = std::move(key);
-    return true;
-  }
-
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& e) override {
-    const std::string_view before = text_.substr(0, position ? position - 1 : 0);
-    const std::string what = e.what();  // "[json.exception...] parse error at ...: syntax error while ..."
-    const size_t start = what.find("syntax error");
-    fail(format("{}: line {}, column {}: this is not JSON: {}", file_,
-                1 + std::count(before.begin(), before.end(), '\n'),
-                before.size() - (before.rfind('\n') + 1) + 1,
-                shortened(what.substr(start != what.npos ? start : what.find("] ") + 2), 200)));
-  }
-
- private:
-  Json& slot() {
-    if (open_.empty()) return root_;
-    Json& parent = *open_.back();
-    if (auto* items = std::get_if<Array>(&parent.value_)) {
-      const std::string path = parent.path_ + format("[{}]", items->size());
-      items->emplace_back().path_ = path;
-      return items->back();
-    }
-    Json& member = std::get<Object>(parent.value_)[key_];
-    member.path_ = join(parent.path_, key_);
-    return member;
-  }
-  bool place(Json v) {
-    Json& here = slot();
-    here.value_ = std::move(v.value_);
-    here.file_ = file_;
-    last_ = &here;
-    return true;
-  }
-  bool open(Json v) {
-    MB_CHECK(open_.size() < deepest, "{}nested more than {} deep", prefix(file_), deepest);
-    place(std::move(v));
-    open_.push_back(last_);
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  std::string_view text_;
-  const std::string& file_;
-  Json& root_;
-  Json* last_ = nullptr;
-  std::vector<Json*> open_;  // the containers around the next value; none of them moves while open
-  std::string key_;
-};
-
-Json Json::array(Array items) {
-  Json v;
-  v.value_ = std::move(items);
-  return v;
+Json Json::array(const Array& items) {
+  Json all;
+  *all.value_ = Value::array();
+  for (const Json& v : items) all.value_->push_back(*v.value_);
+  return all;
 }
 
-Json Json::object(Object members) {
-  Json v;
-  v.value_ = std::move(members);
-  return v;
+Json Json::object(const Object& members) {
+  Json all;
+  *all.value_ = Value::object();
+  for (const auto& [key, v] : members) all.set(key, v);
+  return all;
 }
 
 Json Json::parse(std::string_view text, const std::string& file) {
+  struct Container {
+    std::set<std::string> keys;
+    std::string path;                              // of its last key
+  };
+  std::vector<Container> open;                     // around the next value
+  // The parser itself lets a second value of a key, and any depth, pass.
+  const auto check = [&](int depth, Value::parse_event_t event, const Value& parsed) {
+    MB_CHECK(depth <= deepest, "{}nested more than {} deep", prefix(file), deepest);
+    open.resize(size_t(depth));
+    const auto outer = [&](int k) { return k == 0 ? "" : open[size_t(k) - 1].path; };
+    if (event == Event::object_start) open.push_back({{}, outer(depth)});
+    if (event == Event::array_start) open.push_back({{}, outer(depth) + "[]"});
+    if (event == Event::key) {
+      const std::string path = open.back().path = join(outer(depth - 1), parsed);
+      MB_CHECK(open.back().keys.insert(path).second, "{}\"{}\" stands there twice", prefix(file), path);
+    }
+    return true;
+  };
   Json root;
-  Builder builder(text, file, root);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+  root.file_ = file;
+  try {
+    *root.value_ = Value::parse(text, check);
+  } catch (const Value::exception& e) {
+    const std::string what = e.what();  // "[json.exception...] parse error at ...: syntax error while ..."
+    const auto* syntax = dynamic_cast<const Value::parse_error*>(&e);     // or "number overflow parsing '1e999'"
+    const size_t place = syntax ? syntax->byte - (syntax->byte > 0) : text.find(what.substr(what.find('\'') + 1, 4));
+    const std::string_view before = text.substr(0, std::min(place, text.size()));
+    const size_t start = what.find("syntax error");
+    fail(format("{}: line {}, column {}: this is not JSON: {}", file,
+                1 + std::ranges::count(before, '\n'), before.size() - (before.rfind('\n') + 1) + 1,
+                shortened(what.substr(start != what.npos ? start : what.find("] ") + 2), 200)));
+  }
   return root;
 }
 
 Json Json::load(const std::string& file) { return parse(read_file(file), file); }
 
 std::string Json::dump(int indent) const {
-  using Out = nlohmann::json;
-  struct Convert {
-    Out operator()(std::monostate) const { return nullptr; }
-    Out operator()(bool v) const { return v; }
-    Out operator()(int64_t v) const { return v; }
-    Out operator()(double v) const { return v; }
-    Out operator()(const std::string& v) const { return v; }
-    Out operator()(const Array& items) const {
-      Out out = Out::array();
-      for (const Json& v : items) out.push_back(std::visit(*this, v.value_));
-      return out;
-    }
-    Out operator()(const Object& members) const {
-      Out out = Out::object();
-      for (const auto& [key, v] : members) out[key] = std::visit(*this, v.value_);
-      return out;
-    }
-  };
-  return std::visit(Convert{}, value_).dump(indent, ' ', false, Out::error_handler_t::replace);
+  return value_->dump(indent, ' ', false, Value::error_handler_t::replace);
 }
 
-template <class T>
-const T& Json::expect(const char* expected) const {
-  const T* v = std::get_if<T>(&value_);
-  MB_CHECK(v, "{}{} is {}, expected {}", prefix(file_), path_.empty() ? "the value" : "\"" + path_ + "\"",
+const nlohmann::json& Json::expect(bool fits, const char* expected) const {
+  MB_CHECK(fits, "{}{} is {}, expected {}", prefix(file_), path_.empty() ? "the value" : "\"" + path_ + "\"",
            shortened(dump(-1), 40), expected);
-  return *v;
+  return *value_;
+}
+const nlohmann::json& Json::expect_object() const { return expect(value_->is_object(), "an object {...}"); }
+
+bool Json::is_null() const { return value_->is_null(); }
+bool Json::boolean() const { return expect(value_->is_boolean(), "true or false"); }
+int64_t Json::integer() const {
+  const bool too_large = value_->is_number_unsigned() && value_->get<uint64_t>() > uint64_t(INT64_MAX);
+  return expect(value_->is_number_integer() && !too_large, "an integer");
+}
+double Json::number() const { return expect(value_->is_number(), "a number"); }
+std::string Json::string() const { return expect(value_->is_string(), "a text in quotes"); }
+
+// The parts of a value share its memory.
+Json Json::part(const nlohmann::json& value, const std::string& path) const {
+  Json found = *this;
+  found.value_ = {value_, const_cast<Value*>(&value)};
+  found.path_ = path;
+  return found;
 }
 
-bool Json::boolean() const { return expect<bool>("true or false"); }
-int64_t Json::integer() const { return expect<int64_t>("an integer"); }
-double Json::number() const {
-  const int64_t* integer = std::get_if<int64_t>(&value_);
-  return integer ? double(*integer) : expect<double>("a number");
-}
-const std::string& Json::string() const { return expect<std::string>("a text in quotes"); }
-const Json::Array& Json::items() const { return expect<Array>("an array [...]"); }
-const Json::Object& Json::members() const { return expect<Object>("an object {...}"); }
-
-bool Json::has(const std::string& key) const {
-  const Object* members = std::get_if<Object>(&value_);
-  return members && members->count(key);
+Json::Array Json::items() const {
+  Array all;
+  for (const Value& v : expect(value_->is_array(), "an array [...]"))
+    all.push_back(part(v, format("{}[{}]", path_, all.size())));
+  return all;
 }
 
-const Json& Json::operator[](const std::string& key) const {
-  const auto member = members().find(key);
-  MB_CHECK(member != members().end(), "{}\"{}\" is missing", prefix(file_), join(path_, key));
-  return member->second;
+Json::Object Json::members() const {
+  Object all;
+  for (const auto& [key, v] : expect_object().items()) all.emplace(key, part(v, join(path_, key)));
+  return all;
 }
 
-Json& Json::set(const std::string& key, Json value) {
-  if (is_null()) value_ = Object{};
-  members();                                       // fails if this is not an object
-  std::get<Object>(value_)[key] = std::move(value);
+bool Json::has(const std::string& key) const { return value_->contains(key); }
+
+Json Json::operator[](const std::string& key) const {
+  const Value& members = expect_object();
+  MB_CHECK(has(key), "{}\"{}\" is missing", prefix(file_), join(path_, key));
+  return part(members[key], join(path_, key));
+}
+
+Json& Json::set(const std::string& key, const Json& value) {
+  expect(value_->is_object() || is_null(), "an object {...}");
+  if (value_.use_count() > 1) value_ = std::make_shared<Value>(*value_);      // others keep theirs
+  (*value_)[key] = *value.value_;
   return *this;
 }
 
 template <class T>
 T Json::get(const std::string& key, T otherwise) const {
-  if (!members().count(key) || (*this)[key].is_null()) return otherwise;
-  const Json& v = (*this)[key];
-  if constexpr (std::is_same_v<T, bool>) return v.boolean();
-  if constexpr (std::is_same_v<T, double>) return v.number();
-  if constexpr (std::is_same_v<T, std::string>) return v.string();
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+  expect_object();
+  if (!has(key) || (*this)[key].is_null()) return otherwise;
+  const Json v = (*this)[key];
+  if constexpr (std::is_same_v<T, bool>) {
+    return v.boolean();
+  } else if constexpr (std::is_same_v<T, double>) {
+    return v.number();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return v.string();
+  } else {
     const int64_t n = v.integer();
-    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n,
-             8 * sizeof(T));
+    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n, 8 * sizeof(T));
     return T(n);
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <type_traits>
 
 #include "half.h"
 #include "minbert/files.h"
@@ -34,19 +33,13 @@ std::string guess(std::string_view bytes) {
   return "this is not a safetensors file, or it is damaged";
 }
 
-template <class Stored>
-Stored value_at(const unsigned char* bytes, size_t i) {      // bytes need not be aligned
-  Stored v;
-  std::memcpy(&v, bytes + i * sizeof(Stored), sizeof(Stored));
-  return v;
-}
-
 template <class Stored, class Out, class Convert = std::identity>
 void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}) {
-  if constexpr (std::is_same_v<Stored, Out>) {
-    if (!out.empty()) std::memcpy(out.data(), bytes, out.size_bytes());
-  } else {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = Out(convert(value_at<Stored>(bytes, i)));
+  for (Out& value : out) {
+    Stored stored;
+    std::memcpy(&stored, bytes, sizeof stored);    // it need not be aligned
+    value = Out(convert(stored));
+    bytes += sizeof stored;
   }
 }
 
@@ -67,7 +60,8 @@ std::string sizes_text(const std::vector<int64_t>& shape) {
 SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
   const std::string_view all = map_.text();
   MB_CHECK(map_.size() > 8, "{}: the file has only {} bytes: {}", file, map_.size(), guess(all));
-  const uint64_t length = value_at<uint64_t>(map_.bytes(), 0);
+  uint64_t length;
+  std::memcpy(&length, map_.bytes(), sizeof length);
   MB_CHECK(length <= map_.size() - 8, "{}: its header would have {} bytes, but the file has {}: {}", file,
            length, map_.size(), guess(all));
   MB_CHECK(length > 1 && all[8] == '{', "{}: no header at its start: {}", file, guess(all));
@@ -81,7 +75,7 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
     }
     Entry entry{fields["dtype"].string(), {}, 0, 0};
     for (const Json& size : fields["shape"].items()) entry.shape.push_back(size.integer());
-    const std::vector<Json>& offsets = fields["data_offsets"].items();
+    const std::vector<Json> offsets = fields["data_offsets"].items();
     MB_CHECK(offsets.size() == 2, "{}: {}: data_offsets has {} numbers, expected begin and end", file, name,
              offsets.size());
     const int64_t begin = offsets[0].integer(), end = offsets[1].integer();
@@ -107,24 +101,19 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
 
 // In the order of the file, each tensor begins at the end of the one before it, and the last ends with the file.
 void SafeTensors::check_coverage() const {
-  std::vector<const std::pair<const std::string, Entry>*> sorted;
-  for (const auto& item : entries_) sorted.push_back(&item);
-  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) {
-    return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
-  });
+  std::multimap<std::pair<uint64_t, uint64_t>, std::string_view> in_order;
+  for (const auto& [name, entry] : entries_) in_order.insert({{entry.begin, entry.end}, name});
   const uint64_t available = map_.size() - data_;
   uint64_t covered = 0;
-  for (const auto* item : sorted) {
-    const auto& [name, entry] = *item;
-    MB_CHECK(entry.end <= available,
-             "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated", file_, name,
-             entry.end, available);
-    MB_CHECK(entry.begin >= covered,
-             "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_, name,
-             entry.begin, covered);
-    MB_CHECK(entry.begin == covered, "{}: {} bytes before {} belong to no tensor: the file is damaged", file_,
-             entry.begin - covered, name);
-    covered = entry.end;
+  for (const auto& [range, name] : in_order) {
+    const auto [begin, end] = range;
+    MB_CHECK(end <= available, "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated",
+             file_, name, end, available);
+    MB_CHECK(begin >= covered, "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_,
+             name, begin, covered);
+    MB_CHECK(begin == covered, "{}: {} bytes before {} belong to no tensor: the file is damaged", file_,
+             begin - covered, name);
+    covered = end;
   }
   MB_CHECK(covered == available, "{}: its last {} bytes belong to no tensor: the file is damaged", file_,
            available - covered);

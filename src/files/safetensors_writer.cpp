@@ -1,5 +1,7 @@
 // Writing safetensors: the header, then the values of each tensor, converted piece by piece.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "engine/cuda.h"
 #include "half.h"
@@ -21,17 +23,6 @@ void write_converted(AtomicFile& out, uint64_t place, std::span<const real> valu
     out.write_at(place, room.data(), room.size() * sizeof(Stored));
     place += room.size() * sizeof(Stored);
   }
-}
-
-SafeTensorsWriter::Item checked(const SafeTensorsWriter& writer, SafeTensorsWriter::Item item) {
-  MB_CHECK(item.name != "__metadata__", "safetensors: no tensor can have the name __metadata__");
-  for (const auto& other : writer.items)
-    MB_CHECK(other.name != item.name, "safetensors: the tensor {} is added twice", item.name);
-  int64_t count = 1;
-  for (const int64_t size : item.shape) count *= size;
-  MB_CHECK(count == int64_t(item.count), "safetensors: the shape of {} asks for {} values, but {} are given",
-           item.name, count, item.count);
-  return item;
 }
 
 std::string header_text(const SafeTensors::Entry& e) {
@@ -89,7 +80,7 @@ void SafeTensorsStream::write(uint64_t begin, std::span<const int64_t> values) {
 void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
                             As as) {
   const char* type = as == As::f16 ? "F16" : as == As::f32 || sizeof(real) == 4 ? "F32" : "F64";
-  items.push_back(checked(*this, {name, type, std::move(shape), values.data(), values.size()}));
+  add({name, type, std::move(shape), values.data(), values.size()});
 }
 
 void SafeTensorsWriter::add(const std::string& name, const Tensor& tensor, As as) {
@@ -99,35 +90,43 @@ void SafeTensorsWriter::add(const std::string& name, const Tensor& tensor, As as
 
 void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape,
                             std::span<const int64_t> values) {
-  items.push_back(checked(*this, {name, "I64", std::move(shape), values.data(), values.size()}));
+  add({name, "I64", std::move(shape), values.data(), values.size()});
+}
+
+void SafeTensorsWriter::add(Item item) {
+  MB_CHECK(item.name != "__metadata__", "safetensors: no tensor can have the name __metadata__");
+  MB_CHECK(std::ranges::count(items, item.name, &Item::name) == 0, "safetensors: the tensor {} is added twice",
+           item.name);
+  const int64_t count = std::accumulate(item.shape.begin(), item.shape.end(), int64_t(1), std::multiplies());
+  MB_CHECK(count == int64_t(item.count), "safetensors: the shape of {} asks for {} values, but {} are given",
+           item.name, count, item.count);
+  items.push_back(std::move(item));
 }
 
 void SafeTensorsWriter::write(const std::string& file) const {
-  std::vector<const Item*> sorted;
-  for (const Item& item : items) sorted.push_back(&item);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Item* a, const Item* b) { return width(a->type) > width(b->type); });
+  std::vector<Item> sorted = items;
+  std::ranges::stable_sort(sorted, std::greater(), [](const Item& item) { return width(item.type); });
   std::map<std::string, SafeTensors::Entry> entries;
   uint64_t end = 0;
-  for (const Item* item : sorted) {
+  for (const Item& item : sorted) {
     const uint64_t begin = end;
-    end += item->count * width(item->type);
-    entries[item->name] = {item->type, item->shape, begin, end};
+    end += item.count * width(item.type);
+    entries[item.name] = {item.type, item.shape, begin, end};
   }
   SafeTensorsStream out(file, metadata, [&](const SafeTensorsStream::Visit& visit) {
     for (const auto& [name, entry] : entries) visit(name, entry);
   });
   std::vector<real> room;
-  for (const Item* item : sorted) {
-    const uint64_t begin = entries[item->name].begin;
-    if (item->type == "I64") out.write(begin, {static_cast<const int64_t*>(item->values), item->count});
-    else if (!item->tensor || item->tensor.device() == Device::cpu)
-      out.write(begin, item->type, {static_cast<const real*>(item->values), item->count});
+  for (const Item& item : sorted) {
+    const uint64_t begin = entries[item.name].begin;
+    if (item.type == "I64") out.write(begin, {static_cast<const int64_t*>(item.values), item.count});
+    else if (!item.tensor || item.tensor.device() == Device::cpu)
+      out.write(begin, item.type, {static_cast<const real*>(item.values), item.count});
     else
-      for (uint64_t first = 0; first < item->count; first += room.size()) {
-        room.resize(std::min<uint64_t>(item->count - first, 16 * piece));
-        cuda::to_host(room.data(), static_cast<const real*>(item->values) + first, int64_t(room.size() * sizeof(real)));
-        out.write(begin + first * width(item->type), item->type, room);
+      for (uint64_t first = 0; first < item.count; first += room.size()) {
+        room.resize(std::min<uint64_t>(item.count - first, 16 * piece));
+        cuda::to_host(room.data(), static_cast<const real*>(item.values) + first, int64_t(room.size() * sizeof(real)));
+        out.write(begin + first * width(item.type), item.type, room);
       }
   }
   out.commit();

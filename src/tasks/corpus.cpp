@@ -36,7 +36,7 @@ Corpus::Corpus(const std::vector<std::string>& files) {
       inside = true;
     }
   }
-  for (const Part& part : parts_) bytes_ += part.end - part.begin;
+  for (const Part& part : parts_) bytes_ += part.size();
   MB_CHECK(!parts_.empty(),
            "{}: there is no text in it; expected a paragraph a line and a blank line between documents", name_);
 }

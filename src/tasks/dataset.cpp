@@ -35,11 +35,6 @@ std::optional<double> parse_label(const Task& task, const std::string& text) {
   return value;
 }
 
-// The error of a row: thrown by RowReader, reported by load_dataset.
-struct BadRow {
-  std::string what, expected;
-};
-
 std::string shown(const std::string& text) {       // a field, quoted and shortened for a message
   constexpr size_t max = 40;
   return '"' + text.substr(0, max) + (text.size() > max ? "...\"" : "\"");
@@ -95,14 +90,15 @@ struct RowReader {
     return dev == (options.split == Split::dev);
   }
 
-  // The row's example; nothing if the row belongs to the other split.
+  // The row's example; nothing if the row belongs to the other split. Throws a SkippedRow that says what is wrong.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
     const size_t columns = file.columns().size();
     if (row.fields.size() != columns) {
       const bool one_line = row.last_line == row.line;
-      throw BadRow{format("{} fields", row.fields.size()) +
-                       (one_line ? "" : format(" in a row that runs to line {}", row.last_line)),
-                   format("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
+      throw SkippedRow{row.line,
+                       format("{} fields", row.fields.size()) +
+                           (one_line ? "" : format(" in a row that runs to line {}", row.last_line)),
+                       format("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
     }
     if (!belongs(row)) return std::nullopt;
     Fields texts;
@@ -111,12 +107,13 @@ struct RowReader {
     if (has_labels) {
       for (size_t i = 0; i <= texts.size(); ++i)
         if (row.fields[place[i]].empty())
-          throw BadRow{format("column \"{}\" is empty", file.columns()[place[i]]),
-                       i == texts.size() ? expected_label(task) : "a text"};
+          throw SkippedRow{row.line, format("column \"{}\" is empty", file.columns()[place[i]]),
+                           i == texts.size() ? expected_label(task) : "a text"};
       const std::string& label = row.fields[place[texts.size()]];
       const std::optional<double> value = parse_label(task, label);
       if (!value)
-        throw BadRow{format("column \"{}\" is {}", task.label_column, shown(label)), expected_label(task)};
+        throw SkippedRow{row.line, format("column \"{}\" is {}", task.label_column, shown(label)),
+                         expected_label(task)};
       example.label = *value;
     }
     bool cut = false;
@@ -144,19 +141,17 @@ std::string files_of(const Task& task) {
 
 Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
                      const DatasetOptions& options, bool* truncated) {
-  using Ids = std::optional<std::span<const int32_t>>;
   Example example;
   bool any_cut = false;
-  const auto add = [&](std::span<const int32_t> first, Ids second) {
+  const auto add = [&](const std::vector<int32_t>& a, std::optional<std::span<const int32_t>> b) {
     bool cut = false;
-    example.inputs.push_back(build_sequence(tokenizer, first, second, options.max_length, &cut));
+    example.inputs.push_back(build_sequence(tokenizer, a, b, options.max_length, &cut));
     any_cut |= cut;
   };
-  const std::vector<int32_t> a = tokenizer.encode(texts[0]);
-  const std::vector<int32_t> b = task.is_pair() ? tokenizer.encode(texts[1]) : std::vector<int32_t>();
-  const bool cross = task.is_pair() && options.pairs == Pairs::cross;
-  add(a, cross ? Ids(b) : Ids());
-  if (task.is_pair() && !cross) add(b, {});
+  std::vector<std::vector<int32_t>> ids;
+  for (size_t i = 0; i < task.text_columns.size(); ++i) ids.push_back(tokenizer.encode(texts[i]));
+  if (task.is_pair() && options.pairs == Pairs::cross) add(ids[0], ids[1]);
+  else for (const std::vector<int32_t>& text : ids) add(text, {});
   if (truncated) *truncated = any_cut;
   return example;
 }
@@ -182,8 +177,8 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
     progress.update(tsv.bytes_read());
     try {
       if (auto example = reader.example(row, report.rows - 1)) data.examples.push_back(std::move(*example));
-    } catch (const BadRow& bad) {
-      report.skipped.push_back({row.line, bad.what, bad.expected});
+    } catch (const SkippedRow& skipped) {
+      report.skipped.push_back(skipped);
     }
   }
   report.truncated = reader.truncated;
@@ -217,7 +212,8 @@ std::string LoadReport::text() const {
 Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set, const Tokenizer& tokenizer,
                  DatasetOptions options, std::ostream& log) {
   const TaskFiles files = find_files(folder, task);
-  options.split = split, options.dev_rows = files.dev_rows;
+  options.split = split;
+  options.dev_rows = files.dev_rows;
   if (split == Split::dev && set == 0) log << files.warning;
   LoadReport report;
   Dataset data = load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);

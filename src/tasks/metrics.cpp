@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
 
+#include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 
@@ -57,21 +57,10 @@ std::vector<double> ranks(std::span<const double> x) {
   return rank;
 }
 
-std::optional<double> score(Metric metric, std::span<const double> predicted, std::span<const double> labels) {
-  switch (metric) {
-    case Metric::accuracy: return accuracy(predicted, labels);
-    case Metric::matthews: return matthews(predicted, labels);
-    case Metric::f1: return f1(predicted, labels);
-    case Metric::pearson: return pearson(predicted, labels);
-    case Metric::spearman: return spearman(predicted, labels);
-  }
-  fail("unknown metric");
-}
-
 }  // namespace
 
 // The share of predictions that equal their label.
-double accuracy(std::span<const double> predicted, std::span<const double> labels) {
+std::optional<double> accuracy(std::span<const double> predicted, std::span<const double> labels) {
   check_lengths(predicted, labels);
   size_t right = 0;
   for (size_t i = 0; i < labels.size(); ++i) right += predicted[i] == labels[i];
@@ -119,16 +108,28 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return pearson(ranks(x), ranks(y));
 }
 
+namespace {
+
+struct Scoring {
+  const char* name;
+  std::optional<double> (*score)(std::span<const double> predicted, std::span<const double> labels);
+};
+
+const Scoring& scoring(Metric metric) {
+  static constexpr Scoring table[] = {{"accuracy", accuracy}, {"Matthews", matthews}, {"F1", f1},
+                                      {"Pearson", pearson}, {"Spearman", spearman}};       // as in enum Metric
+  return table[size_t(metric)];
+}
+
+}  // namespace
+
 TaskScores scores(const Task& task, std::span<const double> predicted, std::span<const double> labels) {
   TaskScores all;
-  for (const Metric metric : task.metrics) all.push_back(score(metric, predicted, labels));
+  for (const Metric metric : task.metrics) all.push_back(scoring(metric).score(predicted, labels));
   return all;
 }
 
-const char* metric_name(Metric metric) {
-  constexpr const char* names[] = {"accuracy", "Matthews", "F1", "Pearson", "Spearman"};   // as in enum Metric
-  return names[size_t(metric)];
-}
+const char* metric_name(Metric metric) { return scoring(metric).name; }
 std::string metric_key(Metric metric) {
   std::string key = metric_name(metric);
   for (char& c : key) c = char(std::tolower(c));
@@ -146,11 +147,7 @@ std::string column_name(const Task& task, const Measure& measure) {
 }
 std::string title_of(const Task& task, const std::string& set) { return task.title + (set.empty() ? "" : "-" + set); }
 
-std::string score_text(std::optional<double> score) {
-  if (!score) return "undefined";
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, *score, std::chars_format::fixed, 3).ptr};
-}
+std::string score_text(std::optional<double> score) { return score ? fixed(*score, 3) : "undefined"; }
 
 double mean_score(std::span<const TaskScores> scores) {
   MB_CHECK(!scores.empty(), "the mean of no scores: at least one task is needed");

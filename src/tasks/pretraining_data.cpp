@@ -10,7 +10,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <numeric>
@@ -39,7 +38,7 @@ void truncate(Ids& a, Ids& b, size_t room, Random& random) {
 // training. No page of a corpus with fewer than four.
 std::vector<bool> choose_held_out(const Corpus& corpus, const PretrainingDataOptions& options) {
   std::vector<uint64_t> size(size_t((corpus.documents() - 1) / options.page + 1), 0);
-  for (const Corpus::Part& part : corpus.parts()) size[size_t(part.document / options.page)] += part.end - part.begin;
+  for (const Corpus::Part& part : corpus.parts()) size[size_t(part.document / options.page)] += part.size();
   std::vector<bool> out(size.size(), false);
   if (options.held_out <= 0 || size.size() < 4) return out;
   std::vector<int64_t> order(size.size());
@@ -67,21 +66,16 @@ struct PretrainingData::Sentences {
 
 PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options)
     : corpus_(corpus), tokenizer_(tokenizer), options_(options) {
-  const int64_t documents = corpus.documents();
-  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs 5 tokens at least",
-           options.max_length);
-  MB_CHECK(documents > 1 || !options.next_sentence,
+  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs at least 5", options.max_length);
+  MB_CHECK(corpus.documents() > 1 || !options.next_sentence,
            "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from "
            "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
            corpus.name());
   MB_CHECK(options.page >= 1, "--page {}: expected 1 document or more", options.page);
   const std::vector<bool> held_out_pages = choose_held_out(corpus, options);
-  for (int64_t i = 0; i < int64_t(corpus.parts().size()); ++i) {
-    const Corpus::Part& part = corpus.parts()[size_t(i)];
-    const bool out = held_out_pages[size_t(page_of(part.document))];
-    (out ? held_out_ : training_).push_back(i);
-    if (!out) training_bytes_ += part.end - part.begin;
-  }
+  for (const Corpus::Part& part : corpus.parts())
+    (held_out_pages[size_t(page_of(part.document))] ? held_out_ : training_).push_back(&part);
+  for (const Corpus::Part* part : training_) training_bytes_ += part->size();
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
@@ -106,28 +100,21 @@ PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& par
   return s;
 }
 
-// The runs of parts that belong to one page; without pages every part is one by itself.
-std::vector<PretrainingData::Range> PretrainingData::pages(const std::vector<int64_t>& parts) const {
-  std::vector<Range> found;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const auto page = [&](size_t k) { return page_of(corpus_.parts()[size_t(parts[k])].document); };
-    if (options_.page == 1 || i == 0 || page(i) != page(i - 1)) found.push_back({i, i});
-    found.back().end = i + 1;
-  }
-  return found;
-}
-
 std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t shard) const {
-  std::vector<Range> order = pages(training_);
-  Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(order);
-  std::vector<int64_t> parts;                       // those whose middle byte lies in this shard
+  std::vector<Parts> pages;                         // without pages, each part by itself
+  for (const Corpus::Part* part : training_) {
+    const bool same = options_.page > 1 && !pages.empty() &&
+                      page_of(part->document) == page_of(pages.back()[0]->document);
+    same ? pages.back().push_back(part) : pages.push_back({part});
+  }
+  Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(pages);
+  Parts parts;                                      // those whose middle byte lies in this shard
   uint64_t before = 0;
-  for (const Range& page : order)
-    for (size_t i = page.begin; i < page.end; ++i) {
-      const Corpus::Part& part = corpus_.parts()[size_t(training_[i])];
-      const uint64_t size = part.end - part.begin, middle = before + size / 2;
-      if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(training_[i]);
-      before += size;
+  for (const Parts& page : pages)
+    for (const Corpus::Part* part : page) {
+      const uint64_t middle = before + part->size() / 2;
+      if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(part);
+      before += part->size();
     }
   return examples_of(parts, format("pretrain/epoch {}/shard {}", epoch, shard));
 }
@@ -136,13 +123,12 @@ std::vector<PretrainingExample> PretrainingData::held_out() const {
   return examples_of(held_out_, "pretrain/held out");
 }
 
-std::vector<PretrainingExample> PretrainingData::examples_of(const std::vector<int64_t>& parts,
-                                                             const std::string& stream) const {
+std::vector<PretrainingExample> PretrainingData::examples_of(const Parts& parts, const std::string& stream) const {
   std::vector<Sentences> all(parts.size());
   Progress progress("making examples of " + corpus_.name(), int64_t(2 * parts.size()));
   std::atomic<int64_t> done = 0;
   parallel_each(parts.size(), [&](size_t i) {
-    all[i] = sentences_of(corpus_.parts()[size_t(parts[i])]);
+    all[i] = sentences_of(*parts[i]);
     ++done;
     if (omp_get_thread_num() == 0) progress.update(done);
   });
@@ -209,8 +195,7 @@ void PretrainingData::mask(PretrainingExample& example, Random& random) const {
     if (id == tokenizer_.cls() || id == tokenizer_.sep()) continue;
     ++count;
     const bool continues = continues_[size_t(id)] && !words.empty() && words.back().back() == i - 1;
-    const bool joined = options_.whole_words && continues;
-    joined ? words.back().push_back(i) : words.push_back({i});
+    options_.whole_words && continues ? words.back().push_back(i) : words.push_back({i});
   }
   random.shuffle(words);
   const size_t wanted = std::max<size_t>(1, size_t(std::lround(mask_share * double(count))));
@@ -232,14 +217,12 @@ double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& e
   double total = double(tokenizer_.size()), nats = 0, words = 0;
   uint64_t read = 0;
   Progress progress("counting the words of " + corpus_.name(), int64_t(std::min(training_bytes_, max_counted)));
-  for (const int64_t i : training_) {
+  for (const Corpus::Part* part : training_) {
     progress.update(int64_t(read));
-    const Corpus::Part& part = corpus_.parts()[size_t(i)];
-    for (const int32_t id : tokenizer_.encode(part.text())) {
-      ++counts[size_t(id)];
-      ++total;
-    }
-    if ((read += part.end - part.begin) > max_counted) break;
+    const std::vector<int32_t> ids = tokenizer_.encode(part->text());
+    for (const int32_t id : ids) ++counts[size_t(id)];
+    total += double(ids.size());
+    if ((read += part->size()) > max_counted) break;
   }
   for (const PretrainingExample& example : examples) {
     for (const int32_t id : example.originals) nats -= std::log(counts[size_t(id)] / total);

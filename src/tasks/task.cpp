@@ -8,9 +8,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <iomanip>
+#include <ranges>
 #include <set>
 
+#include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/names.h"
 #include "minbert/tasks.h"
@@ -94,10 +95,7 @@ std::string in_words(const Task& task, double value) {
     return !task.class_names.empty()   ? task.class_names.at(size_t(value))
            : !task.label_words.empty() ? task.label_text(value)
                                        : format("class {}", value);
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(1) << std::clamp(value, task.low, task.high) << " of "
-      << std::setprecision(0) << task.high;
-  return out.str();
+  return fixed(std::clamp(value, task.low, task.high), 1) + " of " + fixed(task.high, 0);
 }
 
 std::string Task::label_text(double label) const {
@@ -112,10 +110,7 @@ namespace {
 
 std::vector<std::string> parts(std::string_view list, char separator) {
   std::vector<std::string> found;
-  for (size_t begin = 0, end; begin <= list.size(); begin = end + 1) {
-    end = std::min(list.find(separator, begin), list.size());
-    found.emplace_back(list.substr(begin, end - begin));
-  }
+  for (const auto part : std::views::split(list, separator)) found.emplace_back(part.begin(), part.end());
   return found;
 }
 
@@ -124,7 +119,7 @@ template <class Use>
 void for_each_task(const std::string& option, std::string_view list, const char* form, std::vector<Task>& tasks,
                    Use use) {
   std::set<std::string> done;
-  for (const std::string& choice : list.empty() ? std::vector<std::string>() : parts(list, ',')) {
+  for (const std::string& choice : parts(list, ',')) {
     const std::string part = option + " " + choice;
     const std::vector<std::string> words = parts(choice, '=');
     MB_CHECK(words.size() == 2, "{}: expected {}", part, form);
@@ -169,7 +164,8 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 }
 
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading, std::string_view weights) {
-  std::vector<Task> tasks = tasks_named(parts(list, ','), format("--tasks {}", list));
+  const std::vector<std::string> names = list.empty() ? std::vector<std::string>{""} : parts(list, ',');
+  std::vector<Task> tasks = tasks_named(names, format("--tasks {}", list));
   std::ranges::sort(tasks, {}, [](const Task& task) { return std::ranges::find(all_tasks(), task.name, &Task::name); });
   for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);
   for_each_task("--task-weights", weights, "TASK=NUMBER, such as sts=0.5", tasks, weigh);

@@ -2,6 +2,8 @@
 #include "minbert/tsv.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -107,18 +109,14 @@ void TsvReader::end_line() {
 }
 
 std::string tsv_line(const std::vector<std::string>& fields) {
-  std::string line;
+  std::ostringstream line;
   for (const std::string& field : fields) {
-    if (&field != fields.data()) line += '\t';
-    if (field.find_first_of("\t\r\n\"") == field.npos) {
-      line += field;
-      continue;
-    }
-    line += '"';
-    for (char c : field) line.append(c == '"' ? 2 : 1, c);
-    line += '"';
+    if (&field != fields.data()) line << '\t';
+    const bool plain = field.find_first_of("\t\r\n\"") == field.npos;
+    plain ? line << field : line << std::quoted(field, '"', '"');
   }
-  return line + '\n';
+  line << '\n';
+  return line.str();
 }
 
 }  // namespace minbert

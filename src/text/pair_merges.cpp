@@ -1,64 +1,69 @@
-// Pairs of symbols, their counts, and a heap of their scores. See pair_merges.h.
+// Pairs of symbols, their counts, and a queue of their scores. See pair_merges.h.
 #include "pair_merges.h"
 
 #include <algorithm>
 #include <bit>
-#include <tuple>
 
 namespace minbert {
 
 void PairMerges::add_word(std::span<const int32_t> symbols, int64_t count) {
-  words_.push_back({text_.size(), int32_t(symbols.size()), count});
-  text_.insert(text_.end(), symbols.begin(), symbols.end());
+  words_.push_back({{symbols.begin(), symbols.end()}, count});
   count_word(int32_t(words_.size()) - 1, count, none);
 }
 
 // Adds `count`, which may be negative, to the counts of the symbols and pairs of a word. After a join only pairs with
 // the joined symbol are new in the word; the others have it in their lists.
 void PairMerges::count_word(int32_t word, int64_t count, int32_t joined) {
-  const int32_t* const symbol = &text_[words_[size_t(word)].begin];
-  for (int32_t i = 0; i < words_[size_t(word)].length; ++i) {
-    count_[size_t(symbol[i])] += count;
+  const std::vector<int32_t>& symbols = words_[size_t(word)].symbols;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    count_[size_t(symbols[i])] += count;
     if (i == 0) continue;
-    const int32_t left = symbol[i - 1], right = symbol[i], number = pair_of(left, right);
-    Pair& pair = pairs_[size_t(number)];
+    Pair& pair = pair_of(symbols[i - 1], symbols[i]);
     pair.count += count;
-    if (count < 0) continue;
-    const bool is_new = joined == none || left == joined || right == joined;
+    const bool is_new = count > 0 && (joined == none || pair.left == joined || pair.right == joined);
     if (is_new && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
-    list_if_frequent(number);
   }
 }
 
-int32_t PairMerges::pair_of(int32_t left, int32_t right) {
-  const auto [entry, made] = number_.try_emplace(uint64_t(left) << 32 | uint32_t(right), int32_t(pairs_.size()));
-  if (made) pairs_.push_back({left, right, 0, nowhere, false, {}});
-  return entry->second;
+PairMerges::Pair& PairMerges::pair_of(int32_t left, int32_t right) {
+  const auto [entry, is_new] = pairs_.try_emplace(uint64_t(left) << 32 | uint32_t(right));
+  Pair& pair = entry->second;
+  if (is_new) {
+    pair.left = left;
+    pair.right = right;
+    list(pair);
+  }
+  return pair;
 }
 
-void PairMerges::list_if_frequent(int32_t number) {
-  Pair& pair = pairs_[size_t(number)];
-  if (pair.count < min_count_ || pair.listed) return;
-  pair.listed = true;
-  pairs_of_[size_t(pair.left)].push_back(number);
-  if (pair.left != pair.right) pairs_of_[size_t(pair.right)].push_back(number);
+void PairMerges::list(Pair& pair) {
+  pairs_of_[size_t(pair.left)].push_back(&pair);
+  if (pair.left != pair.right) pairs_of_[size_t(pair.right)].push_back(&pair);
 }
 
 std::optional<std::pair<int32_t, int32_t>> PairMerges::best() {
-  if (heap_.empty()) lower_min_count();
-  if (heap_.empty()) return {};
-  const Pair& pair = pairs_[size_t(heap_[0].pair)];
-  return {{pair.left, pair.right}};
+  const auto is_stale = [this](const Ranked& ranked) {       // was the pair ranked anew since?
+    const auto [score, count, left, right] = ranked;
+    const Pair& pair = pair_of(-left, -right);
+    return pair.score != score || pair.count != count;
+  };
+  while (!queue_.empty() && is_stale(queue_.top())) queue_.pop();
+  if (queue_.empty()) lower_min_count();
+  if (queue_.empty()) return {};
+  const auto [score, count, left, right] = queue_.top();
+  return {{-left, -right}};
 }
 
 // Sets min_count_ to the greatest power of two that a pair's count reaches, but not below the floor.
 void PairMerges::lower_min_count() {
   int64_t max = 1;
-  for (const Pair& pair : pairs_) max = std::max(max, pair.count);
+  for (const auto& [key, pair] : pairs_) max = std::max(max, pair.count);
   min_count_ = std::max(floor_, int64_t(std::bit_floor(uint64_t(max))));
-  for (int32_t number = 0; number < int32_t(pairs_.size()); ++number) {
-    list_if_frequent(number);
-    score(number);
+  for (std::vector<Pair*>& pairs : pairs_of_) pairs.clear();
+  for (auto& [key, pair] : pairs_) {
+    if (pair.count < min_count_) continue;
+    list(pair);
+    rank(pair);
   }
 }
 
@@ -66,71 +71,32 @@ void PairMerges::join(int32_t left, int32_t right) {
   const auto joined = int32_t(count_.size());
   count_.push_back(0);
   pairs_of_.emplace_back();
-  for (const int32_t number : std::exchange(pairs_[size_t(pair_of(left, right))].words, {})) {
+  for (const int32_t number : std::exchange(pair_of(left, right).words, {})) {
     Word& word = words_[size_t(number)];
     count_word(number, -word.count, joined);
-    int32_t* const symbol = &text_[word.begin];
-    int32_t length = 0;
-    for (int32_t i = 0; i < word.length; ++i) {
-      const bool here = symbol[i] == left && i + 1 < word.length && symbol[i + 1] == right;
-      symbol[length++] = here ? joined : symbol[i];
+    size_t length = 0;
+    for (size_t i = 0; i < word.symbols.size(); ++i) {
+      const bool here = word.symbols[i] == left && i + 1 < word.symbols.size() && word.symbols[i + 1] == right;
+      word.symbols[length++] = here ? joined : word.symbols[i];
       i += here;
     }
-    word.length = length;
+    word.symbols.resize(length);
     count_word(number, word.count, joined);
   }
-  for (const int32_t symbol : {left, right, joined}) score_pairs_of(symbol);
+  // Pairs that became too rare leave the lists until min_count_ falls: older pairs only become rarer.
+  for (const int32_t symbol : {left, right, joined})
+    std::erase_if(pairs_of_[size_t(symbol)], [this](Pair* pair) {
+      rank(*pair);
+      return pair->count < min_count_;
+    });
 }
 
-// Pairs that became too rare leave the list until min_count_ falls: older pairs only become rarer.
-void PairMerges::score_pairs_of(int32_t symbol) {
-  std::erase_if(pairs_of_[size_t(symbol)], [&](int32_t number) {
-    score(number);
-    return !pairs_[size_t(number)].listed;
-  });
-}
-
-// Puts the pair into the heap with its score freq(ab) / (freq(a) freq(b)), or removes it if it is too rare.
-void PairMerges::score(int32_t number) {
-  Pair& pair = pairs_[size_t(number)];
-  if (pair.count >= min_count_) {
-    if (pair.place == nowhere) {
-      pair.place = int32_t(heap_.size());
-      heap_.emplace_back();
-    }
-    const double parts = double(count_[size_t(pair.left)]) * double(count_[size_t(pair.right)]);
-    return sift({double(pair.count) / parts, pair.count, number}, size_t(pair.place));
-  }
-  pair.listed = false;
-  if (pair.place == nowhere) return;
-  const Scored last = heap_.back();
-  heap_.pop_back();
-  if (last.pair != number) sift(last, size_t(pair.place));
-  pair.place = nowhere;
-}
-
-bool PairMerges::before(const Scored& a, const Scored& b) const {
-  if (a.score != b.score) return a.score > b.score;
-  const Pair &p = pairs_[size_t(a.pair)], &q = pairs_[size_t(b.pair)];
-  return std::tuple(b.count, p.left, p.right) < std::tuple(a.count, q.left, q.right);
-}
-
-void PairMerges::put(const Scored& scored, size_t place) {
-  heap_[place] = scored;
-  pairs_[size_t(scored.pair)].place = int32_t(place);
-}
-
-// Moves the pair from `place` up or down to its position in the heap's order.
-void PairMerges::sift(const Scored& scored, size_t place) {
-  for (size_t parent; place > 0 && before(scored, heap_[parent = (place - 1) / 2]); place = parent) {
-    put(heap_[parent], place);
-  }
-  for (size_t child; (child = 2 * place + 1) < heap_.size(); place = child) {
-    if (child + 1 < heap_.size() && before(heap_[child + 1], heap_[child])) ++child;
-    if (!before(heap_[child], scored)) break;
-    put(heap_[child], place);
-  }
-  put(scored, place);
+// Puts the pair into the queue with its score freq(ab) / (freq(a) freq(b)), unless it is too rare.
+void PairMerges::rank(Pair& pair) {
+  pair.score = 0;
+  if (pair.count < min_count_) return;
+  pair.score = double(pair.count) / (double(count_[size_t(pair.left)]) * double(count_[size_t(pair.right)]));
+  queue_.push({pair.score, pair.count, -pair.left, -pair.right});
 }
 
 }  // namespace minbert

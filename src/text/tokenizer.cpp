@@ -1,4 +1,7 @@
-// The tokenizer's vocabulary and settings, and sequences of ids. wordpiece.cpp cuts words into pieces.
+// WordPiece: cuts each word from left to right into the longest pieces that the vocabulary has.
+//
+// One hash table holds all pieces. The hash of a string extends that of its prefix by one byte, so one pass over the
+// word gives the hashes of all candidates; for pieces after the first, it starts from the hash of "##".
 #include "minbert/tokenizer.h"
 
 #include <algorithm>
@@ -38,7 +41,18 @@ std::vector<std::string> read_tokens(const std::string& file) {
   return tokens;
 }
 
-bool is_capitalised(const std::string& token) { return token[0] >= 'A' && token[0] <= 'Z'; }
+// FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak, so slots use the high bits of a product.
+constexpr uint32_t empty_hash = 2166136261u;
+constexpr uint32_t extend(uint32_t hash, char byte) { return (hash ^ uint8_t(byte)) * 16777619u; }
+constexpr uint32_t hash_of(std::string_view text) {
+  uint32_t hash = empty_hash;
+  for (const char byte : text) hash = extend(hash, byte);
+  return hash;
+}
+
+size_t slot_of(uint32_t hash, size_t slots) {
+  return size_t((hash * 0x9E3779B97F4A7C15u) >> 32) & (slots - 1);
+}
 
 }  // namespace
 
@@ -46,23 +60,82 @@ Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case)
     : vocab_file_(vocab_file), lower_case_(lower_case), tokens_(read_tokens(vocab_file)) {
   table_.resize(std::bit_ceil(2 * tokens_.size() + 2));
   for (int32_t id = 0; id < size(); ++id) {
-    insert(id);
-    longest_ = std::max(longest_, tokens_[size_t(id)].size());
+    const std::string& token = tokens_[size_t(id)];
+    const uint32_t hash = hash_of(token);
+    const int32_t before = find(hash, token, "");
+    MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
+             vocab_file_, id + 1, token, before + 1);
+    size_t i = slot_of(hash, table_.size());
+    while (table_[i].id >= 0) i = (i + 1) & (table_.size() - 1);
+    table_[i] = {hash, id};
+    longest_ = std::max(longest_, token.size());
   }
   std::string missing;
   for (size_t i = 0; i < special_names.size(); ++i) {
-    const auto found = std::find(tokens_.begin(), tokens_.end(), special_names[i]);
-    special_[i] = int32_t(found - tokens_.begin());
-    if (found == tokens_.end()) missing.append(missing.empty() ? "" : ", ").append(special_names[i]);
+    special_[i] = find(hash_of(special_names[i]), special_names[i], "");
+    if (special_[i] < 0) missing.append(missing.empty() ? "" : ", ").append(special_names[i]);
   }
   MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\n"
            "a BERT vocabulary has [PAD], [UNK], [CLS], [SEP] and [MASK], each on a line of its own",
            vocab_file, size(), missing);
 }
 
+int32_t Tokenizer::find(uint32_t hash, std::string_view prefix, std::string_view rest) const {
+  for (size_t i = slot_of(hash, table_.size()); table_[i].id >= 0; i = (i + 1) & (table_.size() - 1)) {
+    if (table_[i].hash != hash) continue;
+    const std::string_view token = tokens_[size_t(table_[i].id)];
+    if (token.size() == prefix.size() + rest.size() && token.starts_with(prefix) && token.ends_with(rest)) {
+      return table_[i].id;
+    }
+  }
+  return -1;
+}
+
+int32_t Tokenizer::id(std::string_view token) const {
+  const int32_t found = find(hash_of(token), token, "");
+  MB_CHECK(found >= 0, "{} has no token \"{}\"", vocab_file_, token);
+  return found;
+}
+
+const std::string& Tokenizer::token(int32_t id) const {
+  MB_CHECK(id >= 0 && id < size(), "{} has no id {}; its ids are 0 to {}", vocab_file_, id, size() - 1);
+  return tokens_[size_t(id)];
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  ids.reserve(text.size() / 4 + 1);
+  for_each_word(text, lower_case_, [&](std::string_view word) { encode_word(word, ids); },
+                [&](size_t special) { ids.push_back(special_[special]); });
+  return ids;
+}
+
+void Tokenizer::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
+  if (is_too_long(word)) return ids.push_back(unk());
+  std::array<uint32_t, 4 * longest_word + 1> hashes;     // of the prefixes of `rest`
+  const size_t before = ids.size();
+  for (size_t begin = 0; begin < word.size();) {
+    const std::string_view prefix = begin == 0 ? "" : continues;
+    const std::string_view rest = word.substr(begin, longest_);
+    hashes[0] = begin == 0 ? empty_hash : hash_of(continues);
+    for (size_t n = 0; n < rest.size(); ++n) hashes[n + 1] = extend(hashes[n], rest[n]);
+
+    int32_t piece = -1;
+    size_t n = rest.size();
+    while (n > 0 && (piece = find(hashes[n], prefix, rest.substr(0, n))) < 0) --n;
+    if (piece < 0) {
+      ids.resize(before);
+      return ids.push_back(unk());
+    }
+    ids.push_back(piece);
+    begin += n;
+  }
+}
+
 Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, std::optional<bool> cased) {
   Tokenizer tokenizer(vocab_file, !cased.value_or(false));
-  const auto capitalised = std::count_if(tokenizer.tokens_.begin(), tokenizer.tokens_.end(), is_capitalised);
+  const auto is_capitalised = [](const std::string& token) { return token[0] >= 'A' && token[0] <= 'Z'; };
+  const auto capitalised = std::ranges::count_if(tokenizer.tokens_, is_capitalised);
   if (!cased && 20 * capitalised > tokenizer.size()) {
     std::cerr << format("{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
                         "is this a cased vocabulary? then say --cased, or record \"do_lower_case\": false in "
@@ -89,45 +162,6 @@ Tokenizer Tokenizer::from_folder(const std::string& folder, std::optional<bool> 
                         recorded ? "cased" : "uncased", *cased ? "cased" : "uncased");
   }
   return from_vocab(vocab_file, cased.value_or(recorded));
-}
-
-const std::string& Tokenizer::token(int32_t id) const {
-  MB_CHECK(id >= 0 && id < size(), "{} has no id {}; its ids are 0 to {}", vocab_file_, id, size() - 1);
-  return tokens_[size_t(id)];
-}
-
-Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
-                        std::optional<std::span<const int32_t>> b, int max_length, bool* truncated) {
-  const int special = b ? 3 : 2;
-  MB_CHECK(max_length >= special, "max_length is {}; the special tokens alone take {}", max_length, special);
-  const size_t room = size_t(max_length - special);
-  size_t length_a = a.size(), length_b = b ? b->size() : 0;
-  const bool cut = length_a + length_b > room;
-  if (cut) {
-    size_t& longer = length_a > length_b ? length_a : length_b;
-    size_t& shorter = length_a > length_b ? length_b : length_a;
-    shorter = std::min(shorter, room / 2);
-    longer = room - shorter;
-  }
-  if (truncated) *truncated = cut;
-
-  Sequence sequence;
-  const auto append = [&](std::span<const int32_t> ids, int32_t segment) {
-    sequence.ids.insert(sequence.ids.end(), ids.begin(), ids.end());
-    sequence.ids.push_back(tokenizer.sep());
-    sequence.segments.resize(sequence.ids.size(), segment);
-  };
-  sequence.ids.push_back(tokenizer.cls());
-  append(a.first(length_a), 0);
-  if (b) append(b->first(length_b), 1);
-  return sequence;
-}
-
-Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length, bool* truncated) {
-  const size_t tab = line.find('\t');
-  const std::vector<int32_t> a = tokenizer.encode(line.substr(0, tab));
-  if (tab == line.npos) return build_sequence(tokenizer, a, std::nullopt, max_length, truncated);
-  return build_sequence(tokenizer, a, tokenizer.encode(line.substr(tab + 1)), max_length, truncated);
 }
 
 }  // namespace minbert

@@ -49,13 +49,9 @@ class Output {
 
   void ascii(std::string_view run) {
     flush();
-    const size_t begin = text_.size();
     text_ += run;
-    if (!lower_case_) return;
-    for (size_t i = begin; i < text_.size(); ++i) {
-      const char c = text_[i];
-      text_[i] = char(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
-    }
+    const auto lower = [](char c) { return char(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0)); };
+    if (lower_case_) std::transform(run.begin(), run.end(), text_.end() - ptrdiff_t(run.size()), lower);
   }
 
   void put(int32_t c) {

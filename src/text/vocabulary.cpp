@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -29,93 +30,74 @@ void add(Counts& counts, std::string_view text, int64_t count) {
   else counts.emplace(text, count);
 }
 
-// Calls on_block(text) for blocks of the file of about a megabyte, cut after ASCII white space so that no word is cut.
-// A block is longer only if a stretch of text without white space is.
-template <class OnBlock>
-void for_each_block(const std::string& file, OnBlock on_block) {
-  constexpr size_t room = 1 << 20;
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
-  std::string block;                               // begins with the rest of the last one
-  while (in) {
-    const size_t before = block.size();
-    block.resize(before + std::max(room, before));
-    in.read(&block[before], std::streamsize(block.size() - before));
-    MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
-    block.resize(before + size_t(in.gcount()));
-    const size_t end = in ? block.find_last_of(" \t\r\n") + 1 : block.size();     // 0 if there is no white space
-    on_block(std::string_view(block).substr(0, end));
-    block.erase(0, end);
-  }
-}
-
 Counts count_words(std::span<const std::string> files, bool lower_case) {
   Counts words;
   int64_t total = 0;
   for (const std::string& file : files) {
+    errno = 0;
+    std::ifstream in(file, std::ios::binary);
+    MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
     Progress progress("", file_size(file));
     int64_t bytes = 0;
-    for_each_block(file, [&](std::string_view block) {
-      const auto on_word = [&](std::string_view word) {
-        if (is_too_long(word)) return;
-        add(words, word, 1);
-        ++total;
-      };
-      for_each_word(block, lower_case, on_word, [](size_t) {});
-      bytes += int64_t(block.size());
+    const auto on_word = [&](std::string_view word) {
+      if (is_too_long(word)) return;
+      add(words, word, 1);
+      ++total;
+    };
+    for (std::string line; std::getline(in, line);) {
+      for_each_word(line, lower_case, on_word, [](size_t) {});
+      bytes += int64_t(line.size()) + 1;
       if (progress.due()) progress.show(bytes, format("{}: {} words, {} different", file, total, words.size()));
-    });
+    }
+    MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
   }
   return words;
 }
 
-// Calls on_character(x, is_first) for each character x of the word.
-template <class OnCharacter>
-void for_each_character(std::string_view word, OnCharacter on_character) {
-  for (size_t pos = 0; pos < word.size();) {
-    const size_t begin = pos;
+std::vector<std::string_view> characters(std::string_view word) {
+  std::vector<std::string_view> all;
+  for (size_t pos = 0, begin = 0; pos < word.size(); begin = pos) {
     next_code_point(word, pos);
-    on_character(word.substr(begin, pos - begin), begin == 0);
+    all.push_back(word.substr(begin, pos - begin));
   }
+  return all;
 }
 
-std::string piece(std::string_view text, bool is_first) {
-  return std::string(is_first ? "" : continues).append(text);
+// The tokens of a word's characters: u ##n ##d ##o
+std::vector<std::string> spelled(std::string_view word) {
+  std::vector<std::string> pieces;
+  for (const std::string_view x : characters(word))
+    pieces.push_back(std::string(pieces.empty() ? "" : continues).append(x));
+  return pieces;
 }
 
-// The `size` most frequent characters; of equally frequent ones, those with smaller code points.
-std::set<std::string, std::less<>> choose_alphabet(const Counts& words, size_t size) {
+// Removes words with other characters than the `size` most frequent ones; of equally frequent ones, those with smaller
+// code points stay. Returns the number of characters.
+size_t choose_alphabet(Counts& words, size_t size) {
   Counts counts;
-  for (const auto& entry : words) {
-    for_each_character(entry.first, [&](std::string_view x, bool) { add(counts, x, entry.second); });
-  }
-  std::vector<std::pair<int64_t, std::string>> order;
+  for (const auto& [word, count] : words)
+    for (const std::string_view x : characters(word)) add(counts, x, count);
+  std::vector<std::pair<int64_t, std::string_view>> order;
   for (const auto& [x, count] : counts) order.emplace_back(-count, x);
   std::sort(order.begin(), order.end());
   order.resize(std::min(order.size(), size));
-  std::set<std::string, std::less<>> alphabet;
-  for (auto& [count, x] : order) alphabet.insert(std::move(x));
-  return alphabet;
-}
-
-void remove_words_outside(const std::set<std::string, std::less<>>& alphabet, Counts& words) {
+  std::unordered_set<std::string_view> alphabet;
+  for (const auto& [count, x] : order) alphabet.insert(x);
   std::erase_if(words, [&](const auto& entry) {
-    bool outside = false;
-    for_each_character(entry.first, [&](std::string_view x, bool) { outside = outside || !alphabet.contains(x); });
-    return outside;
+    return !std::ranges::all_of(characters(entry.first), [&](std::string_view x) { return alphabet.contains(x); });
   });
+  return alphabet.size();
 }
 
-// The forms x and ##x that occur in the words: first those that begin a word, each in the order of code points.
+// The pieces of single characters that occur in the words: first those that begin a word, each in the order of code
+// points.
 std::vector<std::string> character_pieces(const Counts& words) {
-  std::set<std::pair<bool, std::string>> forms;
-  for (const auto& entry : words) {
-    for_each_character(entry.first, [&](std::string_view x, bool is_first) { forms.emplace(!is_first, x); });
-  }
-  std::vector<std::string> pieces;
-  for (const auto& [goes_on, x] : forms) pieces.push_back(piece(x, !goes_on));
-  return pieces;
+  std::set<std::pair<bool, std::string>> pieces;             // (goes on in a word, piece)
+  for (const auto& entry : words)
+    for (const std::string& x : spelled(entry.first)) pieces.emplace(x.starts_with(continues), x);
+  std::vector<std::string> in_order;
+  for (const auto& [goes_on, x] : pieces) in_order.push_back(x);
+  return in_order;
 }
 
 }  // namespace
@@ -124,27 +106,23 @@ std::vector<std::string> train_vocabulary(std::span<const std::string> files, co
   Counts words = count_words(files, options.lower_case);
   MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
            files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
-  const auto alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
-  remove_words_outside(alphabet, words);
+  const size_t alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
   MB_CHECK(!words.empty(), "every word has a character that is not among the {} most frequent; "
-           "ask for a larger alphabet", alphabet.size());
+           "ask for a larger alphabet", alphabet);
   std::vector<std::string> tokens(special_names.begin(), special_names.end());
   for (std::string& x : character_pieces(words)) tokens.push_back(std::move(x));
   MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the alphabet "
            "take {} ({} characters, those counted twice that both begin words and stand within)\n"
            "ask for a size of {} or more, or for fewer characters (words with others become [UNK])",
-           options.size, special_names.size(), tokens.size(), alphabet.size(), tokens.size());
+           options.size, special_names.size(), tokens.size(), alphabet, tokens.size());
 
   std::unordered_map<std::string, int32_t> id_of;
   for (size_t id = 0; id < tokens.size(); ++id) id_of[tokens[id]] = int32_t(id);
   PairMerges merges(int32_t(tokens.size()), options.least_frequency);
-  std::vector<int32_t> spelled;
-  for (const auto& entry : words) {
-    spelled.clear();
-    for_each_character(entry.first, [&](std::string_view x, bool is_first) {
-      spelled.push_back(id_of.at(piece(x, is_first)));
-    });
-    merges.add_word(spelled, entry.second);
+  for (const auto& [word, count] : words) {
+    std::vector<int32_t> ids;
+    for (const std::string& x : spelled(word)) ids.push_back(id_of.at(x));
+    merges.add_word(ids, count);
   }
 
   // No token is made twice: all occurrences of a text that become one token were joined in the same order, so ab + c

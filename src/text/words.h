@@ -21,29 +21,24 @@ inline bool is_too_long(std::string_view word) {
   return word.size() > longest_word && count_characters(word) > longest_word;
 }
 
-// The end of the word at normalized[begin]: the next space or punctuation character, itself a word.
-inline size_t word_end(std::string_view normalized, size_t begin) {
-  size_t pos = begin;
-  while (pos < normalized.size() && normalized[pos] != ' ') {
-    const size_t here = pos;
-    if (is_punctuation(next_code_point(normalized, pos))) return here == begin ? pos : here;
-  }
-  return pos;
-}
-
-// Calls on_word(word) for each word of a text without special tokens, after the clean-up.
+// Calls on_word(word) for each word of a text without special tokens, after the clean-up. A word ends at a space or a
+// punctuation character, which is itself a word.
 template <class OnWord>
 void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word) {
   const std::string normalized = normalize(text, lower_case);
+  const auto word = [&](size_t begin, size_t end) {
+    if (begin < end) on_word(std::string_view(normalized).substr(begin, end - begin));
+  };
+  size_t begin = 0;
   for (size_t pos = 0; pos < normalized.size();) {
-    if (normalized[pos] == ' ') {
-      ++pos;
-      continue;
-    }
-    const size_t end = word_end(normalized, pos);
-    on_word(std::string_view(normalized).substr(pos, end - pos));
-    pos = end;
+    const size_t here = pos;
+    const int32_t c = next_code_point(normalized, pos);
+    if (c != ' ' && !is_punctuation(c)) continue;
+    word(begin, here);
+    if (c != ' ') word(here, pos);
+    begin = pos;
   }
+  word(begin, normalized.size());
 }
 
 // The same for any text: calls on_special(i) where it contains special_names[i].

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/tokenizer.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 

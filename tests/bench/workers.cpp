@@ -15,6 +15,7 @@
 #include "minbert/bert.h"
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
+#include "minbert/sequence.h"
 
 namespace minbert::bench {
 namespace {

@@ -1,13 +1,14 @@
-// Reading and writing whole files, and folders.
+// Files that are read whole, mapped, or written so that no damaged one is left behind; and folders.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "minbert/files.h"
 
@@ -18,19 +19,28 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_mark = ".tmp-";          // then process and number
 
-[[noreturn]] void fail_with_errno(const std::string& file, const char* doing) {
-  const int reason = errno;
-  fail(format("{}: cannot {}: {}", file, doing, std::strerror(reason)));
+void check(bool done, const std::string& file, const char* doing) {
+  MB_CHECK(done, "{}: cannot {}: {}", file, doing, std::strerror(errno));
 }
 
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) ::close(value);
-  }
-};
-
 }  // namespace
+
+MappedFile::MappedFile(const std::string& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  check(descriptor >= 0, file, "read");
+  struct stat status = {};
+  const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  size_ = uint64_t(status.st_size);
+  void* const map = regular && size_ > 0 ? ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
+  const int reason = errno;
+  ::close(descriptor);
+  MB_CHECK(regular, "{}: cannot read: this is not a file", file);
+  MB_CHECK(size_ > 0, "{}: the file is empty", file);
+  MB_CHECK(map != MAP_FAILED, "{}: cannot read: {}", file, std::strerror(reason));
+  bytes_ = static_cast<const unsigned char*>(map);
+}
+
+MappedFile::~MappedFile() { ::munmap(const_cast<unsigned char*>(bytes_), size_); }
 
 AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   static std::atomic<int> count = 0;
@@ -42,7 +52,7 @@ AtomicFile::AtomicFile(const std::string& file) : file_(file) {
            fs::is_directory(target, none) ? "a folder" : "not a regular file");
   temporary_ = target_ + format("{}{}-{}", temporary_mark, ::getpid(), count++);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) fail_with_errno(file, "write");
+  check(descriptor_ >= 0, file, "write");
 }
 
 AtomicFile::~AtomicFile() {
@@ -67,7 +77,7 @@ void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
   while (count > 0) {
     const ssize_t done = ::pwrite(descriptor_, next, count, off_t(place));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail_with_errno(file_, "write");
+    check(done >= 0, file_, "write");
     next += done;
     place += uint64_t(done);
     count -= size_t(done);
@@ -75,9 +85,9 @@ void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
 }
 
 void AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) fail_with_errno(file_, "write");
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail_with_errno(file_, "write");
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno(file_, "write");
+  check(::fsync(descriptor_) == 0, file_, "write");
+  check(::close(std::exchange(descriptor_, -1)) == 0, file_, "write");
+  check(::rename(temporary_.c_str(), target_.c_str()) == 0, file_, "write");
   temporary_.clear();
   // The new name must survive a power cut, too. The file is complete already, so it is no error if the folder cannot
   // be synced.
@@ -91,29 +101,24 @@ bool is_temporary(const std::string& name) {
 }
 
 void sync_to_disk(const std::string& file_or_folder) {
-  const Descriptor opened{::open(file_or_folder.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (opened.value >= 0) ::fsync(opened.value);
+  const int descriptor = ::open(file_or_folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
 }
 
 std::string read_file(const std::string& file) {
-  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (in.value < 0) fail_with_errno(file, "read");
-  struct stat status;
-  if (::fstat(in.value, &status) != 0) fail_with_errno(file, "read");
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
   std::string text;
-  size_t length = 0;
-  // A pipe has no size: the buffer grows while data come. Asking for one byte more than the size finds the end.
-  for (size_t room = size_t(status.st_size) + 1;; room = std::max<size_t>(length, 1 << 16)) {
+  // A pipe has no size. Asking for one byte more than the size finds the end.
+  for (size_t room = size_t(file_size(file)) + 1; in; room = 1 << 16) {
+    const size_t length = text.size();
     text.resize(length + room);
-    ssize_t got;
-    while (length < text.size() &&
-           (got = ::read(in.value, text.data() + length, text.size() - length)) != 0) {
-      if (got < 0 && errno != EINTR) fail_with_errno(file, "read");
-      if (got > 0) length += size_t(got);
-    }
-    if (length < text.size()) break;
+    in.read(&text[length], std::streamsize(room));
+    text.resize(length + size_t(in.gcount()));
   }
-  text.resize(length);
+  check(in.eof() && !in.bad(), file, "read");
   return text;
 }
 
