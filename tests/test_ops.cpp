@@ -57,7 +57,6 @@ TEST_CASE("ops: a shape that does not fit is an error naming the operation and b
       {"cosine_similarity", [&] { cosine_similarity(a, b); }},
       {"dropout_add", [&] { dropout_add(a, b, p, key); }},
       {"concatenate_columns", [&] { concatenate_columns({a, b}); }},
-      {"slice_columns", [&] { slice_columns(a, 2, 5); }},
       {"layer_norm", [&] { layer_norm(a, n({3}), n({3}), 1e-12); }},
       {"attention", [&] { attention(a, b, a, ragged(), 2, 0, key); }},
       {"cross_entropy", [&] { cross_entropy(a, {1, 2}); }},

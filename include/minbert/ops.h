@@ -69,8 +69,7 @@ Tensor sum(const Tensor& x);                        // [] over all elements
 Tensor mean(const Tensor& x);
 Tensor sum_rows(const Tensor& x);                   // [T,1] over each row
 Tensor mean_rows(const Tensor& x);
-Tensor sum_columns(const Tensor& x);                // [H] over each column
-Tensor mean_columns(const Tensor& x);
+Tensor mean_columns(const Tensor& x);               // [H] over each column
 // [T,H] -> [B,H], over each sentence's tokens
 Tensor mean_sentences(const Tensor& x, const Batch& batch);
 
@@ -79,11 +78,9 @@ Tensor mean_sentences(const Tensor& x, const Batch& batch);
 Tensor gather_rows(const Tensor& x, const Indices& rows);
 Tensor embedding(const Tensor& table, const Indices& ids);    // [V,H] -> [n,H]
 Tensor concatenate_columns(const std::vector<Tensor>& parts);  // [T,H1] [T,H2] ... -> [T,H1+H2+...]
-Tensor slice_columns(const Tensor& x, int64_t begin, int64_t end);  // [T,H] -> [T,end-begin]
 
 // ---- rows ---------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x);                    // of each row
-Tensor log_softmax(const Tensor& x);
 // [B,H] [B,H] -> [B,1], norms at least 1e-8
 Tensor cosine_similarity(const Tensor& u, const Tensor& v);
 

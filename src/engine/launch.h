@@ -8,24 +8,24 @@
 // or on a row, with a team of threads for the loops over the row's elements:
 //
 //   struct Center {                                   // y_i = x_i - mean(x)
-//     const real* x;
-//     real* y;
-//     int cols;
 //     template <class Team>
-//     HD void operator()(Team team, int64_t row) const {
-//       const int n = cols;
-//       const real* in = x + row * n;
-//       real* out = y + row * n;
-//       const real mean = team.sum(n, [=](int i) { return in[i]; }) / real(n);
-//       team.each(n, [=](int i) { out[i] = in[i] - mean; });
+//     HD void operator()(Team team, int n, const real* x, real* y) const {
+//       const real mean = team.sum(n, [=](int i) { return x[i]; }) / real(n);
+//       team.each(n, [=](int i) { y[i] = x[i] - mean; });
 //     }
 //   };
-//   launch_rows(x, Center{x.data(), y.data(), int(x.cols())});
+//   launch_rows(x, Center{}, x, y);                   // for every row of x
 //
+// n is the length of a row. After the functor come its arrays; for each row the functor receives of
+//   a tensor              a pointer to its row; a tensor of one row serves all rows; no tensor: nullptr
+//   a Sink                a Target: y(i, v) sets element i of its row, or adds to it
+//   Indices               the row's index
+//   Grouped{w, group}     a pointer to row group[row] of w
+//   RowNumber{}           the row's number
 // launch_column_sums adds up rows, column by column; launch_elements calls f(i). Sums run in a fixed
 // order. On the CPU, OpenMP threads share the rows, and a SerialTeam visits a row's elements with SIMD.
 // On a GPU a warp or a block takes a row, and its threads (lanes) share the elements (gpu_launch.h).
-// So a row program
+// So a kernel on rows
 //   - does not depend on the order of the elements, and never writes one element from two lanes;
 //   - calls team.sync() before one lane reads what another lane wrote;
 //   - copies members into locals for its lambdas to capture: the compiler then knows that writing to an
@@ -34,13 +34,10 @@
 // kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
 
-#include <cstdint>
-#include <tuple>
-#include <utility>
+#include <algorithm>
 
-#include "engine/vector_math.h"
-#include "minbert/autograd.h"
-#include "minbert/random.h"
+#include "engine/arithmetic.h"
+#include "engine/rows.h"
 
 namespace minbert {
 
@@ -77,76 +74,6 @@ struct SerialTeam {
   }
 };
 
-// The array that a kernel writes: its results replace the elements (a new tensor), or are added to them
-// (a gradient with earlier contributions, see Sink).
-struct Target {
-  real* data;
-  bool add;
-  HD Target(real* array, bool adds) : data(array), add(adds) {}
-  Target(const Tensor& t) : data(t.data()), add(false) {}
-  Target(const Sink& gradient) : data(gradient.tensor.data()), add(gradient.add) {}
-  HD void operator()(int64_t i, real v) const { data[i] = add ? data[i] + v : v; }
-};
-
-struct InPlace {                                    // an array whose elements a kernel reads and overwrites
-  real* data;
-};
-
-// The machinery of launch_map (below). A GPU thread reads and writes four neighbours in one access.
-struct alignas(16) Four {
-  real v[4];
-};
-template <class F, class... Arrays>
-struct Map {
-  F f;
-  std::tuple<Arrays...> arrays;
-  HD void operator()(int64_t i) const { apply<real>(i); }
-  template <class V>
-  HD void apply(int64_t i) const {                  // V real: element i; V Four: elements 4 i .. 4 i + 3
-    each<V>(i, std::index_sequence_for<Arrays...>{});
-  }
-
- private:
-  template <class V, size_t... k>
-  HD void each(int64_t i, std::index_sequence<k...>) const {
-    V values[] = {read<V>(std::get<k>(arrays), i)...};
-    for (int j = 0; j < width<V>; ++j) f(element(values[k], j)...);
-    (write(std::get<k>(arrays), i, values[k]), ...);
-  }
-  template <class V>
-  static constexpr int width = int(sizeof(V) / sizeof(real));
-  template <class V>
-  HD static real& element(V& v, int j) {
-    return reinterpret_cast<real*>(&v)[j];
-  }
-  template <class V>
-  HD static V read(const real* array, int64_t i) {
-    return reinterpret_cast<const V*>(array)[i];
-  }
-  template <class V>
-  HD static V read(const InPlace& array, int64_t i) {
-    return read<V>(array.data, i);
-  }
-  template <class V>
-  HD static V read(const Target&, int64_t) {
-    return {};
-  }
-  template <class V>
-  HD static void write(const real*, int64_t, const V&) {}
-  template <class V>
-  HD static void write(const InPlace& array, int64_t i, const V& v) {
-    reinterpret_cast<V*>(array.data)[i] = v;
-  }
-  template <class V>
-  HD static void write(const Target& target, int64_t i, V v) {
-    if (target.add) {
-      V before = read<V>(target.data, i);
-      for (int j = 0; j < width<V>; ++j) element(v, j) += element(before, j);
-    }
-    reinterpret_cast<V*>(target.data)[i] = v;
-  }
-};
-
 }  // namespace minbert
 
 #if defined(__CUDACC__) || defined(MINBERT_REHEARSAL)
@@ -160,41 +87,35 @@ namespace minbert {
 inline namespace both_devices {
 #else
 inline namespace cpu_alone {
+template <class... Arguments>
+[[noreturn]] void rows_on_gpu(const Arguments&...) {
+  fail("a kernel for a GPU in a file that nvcc has not compiled");
+}
+inline constexpr auto elements_on_gpu = [](const auto&... arguments) { rows_on_gpu(arguments...); };
+inline constexpr auto map_on_gpu = elements_on_gpu, column_sums_on_gpu = elements_on_gpu;
 #endif
 
 // Under this many elements a loop is not worth a second thread.
 constexpr int64_t parallel_threshold = 16384;
 
-inline void needs_gpu_code(Device device) {
-  MB_CHECK(device == Device::cpu, "a kernel for a GPU in a file that nvcc has not compiled");
-}
-
 // Runs program(team, row) for every row. elements: their number in all rows; it decides whether CPU
 // threads are worth starting, and whether a GPU gives a row to a warp or to a block.
 template <class Program>
 void launch_rows(Device device, int64_t rows, int64_t elements, const Program& program) {
-#ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return rows_on_gpu(rows, elements, program);
-#else
-  needs_gpu_code(device);
-#endif
 #pragma omp parallel for schedule(static) if (elements >= parallel_threshold)
   for (int64_t row = 0; row < rows; ++row) program(SerialTeam{}, row);
 }
 
-template <class Program>
-void launch_rows(const Tensor& t, const Program& program) {      // for every row of t
-  launch_rows(t.device(), t.rows(), t.size(), program);
+template <class F, class... Arrays>
+void launch_rows(const Grid& grid, const F& f, const Arrays&... arrays) {
+  launch_rows(grid.device, grid.rows, grid.rows * grid.cols, on_rows(f, grid, arrays...));
 }
 
 // Runs f(i) for every i in 0 .. n-1.
 template <class F>
 void launch_elements(Device device, int64_t n, const F& f) {
-#ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return elements_on_gpu(n, f);
-#else
-  needs_gpu_code(device);
-#endif
   constexpr int64_t chunk = 4096;
 #pragma omp parallel for schedule(static) if (n >= parallel_threshold)
   for (int64_t begin = 0; begin < n; begin += chunk) {
@@ -210,9 +131,7 @@ void launch_elements(Device device, int64_t n, const F& f) {
 template <class F, class... Arrays>
 void launch_map(Device device, int64_t n, const F& f, Arrays... arrays) {
   const Map<F, Arrays...> map{f, {arrays...}};
-#ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return map_on_gpu(n, map);
-#endif
   launch_elements(device, n, map);
 }
 
@@ -240,11 +159,7 @@ template <class F>
 void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, const int32_t* group,
                         Target target, const F& f) {
   const ColumnSums<F> sums{rows, cols, groups, group, target, f};
-#ifdef MINBERT_GPU_CODE
   if (device == Device::cuda) return column_sums_on_gpu(sums);
-#else
-  needs_gpu_code(device);
-#endif
   constexpr int64_t block = 64;                     // columns that a thread sums at a time
 #pragma omp parallel for schedule(static) if (rows * cols >= parallel_threshold)
   for (int64_t begin = 0; begin < cols; begin += block) {
@@ -259,13 +174,17 @@ void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, c
   }
 }
 
+// sums[group[row], col] (+)= f(col, of each array its row), over x's rows; without group: sums [cols].
+template <class F, class... Arrays>
+void launch_column_sums(const Grid& x, const Indices& group, const Sink& sums, const F& f, const Arrays&... arrays) {
+  const int groups = int(sums.tensor.size() / std::max<int64_t>(x.cols, 1));
+  launch_column_sums(x.device, x.rows, x.cols, groups, group.data(x.device), sums, on_rows(f, x, arrays...));
+}
 struct Element {                                    // f of plain sums
-  const real* x;
-  int64_t cols;
-  HD real operator()(int64_t row, int64_t col) const { return x[row * cols + col]; }
+  HD real operator()(int64_t col, const real* x) const { return x[col]; }
 };
-inline void add_rows(const Tensor& x, const Target& sums) {          // sums [cols] (+)= x's rows
-  launch_column_sums(x.device(), x.rows(), x.cols(), 1, nullptr, sums, Element{x.data(), x.cols()});
+inline void add_rows(const Tensor& x, const Sink& sums, const Indices& group = {}) {
+  launch_column_sums(x, group, sums, Element{}, x);
 }
 
 }  // inline namespace

@@ -2,7 +2,6 @@
 // column: it is broadcast to all rows or columns of the first, and its gradient sums over them.
 #include <type_traits>
 
-#include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -31,95 +30,72 @@ struct Div {
   HD static real db(real a, real b) { return -f(a, b) / b; }
 };
 
-// Element (row, i) of a meets b[row * row_step + i * step].
-struct Broadcast {
-  int64_t row_step;                             // cols: b has a's shape; 0: b is a row; 1: a column
-  int step;                                     // 1, or 0 for a column
-};
-
-Broadcast broadcast_of(const char* name, const Tensor& a, const Tensor& b) {
-  if (b.shape() == a.shape()) return {a.cols(), 1};
-  if (b.size() == a.cols() && b.cols() == a.cols()) return {0, 1};
+// Element i of a row of a meets element i * step of b's row; step is 0 where b is a column, else 1.
+int step_of(const char* name, const Tensor& a, const Tensor& b) {
+  if (b.shape() == a.shape() || (b.size() == a.cols() && b.cols() == a.cols())) return 1;
   MB_CHECK(b.size() == a.rows() && b.cols() == 1,
            "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one "
            "column [rows, 1]",
            name, a.shape(), b.shape());
-  return {1, 0};
+  return 0;
 }
 
 template <class F>
 struct BinaryForward {
-  const real *a, *b;
-  real* c;
-  int cols;
-  Broadcast broadcast;
+  int step;
   template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    const real* x = a + row * cols;
-    const real* y = b + row * broadcast.row_step;
-    real* z = c + row * cols;
-    const int step = broadcast.step;
-    if (step) team.each(cols, [=](int i) { z[i] = F::f(x[i], y[i]); });
-    else team.each(cols, [=](int i) { z[i] = F::f(x[i], y[0]); });
+  HD void operator()(Team team, int n, const real* a, const real* b, real* c) const {
+    if (step) team.each(n, [=](int i) { c[i] = F::f(a[i], b[i]); });
+    else team.each(n, [=](int i) { c[i] = F::f(a[i], b[0]); });
   }
 };
 
-// The contribution of element (row, i) to the gradient of a (first) or of b.
+// The contribution of element i of a row to the gradient of a (first) or of b.
 template <class F, bool first>
 struct Slope {
-  const real *a, *b, *dc;
-  int64_t cols;
-  Broadcast broadcast;
-  HD real operator()(int64_t row, int64_t i) const {
-    const real x = a[row * cols + i], y = b[row * broadcast.row_step + i * broadcast.step];
-    return dc[row * cols + i] * (first ? F::da(x, y) : F::db(x, y));
+  int step;
+  HD real operator()(int64_t i, const real* a, const real* b, const real* dc) const {
+    const real x = a[i], y = b[i * step];
+    return dc[i] * (first ? F::da(x, y) : F::db(x, y));
   }
 };
 template <class S>
 struct WriteSlope {                                 // one gradient for each element
   S slope;
-  Target gradient;
   template <class Team>
-  HD void operator()(Team team, int64_t row) const {
+  HD void operator()(Team team, int n, const real* a, const real* b, const real* dc,
+                     Target gradient) const {
     const S s = slope;
-    const Target result = gradient;
-    team.each(int(s.cols), [=](int i) { result(row * s.cols + i, s(row, i)); });
+    team.each(n, [=](int i) { gradient(i, s(i, a, b, dc)); });
   }
 };
 template <class S>
 struct SumSlope {                                   // one gradient for each row
   S slope;
-  Target gradient;
   template <class Team>
-  HD void operator()(Team team, int64_t row) const {
+  HD void operator()(Team team, int n, const real* a, const real* b, const real* dc,
+                     Target gradient) const {
     const S s = slope;
-    const real total = team.sum(int(s.cols), [=](int i) { return s(row, i); });
-    const Target result = gradient;
-    team.each(1, [=](int) { result(row, total); });
+    const real total = team.sum(n, [=](int i) { return s(i, a, b, dc); });
+    team.each(1, [=](int) { gradient(0, total); });
   }
 };
 
 template <class F>
 Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
-  const Broadcast broadcast = broadcast_of(name, a, b);
-  Tensor c(a.shape(), a.device());
-  launch_rows(a, BinaryForward<F>{a.data(), b.data(), c.data(), int(a.cols()), broadcast});
+  const int step = step_of(name, a, b);
+  const Tensor c(a.shape(), a.device());
+  launch_rows(a, BinaryForward<F>{step}, a, b, c);
   constexpr bool plain = std::is_same_v<F, Add>;    // the gradient of a is dc itself
-  return record(name, c, {a, b}, [a, b, broadcast](const Tensor& dc, Grads& g) {
-    const bool same = b.shape() == a.shape();
-    const Device device = dc.device();
+  return record(name, c, {a, b}, [a, b, step](const Tensor& dc, Grads& g) {
     g(1, [&](Sink db) {
-      const Slope<F, false> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
-      if (same) launch_rows(a, WriteSlope<decltype(slope)>{slope, db});
-      else if (broadcast.step)
-        launch_column_sums(device, a.rows(), a.cols(), 1, nullptr, db, slope);
-      else launch_rows(a, SumSlope<decltype(slope)>{slope, db});
+      using S = Slope<F, false>;
+      if (b.shape() == a.shape()) launch_rows(a, WriteSlope<S>{step}, a, b, dc, db);
+      else if (step) launch_column_sums(a, {}, db, S{step}, a, b, dc);
+      else launch_rows(a, SumSlope<S>{step}, a, b, dc, db);
     });
     if (plain) return g.pass(0, dc);
-    g(0, [&](Sink da) {
-      const Slope<F, true> slope{a.data(), b.data(), dc.data(), a.cols(), broadcast};
-      launch_rows(a, WriteSlope<decltype(slope)>{slope, da});
-    });
+    g(0, [&](Sink da) { launch_rows(a, WriteSlope<Slope<F, true>>{step}, a, b, dc, da); });
   });
 }
 

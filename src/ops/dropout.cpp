@@ -1,6 +1,5 @@
 // Dropout (Srivastava et al. 2014), in the inverted form: y_i = m_i x_i / (1-p), m_i = 0 with
-// probability p,
-// else 1.          dL/dx_i = dy_i m_i / (1-p)
+// probability p, else 1.          dL/dx_i = dy_i m_i / (1-p)
 //
 // The mask is not stored: the backward computes it again from its key.
 #include "engine/dropout_mask.h"
@@ -10,26 +9,21 @@
 namespace minbert {
 namespace {
 
-// y = m x / (1-p) (+ residual). dx is the same function of dy, without residual.
+// y = m x / (1-p) (+ residual, if there is one). dx is the same function of dy, without residual.
 struct ApplyMask {
-  const real *x, *residual;                         // residual may be nullptr
-  real* y;
-  int cols;
   DropoutMask mask;
   template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    const int64_t begin = row * cols;
-    const real *in = x + begin, *r = residual ? residual + begin : nullptr;
-    real* out = y + begin;
-    if (r) mask.each(team, cols, row, [=](int i, real factor) { out[i] = r[i] + factor * in[i]; });
-    else mask.each(team, cols, row, [=](int i, real factor) { out[i] = factor * in[i]; });
+  HD void operator()(Team team, int n, int64_t row, const real* x, const real* residual,
+                     real* y) const {
+    if (residual)
+      mask.each(team, n, row, [=](int i, real factor) { y[i] = residual[i] + factor * x[i]; });
+    else mask.each(team, n, row, [=](int i, real factor) { y[i] = factor * x[i]; });
   }
 };
 
 Tensor apply(const Tensor& x, const Tensor& residual, const DropoutMask& mask) {
   const Tensor y(x.shape(), x.device());
-  launch_rows(x, ApplyMask{.x = x.data(), .residual = residual ? residual.data() : nullptr,
-                           .y = y.data(), .cols = int(x.cols()), .mask = mask});
+  launch_rows(x, ApplyMask{mask}, RowNumber{}, x, residual, y);
   return y;
 }
 

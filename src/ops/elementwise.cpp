@@ -1,7 +1,6 @@
 // Operations on each element. A function is a struct with its formula f and its derivative, as a
 // function of the input, df(x), or of the result, df_of_y(y); the tape keeps only the one of x and
 // y that it needs.
-#include "engine/arithmetic.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
 #include "ops/gelu.h"

@@ -32,15 +32,10 @@ Tensor matmul_tn(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-struct FillRows {
-  const real* bias;
-  real* y;
-  int cols;
+struct CopyRow {
   template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    const real* b = bias;
-    real* out = y + row * cols;
-    team.each(cols, [=](int i) { out[i] = b[i]; });
+  HD void operator()(Team team, int n, const real* x, real* y) const {
+    team.each(n, [=](int i) { y[i] = x[i]; });
   }
 };
 
@@ -53,7 +48,7 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
            bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
   if (gemm_nt_with_bias(x, weight, bias, y)) return y;
-  launch_rows(y, FillRows{bias.data(), y.data(), int(y.cols())});
+  launch_rows(y, CopyRow{}, RowView{bias.data(), 0}, y);
   gemm_nt(x, weight, {y, true});
   return y;
 }
