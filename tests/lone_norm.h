@@ -14,12 +14,15 @@ inline std::string in_groups(const std::string& norm, int groups) {
   return norm.starts_with("group") && norm.find(':') == norm.npos ? format("{}:groups={}", norm, groups) : norm;
 }
 
+// Statistics that training moves and evaluation uses
+inline bool has_statistics(const NormEntry& entry) { return entry.statistics != std::string("none"); }
+
 // A norm of the table as a model of its own, of 6 channels, in 3 groups, and 3 tasks.
 struct Lone {
   std::unique_ptr<Norm> norm;
   Parameters parameters;
   explicit Lone(const std::string& name, NormOptions options = {6, 3}, int groups = 3)
-      : norm(make_norm(in_groups(name, groups), options)), parameters(*norm, {}) {
+      : norm(norms().make(in_groups(name, groups), options)), parameters(*norm, {}) {
     randomise(parameters);
     for (const Parameters::Item& b : parameters.buffers())
       b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::string> names() {
   std::vector<std::string> list;
-  for (const ClsNormEntry& entry : cls_norm_table()) list.push_back(entry.name);
+  for (const NormEntry& entry : cls_norms().entries) list.push_back(entry.name);
   return list;
 }
 

@@ -34,7 +34,7 @@ struct Recurrence {
 }  // namespace
 
 TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on LayerNorm's x-hat [CLN eq.4]") {
-  const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
+  const auto norm = norms().make("conditional-layer", {6, 3, 1e-12});
   Parameters parameters(*norm, {});
   randomise(parameters);
   const Tensor x = normal("x", {8, 6});
@@ -53,7 +53,7 @@ TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on
 }
 
 TEST_CASE("norm: each task's parameters receive gradients from the rows of that task only") {
-  const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
+  const auto norm = norms().make("conditional-layer", {6, 3, 1e-12});
   Parameters parameters(*norm, {});
   randomise(parameters);
   // no row of task 1; row 3 is all of task 0

@@ -89,14 +89,14 @@ TEST_CASE("norm apply: each norm of hidden states gives what direct calls give, 
   Files f;
   const SafeTensorsWriter everything = f.everything();
   for (const bool offsets : {true, false})
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       const std::string name = entry.name;
       INFO(name << ", offsets " << offsets);
       (offsets ? everything : without(without(everything, "offsets"), "tasks")).write(f.in);
       const bool one = name == "instance" || name == "group-sentence";
       const Batch batch = offsets ? three_sentences(tasks_of_sentences)
                                   : pack(sentences(one ? std::vector{8} : std::vector<int>(8, 1)));
-      const auto norm = make_norm(in_groups(name, 2), {6, 3});
+      const auto norm = norms().make(in_groups(name, 2), {6, 3});
       check_same(f, {.norm = in_groups(name, 2)}, *norm, [&](const Tensor& x) { return (*norm)(x, batch); });
     }
 }
@@ -105,7 +105,7 @@ TEST_CASE("norm apply: each norm of [CLS] gives what direct calls give, and grad
   Files f;
   f.everything().write(f.in);
   const SafeTensors in(f.in);
-  for (const ClsNormEntry& entry : cls_norm_table()) {
+  for (const NormEntry& entry : cls_norms().entries) {
     INFO(std::string(entry.name));
     const auto norm = fitted(entry.name, 6, step_of(in, "fit", 0), 20);
     check_same(f, {.cls_norm = entry.name}, *norm, [&](const Tensor& h) { return (*norm)(h); });

@@ -46,7 +46,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
   for (const std::string& placement : placements)
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       // an epsilon so large that differences of two channels or one token bend gently
       std::string norm = in_groups(entry.name, 3);
       for (const NormOption& option : entry.options)
@@ -82,7 +82,7 @@ TEST_CASE("placement: wanted rows are those of the whole, values and gradients, 
   const Indices wanted = {6, 1, 2}, none = std::vector<int32_t>{};
   const Tensor direction = normal("direction", {3, 64}, 0.1);
   for (const std::string& placement : placements)
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       INFO(placement << ", " << std::string(entry.name));
       // OpenBLAS's products of fewer rows may differ in the last bit. Groups of two channels or values that grow from
       // layer to layer would magnify that: groups have four here, and parameters are small.
@@ -139,7 +139,7 @@ TEST_CASE("placement: a head's scale is that of its columns of the matrix behind
 TEST_CASE("placement: a packed batch is its sentences one at a time, where the norm does not couple them") {
   const std::vector<Sequence> all = sentences({3, 1, 4});
   for (const std::string& placement : placements)
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       INFO(placement << ", " << entry.name);
       const Network network(config_of(placement, entry.name, 32));       // in evaluation mode none couples them
       std::vector<real> apart;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "minbert/cls_norm.h"
 #include "minbert/config.h"
 #include "minbert/nn.h"
 #include "minbert/norm.h"
@@ -86,7 +85,7 @@ class BertModel : public Module {
   const BertEmbeddings& embeddings() const { return embeddings_; }
 
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
-  ClsNorm& cls_norm() { return *cls_norm_; }
+  Norm& cls_norm() { return *cls_norm_; }
   void fit_cls_norm(const Batch& batch);      // adds the batch to the set of the norm's statistics
   // From now on, gradient normalization of this alpha (0: none) at "pre-pooler" or "pooled".
   void normalize_gradients(double alpha, const std::string& place);
@@ -100,8 +99,9 @@ class BertModel : public Module {
   std::vector<std::unique_ptr<BertLayer>> layers_;
   std::unique_ptr<Norm> final_norm_;                // encoder.LayerNorm; none with placement post
   Linear pooler_;
-  std::unique_ptr<ClsNorm> cls_norm_;
-  std::string norm_place_, gradient_place_;
+  std::unique_ptr<Norm> cls_norm_;
+  bool norm_couples_tokens_;
+  std::string norm_place_, gradient_place_;             // of the norm of [CLS], of its gradient
   double gradient_alpha_ = 0;
 };
 

@@ -9,12 +9,14 @@
 
 namespace minbert {
 
-// An option of a norm: a number from min to max, or one of some words.
+// An option of a norm: a number from min to max, one of some words, or a text that the norm reads.
 struct NormOption {
   const char* name;
   const char* value;                                // the default, or a description of its source
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
+  bool text = false;
+  bool in_config = false;                           // config.json has its default: the key `value`
 };
 
 // The arguments of a norm: its sizes in the network, and the values of its options.
@@ -22,11 +24,10 @@ struct NormOptions {
   int64_t hidden;                                   // columns of x
   int64_t tasks = 0;                                // number of task ids
   double layer_norm_eps = 1e-12;                    // of config.json
-  std::map<std::string, std::string> values = {};   // of each option of the norm, from make_norm
+  std::map<std::string, std::string> values = {};   // of each option of the norm, from make()
 
-  const std::string& word(const std::string& option) const;
-  double number(const std::string& option) const;
-  double number(const std::string& option, double otherwise) const;  // otherwise: if none was given
+  // otherwise: if the default is a description, and no value was given
+  double number(const std::string& option, double otherwise = 0) const;
 };
 
 std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"

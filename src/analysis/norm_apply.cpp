@@ -7,7 +7,6 @@
 #include <set>
 #include <span>
 
-#include "minbert/cls_norm.h"
 #include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/progress.h"
@@ -127,16 +126,16 @@ struct Subject {
 };
 
 Subject hidden_norm(const std::string& name, Input& in) {
-  const std::vector<Sequence> sequences = sentences(in, find_norm(name).couples == Couples::sentence);
+  const std::vector<Sequence> sequences = sentences(in, norms().find(name).couples == Couples::sentence);
   const auto [task, count] = norm_name(name) == "conditional-layer" ? tasks(in, int64_t(sequences.size()))
                                                                     : std::pair(Indices(), int64_t(0));
-  auto norm = make_norm(name, {.hidden = in.H, .tasks = count});
+  auto norm = norms().make(name, {.hidden = in.H, .tasks = count});
   const auto forward = [n = norm.get(), batch = pack(sequences, task)](const Tensor& x) { return (*n)(x, batch); };
   return {std::move(norm), forward};
 }
 
 Subject cls_norm(const std::string& name, Input& in) {
-  auto norm = make_cls_norm(name, {.hidden = in.H});
+  auto norm = cls_norms().make(name, {.hidden = in.H});
   if (norm->wants_set()) {
     MB_CHECK(in.has("fit"), "{}: there is no tensor fit; {} takes its statistics from fit [M,H], H = {}", in.name(),
              name, in.H);

@@ -38,9 +38,9 @@ struct Choice {
   void (*check)(const std::string& value);         // Error for what is not valid
 };
 const Choice choices[] = {
-    {"norm", &BertConfig::norm, check_norm},
+    {"norm", &BertConfig::norm, [](const std::string& norm) { norms().check(norm); }},
     {"placement", &BertConfig::placement, [](const std::string& name) { placement_of(name); }},
-    {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
+    {"cls_norm", &BertConfig::cls_norm, [](const std::string& norm) { cls_norms().check(norm); }},
     {"cls_norm_at", &BertConfig::cls_norm_at,
      [](const std::string& name) {
        index_of(name, {"per-method", "pre-pooler", "pooled"}, "place");
@@ -113,11 +113,11 @@ std::string older_iso_bn_options(const Json& ours) {
 
 void BertConfig::set_norm(const std::string& text) {
   norm = text;
-  for (const NormOption& option : find_norm(text).options)
-    if (std::string_view(option.value) == "layer_norm_eps") {
-      const NormOptions values{.hidden = hidden_size,
-                               .values = norm_values(text, find_norm(text).options)};
-      layer_norm_eps = values.number("eps", layer_norm_eps);
+  const std::vector<NormOption>& options = norms().find(text).options;
+  const NormOptions given{.hidden = hidden_size, .values = norm_values(text, options)};
+  for (const NormOption& option : options)
+    if (option.in_config) {
+      layer_norm_eps = given.number(option.name, layer_norm_eps);
       MB_CHECK(layer_norm_eps > 0, "{}: eps is {}, expected a positive number", text,
                layer_norm_eps);
       norm = norm_name(text);                      // eps is the only option of these norms

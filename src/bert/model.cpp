@@ -19,7 +19,8 @@ Indices range(int64_t begin, int64_t end) {
 BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
       pooler_(config.hidden_size, config.hidden_size),
-      cls_norm_(make_cls_norm(config.cls_norm, {.hidden = config.hidden_size})),
+      cls_norm_(cls_norms().make(config.cls_norm, {.hidden = config.hidden_size})),
+      norm_couples_tokens_(norms().find(config.norm).couples != Couples::nothing),
       norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
   const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
   child("embeddings", embeddings_);
@@ -28,7 +29,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
     child(format("encoder.layer.{}", i), *layers_.back());
   }
   if (placement_of(config.placement) != Placement::post) {
-    final_norm_ = make_norm(config.norm, norm);
+    final_norm_ = norms().make(config.norm, norm);
     child("encoder.LayerNorm", *final_norm_);
   }
   child("pooler.dense", pooler_);
@@ -37,7 +38,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 
 Tensor BertModel::encode(const Batch& batch, const Indices& rows,
                          std::vector<Tensor>* attention_weights) const {
-  const Indices last_rows = find_norm(config_.norm).couples == Couples::nothing ? rows : all_rows;
+  const Indices last_rows = norm_couples_tokens_ ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;

@@ -1,4 +1,4 @@
-// The table of all normalizations of hidden states.
+// The tables of all normalizations, of hidden states and of [CLS].
 #include "minbert/norm.h"
 
 #include "engine/text.h"
@@ -6,57 +6,63 @@
 
 namespace minbert {
 
-AffineNorm::AffineNorm(int64_t hidden, double eps)
-    : eps_(eps), weight_(parameter("weight", {hidden}, Init::ones, Decay::no)),
-      bias_(parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
+// An entry stands at the end of its norm's file. To add one, name it here, in its table's order.
+extern NormEntry norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
+    norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence, norm_instance;
+extern NormEntry cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn;
 
-const std::vector<NormEntry>& norm_table() {
-  static const std::vector<NormEntry> table = [] {
-    std::vector<NormEntry> list;
-    // norm_NAME stands at the end of src/norm/hidden/NAME.cpp
-    { extern NormEntry norm_none;              list.push_back(norm_none); }
-    { extern NormEntry norm_layer;             list.push_back(norm_layer); }
-    { extern NormEntry norm_layer_simple;      list.push_back(norm_layer_simple); }
-    { extern NormEntry norm_variance_only;     list.push_back(norm_variance_only); }
-    { extern NormEntry norm_rms;               list.push_back(norm_rms); }
-    { extern NormEntry norm_conditional_layer; list.push_back(norm_conditional_layer); }
-    { extern NormEntry norm_batch;             list.push_back(norm_batch); }
-    { extern NormEntry norm_power;             list.push_back(norm_power); }
-    { extern NormEntry norm_group;             list.push_back(norm_group); }
-    { extern NormEntry norm_group_sentence;    list.push_back(norm_group_sentence); }
-    { extern NormEntry norm_instance;          list.push_back(norm_instance); }
-    return list;
-  }();
+const NormTable& norms() {
+  static const NormTable table = {
+      "norm",
+      {norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
+       norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence,
+       norm_instance}};
+  return table;
+}
+const NormTable& cls_norms() {
+  static const NormTable table = {
+      "[CLS] norm",
+      {cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn}};
   return table;
 }
 
-const NormEntry& find_norm(const std::string& norm) {
-  return norm_table()[index_of(norm_name(norm), names_of(norm_table()), "norm")];
+const NormEntry& NormTable::find(const std::string& norm) const {
+  return entries[index_of(norm_name(norm), names_of(entries), what)];
 }
 
-const char* name_of(Couples couples) {
-  return couples == Couples::nothing    ? "nothing"
-         : couples == Couples::sentence ? "a sentence"
-                                        : "the batch";
-}
+void NormTable::check(const std::string& norm) const { norm_values(norm, find(norm).options); }
 
-std::string norm_help() {
-  std::vector<std::vector<std::string>> lines = {{"norm", "formula", "a mean is taken over",
-                                                  "couples", "running statistics", "parameters",
-                                                  "options", "paper"}};
-  const auto yes = [](bool b) { return b ? "yes" : "no"; };
-  for (const NormEntry& e : norm_table())
-    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), yes(e.running_statistics),
-                     e.parameters, options_text(e.options), e.paper});
-  return text_table(lines);
-}
-
-void check_norm(const std::string& norm) { norm_values(norm, find_norm(norm).options); }
-
-std::unique_ptr<Norm> make_norm(const std::string& norm, NormOptions options) {
-  const NormEntry& entry = find_norm(norm);
+std::unique_ptr<Norm> NormTable::make(const std::string& norm, NormOptions options) const {
+  const NormEntry& entry = find(norm);
   options.values = norm_values(norm, entry.options);
   return entry.make(options);
 }
+
+std::string NormTable::help() const {
+  std::vector<std::vector<std::string>> lines = {
+      {what, "formula", "a mean is taken over", "couples", "statistics", "parameters", "at",
+       "options", "paper"}};
+  for (const NormEntry& e : entries)
+    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), e.statistics, e.parameters,
+                     e.place, options_text(e.options), e.paper});
+  return text_table(lines);
+}
+
+const char* name_of(Couples couples) {
+  constexpr const char* names[] = {"nothing", "a sentence", "the batch"};
+  return names[int(couples)];
+}
+
+std::string cls_norm_place(const std::string& norm, const std::string& place) {
+  return place == "per-method" ? cls_norms().find(norm).place : place;
+}
+
+void Norm::fit(const Tensor&) { fail("this normalization takes no statistics from a set"); }
+void Norm::finish_fit() { fail("this normalization takes no statistics from a set"); }
+
+AffineNorm::AffineNorm(const NormOptions& o)
+    : eps_(o.number("eps", o.layer_norm_eps)),
+      weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)),
+      bias_(parameter("bias", {o.hidden}, Init::zeros, Decay::no)) {}
 
 }  // namespace minbert

@@ -19,6 +19,7 @@ std::optional<double> number_in(const std::string& text) {
 }
 
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
+  if (option.text) return;
   if (!option.words.empty()) {
     MB_CHECK(std::ranges::find(option.words, value) != option.words.end(),
              "{}: {} is \"{}\", expected one of: {}", norm, option.name, value,
@@ -33,10 +34,6 @@ void check_value(const std::string& norm, const NormOption& option, const std::s
 
 }  // namespace
 
-const std::string& NormOptions::word(const std::string& option) const { return values.at(option); }
-double NormOptions::number(const std::string& option) const {
-  return number_in(values.at(option)).value();
-}
 double NormOptions::number(const std::string& option, double otherwise) const {
   return number_in(values.at(option)).value_or(otherwise);
 }

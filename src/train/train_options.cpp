@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "minbert/bert.h"
-#include "minbert/cls_norm.h"
 #include "minbert/names.h"
 #include "minbert/norm.h"
 #include "minbert/optimizer.h"
@@ -15,7 +14,7 @@
 namespace minbert {
 
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
-  line.norm("--norm", norm, check_norm, "normalization of the hidden states", norm_help());
+  line.norm("--norm", norm, norms(), "normalization of the hidden states");
   line.choice("--placement", placement, placement_names(), "where the norms of a layer stand");
 }
 
@@ -70,7 +69,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   add_norm_options(line, o.norm, o.placement);
-  line.norm("--cls-norm", o.cls_norm, check_cls_norm, "normalization of [CLS]", cls_norm_help());
+  line.norm("--cls-norm", o.cls_norm, cls_norms(), "normalization of [CLS]");
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");
   line.gone("--iso-bn-preset", "ours", "--cls-norm iso-bn:preset=NAME");

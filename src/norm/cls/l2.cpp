@@ -11,16 +11,13 @@
 #include "norm/cls/fitted.h"
 
 namespace minbert {
-namespace {
 
-class L2Norm : public FittedClsNorm {
- public:
+struct L2Norm : FittedNorm {
   explicit L2Norm(const NormOptions& o)
-      : FittedClsNorm("l2", o.hidden), eps_(o.number("eps")),
-        root_mean_square_(buffer("root_mean_square", Tensor::zeros({o.hidden}))),
-        squares_(size_t(o.hidden)) {}
+      : FittedNorm("l2", o), eps_(o.number("eps")),
+        root_mean_square_(buffer("root_mean_square", Tensor::zeros({hidden_}))),
+        squares_(size_t(hidden_)) {}
 
- private:
   // [TA eq.4]
   Tensor normalize(const Tensor& h) const override { return h / (root_mean_square_ + eps_); }
 
@@ -31,9 +28,8 @@ class L2Norm : public FittedClsNorm {
   }
 
   void finish() override {
-    for (double& s : squares_) s = std::sqrt(s / double(rows()));                    // now δ
-    root_mean_square_.copy_from(std::vector<real>(squares_.begin(), squares_.end()));
-    squares_.assign(squares_.size(), 0);
+    for (double& s : squares_) s = std::sqrt(s / double(rows_));                     // now δ
+    store(squares_, root_mean_square_);
   }
 
   double eps_;
@@ -41,18 +37,15 @@ class L2Norm : public FittedClsNorm {
   std::vector<double> squares_;                     // Σ x² over the set so far
 };
 
-}  // namespace
-
-ClsNormEntry cls_l2 = {
+NormEntry cls_l2 = {
     .name = "l2",
     .formula = "h/(δ+ε)",
     .paper = "[TA eq.4]",
-    .over = over_training_set,
-    .statistics = one_pass,
-    .parameters = "0",
+    .over = "the training set, by dimension",
+    .statistics = "one pass over the training set",
     .place = "pre-pooler",
     .options = {{"eps", "1e-5"}},
-    .make = new_cls_norm<L2Norm>,
+    .make = new_norm<L2Norm>,
 };
 
 }  // namespace minbert

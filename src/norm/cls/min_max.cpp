@@ -12,19 +12,16 @@
 #include "norm/cls/fitted.h"
 
 namespace minbert {
-namespace {
 
-constexpr real infinity = std::numeric_limits<real>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-class MinMaxNorm : public FittedClsNorm {
- public:
+struct MinMaxNorm : FittedNorm {
   explicit MinMaxNorm(const NormOptions& o)
-      : FittedClsNorm("min-max", o.hidden), eps_(o.number("eps")),
-        min_(buffer("min", Tensor::zeros({o.hidden}))),
-        max_(buffer("max", Tensor::zeros({o.hidden}))), theta1_(size_t(o.hidden), infinity),
-        theta2_(size_t(o.hidden), -infinity) {}
+      : FittedNorm("min-max", o), eps_(o.number("eps")),
+        min_(buffer("min", Tensor::zeros({hidden_}))),
+        max_(buffer("max", Tensor::zeros({hidden_}))), theta1_(size_t(hidden_), infinity),
+        theta2_(size_t(hidden_), -infinity) {}
 
- private:
   Tensor normalize(const Tensor& h) const override {
     return ((h - min_) + (h - max_)) / (max_ - min_ + eps_);                         // [TA eq.3]
   }
@@ -32,35 +29,30 @@ class MinMaxNorm : public FittedClsNorm {
   void add(const Tensor& h) override {
     const std::vector<real> x = h.values();
     for (size_t k = 0, H = theta1_.size(); k < x.size(); ++k) {
-      theta1_[k % H] = std::min(theta1_[k % H], x[k]);
-      theta2_[k % H] = std::max(theta2_[k % H], x[k]);
+      theta1_[k % H] = std::min(theta1_[k % H], double(x[k]));
+      theta2_[k % H] = std::max(theta2_[k % H], double(x[k]));
     }
   }
 
   void finish() override {
-    min_.copy_from(theta1_);
-    max_.copy_from(theta2_);
-    theta1_.assign(theta1_.size(), infinity);
-    theta2_.assign(theta2_.size(), -infinity);
+    store(theta1_, min_, infinity);
+    store(theta2_, max_, -infinity);
   }
 
   double eps_;
   Tensor min_, max_;                                // [H] θ₁, θ₂
-  std::vector<real> theta1_, theta2_;               // over the set so far
+  std::vector<double> theta1_, theta2_;             // over the set so far
 };
 
-}  // namespace
-
-ClsNormEntry cls_min_max = {
+NormEntry cls_min_max = {
     .name = "min-max",
     .formula = "(2h-θ₁-θ₂)/(θ₂-θ₁+ε)",
     .paper = "[TA eq.3]",
-    .over = over_training_set,
-    .statistics = one_pass,
-    .parameters = "0",
+    .over = "the training set, by dimension",
+    .statistics = "one pass over the training set",
     .place = "pre-pooler",
     .options = {{"eps", "1e-5"}},
-    .make = new_cls_norm<MinMaxNorm>,
+    .make = new_norm<MinMaxNorm>,
 };
 
 }  // namespace minbert

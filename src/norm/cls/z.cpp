@@ -11,17 +11,13 @@
 #include "norm/cls/fitted.h"
 
 namespace minbert {
-namespace {
 
-class ZNorm : public FittedClsNorm {
- public:
+struct ZNorm : FittedNorm {
   explicit ZNorm(const NormOptions& o)
-      : FittedClsNorm("z", o.hidden), eps_(o.number("eps")),
-        mean_(buffer("mean", Tensor::zeros({o.hidden}))),
-        deviation_(buffer("deviation", Tensor::zeros({o.hidden}))), mu_(size_t(o.hidden)),
-        squares_(size_t(o.hidden)) {}
+      : FittedNorm("z", o), eps_(o.number("eps")), mean_(buffer("mean", Tensor::zeros({hidden_}))),
+        deviation_(buffer("deviation", Tensor::zeros({hidden_}))), mu_(size_t(hidden_)),
+        squares_(size_t(hidden_)) {}
 
- private:
   // [TA eq.2]
   Tensor normalize(const Tensor& h) const override { return (h - mean_) / (deviation_ + eps_); }
 
@@ -31,17 +27,15 @@ class ZNorm : public FittedClsNorm {
     for (size_t row = 0, H = mu_.size(); row * H < x.size(); ++row)
       for (size_t i = 0; i < H; ++i) {
         const double d = double(x[row * H + i]) - mu_[i];
-        mu_[i] += d / double(rows() + int64_t(row) + 1);
+        mu_[i] += d / double(rows_ + int64_t(row) + 1);
         squares_[i] += d * (double(x[row * H + i]) - mu_[i]);
       }
   }
 
   void finish() override {
-    for (double& s : squares_) s = std::sqrt(s / double(rows()));                    // now σ
-    mean_.copy_from(std::vector<real>(mu_.begin(), mu_.end()));
-    deviation_.copy_from(std::vector<real>(squares_.begin(), squares_.end()));
-    mu_.assign(mu_.size(), 0);
-    squares_.assign(squares_.size(), 0);
+    for (double& s : squares_) s = std::sqrt(s / double(rows_));                     // now σ
+    store(mu_, mean_);
+    store(squares_, deviation_);
   }
 
   double eps_;
@@ -49,18 +43,15 @@ class ZNorm : public FittedClsNorm {
   std::vector<double> mu_, squares_;                // over the set so far: the mean, and Σ (x-μ)²
 };
 
-}  // namespace
-
-ClsNormEntry cls_z = {
+NormEntry cls_z = {
     .name = "z",
     .formula = "(h-μ)/(σ+ε)",
     .paper = "[TA eq.2]",
-    .over = over_training_set,
-    .statistics = one_pass,
-    .parameters = "0",
+    .over = "the training set, by dimension",
+    .statistics = "one pass over the training set",
     .place = "pre-pooler",
     .options = {{"eps", "1e-5"}},
-    .make = new_cls_norm<ZNorm>,
+    .make = new_norm<ZNorm>,
 };
 
 }  // namespace minbert
