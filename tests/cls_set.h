@@ -49,7 +49,7 @@ inline std::vector<std::string> with_presets(const NormEntry& entry) {
 
 inline std::vector<std::pair<std::string, std::vector<real>>> buffers_of(Norm& norm) {
   std::vector<std::pair<std::string, std::vector<real>>> all;
-  for (const Buffer& b : norm.own_buffers()) all.emplace_back(b.name, b.value.values());
+  for (const Parameter& b : norm.own_buffers()) all.emplace_back(b.name, b.value.values());
   return all;
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
       (*norm)(rows_of(set, 0, 9));            // moving statistics
       norm->train(training);
       Inputs inputs = {rows_of(set, 3, 8)};
-      for (const Parameters::Item& item : parameters.items())
+      for (const Parameter& item : parameters.items())
         inputs.push_back(item.value), item.value.copy_from(normal(item.name, item.value.shape()).values());
       gradcheck(format("{}, training {}", name, training), inputs,
                 [&](const Inputs& in) { return (*norm)(in[0]); });
@@ -96,7 +96,7 @@ TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, Is
     INFO(name);
     const auto norm = cls_norms().make(name == "iso-bn" ? "iso-bn:preset=authors" : name, {5});
     Parameters parameters(*norm, {});
-    for (const Parameters::Item& item : parameters.items()) item.value.copy_from(file.read(item.name));
+    for (const Parameter& item : parameters.items()) item.value.copy_from(file.read(item.name));
     norm->train();
     std::vector<real> y, dx;
     for (int64_t step = 0; step < 20; ++step) {
@@ -108,7 +108,7 @@ TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, Is
     }
     CHECK(difference(y, file.read(name + ".y")) < tolerance(3e-6, 1e-6));
     CHECK(difference(dx, file.read(name + ".dx")) < tolerance(1e-5, 1e-6));
-    for (const Parameters::Item& item : parameters.buffers())
+    for (const Parameter& item : parameters.buffers())
       if (name == "batch") CHECK(difference(item.value.values(), file.read(item.name)) < tolerance(3e-6, 1e-6));
     norm->train(false);
     CHECK(difference((*norm)(stored("x", 19)).values(), file.read(name + ".y_eval")) < tolerance(3e-6, 1e-6));

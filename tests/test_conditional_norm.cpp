@@ -81,7 +81,7 @@ TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit,
   Parameters p(plain, {}), c(conditional, {});
   CHECK(c.count() - p.count() == 5 * 3 * 2 * 8);
   // two models that differ in the norm share every other number
-  for (const Parameters::Item& item : p.items()) {
+  for (const Parameter& item : p.items()) {
     INFO(item.name);
     REQUIRE(c.find(item.name));
     CHECK(c.value(item.name).values() == item.value.values());

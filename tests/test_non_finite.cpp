@@ -70,7 +70,7 @@ Parts train_and_evaluate(Module& module, const Tensor& x, const Tensor& sound, c
   parts["y"] = y.values();
   backward(y, normal("dy", y.shape()));
   parts["dx"] = in.grad().values();
-  for (const Buffer& b : module.own_buffers())
+  for (const Parameter& b : module.own_buffers())
     if (b.name != "count") parts["buffer " + b.name] = b.value.values();
   module.train(false);
   parts["evaluation"] = forward(sound).values();

@@ -39,7 +39,7 @@ TEST_CASE("norm: every norm equals its equations composed of elementary operatio
         INFO(std::string(entry.name) << ", training " << training << ", " << lengths.size() << " sentences");
         const Lone lone(entry.name, {32, 3, 1e-5}, 8);
         lone.norm->train(training);
-        for (const Parameters::Item& b : lone.parameters.buffers())
+        for (const Parameter& b : lone.parameters.buffers())
           if (b.name == "running_nu") b.value.copy_from(std::vector<real>(32, 0));      // where power is exact
         const Batch batch = pack(sentences(lengths), task);
         const Inputs inputs = lone.inputs(batch, normal("x", {batch.tokens(), 32}, 3));
@@ -131,7 +131,7 @@ TEST_CASE("norm: statistics move in training alone; evaluation in between change
     const Batch batch = three_sentences({});
     const auto statistics = [](const Lone& l) {
       std::vector<real> list;
-      for (const Parameters::Item& b : l.parameters.buffers())
+      for (const Parameter& b : l.parameters.buffers())
         for (const real v : b.value.values()) list.push_back(v);
       return list;
     };

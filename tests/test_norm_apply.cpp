@@ -49,7 +49,7 @@ void check_same(const Files& f, const NormApplyOptions& options, Module& module,
   apply_norm(options, f.in, f.out);
   const SafeTensors in(f.in), out(f.out);
   Parameters parameters(module, {});
-  for (const Parameters::Item& p : parameters.items()) p.value.copy_from(in.read(p.name));
+  for (const Parameter& p : parameters.items()) p.value.copy_from(in.read(p.name));
   module.train();
   for (int64_t step = 0; step < 3; ++step) {
     const Tensor x = step_of(in, "x", step).set_requires_grad(true), y = scale(forward(x), 1);
@@ -59,11 +59,11 @@ void check_same(const Files& f, const NormApplyOptions& options, Module& module,
   }
   module.train(false);
   CHECK(out.read("y_eval") == forward(step_of(in, "x", 2)).values());
-  for (const Parameters::Item& p : parameters.items()) {
+  for (const Parameter& p : parameters.items()) {
     CHECK(out.entry("d." + p.name).shape == in.entry(p.name).shape);
     CHECK(out.read("d." + p.name) == (p.value.grad() ? p.value.grad().values() : std::vector<real>(18)));
   }
-  for (const Parameters::Item& b : parameters.buffers()) CHECK(out.read(b.name) == b.value.values());
+  for (const Parameter& b : parameters.buffers()) CHECK(out.read(b.name) == b.value.values());
   CHECK(out.entries().size() == 3 + parameters.items().size() + parameters.buffers().size());
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
     for (int64_t step = 0; step < 3; ++step) check_step(step, ".y", ".dx");
     for (const std::string parameter : {"weight", "bias"})
       CHECK(difference(lone.find(parameter.c_str()).grad().values(), file.read(name + ".d." + parameter)) < close);
-    for (const Parameters::Item& b : lone.parameters.buffers())
+    for (const Parameter& b : lone.parameters.buffers())
       CHECK(difference(b.value.values(), file.read(name + "." + b.name)) < close);
     lone.norm->train(false);
     check_step(2, ".y_eval", ".dx_eval");
@@ -240,7 +240,7 @@ TEST_CASE("norm: results, gradients and statistics do not depend on the number o
       backward(y, normal("c", {700, 64}));
       auto all = take_gradients(inputs);
       all.push_back(y.values());
-      for (const Parameters::Item& b : lone.parameters.buffers()) all.push_back(b.value.values());
+      for (const Parameter& b : lone.parameters.buffers()) all.push_back(b.value.values());
       if (first.empty()) first = all;
       else CHECK(all == first);
     }

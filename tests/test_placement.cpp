@@ -54,7 +54,7 @@ TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
       BertLayer layer(config_of(placement, norm, 6, 0.2), {6, 3});
       Parameters parameters(layer, {});
       randomise(parameters);
-      for (const Parameters::Item& b : parameters.buffers())
+      for (const Parameter& b : parameters.buffers())
         b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());
       layer.train(std::string(entry.name) != "power");                   // whose backward in training is approximate
       const Batch batch = three_sentences(all_tasks);
@@ -102,7 +102,7 @@ TEST_CASE("placement: wanted rows are those of the whole, values and gradients, 
       CHECK(difference(kept.cls.values(), all.cls.values()) < tolerance(1e-5, 1e-13));
       CHECK(difference(some.bert.forward(batch, none).pooler_output.values(), all.pooler_output.values()) <
             tolerance(1e-5, 1e-13));
-      for (const Parameters::Item& item : whole.parameters.items()) {
+      for (const Parameter& item : whole.parameters.items()) {
         INFO(item.name);
         const Tensor grad = some.parameters.value(item.name).grad();
         CHECK(difference(grad.values(), item.value.grad().values()) < tolerance(1e-4, 1e-12));
@@ -114,7 +114,7 @@ TEST_CASE("placement: without norms all three are one network; with them no two 
   const Batch batch = three_sentences({1});
   for (const std::string norm : {"none", "layer"}) {
     const Network post(config_of("post", norm)), pre(config_of("pre", norm)), normformer(config_of("normformer", norm));
-    for (const Parameters::Item& item : normformer.parameters.items())   // as they start
+    for (const Parameter& item : normformer.parameters.items())   // as they start
       if (item.name.ends_with("head_scale")) item.value.copy_from(std::vector<real>{1, 1});
     CHECK((post.hidden(batch) == pre.hidden(batch)) == (norm == "none"));
     CHECK((difference(normformer.hidden(batch), pre.hidden(batch)) < tolerance(1e-5, 1e-13)) == (norm == "none"));

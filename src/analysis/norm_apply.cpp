@@ -154,7 +154,7 @@ Subject gradient_norm(double alpha) {
 // Returns those that are not in the input.
 std::vector<std::string> load(const Parameters& parameters, Input& in) {
   std::vector<std::string> missing;
-  for (const Parameters::Item& p : parameters.items()) {
+  for (const Parameter& p : parameters.items()) {
     const bool of_tasks = p.value.shape().rank() == 2;
     const Sizes shape = of_tasks ? Sizes{p.value.rows(), in.H} : Sizes{in.H};
     if (in.has(p.name)) p.value.copy_from(in.read(p.name, shape, of_tasks ? "[tasks,H]" : "[H]"));
@@ -199,9 +199,9 @@ NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, 
   writer.add("y", {in.S, in.N, in.H}, y, real_type);
   writer.add("dx", {in.S, in.N, in.H}, dx, real_type);
   writer.add("y_eval", y_eval, real_type);
-  for (const Parameters::Item& p : parameters.items())
+  for (const Parameter& p : parameters.items())
     writer.add("d." + p.name, p.value.grad() ? p.value.grad() : Tensor::zeros(p.value.shape()), real_type);
-  for (const Parameters::Item& b : parameters.buffers()) writer.add(b.name, b.value, real_type);
+  for (const Parameter& b : parameters.buffers()) writer.add(b.name, b.value, real_type);
   writer.write(output);
   return {in.S, in.N, in.H, unused, initial};
 }

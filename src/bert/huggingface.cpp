@@ -55,10 +55,10 @@ std::string listed(const std::vector<std::string>& names) {
 WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks) {
   const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
   WeightsReport report;
-  std::vector<std::pair<const Parameters::Item*, std::string>> found;
+  std::vector<std::pair<const Parameter*, std::string>> found;
   std::vector<std::string> missing, used;
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list) {
+    for (const Parameter& item : *list) {
       const std::string name = name_in(file, item.name);
       if (name.empty()) {
         const bool buffer = list == &parameters.buffers();
@@ -96,7 +96,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
 
 void save_weights(const std::string& file, const Parameters& parameters, SafeTensorsWriter::As as) {
   SafeTensorsWriter writer;
-  for (const Parameters::Item& item : parameters.all())
+  for (const Parameter& item : parameters.all())
     writer.add(item.name, item.value, as);
   writer.write(file);
 }

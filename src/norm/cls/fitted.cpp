@@ -19,7 +19,7 @@ void FittedNorm::fit(const Tensor& h) {
 void FittedNorm::finish_fit() {
   MB_CHECK(rows_ > 0, "{}: statistics of an empty set", name_);
   finish();
-  for (const Buffer& b : own_buffers())
+  for (const Parameter& b : own_buffers())
     if (const auto v = non_finite(b.value.values()))
       fail(format("{}: the set's values are too large: their {} has the value {}", name_, b.name,
                   *v));
