@@ -23,7 +23,7 @@ using namespace minbert;
 namespace {
 
 int compare(int argc, char** argv) {
-  NormLists lists{names_of(norms().entries), placement_names(), {"none"}, {0}};
+  NormLists lists{names_of(norms().entries), placement_names, {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
   o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
@@ -33,7 +33,7 @@ int compare(int argc, char** argv) {
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
   line.norms("--norm", lists.norms, norms(), "normalizations of the hidden states");
-  line.list("--placement", lists.placements, placement_names(), "where the norms of a layer stand");
+  line.list("--placement", lists.placements, placement_names, "where the norms of a layer stand");
   line.norms("--cls-norm", lists.cls_norms, cls_norms(), "normalizations of [CLS]");
   line.list("--grad-norm", lists.grad_norms, 0, "gradient normalization of [CLS]: strengths, 0: none");
   line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");

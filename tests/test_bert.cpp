@@ -29,7 +29,7 @@ BertConfig siamese(BertConfig config) {
 }  // namespace
 
 TEST_CASE("bert: the gradient of one layer, with dropout and with each activation") {
-  for (const std::string& hidden_act : activation_names()) {
+  for (const std::string& hidden_act : activation_names) {
     BertConfig config = tiny_config("layer", 6, 0.2);
     config.hidden_act = hidden_act;
     BertLayer layer(config, {6});

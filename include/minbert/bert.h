@@ -40,11 +40,11 @@ class BertEmbeddings : public Module {
 
 // The placement of a layer's norms; src/bert/layer.cpp has the equations.
 enum class Placement { post, pre, normformer };
-const std::vector<std::string>& placement_names();  // in the enum's order
+inline const std::vector<std::string> placement_names = {"post", "pre", "normformer"};
 Placement placement_of(const std::string& name);    // Error lists the names
 
 // The function between the two matrices of a feed-forward network: hidden_act of config.json.
-const std::vector<std::string>& activation_names();
+inline const std::vector<std::string> activation_names = {"gelu", "gelu_new", "relu"};
 using Activation = Tensor (*)(const Tensor& x);
 Activation activation(const std::string& name);     // Error lists the names
 

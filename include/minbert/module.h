@@ -18,11 +18,12 @@
 namespace minbert {
 
 enum class Init { zeros, ones, random };            // random: as Parameters::Options say
-const std::vector<std::string>& initialisation_names();          // normal, uniform, xavier, kaiming
+inline const std::vector<std::string> initialisation_names = {"normal", "uniform", "xavier",
+                                                              "kaiming"};
 enum class Decay { yes, no };                       // does weight decay apply?
 
-// Of a module: "weight"; of Parameters: with the module's path, "bert.pooler.dense.weight". A buffer
-// is saved with the model, but not trained: running statistics.
+// name: of a module "weight"; of Parameters with its path, "bert.pooler.dense.weight". A buffer is
+// saved with the model, but not trained: running statistics.
 struct Parameter {
   std::string name;
   Tensor value;      // without values until Parameters has given it a place

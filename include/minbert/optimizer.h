@@ -8,8 +8,8 @@
 
 namespace minbert {
 
-const std::vector<std::string>& optimizer_names();  // adamw, adamw-course, sgd
-const std::vector<std::string>& schedule_names();   // linear, constant
+inline const std::vector<std::string> optimizer_names = {"adamw", "adamw-course", "sgd"};
+inline const std::vector<std::string> schedule_names = {"linear", "constant"};
 
 struct OptimizerOptions {
   std::string kind = "adamw";

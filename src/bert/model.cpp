@@ -1,6 +1,11 @@
 // The encoder as a whole, and the multitask heads on its pooled [CLS] [TA sec.2].
 #include "minbert/bert.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include "minbert/names.h"
+
 namespace minbert {
 namespace {
 
@@ -9,8 +14,8 @@ Indices first_rows(const Batch& batch) {
 }
 
 Indices range(int64_t begin, int64_t end) {
-  std::vector<int32_t> rows;
-  for (int64_t row = begin; row < end; ++row) rows.push_back(int32_t(row));
+  std::vector<int32_t> rows(size_t(end - begin));
+  std::iota(rows.begin(), rows.end(), int32_t(begin));
   return rows;
 }
 
@@ -97,13 +102,10 @@ MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpe
 }
 
 int MultitaskBert::task_id(const std::string& name) const {
-  std::string names;
-  for (size_t id = 0; id < specs_.size(); ++id) {
-    if (specs_[id].name == name) return int(id);
-    names += " " + specs_[id].name;
-  }
-  fail(format("this model was not trained on \"{}\"; its tasks:{}", name,
-              names.empty() ? " none" : names));
+  const auto found = std::ranges::find(specs_, name, &HeadSpec::name);
+  MB_CHECK(found != specs_.end(), "this model was not trained on \"{}\"; its tasks: {}", name,
+           specs_.empty() ? "none" : joined(names_of(specs_), " "));
+  return int(found - specs_.begin());
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {

@@ -10,11 +10,6 @@
 
 namespace minbert {
 
-const std::vector<std::string>& initialisation_names() {
-  static const std::vector<std::string> names = {"normal", "uniform", "xavier", "kaiming"};
-  return names;
-}
-
 void Module::train(bool on) {
   visit([on](Module& m) { m.training_ = on; });
 }
@@ -94,7 +89,7 @@ void Parameters::initialise(const Parameter& p) const {
       [=](Random& r) { return b * (2 * r.uniform() - 1); },
       [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
   const auto& draw =
-      draws[index_of(options_.initialisation, initialisation_names(), "initialisation")];
+      draws[index_of(options_.initialisation, initialisation_names, "initialisation")];
   std::vector<real> values(size_t(p.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < p.value.rows(); ++row) {

@@ -2,6 +2,7 @@
 #include "minbert/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/fill.h"
@@ -131,17 +132,8 @@ void step_pieces(const Tensor& m, const Pieces& pieces, const real* factor) {
   launch_rows(m.device(), pieces.count, m.size(), StepPiece<Form>{pieces, factor});
 }
 
-struct Kind {
-  const char* name;
-  void (*step)(const Tensor& m, const Pieces& pieces, const real* factor);
-  bool second_moment = true;                        // has v
-};
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> list = {{"adamw", step_pieces<AdamW>},
-                                         {"adamw-course", step_pieces<CourseAdamW>},
-                                         {"sgd", step_pieces<Sgd>, false}};
-  return list;
-}
+// In the order of optimizer_names
+constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
 
 Tensor flat_zeros(int64_t elements) {
   const Tensor t = Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), default_device()),
@@ -152,19 +144,10 @@ Tensor flat_zeros(int64_t elements) {
 
 }  // namespace
 
-const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> names = names_of(kinds());
-  return names;
-}
-const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names = {"linear", "constant"};
-  return names;
-}
-
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})),
       factor_(Tensor::full({1}, 1)), steps_(parameters.items().size()),
-      kind_(index_of(options.kind, optimizer_names(), "optimizer")) {
+      kind_(index_of(options.kind, optimizer_names, "optimizer")) {
   parameters.reserve_gradients();
   int64_t offset = 0;
   std::vector<int32_t> owner, begin;
@@ -181,7 +164,7 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
   piece_owner_ = std::move(owner);
   piece_begin_ = std::move(begin);
   first_ = flat_zeros(offset);
-  if (kinds()[kind_].second_moment) second_ = flat_zeros(offset);
+  if (options.kind != "sgd") second_ = flat_zeros(offset);
 }
 
 // Every OptimizedParameter, where the parameters are: its arrays' places, and its numbers for a
@@ -222,7 +205,7 @@ void Optimizer::clip(double max_norm) {
 void Optimizer::step(double learning_rate) {
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += bool(parameters_.items()[i].value.grad());
   const auto list = table(learning_rate);
-  kinds()[kind_].step(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
+  kinds.at(kind_)(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
   parameters_.clear_gradients();
   // Reads p, m, v, g and writes p, m, v; SGD has no v.
@@ -240,7 +223,7 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
 // S steps, w = floor(warmup_fraction S)
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
                        double warmup_fraction) {
-  index_of(schedule, schedule_names(), "schedule");
+  index_of(schedule, schedule_names, "schedule");
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
   if (schedule == "constant") return 1;

@@ -21,7 +21,7 @@ std::optional<double> number_in(const std::string& text) {
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
   if (option.text) return;
   if (!option.words.empty()) {
-    MB_CHECK(std::ranges::find(option.words, value) != option.words.end(),
+    MB_CHECK(std::ranges::count(option.words, value) > 0,
              "{}: {} is \"{}\", expected one of: {}", norm, option.name, value,
              joined(option.words));
     return;
@@ -53,26 +53,22 @@ std::vector<std::string> split_norms(const std::string& list) {
 std::map<std::string, std::string> norm_values(const std::string& norm,
                                                const std::vector<NormOption>& options) {
   const std::string name = norm_name(norm);
-  std::map<std::string, std::string> values, given;
-  for (const NormOption& option : options) values[option.name] = option.value;
+  std::map<std::string, std::string> values;
   MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm,
            name);
-  if (norm == name) return values;
-  for (const std::string& part : split(norm.substr(name.size() + 1))) {
+  for (const std::string& part : split(norm.substr(std::min(norm.size(), name.size() + 1)))) {
     const size_t equals = part.find('=');
     MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value",
              norm, part, name);
     const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
-    const NormOption* option = nullptr;
-    for (const NormOption& o : options)
-      if (o.name == key) option = &o;
+    const auto option = std::ranges::find(options, key, &NormOption::name);
     MB_CHECK(
-        option, "{}: {} has no option \"{}\"; {}", norm, name, key,
+        option != options.end(), "{}: {} has no option \"{}\"; {}", norm, name, key,
         options.empty() ? std::string("it has none") : "its options are " + options_text(options));
-    MB_CHECK(given.emplace(key, value).second, "{}: {} is given twice", norm, key);
+    MB_CHECK(values.emplace(key, value).second, "{}: {} is given twice", norm, key);
     check_value(norm, *option, value);
-    values[key] = value;
   }
+  for (const NormOption& option : options) values.emplace(option.name, option.value);
   return values;
 }
 

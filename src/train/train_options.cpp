@@ -15,22 +15,22 @@ namespace minbert {
 
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
   line.norm("--norm", norm, norms(), "normalization of the hidden states");
-  line.choice("--placement", placement, placement_names(), "where the norms of a layer stand");
+  line.choice("--placement", placement, placement_names, "where the norms of a layer stand");
 }
 
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
-  line.choice("--initialisation", o.initialisation, initialisation_names(), "how new weights are drawn");
+  line.choice("--initialisation", o.initialisation, initialisation_names, "how new weights are drawn");
   line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
-  line.choice("--optimizer", o.optimizer, optimizer_names(),
+  line.choice("--optimizer", o.optimizer, optimizer_names,
               "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
   line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
   line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
   line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
-  line.choice("--schedule", o.schedule, schedule_names(), "after the warm-up: linear falls to 0");
+  line.choice("--schedule", o.schedule, schedule_names, "after the warm-up: linear falls to 0");
 }
 
 void add_machine_options(CommandLine& line, MachineOptions& o) {

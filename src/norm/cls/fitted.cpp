@@ -36,6 +36,10 @@ Tensor FittedNorm::forward(const Tensor& h, const Batch&) const {
   return normalize(h);
 }
 
+Tensor FittedNorm::statistic(const char* name) {
+  return buffer(name, Tensor::zeros({hidden_}));
+}
+
 void FittedNorm::store(std::vector<double>& sums, const Tensor& statistic, double start) {
   statistic.copy_from(std::vector<real>(sums.begin(), sums.end()));
   sums.assign(sums.size(), start);

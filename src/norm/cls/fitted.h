@@ -18,6 +18,7 @@ class FittedNorm : public Norm {
   virtual void finish() = 0;                // writes the buffers; the next add() begins another set
   virtual Tensor normalize(const Tensor& h) const = 0;
   Tensor forward(const Tensor& h, const Batch&) const final;
+  Tensor statistic(const char* name);       // a buffer [H]
   // Writes what the set's rows have summed up to, and sets it back to its start, for another set.
   static void store(std::vector<double>& sums, const Tensor& statistic, double start = 0);
   const int64_t hidden_;

@@ -19,7 +19,7 @@ namespace minbert {
 struct Whitening : FittedNorm {
   explicit Whitening(const NormOptions& o)
       : FittedNorm("whitening", o), shrinkage_(o.number("shrinkage")),
-        mean_(buffer("mean", Tensor::zeros({hidden_}))),
+        mean_(statistic("mean")),
         matrix_(buffer("matrix", Tensor::zeros({hidden_, hidden_}))), set_(hidden_) {}
 
   // [IsoBN eq.1]
