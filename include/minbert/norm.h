@@ -1,4 +1,4 @@
-// Normalizations of hidden states and of [CLS]. Each is one file of src/norm/hidden or
+// Normalizations of hidden states and of [CLS]. Each is in one file of src/norm/hidden or
 // src/norm/cls: its class, its equation, its options and its entry; src/norm/norm.cpp lists the
 // entries in two tables.
 //
@@ -7,13 +7,34 @@
 //             pooler's output
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "minbert/module.h"
-#include "minbert/norm_options.h"
 #include "minbert/ops.h"
 
 namespace minbert {
+
+// An option of a norm: a number from min to max, one of some words, or a text that the norm reads.
+struct NormOption {
+  const char* name;
+  const char* value;                                // the default, or a description of its source
+  double min = 0, max = 1e30;
+  std::vector<std::string> words = {};
+  bool text = false;
+  bool in_config = false;                           // config.json has its default: the key `value`
+};
+
+// The arguments of a norm: its sizes in the network, and the values of its options.
+struct NormOptions {
+  int64_t hidden;                                   // columns of x
+  int64_t tasks = 0;                                // number of task ids
+  double layer_norm_eps = 1e-12;                    // of config.json
+  std::map<std::string, std::string> values = {};   // of each option of the norm, from make()
+
+  // otherwise: if the default is a description, and no value was given
+  double number(const std::string& option, double otherwise = 0) const;
+};
 
 class Norm : public Module {
  public:
@@ -67,8 +88,9 @@ std::unique_ptr<Norm> new_norm(const NormOptions& o) {             // for NormEn
   return std::make_unique<N>(o);
 }
 
-// norm: a name of the table, with options or without: "group:groups=8". Errors: a name that does
-// not exist, which lists those that do; an option that does not exist, a value out of its range.
+// norm: a name of the table, with options or without, as --norm, --cls-norm and config.json have
+// it: "group:groups=8,eps=1e-3". Errors: a name that does not exist, which lists those that do; an
+// option that does not exist, or is given twice; a value out of its range.
 struct NormTable {
   const char* what;                             // "norm" or "[CLS] norm"
   std::vector<NormEntry> entries;
@@ -82,6 +104,13 @@ struct NormTable {
 const NormTable& norms();                       // of hidden states
 const NormTable& cls_norms();                   // of [CLS]
 
+std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"
+// A comma and word= continue a norm's options: "layer,group:groups=8,eps=1e-5,rms" is three norms.
+std::vector<std::string> split_norms(const std::string& list);
+// The values of a norm's options, the given ones and the defaults. Errors as NormTable's
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options);
+std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
 // pre-pooler or pooled: `place` itself, or for "per-method" the norm's own
 std::string cls_norm_place(const std::string& norm, const std::string& place);
 

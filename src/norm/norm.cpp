@@ -1,5 +1,10 @@
-// The tables of all normalizations, of hidden states and of [CLS].
+// The tables of all normalizations, of hidden states and of [CLS], and the reading of
+// "group:groups=8,eps=1e-3".
 #include "minbert/norm.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "engine/text.h"
 #include "minbert/names.h"
@@ -24,6 +29,77 @@ const NormTable& cls_norms() {
       "[CLS] norm",
       {cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn}};
   return table;
+}
+
+namespace {
+
+std::optional<double> number_in(const std::string& text) {
+  double v = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return v;
+}
+
+void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
+  if (option.text) return;
+  if (!option.words.empty()) {
+    MB_CHECK(std::ranges::count(option.words, value) > 0,
+             "{}: {} is \"{}\", expected one of: {}", norm, option.name, value,
+             joined(option.words));
+    return;
+  }
+  const std::optional<double> v = number_in(value);
+  MB_CHECK(v && option.min <= *v && *v <= option.max,
+           "{}: {} is \"{}\", expected a number from {}{}", norm, option.name, value, option.min,
+           option.max < 1e30 ? format(" to {}", option.max) : "");
+}
+
+}  // namespace
+
+double NormOptions::number(const std::string& option, double otherwise) const {
+  return number_in(values.at(option)).value_or(otherwise);
+}
+
+std::string norm_name(const std::string& norm) { return norm.substr(0, norm.find(':')); }
+
+std::vector<std::string> split_norms(const std::string& list) {
+  std::vector<std::string> norms;
+  for (const std::string& part : split(list)) {
+    const bool is_option = part.find('=') != part.npos && part.find(':') == part.npos;
+    if (is_option && !norms.empty()) norms.back() += "," + part;
+    else norms.push_back(part);
+  }
+  return norms;
+}
+
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options) {
+  const std::string name = norm_name(norm);
+  std::map<std::string, std::string> values;
+  MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm,
+           name);
+  for (const std::string& part : split(norm.substr(std::min(norm.size(), name.size() + 1)))) {
+    const size_t equals = part.find('=');
+    MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value",
+             norm, part, name);
+    const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
+    const auto option = std::ranges::find(options, key, &NormOption::name);
+    MB_CHECK(
+        option != options.end(), "{}: {} has no option \"{}\"; {}", norm, name, key,
+        options.empty() ? std::string("it has none") : "its options are " + options_text(options));
+    MB_CHECK(values.emplace(key, value).second, "{}: {} is given twice", norm, key);
+    check_value(norm, *option, value);
+  }
+  for (const NormOption& option : options) values.emplace(option.name, option.value);
+  return values;
+}
+
+std::string options_text(const std::vector<NormOption>& options) {
+  std::vector<std::string> list;
+  for (const NormOption& o : options)
+    list.push_back(
+        format("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
+  return joined(list);
 }
 
 const NormEntry& NormTable::find(const std::string& norm) const {
