@@ -93,7 +93,7 @@ std::vector<int64_t> given_groups(const std::string& text, int64_t H) {
     int64_t first = none;
     in >> first;
     int64_t last = first;
-    if (in && in.peek() == '-') in.ignore() >> last;
+    if (in.good() && in.peek() == '-') in.ignore() >> last;
     MB_CHECK(in, "{}: expected groups of dimensions, as in 0-3+8_4-7", what);
     MB_CHECK(0 <= first && first <= last && last < H,
              "{}: {}-{} is out of range; the dimensions are 0-{}", what, first, last, H - 1);
