@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   line.option("--epochs", epochs, 1, "passes over the 400 points");
   line.option("--batch", batch, 1, "points in a batch");
   line.option("--lr", lr, 0, "learning rate; it falls linearly to 0");
-  line.choice("--initialisation", initialisation, initialisation_names(), "how the weights are drawn");
+  line.choice("--initialisation", initialisation, initialisation_names, "how the weights are drawn");
   line.option("--seed", seed, 0, "of every random number");
   line.option("--out", out, "folder for spirals.svg", "DIR");
   line.parse(argc, argv);

@@ -11,7 +11,6 @@
 #include <iostream>
 
 #include "minbert/bert.h"
-#include "minbert/cls_norm.h"
 #include "minbert/comparison.h"
 #include "minbert/interrupt.h"
 #include "minbert/names.h"
@@ -24,7 +23,7 @@ using namespace minbert;
 namespace {
 
 int compare(int argc, char** argv) {
-  NormLists lists{names_of(norm_table()), placement_names(), {"none"}, {0}};
+  NormLists lists{names_of(norms().entries), placement_names, {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
   o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
@@ -33,9 +32,9 @@ int compare(int argc, char** argv) {
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
-  line.norms("--norm", lists.norms, check_norm, "normalizations of the hidden states", norm_help());
-  line.list("--placement", lists.placements, placement_names(), "where the norms of a layer stand");
-  line.norms("--cls-norm", lists.cls_norms, check_cls_norm, "normalizations of [CLS]", cls_norm_help());
+  line.norms("--norm", lists.norms, norms(), "normalizations of the hidden states");
+  line.list("--placement", lists.placements, placement_names, "where the norms of a layer stand");
+  line.norms("--cls-norm", lists.cls_norms, cls_norms(), "normalizations of [CLS]");
   line.list("--grad-norm", lists.grad_norms, 0, "gradient normalization of [CLS]: strengths, 0: none");
   line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");
   line.option("--to-loss", to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
@@ -79,8 +78,8 @@ int apply(int argc, char** argv) {
   NormApplyOptions o;
   std::string input, output;
   CommandLine line("norms apply", "Runs one normalization on the tensors of a file: training steps, then evaluation.");
-  line.norm("--norm", o.norm, check_norm, "normalization of the hidden states", norm_help());
-  line.norm("--cls-norm", o.cls_norm, check_cls_norm, "or of [CLS]", cls_norm_help());
+  line.norm("--norm", o.norm, norms(), "normalization of the hidden states");
+  line.norm("--cls-norm", o.cls_norm, cls_norms(), "or of [CLS]");
   line.option("--grad-norm", o.grad_norm, 0, "or of the gradient of [CLS], of this strength");
   line.option("--input", input, "a safetensors file: x, dy [S,N,H], of S steps of N rows; offsets [B+1], tasks [B]; "
               "fit [M,H]; parameters by their names", "FILE");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gradcheck.h"
-#include "minbert/cls_norm.h"
+#include "minbert/norm.h"
 
 namespace minbert::test {
 
@@ -31,8 +31,8 @@ inline Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {
   return Tensor::from({end - begin, H}, std::span(x.data() + begin * H, size_t((end - begin) * H)));
 }
 
-inline std::unique_ptr<ClsNorm> fitted(const std::string& name, int64_t hidden, const Tensor& set, int64_t batch = 7) {
-  auto norm = make_cls_norm(name, {hidden});
+inline std::unique_ptr<Norm> fitted(const std::string& name, int64_t hidden, const Tensor& set, int64_t batch = 7) {
+  auto norm = cls_norms().make(name, {hidden});
   for (int64_t begin = 0; norm->wants_set() && begin < set.rows(); begin += batch)
     norm->fit(rows_of(set, begin, std::min(begin + batch, set.rows())));
   if (norm->wants_set()) norm->finish_fit();
@@ -40,16 +40,16 @@ inline std::unique_ptr<ClsNorm> fitted(const std::string& name, int64_t hidden, 
 }
 
 // A norm of the table, with each of its presets where it has any.
-inline std::vector<std::string> with_presets(const ClsNormEntry& entry) {
+inline std::vector<std::string> with_presets(const NormEntry& entry) {
   std::vector<std::string> names;
   for (const NormOption& option : entry.options)
     for (const std::string& preset : option.words) names.push_back(format("{}:preset={}", entry.name, preset));
   return names.empty() ? std::vector<std::string>{entry.name} : names;
 }
 
-inline std::vector<std::pair<std::string, std::vector<real>>> buffers_of(ClsNorm& norm) {
+inline std::vector<std::pair<std::string, std::vector<real>>> buffers_of(Norm& norm) {
   std::vector<std::pair<std::string, std::vector<real>>> all;
-  for (const Buffer& b : norm.own_buffers()) all.emplace_back(b.name, b.value.values());
+  for (const Parameter& b : norm.own_buffers()) all.emplace_back(b.name, b.value.values());
   return all;
 }
 

@@ -14,21 +14,24 @@ inline std::string in_groups(const std::string& norm, int groups) {
   return norm.starts_with("group") && norm.find(':') == norm.npos ? format("{}:groups={}", norm, groups) : norm;
 }
 
+// Statistics that training moves and evaluation uses
+inline bool has_statistics(const NormEntry& entry) { return entry.statistics != std::string("none"); }
+
 // A norm of the table as a model of its own, of 6 channels, in 3 groups, and 3 tasks.
 struct Lone {
   std::unique_ptr<Norm> norm;
   Parameters parameters;
   explicit Lone(const std::string& name, NormOptions options = {6, 3}, int groups = 3)
-      : norm(make_norm(in_groups(name, groups), options)), parameters(*norm, {}) {
+      : norm(norms().make(in_groups(name, groups), options)), parameters(*norm, {}) {
     randomise(parameters);
-    for (const Parameters::Item& b : parameters.buffers())
+    for (const Parameter& b : parameters.buffers())
       b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());
   }
   const Tensor& find(const char* name) const { return parameters.value(name); }
   // Parameters that this batch reaches: without task ids, those of the tasks stay without a gradient.
   Inputs inputs(const Batch& batch, const Tensor& x) const {
     Inputs list = {x};
-    for (const Parameters::Item& item : parameters.items())
+    for (const Parameter& item : parameters.items())
       if (batch.row_task || !item.name.starts_with("task_")) list.push_back(item.value);
     return list;
   }

@@ -29,7 +29,7 @@ BertConfig siamese(BertConfig config) {
 }  // namespace
 
 TEST_CASE("bert: the gradient of one layer, with dropout and with each activation") {
-  for (const std::string& hidden_act : activation_names()) {
+  for (const std::string& hidden_act : activation_names) {
     BertConfig config = tiny_config("layer", 6, 0.2);
     config.hidden_act = hidden_act;
     BertLayer layer(config, {6});
@@ -73,7 +73,7 @@ TEST_CASE("bert: the gradient of a whole multitask model, through each task's lo
     network.model.train();
     Inputs inputs;                                  // all but the heads that this loss does not see
     const std::string own = "heads." + network.model.heads()[size_t(head)].name + ".";
-    for (const Parameters::Item& item : network.parameters.items())
+    for (const Parameter& item : network.parameters.items())
       if (!item.name.starts_with("heads.") || item.name.starts_with(own)) inputs.push_back(item.value);
     gradcheck(name, inputs, [&](const Inputs&) { return loss(network.model.forward(batch, head)); });
   };
@@ -242,7 +242,7 @@ TEST_CASE("bert: a frozen encoder leaves no record and takes no gradient; heads 
   const Tensor y = network.model.forward(pack(sentences({3, 2}), {0}), sst);
   CHECK(tape_length() == 1);
   backward(cross_entropy(y, {1, 2}));
-  for (const Parameters::Item& item : network.parameters.items())
+  for (const Parameter& item : network.parameters.items())
     CHECK(bool(item.value.grad()) == item.name.starts_with("heads.sst."));
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the orde
   network.parameters.reserve_gradients();
   backward(cross_entropy(network.model.forward(pack(sentences({3, 2})), sst), {1, 2}));
   const real *value = network.parameters.items()[0].value.data(), *gradient = nullptr;
-  for (const Parameters::Item& item : network.parameters.items()) {
+  for (const Parameter& item : network.parameters.items()) {
     CHECK(follows(item.value.data(), value));
     value = item.value.data() + item.value.size();
     if (!item.value.grad()) continue;
@@ -266,14 +266,14 @@ TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the orde
     gradient = item.value.grad().data() + item.value.size();
   }
   network.parameters.clear_gradients();
-  for (const Parameters::Item& item : network.parameters.items()) CHECK_FALSE(bool(item.value.grad()));
+  for (const Parameter& item : network.parameters.items()) CHECK_FALSE(bool(item.value.grad()));
 }
 
 TEST_CASE("bert: initial numbers are a truncated N(0, 0.02), biases 0, gains 1, by seed and name") {
   MultitaskBert one(tiny_config("layer", 64), three_heads(), 0),
       two(tiny_config("layer", 64), three_heads(), 0);
   const Parameters p(one, {}), other_seed(two, {.seed = 12});
-  for (const Parameters::Item& item : p.items()) {
+  for (const Parameter& item : p.items()) {
     const std::vector<real> v = item.value.values();
     if (item.name.ends_with("LayerNorm.weight")) CHECK(v == std::vector<real>(v.size(), 1));
     else if (item.name.ends_with("bias")) CHECK(v == std::vector<real>(v.size(), 0));

@@ -14,7 +14,7 @@ namespace minbert::test {
 
 TEST_CASE("cls norm: every norm in the table passes the gradient check, in training and in evaluation") {
   const Tensor set = embeddings("set", 29, 6);
-  for (const ClsNormEntry& entry : cls_norm_table())
+  for (const NormEntry& entry : cls_norms().entries)
     for (const bool training : {true, false}) {
       const std::string name = entry.name;
       if (name == "none" || (name == "iso-bn" && training)) continue;             // its statistics are detached
@@ -24,7 +24,7 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
       (*norm)(rows_of(set, 0, 9));            // moving statistics
       norm->train(training);
       Inputs inputs = {rows_of(set, 3, 8)};
-      for (const Parameters::Item& item : parameters.items())
+      for (const Parameter& item : parameters.items())
         inputs.push_back(item.value), item.value.copy_from(normal(item.name, item.value.shape()).values());
       gradcheck(format("{}, training {}", name, training), inputs,
                 [&](const Inputs& in) { return (*norm)(in[0]); });
@@ -32,14 +32,14 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
 }
 
 TEST_CASE("cls norm: an unknown name or preset is an error that lists what there is, and shapes must fit") {
-  CHECK_THROWS_WITH_AS(make_cls_norm("zz", {6}),
+  CHECK_THROWS_WITH_AS(cls_norms().make("zz", {6}),
                        doctest::Contains("the [CLS] norms are: none, z, min-max, l2, "), Error);
-  CHECK_THROWS_WITH_AS(make_cls_norm("iso-bn:preset=theirs", {6}),
+  CHECK_THROWS_WITH_AS(cls_norms().make("iso-bn:preset=theirs", {6}),
                        doctest::Contains("preset is \"theirs\", expected one of: ours, paper, authors"), Error);
-  CHECK_THROWS_WITH_AS(make_cls_norm("whitening:shrinkage=0", {6}), doctest::Contains("shrinkage is \"0\""),
+  CHECK_THROWS_WITH_AS(cls_norms().make("whitening:shrinkage=0", {6}), doctest::Contains("shrinkage is \"0\""),
                        Error);
-  CHECK_THROWS_AS(make_cls_norm("none", {6})->fit(normal("x", {2, 6})), Error);
-  for (const ClsNormEntry& entry : cls_norm_table()) {
+  CHECK_THROWS_AS(cls_norms().make("none", {6})->fit(normal("x", {2, 6})), Error);
+  for (const NormEntry& entry : cls_norms().entries) {
     if (std::string(entry.name) == "none") continue;
     const auto norm = fitted(entry.name, 6, embeddings("set", 20, 6));
     norm->train();
@@ -51,14 +51,14 @@ TEST_CASE("cls norm: an unknown name or preset is an error that lists what there
 
 TEST_CASE("cls norm: the README of src/norm has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
-  for (const ClsNormEntry& e : cls_norm_table()) {
+  for (const NormEntry& e : cls_norms().entries) {
     const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                   e.couples_batch ? "yes" : "no", e.statistics, e.parameters, e.place,
+                                   name_of(e.couples), e.statistics, e.parameters, e.place,
                                    options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
-    CHECK(cls_norm_help().find(e.formula) != std::string::npos);
-    const auto norm = make_cls_norm(e.name, {64});
+    CHECK(cls_norms().help().find(e.formula) != std::string::npos);
+    const auto norm = cls_norms().make(e.name, {64});
     const Parameters parameters(*norm, {});
     CHECK(parameters.count() == (e.parameters == std::string("2H") ? 128 : 0));
     CHECK(parameters.buffers().empty() == (e.name == std::string("none")));
@@ -68,7 +68,7 @@ TEST_CASE("cls norm: the README of src/norm has the table, row by row") {
 TEST_CASE("cls norm: without statistics, using a norm is an error that says so") {
   const Tensor x = normal("x", {3, 6});
   for (const std::string name : {"z", "min-max", "l2", "whitening"}) {
-    const auto norm = make_cls_norm(name, {6});
+    const auto norm = cls_norms().make(name, {6});
     const std::string message = name + ": this norm has no statistics yet";
     CHECK_THROWS_WITH_AS((*norm)(x), doctest::Contains(message.c_str()), Error);
     CHECK_THROWS_WITH_AS(norm->finish_fit(), doctest::Contains("empty set"), Error);
@@ -76,7 +76,7 @@ TEST_CASE("cls norm: without statistics, using a norm is an error that says so")
     bad[7] = std::numeric_limits<real>::quiet_NaN();
     CHECK_THROWS_WITH_AS(norm->fit(Tensor::from({3, 6}, bad)), doctest::Contains("nan"), Error);
   }
-  CHECK_THROWS_WITH_AS((*make_cls_norm("iso-bn", {6}))(x), doctest::Contains("it has seen no batch"), Error);
+  CHECK_THROWS_WITH_AS((*cls_norms().make("iso-bn", {6}))(x), doctest::Contains("it has seen no batch"), Error);
 }
 
 TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, IsoBN by its authors, isotropy") {
@@ -94,9 +94,9 @@ TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, Is
   }
   for (const std::string name : {"iso-bn", "batch"}) {
     INFO(name);
-    const auto norm = make_cls_norm(name == "iso-bn" ? "iso-bn:preset=authors" : name, {5});
+    const auto norm = cls_norms().make(name == "iso-bn" ? "iso-bn:preset=authors" : name, {5});
     Parameters parameters(*norm, {});
-    for (const Parameters::Item& item : parameters.items()) item.value.copy_from(file.read(item.name));
+    for (const Parameter& item : parameters.items()) item.value.copy_from(file.read(item.name));
     norm->train();
     std::vector<real> y, dx;
     for (int64_t step = 0; step < 20; ++step) {
@@ -108,7 +108,7 @@ TEST_CASE("cls norm: numpy's and PyTorch's values: z, min-max, l2, whitening, Is
     }
     CHECK(difference(y, file.read(name + ".y")) < tolerance(3e-6, 1e-6));
     CHECK(difference(dx, file.read(name + ".dx")) < tolerance(1e-5, 1e-6));
-    for (const Parameters::Item& item : parameters.buffers())
+    for (const Parameter& item : parameters.buffers())
       if (name == "batch") CHECK(difference(item.value.values(), file.read(item.name)) < tolerance(3e-6, 1e-6));
     norm->train(false);
     CHECK(difference((*norm)(stored("x", 19)).values(), file.read(name + ".y_eval")) < tolerance(3e-6, 1e-6));
@@ -166,7 +166,7 @@ TEST_CASE("cls norm: min-max takes its set to -1 .. 1, and l2 the mean square of
 
 TEST_CASE("cls norm: whitening gives its set nearly the unit matrix, and shrinkage bounds what a singular one does") {
   const Tensor set = embeddings("set", 60, 6);
-  const auto norm = make_cls_norm("whitening:shrinkage=1e-7", {6});
+  const auto norm = cls_norms().make("whitening:shrinkage=1e-7", {6});
   norm->fit(set), norm->finish_fit();
   const Vector rho = pearson_matrix((*norm)(set));
   for (size_t k = 0; k < 36; ++k)
@@ -183,11 +183,11 @@ TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge me
   for (int64_t row = 0; row < 30; ++row) set.data()[6 * row + 2] = real(10.1);    // dead
   Tensor far = embeddings("far", 16, 6, 1e6);
   const Tensor one = rows_of(set, 4, 5), constant = Tensor::full({5, 6}, real(10.1));
-  for (const ClsNormEntry& entry : cls_norm_table())
+  for (const NormEntry& entry : cls_norms().entries)
     for (const std::string& name : with_presets(entry)) {
       INFO(name);
       for (const Tensor& start : {one, constant, set, far}) {
-        const auto norm = make_cls_norm(name, {6});
+        const auto norm = cls_norms().make(name, {6});
         const Parameters parameters(*norm, {});
         if (norm->wants_set()) norm->fit(start), norm->finish_fit();
         for (const bool training : {true, true, false, true, false})
@@ -202,7 +202,7 @@ TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge me
       }
     }
   // Where nothing has varied yet, IsoBN changes nothing; what varies later is not shrunk by what is dead.
-  const auto norm = make_cls_norm("iso-bn", {6});
+  const auto norm = cls_norms().make("iso-bn", {6});
   norm->train();
   CHECK((*norm)(constant).values() == constant.values());
   CHECK((*norm)(one).values() == one.values());
@@ -215,7 +215,7 @@ TEST_CASE("cls norm: results do not depend on the number of threads") {
   // Half of 384 columns are whole blocks for each of OpenBLAS's kernels. Otherwise its products differ in the last bit.
   const Tensor set = embeddings("set", 40, 384), dy = normal("dy", {40, 384});
   const int before = omp_get_max_threads();
-  for (const ClsNormEntry& entry : cls_norm_table()) {
+  for (const NormEntry& entry : cls_norms().entries) {
     std::vector<std::vector<real>> results[2];
     for (const int threads : {1, 2}) {
       omp_set_num_threads(threads);

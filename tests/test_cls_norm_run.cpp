@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::string> names() {
   std::vector<std::string> list;
-  for (const ClsNormEntry& entry : cls_norm_table()) list.push_back(entry.name);
+  for (const NormEntry& entry : cls_norms().entries) list.push_back(entry.name);
   return list;
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("cls norm run: it stands before the pooler or behind its tanh, each wh
       INFO(name << " " << at);
       BertModel bert(with(name, at));
       Parameters parameters(bert, {});
-      for (const Parameters::Item& item : plain_parameters.items())
+      for (const Parameter& item : plain_parameters.items())
         parameters.value(item.name).copy_from(item.value.values());
       fit(bert, batch);
       bert.cls_norm().train();                      // moving statistics

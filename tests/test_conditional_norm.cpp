@@ -34,7 +34,7 @@ struct Recurrence {
 }  // namespace
 
 TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on LayerNorm's x-hat [CLN eq.4]") {
-  const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
+  const auto norm = norms().make("conditional-layer", {6, 3, 1e-12});
   Parameters parameters(*norm, {});
   randomise(parameters);
   const Tensor x = normal("x", {8, 6});
@@ -53,7 +53,7 @@ TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on
 }
 
 TEST_CASE("norm: each task's parameters receive gradients from the rows of that task only") {
-  const auto norm = make_norm("conditional-layer", {6, 3, 1e-12});
+  const auto norm = norms().make("conditional-layer", {6, 3, 1e-12});
   Parameters parameters(*norm, {});
   randomise(parameters);
   // no row of task 1; row 3 is all of task 0
@@ -81,9 +81,8 @@ TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit,
   Parameters p(plain, {}), c(conditional, {});
   CHECK(c.count() - p.count() == 5 * 3 * 2 * 8);
   // two models that differ in the norm share every other number
-  for (const Parameters::Item& item : p.items()) {
+  for (const Parameter& item : p.items()) {
     INFO(item.name);
-    REQUIRE(c.find(item.name));
     CHECK(c.value(item.name).values() == item.value.values());
   }
   const Batch without = three_sentences({}), mixed = three_sentences(tasks_of_sentences),

@@ -52,8 +52,8 @@ BertConfig stored_config(const std::string& placement = "post") {
 // A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other gradients.
 void check_gradients(const Parameters& parameters, const SafeTensors& file) {
   double size = 0;
-  for (const Parameters::Item& item : parameters.items()) size = std::max(size, largest(item.value.grad().values()));
-  for (const Parameters::Item& item : parameters.items()) {
+  for (const Parameter& item : parameters.items()) size = std::max(size, largest(item.value.grad().values()));
+  for (const Parameter& item : parameters.items()) {
     INFO(item.name);
     CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name), 1e-2 * size) <
           tolerance(2e-5, 1e-7));

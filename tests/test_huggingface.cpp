@@ -27,7 +27,7 @@ struct Network {
       : model(config, three_heads(), 0), parameters(model, {}) {}
   std::vector<std::vector<real>> values() const {
     std::vector<std::vector<real>> all;
-    for (const Parameters::Item& item : parameters.items())
+    for (const Parameter& item : parameters.items())
       if (!item.name.starts_with("heads.")) all.push_back(item.value.values());
     return all;
   }
@@ -182,7 +182,7 @@ TEST_CASE("huggingface: what is saved loads again bit for bit, with everything m
   config.norm = "conditional-layer";
   const Network one(config), two(config);
   randomise(one.parameters);
-  for (const Parameters::Item& item : one.parameters.items())            // a file holds float32
+  for (const Parameter& item : one.parameters.items())            // a file holds float32
     for (int64_t i = 0; i < item.value.size(); ++i) item.value.data()[i] = real(float(item.value.data()[i]));
   const TemporaryFile file;
   save_weights(file.path, one.parameters);
@@ -190,7 +190,7 @@ TEST_CASE("huggingface: what is saved loads again bit for bit, with everything m
   CHECK(report.loaded.size() == one.parameters.items().size());
   CHECK(report.initialised.empty());
   CHECK(report.unused.empty());
-  for (const Parameters::Item& item : one.parameters.items())
+  for (const Parameter& item : one.parameters.items())
     CHECK(two.parameters.value(item.name).values() == item.value.values());
 
   // Plain weights load into a conditional model: its task parameters keep their zeros.

@@ -68,7 +68,7 @@ TEST_CASE("cls norm: IsoBN's presets equal the paper's recurrences as plain loop
   for (const std::string preset : {"ours", "paper", "authors"})
     for (const auto& [H, m] : {std::pair<int64_t, int64_t>(9, 5), {768, 16}}) {
       INFO(preset << ", H " << H);
-      const auto norm = make_cls_norm("iso-bn:preset=" + preset, {H});
+      const auto norm = cls_norms().make("iso-bn:preset=" + preset, {H});
       IsoBnByHand by_hand{preset, size_t(H)};
       for (int step = 0; step < (H > 100 ? 3 : 24); ++step) {
         Tensor h = embeddings(format("step {}", step), m, H);
@@ -96,10 +96,15 @@ TEST_CASE("cls norm: presets eq3 and eq5 divide by a group's size, hard [IsoBN e
     for (const real value : {v[0], -v[0], 2 * v[0], b, 3 * b, v[2]}) x.push_back(value);
   }
   const Tensor h = Tensor::from({50, 6}, x), dy = normal("dy", {50, 6});
-  const Vector sizes = {3, 3, 3, 2, 2, 1}, rho = pearson_matrix(h);
-  for (const std::string preset : {"eq3", "eq5"}) {
-    INFO(preset);
-    const auto norm = make_cls_norm(format("iso-bn:preset={},eps=0,correlated=0.9", preset), {6});
+  const Vector rho = pearson_matrix(h);
+  struct Case {
+    std::string options;
+    Vector sizes;                                   // of each dimension's group; empty: gamma in their place
+  };
+  for (const auto& [options, sizes] : {Case{"eq3,correlated=0.9", {3, 3, 3, 2, 2, 1}},
+                                       Case{"eq3,groups=0-2+5_3_4", {4, 4, 4, 1, 1, 4}}, Case{"eq5", {}}}) {
+    INFO(options);
+    const auto norm = cls_norms().make("iso-bn:eps=0,preset=" + options, {6});
     norm->train();
     Tensor in = h.detach();
     const Tensor y = (*norm)(in.set_requires_grad(true));
@@ -110,7 +115,7 @@ TEST_CASE("cls norm: presets eq3 and eq5 divide by a group's size, hard [IsoBN e
       for (size_t b = 0; b < 50; ++b) mu += double(x[6 * b + i]) / 50;
       for (size_t b = 0; b < 50; ++b) variance += std::pow(double(x[6 * b + i]) - mu, 2) / 50;
       for (size_t j = 0; j < 6; ++j) gamma += rho[6 * i + j] * rho[6 * i + j];
-      const double divisor = std::sqrt(variance) * (preset == "eq3" ? sizes[i] : gamma);
+      const double divisor = std::sqrt(variance) * (sizes.empty() ? gamma : sizes[i]);
       for (size_t b = 0; b < 50; ++b) {
         expected_y[6 * b + i] = real((double(x[6 * b + i]) - mu) / divisor);
         expected_dx[6 * b + i] = real(double(dy.data()[6 * b + i]) / divisor);
@@ -121,13 +126,29 @@ TEST_CASE("cls norm: presets eq3 and eq5 divide by a group's size, hard [IsoBN e
   }
 }
 
+TEST_CASE("cls norm: iso-bn's groups have every dimension once, or the error says which they lack") {
+  const auto refused = [](const std::string& options, const std::string& message) {
+    INFO(options);
+    CHECK_THROWS_WITH_AS(cls_norms().make("iso-bn:preset=" + options, {6}), doctest::Contains(message.c_str()), Error);
+  };
+  refused("eq3,groups=0-3_5", "iso-bn: groups=0-3_5: dimension 4 is in no group");
+  refused("eq3,groups=0-3_3-5", "dimension 3 is given twice");
+  refused("eq3,groups=0-3_4-6", "4-6 is out of range; the dimensions are 0-5");
+  refused("eq3,groups=3-0_4-5", "3-0 is out of range");
+  refused("eq3,groups=-1-5", "-1-5 is out of range");
+  for (const std::string groups : {"", "x", "0-", "0-3_", "0-3+_4-5", "all"})
+    refused("eq3,groups=" + groups, "expected groups of dimensions, as in 0-3+8_4-7");
+  refused("eq3,groups=0-3/4-5", "\"/\" stands where + or _ is expected");
+  refused("ours,groups=0-5", "iso-bn: groups=0-5 needs preset=eq3");
+}
+
 TEST_CASE("cls norm: gamma is the size of a group of equals [IsoBN eq.3], and variance is kept [IsoBN eq.7]") {
   const Tensor a = normal("a", {400, 1}), b = normal("b", {400, 1});
   std::vector<real> x;                              // three doubles of a (one of them with its sign turned), one b
   for (int64_t row = 0; row < 400; ++row)
     for (const real v : {a.data()[row], -a.data()[row], a.data()[row], b.data()[row]}) x.push_back(v);
   const Tensor h = Tensor::from({400, 4}, x);
-  const auto norm = make_cls_norm("iso-bn:eps=1e-6,beta=1", {4});
+  const auto norm = cls_norms().make("iso-bn:eps=1e-6,beta=1", {4});
   norm->train();
   const Tensor y = (*norm)(h);
   // theta = 1/(sigma gamma): gamma is 3 for the three and 1 for b, up to the chance correlation of a and b

@@ -70,7 +70,7 @@ Parts train_and_evaluate(Module& module, const Tensor& x, const Tensor& sound, c
   parts["y"] = y.values();
   backward(y, normal("dy", y.shape()));
   parts["dx"] = in.grad().values();
-  for (const Buffer& b : module.own_buffers())
+  for (const Parameter& b : module.own_buffers())
     if (b.name != "count") parts["buffer " + b.name] = b.value.values();
   module.train(false);
   parts["evaluation"] = forward(sound).values();
@@ -98,7 +98,7 @@ TEST_CASE("non-finite: a NaN spreads through every operation to all that depends
 TEST_CASE("non-finite: what is broken or overflows in a norm spreads as far as its statistics do") {
   const Batch batch = three_sentences(tasks_of_sentences);
   const Tensor x = normal("x", {8, 6});
-  for (const NormEntry& entry : norm_table())
+  for (const NormEntry& entry : norms().entries)
     for (const int64_t row : {0, 3, 7}) {           // the second sentence is row 3 alone
       INFO(std::string(entry.name) << ", row " << row);
       check_spreads([&](real value) {
@@ -111,10 +111,10 @@ TEST_CASE("non-finite: what is broken or overflows in a norm spreads as far as i
 
 TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics from what is broken") {
   const Tensor set = embeddings("set", 21, 6), h = embeddings("h", 7, 6);
-  for (const ClsNormEntry& entry : cls_norm_table())
+  for (const NormEntry& entry : cls_norms().entries)
     for (const std::string& norm_text : with_presets(entry)) {
       INFO(norm_text);
-      const auto make = [&] { return make_cls_norm(norm_text, {6}); };
+      const auto make = [&] { return cls_norms().make(norm_text, {6}); };
       for (const int64_t row : {0, 4}) {
         if (make()->wants_set()) continue;
         check_spreads([&](real value) {

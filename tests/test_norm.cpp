@@ -17,7 +17,7 @@ bool exact(const NormEntry& entry, bool training) { return std::string(entry.nam
 }  // namespace
 
 TEST_CASE("norm: every norm passes the gradient check, in training and in evaluation, with and without task ids") {
-  for (const NormEntry& entry : norm_table())
+  for (const NormEntry& entry : norms().entries)
     for (const Indices& task : {Indices(), Indices{1}, tasks_of_sentences})
       for (const bool training : {true, false}) {
         if (!exact(entry, training)) continue;
@@ -31,7 +31,7 @@ TEST_CASE("norm: every norm passes the gradient check, in training and in evalua
 }
 
 TEST_CASE("norm: every norm equals its equations composed of elementary operations, in values and gradients") {
-  for (const NormEntry& entry : norm_table())
+  for (const NormEntry& entry : norms().entries)
     for (const bool training : {true, false})
       for (const auto& [lengths, task] : {std::pair(std::vector<int>{7, 1, 12, 3}, Indices{0, 2, 2, 1}),
                                           std::pair(std::vector<int>{5}, Indices()),
@@ -39,7 +39,7 @@ TEST_CASE("norm: every norm equals its equations composed of elementary operatio
         INFO(std::string(entry.name) << ", training " << training << ", " << lengths.size() << " sentences");
         const Lone lone(entry.name, {32, 3, 1e-5}, 8);
         lone.norm->train(training);
-        for (const Parameters::Item& b : lone.parameters.buffers())
+        for (const Parameter& b : lone.parameters.buffers())
           if (b.name == "running_nu") b.value.copy_from(std::vector<real>(32, 0));      // where power is exact
         const Batch batch = pack(sentences(lengths), task);
         const Inputs inputs = lone.inputs(batch, normal("x", {batch.tokens(), 32}, 3));
@@ -58,8 +58,8 @@ TEST_CASE("norm: every norm equals its equations composed of elementary operatio
 
 TEST_CASE("norm: an unknown name, option or value is an error that lists what there is") {
   const auto refused = [](const std::string& norm, const std::string& message) {
-    CHECK_THROWS_WITH_AS(check_norm(norm), doctest::Contains(message.c_str()), Error);
-    CHECK_THROWS_WITH_AS(make_norm(norm, {6, 3}), doctest::Contains(message.c_str()), Error);
+    CHECK_THROWS_WITH_AS(norms().check(norm), doctest::Contains(message.c_str()), Error);
+    CHECK_THROWS_WITH_AS(norms().make(norm, {6, 3}), doctest::Contains(message.c_str()), Error);
   };
   refused("batsch", "the norms are: none, layer, ");
   refused("batch:groups=2", "batch has no option \"groups\"; its options are eps=1e-5, momentum=0.1");
@@ -80,22 +80,22 @@ TEST_CASE("norm: in a list a comma followed by word= continues a norm's options"
 }
 
 TEST_CASE("norm: the table tells the number of parameters, and who keeps running statistics") {
-  for (const NormEntry& entry : norm_table()) {
+  for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
-    const auto norm = make_norm(entry.name, {128, 5, 1e-12});
+    const auto norm = norms().make(entry.name, {128, 5, 1e-12});
     const Parameters parameters(*norm, {});
     const std::string text = entry.parameters;
     CHECK(parameters.count() ==
           (text == "0" ? 0 : text == "H" ? 128 : text == "2H" ? 256 : text == "2H + 2H tasks" ? 256 * 6 : -1));
-    CHECK(entry.running_statistics == !parameters.buffers().empty());
+    CHECK(has_statistics(entry) == !parameters.buffers().empty());
   }
 }
 
 TEST_CASE("norm: the README of src/norm has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
-  for (const NormEntry& e : norm_table()) {
-    const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                   name_of(e.couples), e.running_statistics ? "yes" : "no", e.parameters,
+  for (const NormEntry& e : norms().entries) {
+    const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
+                                   name_of(e.couples), e.statistics, e.parameters, e.place,
                                    options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
@@ -103,7 +103,7 @@ TEST_CASE("norm: the README of src/norm has the table, row by row") {
 }
 
 TEST_CASE("norm: a packed batch is its sentences one at a time, where a norm does not couple the batch") {
-  for (const NormEntry& entry : norm_table())
+  for (const NormEntry& entry : norms().entries)
     for (const bool training : {true, false}) {
       if (entry.couples == Couples::batch && training) continue;
       INFO(std::string(entry.name) << ", training " << training);
@@ -125,13 +125,13 @@ TEST_CASE("norm: a packed batch is its sentences one at a time, where a norm doe
 }
 
 TEST_CASE("norm: statistics move in training alone; evaluation in between changes nothing") {
-  for (const NormEntry& entry : norm_table()) {
+  for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
     const Lone lone(entry.name), other(entry.name);
     const Batch batch = three_sentences({});
     const auto statistics = [](const Lone& l) {
       std::vector<real> list;
-      for (const Parameters::Item& b : l.parameters.buffers())
+      for (const Parameter& b : l.parameters.buffers())
         for (const real v : b.value.values()) list.push_back(v);
       return list;
     };
@@ -151,7 +151,7 @@ TEST_CASE("norm: statistics move in training alone; evaluation in between change
       CHECK((*lone.norm)(x, batch).values() == z);
       CHECK(statistics(lone) == before);
       CHECK(step(other, i) == y);
-      if (entry.running_statistics) CHECK(statistics(lone) != statistics(Lone(entry.name)));
+      if (has_statistics(entry)) CHECK(statistics(lone) != statistics(Lone(entry.name)));
     }
     CHECK(statistics(lone) == statistics(other));
   }
@@ -161,7 +161,7 @@ TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerN
   const std::string file =
       (std::filesystem::temp_directory_path() / format("minbert-norm-{}.safetensors", ::getpid())).string();
   const Batch batch = three_sentences({1});
-  for (const NormEntry& entry : norm_table()) {
+  for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
     const BertConfig config = tiny_config(entry.name, 64);
     BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);
@@ -200,11 +200,11 @@ TEST_CASE("norm: a group of one channel gives its bias, and says so once; over a
 }
 
 TEST_CASE("norm: channels that do not part into groups are an error") {
-  CHECK_THROWS_WITH_AS(make_norm("group:groups=2.5", {100}),
+  CHECK_THROWS_WITH_AS(norms().make("group:groups=2.5", {100}),
                        doctest::Contains("2.5 is not a whole number of groups"), Error);
-  CHECK_THROWS_WITH_AS(make_norm("group", {100}),
+  CHECK_THROWS_WITH_AS(norms().make("group", {100}),
                        doctest::Contains("100 channels do not part into 16 groups"), Error);
-  CHECK_THROWS_WITH_AS(make_norm("group-sentence", {144}),
+  CHECK_THROWS_WITH_AS(norms().make("group-sentence", {144}),
                        doctest::Contains("144 channels do not part into 32 groups"), Error);
 }
 

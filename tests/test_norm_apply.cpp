@@ -49,7 +49,7 @@ void check_same(const Files& f, const NormApplyOptions& options, Module& module,
   apply_norm(options, f.in, f.out);
   const SafeTensors in(f.in), out(f.out);
   Parameters parameters(module, {});
-  for (const Parameters::Item& p : parameters.items()) p.value.copy_from(in.read(p.name));
+  for (const Parameter& p : parameters.items()) p.value.copy_from(in.read(p.name));
   module.train();
   for (int64_t step = 0; step < 3; ++step) {
     const Tensor x = step_of(in, "x", step).set_requires_grad(true), y = scale(forward(x), 1);
@@ -59,11 +59,11 @@ void check_same(const Files& f, const NormApplyOptions& options, Module& module,
   }
   module.train(false);
   CHECK(out.read("y_eval") == forward(step_of(in, "x", 2)).values());
-  for (const Parameters::Item& p : parameters.items()) {
+  for (const Parameter& p : parameters.items()) {
     CHECK(out.entry("d." + p.name).shape == in.entry(p.name).shape);
     CHECK(out.read("d." + p.name) == (p.value.grad() ? p.value.grad().values() : std::vector<real>(18)));
   }
-  for (const Parameters::Item& b : parameters.buffers()) CHECK(out.read(b.name) == b.value.values());
+  for (const Parameter& b : parameters.buffers()) CHECK(out.read(b.name) == b.value.values());
   CHECK(out.entries().size() == 3 + parameters.items().size() + parameters.buffers().size());
 }
 
@@ -89,14 +89,14 @@ TEST_CASE("norm apply: each norm of hidden states gives what direct calls give, 
   Files f;
   const SafeTensorsWriter everything = f.everything();
   for (const bool offsets : {true, false})
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       const std::string name = entry.name;
       INFO(name << ", offsets " << offsets);
       (offsets ? everything : without(without(everything, "offsets"), "tasks")).write(f.in);
       const bool one = name == "instance" || name == "group-sentence";
       const Batch batch = offsets ? three_sentences(tasks_of_sentences)
                                   : pack(sentences(one ? std::vector{8} : std::vector<int>(8, 1)));
-      const auto norm = make_norm(in_groups(name, 2), {6, 3});
+      const auto norm = norms().make(in_groups(name, 2), {6, 3});
       check_same(f, {.norm = in_groups(name, 2)}, *norm, [&](const Tensor& x) { return (*norm)(x, batch); });
     }
 }
@@ -105,7 +105,7 @@ TEST_CASE("norm apply: each norm of [CLS] gives what direct calls give, and grad
   Files f;
   f.everything().write(f.in);
   const SafeTensors in(f.in);
-  for (const ClsNormEntry& entry : cls_norm_table()) {
+  for (const NormEntry& entry : cls_norms().entries) {
     INFO(std::string(entry.name));
     const auto norm = fitted(entry.name, 6, step_of(in, "fit", 0), 20);
     check_same(f, {.cls_norm = entry.name}, *norm, [&](const Tensor& h) { return (*norm)(h); });

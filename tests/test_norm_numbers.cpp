@@ -45,7 +45,7 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
     for (int64_t step = 0; step < 3; ++step) check_step(step, ".y", ".dx");
     for (const std::string parameter : {"weight", "bias"})
       CHECK(difference(lone.find(parameter.c_str()).grad().values(), file.read(name + ".d." + parameter)) < close);
-    for (const Parameters::Item& b : lone.parameters.buffers())
+    for (const Parameter& b : lone.parameters.buffers())
       CHECK(difference(b.value.values(), file.read(name + "." + b.name)) < close);
     lone.norm->train(false);
     check_step(2, ".y_eval", ".dx_eval");
@@ -103,7 +103,7 @@ TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 2
 TEST_CASE("norm: eps, momentum and groups are what the options say") {
   const Batch batch = pack(sentences({4}));
   const Tensor x = normal("x", {4, 6}, 0.01);
-  for (const NormEntry& entry : norm_table()) {
+  for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
     const auto apply = [&](const std::string& norm, double of_config) {
       return (*Lone(norm, {6, 3, of_config}).norm)(x, batch).values();
@@ -124,7 +124,7 @@ TEST_CASE("norm: eps, momentum and groups are what the options say") {
 }
 
 TEST_CASE("norm: a batch of one row is its own mean, and moves the running variance by its biased one") {
-  const auto norm = make_norm("batch", {6, 0, 1e-12});
+  const auto norm = norms().make("batch", {6, 0, 1e-12});
   const Parameters parameters(*norm, {});
   norm->train();
   const Tensor x = normal("x", {1, 6});
@@ -144,7 +144,7 @@ TEST_CASE("norm: a huge mean does not harm the variance about it") {
   }
   const Tensor x = Tensor::from({24, 128}, values), small = Tensor::from({24, 128}, deviations);
   const Batch batch = pack(sentences({4, 20}), {1});
-  for (const NormEntry& entry : norm_table()) {
+  for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
     const Lone a(entry.name, {128, 3}, 8), b(entry.name, {128, 3}, 8);
     a.norm->train(), b.norm->train();
@@ -165,11 +165,11 @@ TEST_CASE("norm: constant input and dead channels give finite results and gradie
   const Batch batch = pack(sentences({3, 1, 4}), {1});
   std::vector<real> dead = normal("dead", {8, 32}).values();
   for (size_t row = 0; row < 8; ++row) dead[row * 32 + 5] = 0;
-  for (const NormEntry& entry : norm_table())
+  for (const NormEntry& entry : norms().entries)
     for (const bool training : {true, false})
       for (const bool constant : {true, false}) {
         INFO(std::string(entry.name) << ", training " << training << ", constant " << constant);
-        const auto norm = make_norm(entry.name, {32, 3, 1e-12});
+        const auto norm = norms().make(entry.name, {32, 3, 1e-12});
         const Parameters parameters(*norm, {});
         norm->train(training);
         Tensor x = constant ? Tensor::full({8, 32}, real(10.1f)) : Tensor::from({8, 32}, dead);
@@ -180,9 +180,9 @@ TEST_CASE("norm: constant input and dead channels give finite results and gradie
           backward(y, normal("c", {8, 32}));
           CHECK(std::isfinite(largest(y.values())));
           CHECK(std::isfinite(largest(x.grad().values())));
-          const bool own_mean = shift_invariant(entry.name) && (training || !entry.running_statistics);
+          const bool own_mean = shift_invariant(entry.name) && (training || !has_statistics(entry));
           if (constant && own_mean) CHECK(largest(y.values()) < tolerance(1e-6, 1e-6));
-          if (!constant && entry.running_statistics)
+          if (!constant && has_statistics(entry))
             for (int64_t row = 0; row < 8; ++row) CHECK(y.data()[row * 32 + 5] == 0);
         }
       }
@@ -227,7 +227,7 @@ TEST_CASE("norm: what is its own mean has a gradient of 0, and not its rounding"
 TEST_CASE("norm: results, gradients and statistics do not depend on the number of threads") {
   const int before = omp_get_max_threads();
   const Batch batch = pack(sentences({100, 1, 300, 299}), {0, 2, 1, 1});
-  for (const NormEntry& entry : norm_table()) {
+  for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
     std::vector<std::vector<real>> first;
     for (const int threads : {1, 2, 5}) {
@@ -240,7 +240,7 @@ TEST_CASE("norm: results, gradients and statistics do not depend on the number o
       backward(y, normal("c", {700, 64}));
       auto all = take_gradients(inputs);
       all.push_back(y.values());
-      for (const Parameters::Item& b : lone.parameters.buffers()) all.push_back(b.value.values());
+      for (const Parameter& b : lone.parameters.buffers()) all.push_back(b.value.values());
       if (first.empty()) first = all;
       else CHECK(all == first);
     }

@@ -98,7 +98,7 @@ TEST_CASE("papers: every norm of the encoder is conditional on the task [CLN rep
   randomise(parameters);
   backward(sum(model.forward(pack(sentences({3, 5, 2}), {1}), 1)));
   std::set<std::string> norms;
-  for (const Parameters::Item& item : parameters.items()) {
+  for (const Parameter& item : parameters.items()) {
     if (!contains(item.name, ".task_")) continue;
     INFO(item.name);
     norms.insert(item.name.substr(0, item.name.rfind('.')));

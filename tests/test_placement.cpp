@@ -46,7 +46,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
   for (const std::string& placement : placements)
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       // an epsilon so large that differences of two channels or one token bend gently
       std::string norm = in_groups(entry.name, 3);
       for (const NormOption& option : entry.options)
@@ -54,7 +54,7 @@ TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
       BertLayer layer(config_of(placement, norm, 6, 0.2), {6, 3});
       Parameters parameters(layer, {});
       randomise(parameters);
-      for (const Parameters::Item& b : parameters.buffers())
+      for (const Parameter& b : parameters.buffers())
         b.value.copy_from(uniform(b.name, b.value.shape(), 0.5, 2).values());
       layer.train(std::string(entry.name) != "power");                   // whose backward in training is approximate
       const Batch batch = three_sentences(all_tasks);
@@ -82,7 +82,7 @@ TEST_CASE("placement: wanted rows are those of the whole, values and gradients, 
   const Indices wanted = {6, 1, 2}, none = std::vector<int32_t>{};
   const Tensor direction = normal("direction", {3, 64}, 0.1);
   for (const std::string& placement : placements)
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       INFO(placement << ", " << std::string(entry.name));
       // OpenBLAS's products of fewer rows may differ in the last bit. Groups of two channels or values that grow from
       // layer to layer would magnify that: groups have four here, and parameters are small.
@@ -102,7 +102,7 @@ TEST_CASE("placement: wanted rows are those of the whole, values and gradients, 
       CHECK(difference(kept.cls.values(), all.cls.values()) < tolerance(1e-5, 1e-13));
       CHECK(difference(some.bert.forward(batch, none).pooler_output.values(), all.pooler_output.values()) <
             tolerance(1e-5, 1e-13));
-      for (const Parameters::Item& item : whole.parameters.items()) {
+      for (const Parameter& item : whole.parameters.items()) {
         INFO(item.name);
         const Tensor grad = some.parameters.value(item.name).grad();
         CHECK(difference(grad.values(), item.value.grad().values()) < tolerance(1e-4, 1e-12));
@@ -114,7 +114,7 @@ TEST_CASE("placement: without norms all three are one network; with them no two 
   const Batch batch = three_sentences({1});
   for (const std::string norm : {"none", "layer"}) {
     const Network post(config_of("post", norm)), pre(config_of("pre", norm)), normformer(config_of("normformer", norm));
-    for (const Parameters::Item& item : normformer.parameters.items())   // as they start
+    for (const Parameter& item : normformer.parameters.items())   // as they start
       if (item.name.ends_with("head_scale")) item.value.copy_from(std::vector<real>{1, 1});
     CHECK((post.hidden(batch) == pre.hidden(batch)) == (norm == "none"));
     CHECK((difference(normformer.hidden(batch), pre.hidden(batch)) < tolerance(1e-5, 1e-13)) == (norm == "none"));
@@ -139,7 +139,7 @@ TEST_CASE("placement: a head's scale is that of its columns of the matrix behind
 TEST_CASE("placement: a packed batch is its sentences one at a time, where the norm does not couple them") {
   const std::vector<Sequence> all = sentences({3, 1, 4});
   for (const std::string& placement : placements)
-    for (const NormEntry& entry : norm_table()) {
+    for (const NormEntry& entry : norms().entries) {
       INFO(placement << ", " << entry.name);
       const Network network(config_of(placement, entry.name, 32));       // in evaluation mode none couples them
       std::vector<real> apart;

@@ -42,13 +42,13 @@ inline std::vector<Sequence> sentences(const std::vector<int>& lengths,
 
 // Moves every parameter at random: no zero bias, no gain of 1, no two tasks alike.
 inline void randomise(const Parameters& parameters, double deviation = 0.4) {
-  for (const Parameters::Item& item : parameters.items())
+  for (const Parameter& item : parameters.items())
     item.value.copy_from(add(item.value.detach(), normal(item.name, item.value.shape(), deviation)).values());
 }
 
 inline Inputs values_of(const Parameters& parameters) {
   Inputs values;
-  for (const Parameters::Item& item : parameters.items()) values.push_back(item.value);
+  for (const Parameter& item : parameters.items()) values.push_back(item.value);
   return values;
 }
 

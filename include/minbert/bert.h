@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "minbert/cls_norm.h"
 #include "minbert/config.h"
 #include "minbert/nn.h"
 #include "minbert/norm.h"
@@ -41,11 +40,11 @@ class BertEmbeddings : public Module {
 
 // The placement of a layer's norms; src/bert/layer.cpp has the equations.
 enum class Placement { post, pre, normformer };
-const std::vector<std::string>& placement_names();  // in the enum's order
+inline const std::vector<std::string> placement_names = {"post", "pre", "normformer"};
 Placement placement_of(const std::string& name);    // Error lists the names
 
 // The function between the two matrices of a feed-forward network: hidden_act of config.json.
-const std::vector<std::string>& activation_names();
+inline const std::vector<std::string> activation_names = {"gelu", "gelu_new", "relu"};
 using Activation = Tensor (*)(const Tensor& x);
 Activation activation(const std::string& name);     // Error lists the names
 
@@ -86,7 +85,7 @@ class BertModel : public Module {
   const BertEmbeddings& embeddings() const { return embeddings_; }
 
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
-  ClsNorm& cls_norm() { return *cls_norm_; }
+  Norm& cls_norm() { return *cls_norm_; }
   void fit_cls_norm(const Batch& batch);      // adds the batch to the set of the norm's statistics
   // From now on, gradient normalization of this alpha (0: none) at "pre-pooler" or "pooled".
   void normalize_gradients(double alpha, const std::string& place);
@@ -100,8 +99,9 @@ class BertModel : public Module {
   std::vector<std::unique_ptr<BertLayer>> layers_;
   std::unique_ptr<Norm> final_norm_;                // encoder.LayerNorm; none with placement post
   Linear pooler_;
-  std::unique_ptr<ClsNorm> cls_norm_;
-  std::string norm_place_, gradient_place_;
+  std::unique_ptr<Norm> cls_norm_;
+  bool norm_couples_tokens_;
+  std::string norm_place_, gradient_place_;             // of the norm of [CLS], of its gradient
   double gradient_alpha_ = 0;
 };
 

@@ -18,19 +18,17 @@
 namespace minbert {
 
 enum class Init { zeros, ones, random };            // random: as Parameters::Options say
-const std::vector<std::string>& initialisation_names();          // normal, uniform, xavier, kaiming
+inline const std::vector<std::string> initialisation_names = {"normal", "uniform", "xavier",
+                                                              "kaiming"};
 enum class Decay { yes, no };                       // does weight decay apply?
 
+// name: of a module "weight"; of Parameters with its path, "bert.pooler.dense.weight". A buffer is
+// saved with the model, but not trained: running statistics.
 struct Parameter {
-  std::string name;  // "weight"; its full name is the module's path and this
-  Tensor value;      // without values until Parameters has given it a place
-  Init init;
-  Decay decay;
-};
-// Saved with the model, not trained: running statistics
-struct Buffer {
   std::string name;
-  Tensor value;
+  Tensor value;      // without values until Parameters has given it a place
+  Init init = Init::zeros;
+  Decay decay = Decay::no;
 };
 
 class Module {
@@ -48,7 +46,7 @@ class Module {
   // This module and all below, in order of registration
   void visit(const std::function<void(Module&)>& f);
   const std::vector<Parameter>& own_parameters() const { return parameters_; }
-  const std::vector<Buffer>& own_buffers() const { return buffers_; }
+  const std::vector<Parameter>& own_buffers() const { return buffers_; }
   void set_path(const std::string& path);           // with all children
 
  protected:
@@ -59,8 +57,7 @@ class Module {
  private:
   std::string path_;
   bool training_ = false;
-  std::vector<Parameter> parameters_;
-  std::vector<Buffer> buffers_;
+  std::vector<Parameter> parameters_, buffers_;
   std::vector<std::pair<std::string, Module*>> children_;
 };
 
@@ -68,33 +65,23 @@ class Module {
 // in another.
 class Parameters {
  public:
-  struct Item {
-    std::string name;                               // "bert.pooler.dense.weight"
-    Tensor value;
-    Decay decay;
-    Init init = Init::zeros;
-  };
   struct Options {
     uint64_t seed = 11711;
     double initializer_range = 0.02;                // of normal and uniform
-    // How Init::random is drawn; module.cpp has the formulas
-    std::string initialisation = "normal";
-    // False: load_weights follows and does it where it must
-    bool initialise = true;
+    std::string initialisation = "normal";          // of Init::random; module.cpp has the formulas
+    bool initialise = true;                         // false: load_weights does it where it must
   };
   Parameters(Module& root, Options options);
   // Its first value: a function of the seed and its name alone
-  void initialise(const Item& item) const;
+  void initialise(const Parameter& parameter) const;
 
-  const std::vector<Item>& items() const { return items_; }
-  const std::vector<Item>& buffers() const { return buffers_; }
-  // Parameters, then buffers: what a checkpoint holds
-  std::vector<Item> all() const;
-  int64_t count() const { return count_; }          // numbers in all parameters
-  int64_t trainable() const;
-  // Parameter or buffer; nullptr where there is none
-  const Item* find(const std::string& name) const;
-  const Tensor& value(const std::string& name) const;            // Error where there is none
+  const std::vector<Parameter>& items() const { return items_; }
+  const std::vector<Parameter>& buffers() const { return buffers_; }
+  std::vector<Parameter> all() const;               // both: what a checkpoint holds
+  int64_t count() const;                            // numbers in all parameters
+  int64_t trainable() const;                        // and in those that learn
+  // Of a parameter or buffer. Error where there is none
+  const Tensor& value(const std::string& name) const;
 
   // Every parameter learns unless this says otherwise; one that does not gets no gradient at all.
   void set_trainable(const std::function<bool(const std::string& name)>& learns) const;
@@ -104,8 +91,7 @@ class Parameters {
 
  private:
   Options options_;
-  std::vector<Item> items_, buffers_;
-  int64_t count_ = 0;
+  std::vector<Parameter> items_, buffers_;
 };
 
 }  // namespace minbert

@@ -9,8 +9,13 @@ namespace minbert {
 // y = x W^T + b          x [T,in]   weight [out,in]   bias [out]   y [T,out]
 class Linear : public Module {
  public:
-  Linear(int64_t in, int64_t out);
-  Tensor operator()(const Tensor& x) const;
+  Linear(int64_t in, int64_t out)
+      : weight_(parameter("weight", {out, in}, Init::random)),
+        bias_(parameter("bias", {out}, Init::zeros, Decay::no)) {}
+  Tensor operator()(const Tensor& x) const {
+    const Scope scope(path());
+    return linear(x, weight_, bias_);
+  }
   const Tensor& weight() const { return weight_; }
   const Tensor& bias() const { return bias_; }
 
@@ -21,8 +26,12 @@ class Linear : public Module {
 // Row id of the table, for each id          weight [V,H]   ids [T]   y [T,H]
 class Embedding : public Module {
  public:
-  Embedding(int64_t vocabulary, int64_t hidden);
-  Tensor operator()(const Indices& ids) const;
+  Embedding(int64_t vocabulary, int64_t hidden)
+      : weight_(parameter("weight", {vocabulary, hidden}, Init::random)) {}
+  Tensor operator()(const Indices& ids) const {
+    const Scope scope(path());
+    return embedding(weight_, ids);
+  }
   const Tensor& weight() const { return weight_; }
 
  private:
@@ -33,11 +42,21 @@ class Embedding : public Module {
 // module's path.
 class Dropout : public Module {
  public:
-  explicit Dropout(double p);
-  Tensor operator()(const Tensor& x) const;
-  Tensor add(const Tensor& residual, const Tensor& x) const;     // residual + dropout(x)
+  explicit Dropout(double p) : p_(p) {
+    MB_CHECK(p >= 0 && p < 1, "a dropout probability must be at least 0 and under 1, not {}", p);
+  }
+  Tensor operator()(const Tensor& x) const {
+    const Scope scope(path());
+    return dropout(x, p(), key());
+  }
+  Tensor add(const Tensor& residual, const Tensor& x) const {    // residual + dropout(x)
+    return dropout_add(residual, x, p(), key());
+  }
   double p() const { return training() ? p_ : 0; }               // 0 unless training
-  RandomKey key() const;                                         // of this step's mask
+  RandomKey key() const {                                        // of this step's mask
+    const DropoutClock& clock = DropoutClock::current();
+    return {clock.seed, stream_of(format("dropout/{}/{}", clock.step, path()))};
+  }
 
  private:
   double p_;

@@ -1,24 +1,58 @@
-// Normalizations of hidden states. Each is one file of src/norm/hidden: its class, its equation,
-// its options and its entry in the table; src/norm/norm.cpp lists them, one line each.
+// Normalizations of hidden states and of [CLS]. Each is in one file of src/norm/hidden or
+// src/norm/cls: its class, its equation, its options and its entry; src/norm/norm.cpp lists the
+// entries in two tables.
+//
+//   x [T,H]   hidden states: one row for each token
+//   h [B,H]   of [CLS]: one row for each sentence, the last hidden state h^l of its [CLS], or the
+//             pooler's output
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "minbert/module.h"
-#include "minbert/norm_options.h"
 #include "minbert/ops.h"
 
 namespace minbert {
 
+// An option of a norm: a number from min to max, one of some words, or a text that the norm reads.
+struct NormOption {
+  const char* name;
+  const char* value;                                // the default, or a description of its source
+  double min = 0, max = 1e30;
+  std::vector<std::string> words = {};
+  bool text = false;
+  bool in_config = false;                           // config.json has its default: the key `value`
+};
+
+// The arguments of a norm: its sizes in the network, and the values of its options.
+struct NormOptions {
+  int64_t hidden;                                   // columns of x
+  int64_t tasks = 0;                                // number of task ids
+  double layer_norm_eps = 1e-12;                    // of config.json
+  std::map<std::string, std::string> values = {};   // of each option of the norm, from make()
+
+  // otherwise: if the default is a description, and no value was given
+  double number(const std::string& option, double otherwise = 0) const;
+};
+
 class Norm : public Module {
  public:
-  Tensor operator()(const Tensor& x, const Batch& batch) const {           // x [T,H] -> [T,H]
+  // [T,H] -> [T,H]. Norms of [CLS] take no batch.
+  Tensor operator()(const Tensor& x, const Batch& batch = {}) const {
     const Scope scope(path());
     return forward(x, batch);
   }
   // The same equations in elementary operations: slower, to be read, and the reference of the
-  // tests. Does not change running statistics.
-  virtual Tensor composed(const Tensor& x, const Batch& batch) const = 0;
+  // tests. Does not change running statistics. Norms of [CLS] have no other form.
+  virtual Tensor composed(const Tensor& x, const Batch& batch) const { return forward(x, batch); }
+
+  // Norms with wants_set() take their statistics from a set, once [TA sec.4.2]: call fit() with
+  // every batch of the set, then finish_fit(). The statistics are buffers, saved and loaded with
+  // the model. A later fit() begins another set.
+  virtual bool wants_set() const { return false; }
+  virtual void fit(const Tensor& h);            // Error if wants_set() is false, and for a NaN in h
+  virtual void finish_fit();
 
  protected:
   virtual Tensor forward(const Tensor& x, const Batch& batch) const = 0;
@@ -27,21 +61,25 @@ class Norm : public Module {
 // A norm whose result is scaled by γ and shifted by β, both [H]. They begin as 1 and 0, or as a
 // checkpoint has them.
 class AffineNorm : public Norm {
+ public:
+  explicit AffineNorm(const NormOptions& o);
+
  protected:
-  AffineNorm(int64_t hidden, double eps);
   double eps_;
   Tensor weight_, bias_;
 };
 
-// The other tokens that affect a token's result in training: none, its sentence's, the batch's.
+// The others that affect a row's result in training: none, its sentence's tokens, the batch's rows.
 enum class Couples { nothing, sentence, batch };
+const char* name_of(Couples couples);           // as the tables print it
 
 struct NormEntry {
-  const char *name, *formula, *paper = "";      // name: as --norm takes it
+  const char *name, *formula, *paper = "";      // name: as --norm or --cls-norm takes it
   const char* over;                             // the elements of one mean
   Couples couples = Couples::nothing;
-  bool running_statistics = false;              // kept in training, used in evaluation
-  const char* parameters;                       // how many, in H and tasks
+  const char* statistics = "none";              // those of evaluation, if they are not x's own
+  const char* parameters = "0";                 // how many, in H and tasks
+  const char* place = "embeddings, layers";     // of [CLS]: pre-pooler or pooled, by default
   std::vector<NormOption> options = {};
   std::unique_ptr<Norm> (*make)(const NormOptions&);
 };
@@ -49,16 +87,40 @@ template <class N>
 std::unique_ptr<Norm> new_norm(const NormOptions& o) {             // for NormEntry::make
   return std::make_unique<N>(o);
 }
-const std::vector<NormEntry>& norm_table();
-const NormEntry& find_norm(const std::string& norm);    // by its name. Error lists the valid names
-const char* name_of(Couples couples);           // as the table prints it
-std::string norm_help();                        // the table as text, for --norm help
-void check_norm(const std::string& norm);       // Error for a name or an option that does not exist
-// norm: a name of the table, with options or without: "group:groups=8". Errors: those of
-// check_norm; sizes that do not fit.
-std::unique_ptr<Norm> make_norm(const std::string& norm, NormOptions options);
+
+// norm: a name of the table, with options or without, as --norm, --cls-norm and config.json have
+// it: "group:groups=8,eps=1e-3". Errors: a name that does not exist, which lists those that do; an
+// option that does not exist, or is given twice; a value out of its range.
+struct NormTable {
+  const char* what;                             // "norm" or "[CLS] norm"
+  std::vector<NormEntry> entries;
+
+  const NormEntry& find(const std::string& norm) const;
+  void check(const std::string& norm) const;
+  // Error: sizes that do not fit, too
+  std::unique_ptr<Norm> make(const std::string& norm, NormOptions options) const;
+  std::string help() const;                     // the table as text, for --norm help
+};
+const NormTable& norms();                       // of hidden states
+const NormTable& cls_norms();                   // of [CLS]
+
+std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"
+// A comma and word= continue a norm's options: "layer,group:groups=8,eps=1e-5,rms" is three norms.
+std::vector<std::string> split_norms(const std::string& list);
+// The values of a norm's options, the given ones and the defaults. Errors as NormTable's
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options);
+std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
+// pre-pooler or pooled: `place` itself, or for "per-method" the norm's own
+std::string cls_norm_place(const std::string& norm, const std::string& place);
 
 // The option eps of norms whose default is layer_norm_eps of config.json.
-inline const NormOption layer_norm_eps = {"eps", "layer_norm_eps"};
+inline const NormOption layer_norm_eps = {
+    .name = "eps", .value = "layer_norm_eps", .in_config = true};
+
+// h in the forward pass. Backward: g' = g * (theta / (mu + eps theta))^alpha for each dimension, mu
+// the mean of |g| over the batch, theta the mean of mu [TA sec.4.3]. With --accumulate, over each
+// batch by itself.
+Tensor normalize_gradient(const Tensor& h, double alpha, double eps = 1e-5);
 
 }  // namespace minbert

@@ -24,7 +24,7 @@
 namespace minbert {
 
 struct NormApplyOptions {
-  // One of norm_table() or cls_norm_table() with its options, or
+  // One of norms() or cls_norms() with its options, or
   std::string norm = {}, cls_norm = {};
   // Gradient normalization of this strength: one of the three
   std::optional<double> grad_norm = {};

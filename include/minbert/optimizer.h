@@ -8,8 +8,8 @@
 
 namespace minbert {
 
-const std::vector<std::string>& optimizer_names();  // adamw, adamw-course, sgd
-const std::vector<std::string>& schedule_names();   // linear, constant
+inline const std::vector<std::string> optimizer_names = {"adamw", "adamw-course", "sgd"};
+inline const std::vector<std::string> schedule_names = {"linear", "constant"};
 
 struct OptimizerOptions {
   std::string kind = "adamw";
@@ -34,8 +34,7 @@ class Optimizer {
   // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next
   // step scales them down to it.
   void clip(double max_norm);
-  // Of the last clip(); waits for a GPU
-  double gradient_norm() const { return double(norm_.item()); }
+  double gradient_norm() const { return double(norm_.item()); }  // of the last clip(); GPU: waits
   void step(double learning_rate);                  // then clears the gradients
 
   // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's
@@ -48,10 +47,10 @@ class Optimizer {
   const Parameters& parameters_;
   OptimizerOptions options_;
   Tensor first_, second_;                           // m and v; b of SGD is first_
-  // [1]: the gradients' norm, and what they are multiplied by
-  Tensor norm_, factor_;
+  Tensor norm_, factor_;            // [1] the gradients' norm, and what they are multiplied by
   std::vector<int64_t> offsets_, steps_;            // of each parameter
   Indices piece_owner_, piece_begin_;
+  size_t kind_;                                     // of OptimizerOptions::kind in optimizer_names
 };
 
 // The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction

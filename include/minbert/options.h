@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "minbert/norm.h"
+
 namespace minbert {
 
 // A program's command line. Each option is bound to a variable that holds its default.
@@ -41,13 +43,11 @@ class CommandLine {
             std::vector<std::string> valid, const std::string& help, const std::string& table = "");
   void list(const std::string& names, std::vector<double>& values, double least,
             const std::string& help);
-  // One of norm_table() or cls_norm_table() with its options, which check accepts; or a list of
-  // them.
-  using Check = std::function<void(const std::string& norm)>;
-  void norm(const std::string& names, std::string& value, const Check& check,
-            const std::string& help, const std::string& table);
-  void norms(const std::string& names, std::vector<std::string>& values, const Check& check,
-             const std::string& help, const std::string& table);
+  // One of the table's norms with its options; or a list of them.
+  void norm(const std::string& names, std::string& value, const NormTable& table,
+            const std::string& help);
+  void norms(const std::string& names, std::vector<std::string>& values, const NormTable& table,
+             const std::string& help);
   // An option of older versions. Given, it is an error that says what to give now; a run that has
   // stored it with the value that it had by default goes on without it.
   void gone(const std::string& name, const std::string& by_default, const std::string& now);

@@ -7,7 +7,6 @@
 #include <set>
 #include <span>
 
-#include "minbert/cls_norm.h"
 #include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/progress.h"
@@ -128,16 +127,16 @@ struct Subject {
 };
 
 Subject hidden_norm(const std::string& name, Input& in) {
-  const std::vector<Sequence> sequences = sentences(in, find_norm(name).couples == Couples::sentence);
+  const std::vector<Sequence> sequences = sentences(in, norms().find(name).couples == Couples::sentence);
   const auto [task, count] = norm_name(name) == "conditional-layer" ? tasks(in, int64_t(sequences.size()))
                                                                     : std::pair(Indices(), int64_t(0));
-  auto norm = make_norm(name, {.hidden = in.H, .tasks = count});
+  auto norm = norms().make(name, {.hidden = in.H, .tasks = count});
   const auto forward = [n = norm.get(), batch = pack(sequences, task)](const Tensor& x) { return (*n)(x, batch); };
   return {std::move(norm), forward};
 }
 
 Subject cls_norm(const std::string& name, Input& in) {
-  auto norm = make_cls_norm(name, {.hidden = in.H});
+  auto norm = cls_norms().make(name, {.hidden = in.H});
   if (norm->wants_set()) {
     MB_CHECK(in.has("fit"), "{}: there is no tensor fit; {} takes its statistics from fit [M,H], H = {}", in.name(),
              name, in.H);
@@ -156,7 +155,7 @@ Subject gradient_norm(double alpha) {
 // Returns those that are not in the input.
 std::vector<std::string> load(const Parameters& parameters, Input& in) {
   std::vector<std::string> missing;
-  for (const Parameters::Item& p : parameters.items()) {
+  for (const Parameter& p : parameters.items()) {
     const bool of_tasks = p.value.shape().rank() == 2;
     const Sizes shape = of_tasks ? Sizes{p.value.rows(), in.H} : Sizes{in.H};
     if (in.has(p.name)) p.value.copy_from(in.read(p.name, shape, of_tasks ? "[tasks,H]" : "[H]"));
@@ -201,9 +200,9 @@ NormApplyReport apply_norm(const NormApplyOptions& o, const std::string& input, 
   writer.add("y", {in.S, in.N, in.H}, y, real_type);
   writer.add("dx", {in.S, in.N, in.H}, dx, real_type);
   writer.add("y_eval", y_eval, real_type);
-  for (const Parameters::Item& p : parameters.items())
+  for (const Parameter& p : parameters.items())
     writer.add("d." + p.name, p.value.grad() ? p.value.grad() : Tensor::zeros(p.value.shape()), real_type);
-  for (const Parameters::Item& b : parameters.buffers()) writer.add(b.name, b.value, real_type);
+  for (const Parameter& b : parameters.buffers()) writer.add(b.name, b.value, real_type);
   writer.write(output);
   return {in.S, in.N, in.H, unused, initial};
 }

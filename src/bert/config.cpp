@@ -2,6 +2,7 @@
 #include "minbert/config.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "minbert/bert.h"
 #include "minbert/names.h"
@@ -9,17 +10,14 @@
 namespace minbert {
 namespace {
 
-struct Size {
-  const char* key;
-  int BertConfig::*value;
-};
-constexpr Size sizes[] = {{"vocab_size", &BertConfig::vocab_size},
-                          {"hidden_size", &BertConfig::hidden_size},
-                          {"num_hidden_layers", &BertConfig::num_hidden_layers},
-                          {"num_attention_heads", &BertConfig::num_attention_heads},
-                          {"intermediate_size", &BertConfig::intermediate_size},
-                          {"max_position_embeddings", &BertConfig::max_position_embeddings},
-                          {"type_vocab_size", &BertConfig::type_vocab_size}};
+constexpr std::pair<const char*, int BertConfig::*> sizes[] = {
+    {"vocab_size", &BertConfig::vocab_size},
+    {"hidden_size", &BertConfig::hidden_size},
+    {"num_hidden_layers", &BertConfig::num_hidden_layers},
+    {"num_attention_heads", &BertConfig::num_attention_heads},
+    {"intermediate_size", &BertConfig::intermediate_size},
+    {"max_position_embeddings", &BertConfig::max_position_embeddings},
+    {"type_vocab_size", &BertConfig::type_vocab_size}};
 
 struct Number {
   const char* key;
@@ -35,29 +33,20 @@ constexpr Number numbers[] = {
 struct Choice {
   const char* key;
   std::string BertConfig::*value;
-  void (*check)(const std::string& value);         // Error for what is not valid
+  std::function<void(const std::string& value)> check;     // Error for what is not valid
 };
-const Choice choices[] = {
-    {"norm", &BertConfig::norm, check_norm},
-    {"placement", &BertConfig::placement, [](const std::string& name) { placement_of(name); }},
-    {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
-    {"cls_norm_at", &BertConfig::cls_norm_at,
-     [](const std::string& name) {
-       index_of(name, {"per-method", "pre-pooler", "pooled"}, "place");
-     }},
-    {"initialisation", &BertConfig::initialisation,
-     [](const std::string& name) { index_of(name, initialisation_names(), "initialisation"); }},
-    {"pairs", &BertConfig::pairs, [](const std::string& name) {
-       index_of(name, {"cross", "siamese"}, "kind");
-     }}};
-
-void check(const Choice& choice, const std::string& value, const std::string& file) {
-  try {
-    choice.check(value);
-  } catch (const Error& e) {
-    fail(format("{}: \"minbert.{}\": {}", file, choice.key, e.what()));
-  }
+auto one_of(const char* what, const std::vector<std::string>& names) {
+  return [=](const std::string& name) { index_of(name, names, what); };
 }
+const Choice choices[] = {
+    {"norm", &BertConfig::norm, [](const std::string& norm) { norms().check(norm); }},
+    {"placement", &BertConfig::placement, one_of("placement", placement_names)},
+    {"cls_norm", &BertConfig::cls_norm, [](const std::string& norm) { cls_norms().check(norm); }},
+    {"cls_norm_at", &BertConfig::cls_norm_at,
+     one_of("place", {"per-method", "pre-pooler", "pooled"})},
+    {"initialisation", &BertConfig::initialisation,
+     one_of("initialisation", initialisation_names)},
+    {"pairs", &BertConfig::pairs, one_of("kind", {"cross", "siamese"})}};
 
 // Keys whose other values ask for a network that minbert does not compute.
 void check_kind(const Json& json, const std::string& file) {
@@ -75,49 +64,43 @@ void check_kind(const Json& json, const std::string& file) {
 }
 
 void check_values(const BertConfig& c, const std::string& file) {
-  for (const Size& size : sizes)
-    MB_CHECK(c.*size.value > 0, "{}: \"{}\" is {}, expected a positive number", file, size.key,
-             c.*size.value);
+  for (const auto& [key, size] : sizes)
+    MB_CHECK(c.*size > 0, "{}: \"{}\" is {}, expected a positive number", file, key, c.*size);
   for (const Number& n : numbers) {
     const double v = c.*n.value;
-    if (n.dropout)
-      MB_CHECK(0 <= v && v < 1, "{}: \"{}\" is {}, expected a probability from 0 to below 1", file,
-               n.key, v);
-    else
-      MB_CHECK(0 < v && v < 1e30, "{}: \"{}\" is {}, expected a positive number", file, n.key, v);
+    MB_CHECK(n.dropout ? 0 <= v && v < 1 : 0 < v && v < 1e30, "{}: \"{}\" is {}, expected {}", file,
+             n.key, v, n.dropout ? "a probability from 0 to below 1" : "a positive number");
   }
-  for (const Choice& choice : choices) check(choice, c.*choice.value, file);
+  for (const Choice& choice : choices) {
+    try {
+      choice.check(c.*choice.value);
+    } catch (const Error& e) {
+      fail(format("{}: \"minbert.{}\": {}", file, choice.key, e.what()));
+    }
+  }
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
            "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: expected a multiple of it",
            file, c.hidden_size, c.num_attention_heads);
   MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size,
            "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
            c.vocab_size - 1);
-  const std::vector<std::string>& acts = activation_names();
-  MB_CHECK(std::ranges::find(acts, c.hidden_act) != acts.end(),
-           "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file, c.hidden_act, joined(acts));
+  MB_CHECK(std::ranges::count(activation_names, c.hidden_act) > 0,
+           "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file, c.hidden_act,
+           joined(activation_names));
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file,
            c.max_length, c.max_position_embeddings);
-}
-
-// iso-bn's options from the keys of older folders.
-std::string older_iso_bn_options(const Json& ours) {
-  const std::string preset = ours.get("iso_bn_preset", std::string("ours"));
-  const double beta = ours.get("iso_bn_beta", 0.0);
-  return (preset == "ours" ? "" : ":preset=" + preset) +
-         (beta == 0 ? "" : format("{}beta={}", preset == "ours" ? ":" : ",", beta));
 }
 
 }  // namespace
 
 void BertConfig::set_norm(const std::string& text) {
   norm = text;
-  for (const NormOption& option : find_norm(text).options)
-    if (std::string_view(option.value) == "layer_norm_eps") {
-      const NormOptions values{.hidden = hidden_size,
-                               .values = norm_values(text, find_norm(text).options)};
-      layer_norm_eps = values.number("eps", layer_norm_eps);
+  const std::vector<NormOption>& options = norms().find(text).options;
+  const NormOptions given{.hidden = hidden_size, .values = norm_values(text, options)};
+  for (const NormOption& option : options)
+    if (option.in_config) {
+      layer_norm_eps = given.number(option.name, layer_norm_eps);
       MB_CHECK(layer_norm_eps > 0, "{}: eps is {}, expected a positive number", text,
                layer_norm_eps);
       norm = norm_name(text);                      // eps is the only option of these norms
@@ -153,9 +136,9 @@ BertConfig BertConfig::load(const std::string& file) {
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
   // Sizes are required: a default would be a guess. Numbers have defaults: old files lack some.
-  for (const Size& size : sizes) {
-    c.loaded[size.key].integer();                  // fails if it is missing
-    c.*size.value = c.loaded.get(size.key, 0);
+  for (const auto& [key, size] : sizes) {
+    c.loaded[key].integer();                       // fails if it is missing
+    c.*size = c.loaded.get(key, 0);
   }
   for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);
   c.pad_token_id = c.loaded.get("pad_token_id", 0);
@@ -163,7 +146,11 @@ BertConfig BertConfig::load(const std::string& file) {
 
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
   for (const Choice& choice : choices) c.*choice.value = ours.get(choice.key, c.*choice.value);
-  if (c.cls_norm == "iso-bn") c.cls_norm += older_iso_bn_options(ours);
+  if (c.cls_norm == "iso-bn" && ours.has("iso_bn_preset")) {       // older folders
+    c.cls_norm += ":preset=" + ours["iso_bn_preset"].string();
+    const double beta = ours.get("iso_bn_beta", 0.0);
+    if (beta != 0) c.cls_norm += format(",beta={}", beta);
+  }
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_position_embeddings));
@@ -178,7 +165,7 @@ void BertConfig::save(const std::string& file) const {
   kept.erase("iso_bn_beta");
   Json json = loaded, ours = Json::object(kept);
   json.set("model_type", "bert").set("hidden_act", hidden_act).set("pad_token_id", pad_token_id);
-  for (const Size& size : sizes) json.set(size.key, this->*size.value);
+  for (const auto& [key, size] : sizes) json.set(key, this->*size);
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
   for (const Choice& choice : choices) ours.set(choice.key, this->*choice.value);
   ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);

@@ -8,7 +8,7 @@ namespace minbert {
 BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm)
     : word_(config.vocab_size, config.hidden_size),
       position_(config.max_position_embeddings, config.hidden_size),
-      segment_(config.type_vocab_size, config.hidden_size), norm_(make_norm(config.norm, norm)),
+      segment_(config.type_vocab_size, config.hidden_size), norm_(norms().make(config.norm, norm)),
       dropout_(config.hidden_dropout_prob) {
   child("word_embeddings", word_);
   child("position_embeddings", position_);

@@ -1,10 +1,11 @@
 // Reading and writing weights under Hugging Face's names.
-#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "engine/parallel.h"
 #include "minbert/bert.h"
 #include "minbert/files.h"
+#include "minbert/names.h"
 
 namespace minbert {
 namespace {
@@ -44,21 +45,16 @@ bool expected_extra(const std::string& name) {
   return name.starts_with("cls.") || name.ends_with("position_ids");
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += "\n    " + name;
-  return text;
-}
-
 }  // namespace
 
 WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks) {
   const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
   WeightsReport report;
-  std::vector<std::pair<const Parameters::Item*, std::string>> found;
-  std::vector<std::string> missing, used;
+  std::vector<std::pair<const Parameter*, std::string>> found;
+  std::vector<std::string> missing;
+  std::set<std::string> used;
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
-    for (const Parameters::Item& item : *list) {
+    for (const Parameter& item : *list) {
       const std::string name = name_in(file, item.name);
       if (name.empty()) {
         const bool buffer = list == &parameters.buffers();
@@ -74,13 +70,12 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
                name, sizes_text(sizes), sizes_text(expected));
       found.emplace_back(&item, name);
       report.loaded.push_back(item.name);
-      used.push_back(name);
+      used.insert(name);
     }
-  MB_CHECK(missing.empty(), "{}: {} of the encoder's tensors are not in this file:{}", file.file(),
-           missing.size(), listed(missing));
-  std::sort(used.begin(), used.end());
+  MB_CHECK(missing.empty(), "{}: {} of the encoder's tensors are not in this file:\n    {}",
+           file.file(), missing.size(), joined(missing, "\n    "));
   for (const auto& [name, entry] : file.entries())
-    if (!std::binary_search(used.begin(), used.end(), name) && !expected_extra(name))
+    if (!used.contains(name) && !expected_extra(name))
       report.unused.push_back(name);
 
   parallel_each(found.size(), [&](size_t i) {
@@ -96,7 +91,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
 
 void save_weights(const std::string& file, const Parameters& parameters, SafeTensorsWriter::As as) {
   SafeTensorsWriter writer;
-  for (const Parameters::Item& item : parameters.all())
+  for (const Parameter& item : parameters.all())
     writer.add(item.name, item.value, as);
   writer.write(file);
 }

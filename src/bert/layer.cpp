@@ -34,23 +34,13 @@
 
 namespace minbert {
 
-const std::vector<std::string>& placement_names() {
-  static const std::vector<std::string> names = {"post", "pre", "normformer"};
-  return names;
-}
-
 Placement placement_of(const std::string& name) {
-  return Placement(index_of(name, placement_names(), "placement"));
-}
-
-const std::vector<std::string>& activation_names() {
-  static const std::vector<std::string> names = {"gelu", "gelu_new", "relu"};
-  return names;
+  return Placement(index_of(name, placement_names, "placement"));
 }
 
 Activation activation(const std::string& name) {
   static constexpr std::array functions = {gelu, gelu_new, relu};
-  return functions[index_of(name, activation_names(), "hidden_act")];
+  return functions[index_of(name, activation_names, "hidden_act")];
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
@@ -62,7 +52,8 @@ BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
       output_(config.intermediate_size, config.hidden_size),
       weights_dropout_(config.attention_probs_dropout_prob),
       attention_dropout_(config.hidden_dropout_prob), output_dropout_(config.hidden_dropout_prob),
-      attention_norm_(make_norm(config.norm, norm)), output_norm_(make_norm(config.norm, norm)) {
+      attention_norm_(norms().make(config.norm, norm)),
+      output_norm_(norms().make(config.norm, norm)) {
   child("attention.self.query", query_);
   child("attention.self.key", key_);
   child("attention.self.value", value_);
@@ -84,8 +75,8 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
   head_of_column_ = heads;
   NormOptions wide = norm;
   wide.hidden = config.intermediate_size;
-  after_attention_norm_ = make_norm(config.norm, norm);
-  intermediate_norm_ = make_norm(config.norm, wide);
+  after_attention_norm_ = norms().make(config.norm, norm);
+  intermediate_norm_ = norms().make(config.norm, wide);
   child("attention.LayerNorm", *after_attention_norm_);
   child("intermediate.LayerNorm", *intermediate_norm_);
 }

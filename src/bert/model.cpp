@@ -1,6 +1,11 @@
 // The encoder as a whole, and the multitask heads on its pooled [CLS] [TA sec.2].
 #include "minbert/bert.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include "minbert/names.h"
+
 namespace minbert {
 namespace {
 
@@ -9,8 +14,8 @@ Indices first_rows(const Batch& batch) {
 }
 
 Indices range(int64_t begin, int64_t end) {
-  std::vector<int32_t> rows;
-  for (int64_t row = begin; row < end; ++row) rows.push_back(int32_t(row));
+  std::vector<int32_t> rows(size_t(end - begin));
+  std::iota(rows.begin(), rows.end(), int32_t(begin));
   return rows;
 }
 
@@ -19,7 +24,8 @@ Indices range(int64_t begin, int64_t end) {
 BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
       pooler_(config.hidden_size, config.hidden_size),
-      cls_norm_(make_cls_norm(config.cls_norm, {.hidden = config.hidden_size})),
+      cls_norm_(cls_norms().make(config.cls_norm, {.hidden = config.hidden_size})),
+      norm_couples_tokens_(norms().find(config.norm).couples != Couples::nothing),
       norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
   const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
   child("embeddings", embeddings_);
@@ -28,7 +34,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
     child(format("encoder.layer.{}", i), *layers_.back());
   }
   if (placement_of(config.placement) != Placement::post) {
-    final_norm_ = make_norm(config.norm, norm);
+    final_norm_ = norms().make(config.norm, norm);
     child("encoder.LayerNorm", *final_norm_);
   }
   child("pooler.dense", pooler_);
@@ -37,7 +43,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 
 Tensor BertModel::encode(const Batch& batch, const Indices& rows,
                          std::vector<Tensor>* attention_weights) const {
-  const Indices last_rows = find_norm(config_.norm).couples == Couples::nothing ? rows : all_rows;
+  const Indices last_rows = norm_couples_tokens_ ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {
     Tensor weights;
@@ -96,13 +102,10 @@ MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpe
 }
 
 int MultitaskBert::task_id(const std::string& name) const {
-  std::string names;
-  for (size_t id = 0; id < specs_.size(); ++id) {
-    if (specs_[id].name == name) return int(id);
-    names += " " + specs_[id].name;
-  }
-  fail(format("this model was not trained on \"{}\"; its tasks:{}", name,
-              names.empty() ? " none" : names));
+  const auto found = std::ranges::find(specs_, name, &HeadSpec::name);
+  MB_CHECK(found != specs_.end(), "this model was not trained on \"{}\"; its tasks: {}", name,
+           specs_.empty() ? "none" : joined(names_of(specs_), " "));
+  return int(found - specs_.begin());
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {

@@ -10,7 +10,7 @@ namespace minbert {
 
 BertForPreTraining::BertForPreTraining(const BertConfig& config)
     : bert_(config), transform_(config.hidden_size, config.hidden_size),
-      norm_(make_norm("layer", {config.hidden_size, 0, config.layer_norm_eps})),
+      norm_(norms().make("layer", {config.hidden_size, 0, config.layer_norm_eps})),
       decoder_bias_(parameter("cls.predictions.bias", {config.vocab_size}, Init::zeros, Decay::no)),
       seq_relationship_(config.hidden_size, 2) {
   child("bert", bert_);

@@ -1,6 +1,7 @@
 // The tree of modules, and the flat buffer of parameters.
 #include "minbert/module.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/fill.h"
@@ -8,11 +9,6 @@
 #include "minbert/names.h"
 
 namespace minbert {
-
-const std::vector<std::string>& initialisation_names() {
-  static const std::vector<std::string> names = {"normal", "uniform", "xavier", "kaiming"};
-  return names;
-}
 
 void Module::train(bool on) {
   visit([on](Module& m) { m.training_ = on; });
@@ -43,42 +39,35 @@ void Module::child(const std::string& name, Module& module) {
 
 namespace {
 
-// Each parameter begins at a multiple of 64 bytes, however long the one before it is: matrix
-// products want it.
-int64_t place_for(int64_t elements) {
+// Gives each a place in one buffer. Each begins at a multiple of 64 bytes, however long the one
+// before it is: matrix products want it.
+void lay_out(const std::vector<Parameter>& list,
+             void (*place)(const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset)) {
   constexpr int64_t line = 64 / int64_t(sizeof(real));
-  return (elements + line - 1) / line * line;
+  std::vector<int64_t> offsets = {0};
+  for (const Parameter& p : list)
+    offsets.push_back(offsets.back() + (p.value.size() + line - 1) / line * line);
+  const auto flat = Storage::exact(offsets.back() * int64_t(sizeof(real)), default_device());
+  for (size_t i = 0; i < list.size(); ++i) place(list[i].value, flat, offsets[i]);
 }
 
-std::shared_ptr<Storage> flat_buffer(int64_t elements) {
-  return Storage::exact(elements * int64_t(sizeof(real)), default_device());
-}
+bool learns(const Parameter& p) { return p.value.requires_grad(); }
 
 }  // namespace
 
 Parameters::Parameters(Module& root, Options options) : options_(options) {
   root.set_path("");
-  int64_t places = 0;
-  root.visit([&](Module& m) {
-    for (const Parameter& p : m.own_parameters()) {
-      count_ += p.value.size();
-      places += place_for(p.value.size());
-    }
-  });
-  const std::shared_ptr<Storage> flat = flat_buffer(places);
-  int64_t offset = 0;
   root.visit([&](Module& m) {
     const std::string prefix = m.path().empty() ? "" : m.path() + ".";
-    for (const Parameter& p : m.own_parameters()) {
-      p.value.place(flat, offset).set_requires_grad(true);
-      offset += place_for(p.value.size());
-      items_.push_back({prefix + p.name, p.value, p.decay, p.init});
-    }
-    for (const Buffer& b : m.own_buffers())
-      buffers_.push_back({prefix + b.name, b.value, Decay::no});
+    for (const Parameter& p : m.own_parameters())
+      items_.push_back({prefix + p.name, p.value, p.init, p.decay});
+    for (const Parameter& b : m.own_buffers()) buffers_.push_back({prefix + b.name, b.value});
   });
-  for (const Item& item : items_)
-    if (options.initialise) initialise(item);
+  lay_out(items_, [](const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset) {
+    value.place(flat, offset).set_requires_grad(true);
+  });
+  for (const Parameter& p : items_)
+    if (options.initialise) initialise(p);
 }
 
 // Each row of a matrix [out,in] from its own stream: rows are drawn in parallel, whatever the
@@ -87,11 +76,11 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
 //   uniform  U(-range, range)
 //   xavier   U(-b, b), b = √(6/(in+out))                        Glorot & Bengio 2010, eq. 16
 //   kaiming  N(0, √(2/in))                                      He et al. 2015, eq. 10
-void Parameters::initialise(const Item& item) const {
-  if (item.init != Init::random)
-    return fill(item.value, item.init == Init::ones ? real(1) : real(0));
-  const int64_t cols = item.value.cols();
-  const double in = double(cols), out = double(item.value.rows()),
+void Parameters::initialise(const Parameter& p) const {
+  if (p.init != Init::random)
+    return fill(p.value, p.init == Init::ones ? real(1) : real(0));
+  const int64_t cols = p.value.cols();
+  const double in = double(cols), out = double(p.value.rows()),
                range = options_.initializer_range;
   const double b = std::sqrt(6 / (in + out));
   const std::function<double(Random&)> draws[] = {
@@ -100,64 +89,60 @@ void Parameters::initialise(const Item& item) const {
       [=](Random& r) { return b * (2 * r.uniform() - 1); },
       [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
   const auto& draw =
-      draws[index_of(options_.initialisation, initialisation_names(), "initialisation")];
-  std::vector<real> values(size_t(item.value.size()));
+      draws[index_of(options_.initialisation, initialisation_names, "initialisation")];
+  std::vector<real> values(size_t(p.value.size()));
 #pragma omp parallel for schedule(static)
-  for (int64_t row = 0; row < item.value.rows(); ++row) {
-    Random random(options_.seed, format("init/{}/{}", item.name, row));
+  for (int64_t row = 0; row < p.value.rows(); ++row) {
+    Random random(options_.seed, format("init/{}/{}", p.name, row));
     for (int64_t i = 0; i < cols; ++i) values[size_t(row * cols + i)] = real(draw(random));
   }
-  item.value.copy_from(values);
+  p.value.copy_from(values);
+}
+
+int64_t Parameters::count() const {
+  int64_t sum = 0;
+  for (const Parameter& p : items_) sum += p.value.size();
+  return sum;
 }
 
 int64_t Parameters::trainable() const {
   int64_t sum = 0;
-  for (const Item& item : items_) sum += item.value.requires_grad() ? item.value.size() : 0;
+  for (const Parameter& p : items_) sum += learns(p) ? p.value.size() : 0;
   return sum;
 }
 
-std::vector<Parameters::Item> Parameters::all() const {
-  std::vector<Item> list = items_;
+std::vector<Parameter> Parameters::all() const {
+  std::vector<Parameter> list = items_;
   list.insert(list.end(), buffers_.begin(), buffers_.end());
   return list;
 }
 
-const Parameters::Item* Parameters::find(const std::string& name) const {
-  for (const auto* list : {&items_, &buffers_})
-    for (const Item& item : *list)
-      if (item.name == name) return &item;
-  return nullptr;
-}
-
 const Tensor& Parameters::value(const std::string& name) const {
-  const Item* item = find(name);
-  MB_CHECK(item, "there is no parameter or buffer {}", name);
-  return item->value;
+  for (const auto* list : {&items_, &buffers_})
+    for (const Parameter& p : *list)
+      if (p.name == name) return p.value;
+  fail("there is no parameter or buffer " + name);
 }
 
-void Parameters::set_trainable(const std::function<bool(const std::string&)>& learns) const {
-  for (const Item& item : items_) {
-    item.value.clear_grad();
-    item.value.set_grad_storage({});
-    item.value.set_requires_grad(learns(item.name));
+void Parameters::set_trainable(const std::function<bool(const std::string&)>& wanted) const {
+  for (const Parameter& p : items_) {
+    p.value.clear_grad();
+    p.value.set_grad_storage({});
+    p.value.set_requires_grad(wanted(p.name));
   }
 }
 
 void Parameters::reserve_gradients() const {
-  int64_t places = 0, offset = 0;
-  for (const Item& item : items_)
-    places += item.value.requires_grad() ? place_for(item.value.size()) : 0;
-  const std::shared_ptr<Storage> flat = flat_buffer(places);
-  for (const Item& item : items_) {
-    if (!item.value.requires_grad()) continue;
-    item.value.clear_grad();
-    item.value.set_grad_storage(Tensor::view(flat, offset, item.value.shape()));
-    offset += place_for(item.value.size());
-  }
+  std::vector<Parameter> list;
+  std::ranges::copy_if(items_, std::back_inserter(list), learns);
+  lay_out(list, [](const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset) {
+    value.clear_grad();
+    value.set_grad_storage(Tensor::view(flat, offset, value.shape()));
+  });
 }
 
 void Parameters::clear_gradients() const {
-  for (const Item& item : items_) item.value.clear_grad();
+  for (const Parameter& p : items_) p.value.clear_grad();
 }
 
 }  // namespace minbert

@@ -2,6 +2,7 @@
 #include "minbert/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/fill.h"
@@ -18,83 +19,82 @@ struct OptimizedParameter {
   real *p, *m, *v;
   const real* g;                                    // nullptr: it got no gradient and is left alone
   int64_t size;
+  real lr, beta1, beta2, eps, momentum;
   // lr wd; of sgd: wd    1 - beta1^t    sqrt(1 - beta2^t)
   real decay, correction1, correction2;
 };
 
 constexpr int64_t piece_size = 8192;
 
-struct Rates {
-  real lr, beta1, beta2, eps, momentum;
-};
-
 // Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2, with lr on the decay as
 // in PyTorch:
 //   m = β₁ m + (1-β₁) g    v = β₂ v + (1-β₂) g²    m̂ = m / (1-β₁ᵗ)    v̂ = v / (1-β₂ᵗ)
 //   θ = θ - lr λ θ - lr m̂ / (√v̂ + ε)                                    θ: p   λ: weight decay
 struct AdamW {
-  HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
-    real *p = at.p + i, *m = at.m + i, *v = at.v + i;
-    const real m_now = r.beta1 * *m + (1 - r.beta1) * g;
-    const real v_now = r.beta2 * *v + (1 - r.beta2) * g * g, before = *p;
-    *m = m_now, *v = v_now;
-    *p = before - at.decay * before -
-         r.lr * (m_now / at.correction1) / (std::sqrt(v_now) / at.correction2 + r.eps);
+  HD static void step(const OptimizedParameter& o, int64_t i, real g) {
+    real *p = o.p + i, *m = o.m + i, *v = o.v + i;
+    const real m_now = o.beta1 * *m + (1 - o.beta1) * g;
+    const real v_now = o.beta2 * *v + (1 - o.beta2) * g * g;
+    const real before = *p;
+    *m = m_now;
+    *v = v_now;
+    *p = before - o.decay * before -
+         o.lr * (m_now / o.correction1) / (std::sqrt(v_now) / o.correction2 + o.eps);
   }
 };
 
 // The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay
 // of the new value.
 struct CourseAdamW {
-  HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
-    real *p = at.p + i, *m = at.m + i, *v = at.v + i;
-    const real m_now = r.beta1 * *m + (1 - r.beta1) * g;
-    const real v_now = r.beta2 * *v + (1 - r.beta2) * g * g;
+  HD static void step(const OptimizedParameter& o, int64_t i, real g) {
+    real *p = o.p + i, *m = o.m + i, *v = o.v + i;
+    const real m_now = o.beta1 * *m + (1 - o.beta1) * g;
+    const real v_now = o.beta2 * *v + (1 - o.beta2) * g * g;
     const real moved =
-        *p - r.lr * at.correction2 / at.correction1 * m_now / (std::sqrt(v_now) + r.eps);
-    *m = m_now, *v = v_now;
-    *p = moved - at.decay * moved;
+        *p - o.lr * o.correction2 / o.correction1 * m_now / (std::sqrt(v_now) + o.eps);
+    *m = m_now;
+    *v = v_now;
+    *p = moved - o.decay * moved;
   }
 };
 
 struct Sgd {
-  HD static void step(const OptimizedParameter& at, int64_t i, real g, const Rates& r) {
-    real *p = at.p + i, *b = at.m + i;
-    *b = r.momentum * *b + g + at.decay * *p;
-    *p -= r.lr * *b;
+  HD static void step(const OptimizedParameter& o, int64_t i, real g) {
+    real *p = o.p + i, *b = o.m + i;
+    *b = o.momentum * *b + g + o.decay * *p;
+    *p -= o.lr * *b;
   }
 };
 
 // All parameters in one launch: a row is a piece of one of them.
 struct Pieces {
   const OptimizedParameter* parameters;
-  // Of each piece: its parameter, and where in it it begins
-  const int32_t *owner, *begin;
+  const int32_t *owner, *begin;                     // of each piece: its parameter, its place there
+  int64_t count;
   HD const OptimizedParameter& of(int64_t piece) const { return parameters[owner[piece]]; }
   HD int size(int64_t piece) const {
     const int64_t left = of(piece).size - begin[piece];
     return int(left < piece_size ? left : piece_size);
   }
 };
-Pieces pieces_of(const Storage& table, const Indices& owner, const Indices& begin) {
-  const Device device = table.device();
-  return {static_cast<const OptimizedParameter*>(table.data()), owner.data(device),
-          begin.data(device)};
+Pieces pieces_of(const Storage& list, const Indices& owner, const Indices& begin) {
+  const Device device = list.device();
+  return {static_cast<const OptimizedParameter*>(list.data()), owner.data(device),
+          begin.data(device), owner.size()};
 }
+
 template <class Form>
 struct StepPiece {
   Pieces pieces;
   const real* factor;                               // on every gradient
-  Rates rates;
   template <class Team>
   HD void operator()(Team team, int64_t piece) const {
-    const OptimizedParameter at = pieces.of(piece);
+    const OptimizedParameter o = pieces.of(piece);
     const int64_t first = pieces.begin[piece];
     const real scale = *factor;
-    const Rates r = rates;
-    if (at.g)
+    if (o.g)
       team.each(pieces.size(piece),
-                [=](int i) { Form::step(at, first + i, scale * at.g[first + i], r); });
+                [=](int i) { Form::step(o, first + i, scale * o.g[first + i]); });
   }
 };
 
@@ -107,8 +107,7 @@ struct SquaresOfPiece {
     const real* g = pieces.of(piece).g;
     if (g) g += pieces.begin[piece];
     const real sum = team.sum(g ? pieces.size(piece) : 0, [=](int i) { return g[i] * g[i]; });
-    real* to = squares + piece;
-    team.each(1, [=](int) { *to = sum; });
+    team.each(1, [sum, square = squares + piece](int) { *square = sum; });
   }
 };
 struct NormAndFactor {
@@ -118,13 +117,23 @@ struct NormAndFactor {
   real *norm, *factor;
   template <class Team>
   HD void operator()(Team team, int64_t) const {
-    const real* from = squares;
-    const real n = std::sqrt(team.sum(count, [=](int i) { return from[i]; })), most = max_norm;
-    real *norm_to = norm, *factor_to = factor;
-    team.each(1,
-              [=](int) { *norm_to = n, *factor_to = most > 0 && n > most ? most / n : real(1); });
+    const real total_norm = std::sqrt(team.sum(count, [g2 = squares](int i) { return g2[i]; }));
+    const bool clips = max_norm > 0 && total_norm > max_norm;
+    const real clip_coef = clips ? max_norm / total_norm : real(1);
+    team.each(1, [total_norm, clip_coef, results = *this](int) {
+      *results.norm = total_norm;
+      *results.factor = clip_coef;
+    });
   }
 };
+
+template <class Form>
+void step_pieces(const Tensor& m, const Pieces& pieces, const real* factor) {
+  launch_rows(m.device(), pieces.count, m.size(), StepPiece<Form>{pieces, factor});
+}
+
+// In the order of optimizer_names
+constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
 
 Tensor flat_zeros(int64_t elements) {
   const Tensor t = Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), default_device()),
@@ -135,19 +144,10 @@ Tensor flat_zeros(int64_t elements) {
 
 }  // namespace
 
-const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> names = {"adamw", "adamw-course", "sgd"};
-  return names;
-}
-const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names = {"linear", "constant"};
-  return names;
-}
-
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})),
-      factor_(Tensor::full({1}, 1)), steps_(parameters.items().size()) {
-  index_of(options.kind, optimizer_names(), "optimizer");
+      factor_(Tensor::full({1}, 1)), steps_(parameters.items().size()),
+      kind_(index_of(options.kind, optimizer_names, "optimizer")) {
   parameters.reserve_gradients();
   int64_t offset = 0;
   std::vector<int32_t> owner, begin;
@@ -156,12 +156,13 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     offsets_.push_back(offset);
     if (!value.requires_grad()) continue;
     offset += value.size();
-    for (int64_t at = 0; at < value.size(); at += piece_size) {
+    for (int64_t pos = 0; pos < value.size(); pos += piece_size) {
       owner.push_back(int32_t(i));
-      begin.push_back(int32_t(at));
+      begin.push_back(int32_t(pos));
     }
   }
-  piece_owner_ = std::move(owner), piece_begin_ = std::move(begin);
+  piece_owner_ = std::move(owner);
+  piece_begin_ = std::move(begin);
   first_ = flat_zeros(offset);
   if (options.kind != "sgd") second_ = flat_zeros(offset);
 }
@@ -172,14 +173,17 @@ std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
   const OptimizerOptions& o = options_;
   std::vector<OptimizedParameter> list;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    const Parameters::Item& item = parameters_.items()[i];
-    const Tensor g = item.value.grad();
-    const double t = double(steps_[i]), wd = item.decay == Decay::yes ? o.weight_decay : 0;
-    const real decay = real(o.kind == "sgd" ? wd : learning_rate * wd);
-    list.push_back({item.value.data(), first_.data() + offsets_[i],
-                    second_ ? second_.data() + offsets_[i] : nullptr, g ? g.data() : nullptr,
-                    item.value.size(), decay, real(1 - std::pow(o.beta1, t)),
-                    real(std::sqrt(1 - std::pow(o.beta2, t)))});
+    const Parameter& p = parameters_.items()[i];
+    const Tensor g = p.value.grad();
+    const double t = double(steps_[i]), wd = p.decay == Decay::yes ? o.weight_decay : 0;
+    list.push_back({.p = p.value.data(), .m = first_.data() + offsets_[i],
+                    .v = second_ ? second_.data() + offsets_[i] : nullptr,
+                    .g = g ? g.data() : nullptr, .size = p.value.size(),
+                    .lr = real(learning_rate), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
+                    .eps = real(o.eps), .momentum = real(o.momentum),
+                    .decay = real(o.kind == "sgd" ? wd : learning_rate * wd),
+                    .correction1 = real(1 - std::pow(o.beta1, t)),
+                    .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
   }
   return Storage::copy_of(list.data(), int64_t(list.size() * sizeof(OptimizedParameter)),
                           first_.device());
@@ -187,37 +191,25 @@ std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
 
 void Optimizer::clip(double max_norm) {
   const Device device = first_.device();
-  const int64_t pieces = piece_owner_.size();
-  const auto of = table(0);                         // for the places of g alone
-  const Tensor squares({pieces}, device);
-  launch_rows(device, pieces, first_.size(),
-              SquaresOfPiece{pieces_of(*of, piece_owner_, piece_begin_), squares.data()});
-  launch_rows(
-      device, 1, pieces,
-      NormAndFactor{squares.data(), int(pieces), real(max_norm), norm_.data(), factor_.data()});
+  const auto list = table(0);                       // for the places of g alone
+  const Pieces pieces = pieces_of(*list, piece_owner_, piece_begin_);
+  const Tensor squares({pieces.count}, device);
+  launch_rows(device, pieces.count, first_.size(), SquaresOfPiece{pieces, squares.data()});
+  launch_rows(device, 1, pieces.count,
+              NormAndFactor{.squares = squares.data(), .count = int(pieces.count),
+                            .max_norm = real(max_norm), .norm = norm_.data(),
+                            .factor = factor_.data()});
   profile_charge("gradient norm", "", parameters_.trainable() * int64_t(sizeof(real)));
 }
 
 void Optimizer::step(double learning_rate) {
-  const OptimizerOptions& o = options_;
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += bool(parameters_.items()[i].value.grad());
-  const Device device = first_.device();
-  const auto of = table(learning_rate);
-  const auto take = [&]<class Form>(Form) {
-    launch_rows(device, piece_owner_.size(), first_.size(),
-                StepPiece<Form>{pieces_of(*of, piece_owner_, piece_begin_),
-                                factor_.data(),
-                                {real(learning_rate), real(o.beta1), real(o.beta2), real(o.eps),
-                                 real(o.momentum)}});
-  };
-  if (o.kind == "adamw") take(AdamW{});
-  else if (o.kind == "adamw-course") take(CourseAdamW{});
-  else if (o.kind == "sgd") take(Sgd{});
-  else fail(format("the optimizer {} has a name, but no step", o.kind));
+  const auto list = table(learning_rate);
+  kinds.at(kind_)(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
   parameters_.clear_gradients();
   // Reads p, m, v, g and writes p, m, v; SGD has no v.
-  profile_charge(o.kind.c_str(), "",
+  profile_charge(options_.kind.c_str(), "",
                  parameters_.trainable() * int64_t(sizeof(real)) * (second_ ? 7 : 5));
 }
 
@@ -231,7 +223,7 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
 // S steps, w = floor(warmup_fraction S)
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
                        double warmup_fraction) {
-  index_of(schedule, schedule_names(), "schedule");
+  index_of(schedule, schedule_names, "schedule");
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
   if (schedule == "constant") return 1;

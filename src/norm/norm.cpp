@@ -1,62 +1,144 @@
-// The table of all normalizations of hidden states.
+// The tables of all normalizations, of hidden states and of [CLS], and the reading of
+// "group:groups=8,eps=1e-3".
 #include "minbert/norm.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "engine/text.h"
 #include "minbert/names.h"
 
 namespace minbert {
 
-AffineNorm::AffineNorm(int64_t hidden, double eps)
-    : eps_(eps), weight_(parameter("weight", {hidden}, Init::ones, Decay::no)),
-      bias_(parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
+// An entry stands at the end of its norm's file. To add one, name it here, in its table's order.
+extern NormEntry norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
+    norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence, norm_instance;
+extern NormEntry cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn;
 
-const std::vector<NormEntry>& norm_table() {
-  static const std::vector<NormEntry> table = [] {
-    std::vector<NormEntry> list;
-    // norm_NAME stands at the end of src/norm/hidden/NAME.cpp
-    { extern NormEntry norm_none;              list.push_back(norm_none); }
-    { extern NormEntry norm_layer;             list.push_back(norm_layer); }
-    { extern NormEntry norm_layer_simple;      list.push_back(norm_layer_simple); }
-    { extern NormEntry norm_variance_only;     list.push_back(norm_variance_only); }
-    { extern NormEntry norm_rms;               list.push_back(norm_rms); }
-    { extern NormEntry norm_conditional_layer; list.push_back(norm_conditional_layer); }
-    { extern NormEntry norm_batch;             list.push_back(norm_batch); }
-    { extern NormEntry norm_power;             list.push_back(norm_power); }
-    { extern NormEntry norm_group;             list.push_back(norm_group); }
-    { extern NormEntry norm_group_sentence;    list.push_back(norm_group_sentence); }
-    { extern NormEntry norm_instance;          list.push_back(norm_instance); }
-    return list;
-  }();
+const NormTable& norms() {
+  static const NormTable table = {
+      "norm",
+      {norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
+       norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence,
+       norm_instance}};
+  return table;
+}
+const NormTable& cls_norms() {
+  static const NormTable table = {
+      "[CLS] norm",
+      {cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn}};
   return table;
 }
 
-const NormEntry& find_norm(const std::string& norm) {
-  return norm_table()[index_of(norm_name(norm), names_of(norm_table()), "norm")];
+namespace {
+
+std::optional<double> number_in(const std::string& text) {
+  double v = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return v;
 }
 
-const char* name_of(Couples couples) {
-  return couples == Couples::nothing    ? "nothing"
-         : couples == Couples::sentence ? "a sentence"
-                                        : "the batch";
+void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
+  if (option.text) return;
+  if (!option.words.empty()) {
+    MB_CHECK(std::ranges::count(option.words, value) > 0,
+             "{}: {} is \"{}\", expected one of: {}", norm, option.name, value,
+             joined(option.words));
+    return;
+  }
+  const std::optional<double> v = number_in(value);
+  MB_CHECK(v && option.min <= *v && *v <= option.max,
+           "{}: {} is \"{}\", expected a number from {}{}", norm, option.name, value, option.min,
+           option.max < 1e30 ? format(" to {}", option.max) : "");
 }
 
-std::string norm_help() {
-  std::vector<std::vector<std::string>> lines = {{"norm", "formula", "a mean is taken over",
-                                                  "couples", "running statistics", "parameters",
-                                                  "options", "paper"}};
-  const auto yes = [](bool b) { return b ? "yes" : "no"; };
-  for (const NormEntry& e : norm_table())
-    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), yes(e.running_statistics),
-                     e.parameters, options_text(e.options), e.paper});
-  return text_table(lines);
+}  // namespace
+
+double NormOptions::number(const std::string& option, double otherwise) const {
+  return number_in(values.at(option)).value_or(otherwise);
 }
 
-void check_norm(const std::string& norm) { norm_values(norm, find_norm(norm).options); }
+std::string norm_name(const std::string& norm) { return norm.substr(0, norm.find(':')); }
 
-std::unique_ptr<Norm> make_norm(const std::string& norm, NormOptions options) {
-  const NormEntry& entry = find_norm(norm);
+std::vector<std::string> split_norms(const std::string& list) {
+  std::vector<std::string> norms;
+  for (const std::string& part : split(list)) {
+    const bool is_option = part.find('=') != part.npos && part.find(':') == part.npos;
+    if (is_option && !norms.empty()) norms.back() += "," + part;
+    else norms.push_back(part);
+  }
+  return norms;
+}
+
+std::map<std::string, std::string> norm_values(const std::string& norm,
+                                               const std::vector<NormOption>& options) {
+  const std::string name = norm_name(norm);
+  std::map<std::string, std::string> values;
+  MB_CHECK(norm != name + ":", "{}: expected options after the colon, as in {}:option=value", norm,
+           name);
+  for (const std::string& part : split(norm.substr(std::min(norm.size(), name.size() + 1)))) {
+    const size_t equals = part.find('=');
+    MB_CHECK(equals != part.npos, "{}: \"{}\" is no option; expected {}:option=value,option=value",
+             norm, part, name);
+    const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
+    const auto option = std::ranges::find(options, key, &NormOption::name);
+    MB_CHECK(
+        option != options.end(), "{}: {} has no option \"{}\"; {}", norm, name, key,
+        options.empty() ? std::string("it has none") : "its options are " + options_text(options));
+    MB_CHECK(values.emplace(key, value).second, "{}: {} is given twice", norm, key);
+    check_value(norm, *option, value);
+  }
+  for (const NormOption& option : options) values.emplace(option.name, option.value);
+  return values;
+}
+
+std::string options_text(const std::vector<NormOption>& options) {
+  std::vector<std::string> list;
+  for (const NormOption& o : options)
+    list.push_back(
+        format("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
+  return joined(list);
+}
+
+const NormEntry& NormTable::find(const std::string& norm) const {
+  return entries[index_of(norm_name(norm), names_of(entries), what)];
+}
+
+void NormTable::check(const std::string& norm) const { norm_values(norm, find(norm).options); }
+
+std::unique_ptr<Norm> NormTable::make(const std::string& norm, NormOptions options) const {
+  const NormEntry& entry = find(norm);
   options.values = norm_values(norm, entry.options);
   return entry.make(options);
 }
+
+std::string NormTable::help() const {
+  std::vector<std::vector<std::string>> lines = {
+      {what, "formula", "a mean is taken over", "couples", "statistics", "parameters", "at",
+       "options", "paper"}};
+  for (const NormEntry& e : entries)
+    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), e.statistics, e.parameters,
+                     e.place, options_text(e.options), e.paper});
+  return text_table(lines);
+}
+
+const char* name_of(Couples couples) {
+  constexpr const char* names[] = {"nothing", "a sentence", "the batch"};
+  return names[int(couples)];
+}
+
+std::string cls_norm_place(const std::string& norm, const std::string& place) {
+  return place == "per-method" ? cls_norms().find(norm).place : place;
+}
+
+void Norm::fit(const Tensor&) { fail("this normalization takes no statistics from a set"); }
+void Norm::finish_fit() { fail("this normalization takes no statistics from a set"); }
+
+AffineNorm::AffineNorm(const NormOptions& o)
+    : eps_(o.number("eps", o.layer_norm_eps)),
+      weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)),
+      bias_(parameter("bias", {o.hidden}, Init::zeros, Decay::no)) {}
 
 }  // namespace minbert

@@ -8,7 +8,6 @@
 
 #include "minbert/error.h"
 #include "minbert/names.h"
-#include "minbert/norm_options.h"
 #include "minbert/options.h"
 
 namespace minbert {
@@ -168,22 +167,22 @@ void CommandLine::list(const std::string& names, std::vector<double>& values, do
   impl_->add(names, set, get, help, "LIST");
 }
 
-void CommandLine::norm(const std::string& names, std::string& value, const Check& check, const std::string& help,
-                       const std::string& table) {
-  const auto set = [&value, check, table](const std::string& s) {
-    print_table_if_asked(s, table);
-    check(s);
+void CommandLine::norm(const std::string& names, std::string& value, const NormTable& table,
+                       const std::string& help) {
+  const auto set = [&value, &table](const std::string& s) {
+    print_table_if_asked(s, table.help());
+    table.check(s);
     value = s;
   };
   impl_->add(names, set, [&value] { return value; }, help + ", as NAME:option=value,option=value; help: a table",
              "NORM");
 }
-void CommandLine::norms(const std::string& names, std::vector<std::string>& values, const Check& check,
-                        const std::string& help, const std::string& table) {
-  const auto set = [&values, names, check, table](const std::string& s) {
-    print_table_if_asked(s, table);
+void CommandLine::norms(const std::string& names, std::vector<std::string>& values, const NormTable& table,
+                        const std::string& help) {
+  const auto set = [&values, names, &table](const std::string& s) {
+    print_table_if_asked(s, table.help());
     const std::vector<std::string> list = checked(names, split_norms(s));
-    for (const std::string& part : list) check(part);
+    for (const std::string& part : list) table.check(part);
     values = list;
   };
   impl_->add(names, set, [&values] { return joined(values, ","); },

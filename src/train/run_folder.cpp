@@ -42,7 +42,7 @@ void check_finite(const Parameters& parameters, const Optimizer& optimizer, int6
     if (const auto v = non_finite(values.on_host(room)))
       fail(format("{} has the value {} after step {}\n  {}", name, *v, step, advice));
   };
-  for (const Parameters::Item& item : parameters.all()) check(item.name, item.value);
+  for (const Parameter& item : parameters.all()) check(item.name, item.value);
   for (const auto& [name, values] : optimizer.moments()) check("optimizer." + name, values);
 }
 
@@ -50,7 +50,7 @@ void check_finite(const Parameters& parameters, const Optimizer& optimizer, int6
 void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Json& position) {
   SafeTensorsWriter writer;
   writer.metadata["position"] = position.dump();
-  for (const Parameters::Item& item : parameters.all())
+  for (const Parameter& item : parameters.all())
     writer.add(item.name, item.value, SafeTensorsWriter::As::real_type);
   for (const auto& [name, values] : optimizer.moments())
     writer.add("optimizer." + name, values, SafeTensorsWriter::As::real_type);
@@ -71,7 +71,7 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
              "run's?", file.file(), name, to.shape());
     file.read(name, to);
   };
-  for (const Parameters::Item& item : parameters.all()) read(item.name, item.value);
+  for (const Parameter& item : parameters.all()) read(item.name, item.value);
   for (const auto& [name, values] : optimizer.moments()) read("optimizer." + name, values);
   std::vector<int64_t> steps = file.read_integers("optimizer.steps");
   MB_CHECK(steps.size() == optimizer.steps().size(),

@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "minbert/bert.h"
-#include "minbert/cls_norm.h"
 #include "minbert/names.h"
 #include "minbert/norm.h"
 #include "minbert/optimizer.h"
@@ -15,23 +14,23 @@
 namespace minbert {
 
 void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
-  line.norm("--norm", norm, check_norm, "normalization of the hidden states", norm_help());
-  line.choice("--placement", placement, placement_names(), "where the norms of a layer stand");
+  line.norm("--norm", norm, norms(), "normalization of the hidden states");
+  line.choice("--placement", placement, placement_names, "where the norms of a layer stand");
 }
 
 void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
-  line.choice("--initialisation", o.initialisation, initialisation_names(), "how new weights are drawn");
+  line.choice("--initialisation", o.initialisation, initialisation_names, "how new weights are drawn");
   line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
-  line.choice("--optimizer", o.optimizer, optimizer_names(),
+  line.choice("--optimizer", o.optimizer, optimizer_names,
               "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
   line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
   line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
   line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
-  line.choice("--schedule", o.schedule, schedule_names(), "after the warm-up: linear falls to 0");
+  line.choice("--schedule", o.schedule, schedule_names, "after the warm-up: linear falls to 0");
 }
 
 void add_machine_options(CommandLine& line, MachineOptions& o) {
@@ -70,7 +69,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   add_norm_options(line, o.norm, o.placement);
-  line.norm("--cls-norm", o.cls_norm, check_cls_norm, "normalization of [CLS]", cls_norm_help());
+  line.norm("--cls-norm", o.cls_norm, cls_norms(), "normalization of [CLS]");
   line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
               "where --cls-norm and --grad-norm stand");
   line.gone("--iso-bn-preset", "ours", "--cls-norm iso-bn:preset=NAME");

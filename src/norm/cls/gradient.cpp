@@ -9,7 +9,7 @@
 //   Deviations  ε is relative to θ, since g contains the factor 1/B of the loss. The paper writes
 //               ‖g‖₂; of a whole row it would have no dimensions left, so it is taken of one
 //               number, |g_bj|. A gradient of zeros (θ = 0) stays as it is.
-#include "minbert/cls_norm.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 

@@ -21,21 +21,24 @@
 //               ε, β       .1, .5                  .1, .5                    .001, .5
 //               eq.7       root: keeps variance    no root, as printed    root; σ² of Σ; .001 in E'
 //               Presets eq3 and eq5 compute the first two forms, with the statistics of ours and
-//               ε = .1 added to σ |G| and σ γ. A chain of |ρ| >= `correlated` joins dimensions into
-//               a group of eq3 (the paper names no clustering). In all presets ρ = 0 where σ = 0;
+//               ε = .1 added to σ |G| and σ γ. The paper names no clustering for eq3: a chain of
+//               |ρ| >= `correlated` joins dimensions into a group, or `groups` gives all groups, as
+//               0-3+8_4-7: dimensions 0 to 3 and 8, and 4 to 7. In all presets ρ = 0 where σ = 0;
 //               where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0). A last batch of few
 //               examples counts as much as any other (the authors drop it).
 //   Their code  github.com/INK-USC/IsoBN, model.py
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 #include "engine/fill.h"
 #include "engine/gemm.h"
-#include "minbert/cls_norm.h"
 #include "minbert/names.h"
+#include "minbert/norm.h"
 
 namespace minbert {
+
 namespace {
 
 struct Preset {
@@ -59,25 +62,60 @@ const std::vector<Preset> presets = {
     {.name = "eq5", .beta = 1, .rescale = false, .subtract_mean = true},
     {.name = "eq3", .beta = 1, .rescale = false, .subtract_mean = true, .hard_groups = true}};
 
-// The size of each dimension's group [H]. A chain of |ρ| >= min_rho joins dimensions into a group.
-Tensor group_sizes(const Tensor& rho, double min_rho) {
-  const size_t H = size_t(rho.cols());
-  const std::vector<real> r = rho.values();
-  std::vector<size_t> first(H);                     // of a dimension's group
-  std::iota(first.begin(), first.end(), size_t(0));
-  for (size_t i = 0; i < H; ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (std::abs(double(r[i * H + j])) >= min_rho && first[i] != first[j])
-        std::replace(first.begin(), first.end(), size_t(first[i]), size_t(first[j]));
+// [IsoBN eq.3] The size of each dimension's group [H], from each dimension's group.
+Tensor group_sizes(const std::vector<int64_t>& group) {
   std::vector<real> sizes;
-  for (const size_t f : first) sizes.push_back(real(std::count(first.begin(), first.end(), f)));
-  return Tensor::from({rho.cols()}, sizes);
+  for (const int64_t g : group) sizes.push_back(real(std::count(group.begin(), group.end(), g)));
+  return Tensor::from({int64_t(group.size())}, sizes);
 }
 
-class IsoBatchNorm : public ClsNorm {
- public:
+// A chain of |ρ| >= min_rho joins dimensions into a group.
+std::vector<int64_t> correlated_groups(const Tensor& rho, double min_rho) {
+  const size_t H = size_t(rho.cols());
+  const std::vector<real> r = rho.values();
+  std::vector<int64_t> group(H);                    // begins as its only dimension
+  std::iota(group.begin(), group.end(), 0);
+  for (size_t i = 0; i < H; ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (std::abs(double(r[i * H + j])) >= min_rho && group[i] != group[j])
+        std::replace(group.begin(), group.end(), int64_t(group[i]), int64_t(group[j]));
+  return group;
+}
+
+// "0-3+8_4-7": group 0 is dimensions 0 to 3 and 8, group 1 is 4 to 7.
+std::vector<int64_t> given_groups(const std::string& text, int64_t H) {
+  constexpr int64_t none = -1;
+  std::vector<int64_t> group(size_t(H), none);
+  const std::string what = "iso-bn: groups=" + text;
+  std::istringstream in(text);
+  int64_t g = 0;
+  for (char next = '+'; next; g += next == '_') {
+    int64_t first = none;
+    in >> first;
+    int64_t last = first;
+    if (in.good() && in.peek() == '-') in.ignore() >> last;
+    MB_CHECK(in, "{}: expected groups of dimensions, as in 0-3+8_4-7", what);
+    MB_CHECK(0 <= first && first <= last && last < H,
+             "{}: {}-{} is out of range; the dimensions are 0-{}", what, first, last, H - 1);
+    for (size_t i = size_t(first); i <= size_t(last); ++i) {
+      MB_CHECK(group[i] == none, "{}: dimension {} is given twice", what, i);
+      group[i] = g;
+    }
+    if (!(in >> next)) next = 0;
+    MB_CHECK(!next || next == '+' || next == '_', "{}: \"{}\" stands where + or _ is expected",
+             what, next);
+  }
+  const auto missing = std::find(group.begin(), group.end(), none);
+  MB_CHECK(missing == group.end(), "{}: dimension {} is in no group", what,
+           missing - group.begin());
+  return group;
+}
+
+}  // namespace
+
+struct IsoBatchNorm : Norm {
   explicit IsoBatchNorm(const NormOptions& o)
-      : preset_(presets[index_of(o.word("preset"), names_of(presets), "preset")]),
+      : preset_(presets[index_of(o.values.at("preset"), names_of(presets), "preset")]),
         momentum_(o.number("momentum", preset_.momentum)), eps_(o.number("eps", preset_.eps)),
         beta_(o.number("beta", preset_.beta)), correlated_(o.number("correlated")),
         covariance_(buffer("covariance", Tensor::zeros({o.hidden, o.hidden}))),
@@ -87,10 +125,13 @@ class IsoBatchNorm : public ClsNorm {
     std::vector<int32_t> diagonal;
     for (int64_t i = 0; i < o.hidden; ++i) diagonal.push_back(int32_t(i * (o.hidden + 1)));
     diagonal_ = diagonal;
+    const std::string& groups = o.values.at("groups");
+    if (groups == "correlated") return;
+    MB_CHECK(preset_.hard_groups, "iso-bn: groups={} needs preset=eq3", groups);
+    given_sizes_ = group_sizes(given_groups(groups, o.hidden));
   }
 
- protected:
-  Tensor forward(const Tensor& h) const override {
+  Tensor forward(const Tensor& h, const Batch&) const override {
     MB_CHECK(h.cols() == covariance_.cols(), "iso-bn: h {} for statistics of {} dimensions",
              h.shape(), covariance_.cols());
     if (training()) update(h);
@@ -99,7 +140,6 @@ class IsoBatchNorm : public ClsNorm {
     return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();                    // [IsoBN eq.8]
   }
 
- private:
   // Reads count_ from the device only until it is above 0.
   bool has_statistics() const { return seen_ = seen_ || count_.item() > 0; }
 
@@ -121,6 +161,14 @@ class IsoBatchNorm : public ClsNorm {
     copy_or_add(Tensor::full({1}, 1, h.device()), count_, true);
   }
 
+  // |G| of eq.3, or eq.4's γ, which takes its place: [H]
+  Tensor gamma_of(const Tensor& rho) const {
+    if (given_sizes_) return given_sizes_;
+    if (preset_.hard_groups) return group_sizes(correlated_groups(rho, correlated_));
+    const Tensor squares = square(rho);                                              // [IsoBN eq.4]
+    return (preset_.mean ? mean_rows(squares) : sum_rows(squares)).reshape({rho.cols()});
+  }
+
   Tensor theta_bar() const {                        // [H]
     const NoGrad constants;
     const int64_t H = covariance_.cols();
@@ -130,10 +178,7 @@ class IsoBatchNorm : public ClsNorm {
     const Tensor divisor = sigma + (1 - sign(sigma));                 // 1 where σ = 0: Σ is 0 there
     Tensor rho = Sigma / divisor / divisor.reshape({H, 1});           // [H,H]
     if (preset_.clamp) rho = clamp(rho, -1, 1);
-    const Tensor squares = preset_.mean ? mean_rows(square(rho)) : sum_rows(square(rho));
-    const Tensor gamma = preset_.hard_groups ? group_sizes(rho, correlated_)         // [IsoBN eq.3]
-                                             : squares.reshape({H});  // [IsoBN eq.4]
-    const Tensor theta = pow(sigma * gamma + eps_, -beta_);           // [IsoBN eq.6]
+    const Tensor theta = pow(sigma * gamma_of(rho) + eps_, -beta_);  // [IsoBN eq.6]
     if (!preset_.rescale) return theta;
     const Tensor sigma2 = preset_.own_variances ? square(sigma) : variance;
     const Tensor before = sum(sigma2), after = sum(sigma2 * square(theta)) + preset_.quotient_eps;
@@ -146,27 +191,26 @@ class IsoBatchNorm : public ClsNorm {
   double momentum_, eps_, beta_, correlated_;
   Tensor covariance_, count_;                 // [H,H]; [1] batches so far
   Tensor deviation_, mean_;                   // [H] averages of σ and μ, in presets that have them
+  Tensor given_sizes_;                        // [H] if `groups` gives them
   Indices diagonal_;                          // [H] positions of the diagonal in Σ
   mutable bool seen_ = false;
 };
 
-}  // namespace
-
-ClsNormEntry cls_iso_bn = {
+NormEntry cls_iso_bn = {
     .name = "iso-bn",
     .formula = "θ̄⊙h",
     .paper = "[IsoBN eq.3-8]",
-    .over = "all dimensions, over the batches so far",
-    .couples_batch = true,
+    .over = "the batches so far",
+    .couples = Couples::batch,
     .statistics = "moving covariance",
-    .parameters = "0",
     .place = "pooled",
     .options = {{"preset", "ours", 0, 0, names_of(presets)},
                 {"beta", "the preset's"},
                 {"eps", "the preset's"},
                 {"momentum", "the preset's", 0, 1},
-                {"correlated", "0.5", 0, 1}},
-    .make = new_cls_norm<IsoBatchNorm>,
+                {"correlated", "0.5", 0, 1},
+                {.name = "groups", .value = "correlated", .text = true}},
+    .make = new_norm<IsoBatchNorm>,
 };
 
 }  // namespace minbert

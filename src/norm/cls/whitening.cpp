@@ -15,16 +15,13 @@
 #include "norm/cls/fitted.h"
 
 namespace minbert {
-namespace {
 
-class Whitening : public FittedClsNorm {
- public:
+struct Whitening : FittedNorm {
   explicit Whitening(const NormOptions& o)
-      : FittedClsNorm("whitening", o.hidden), shrinkage_(o.number("shrinkage")),
-        mean_(buffer("mean", Tensor::zeros({o.hidden}))),
-        matrix_(buffer("matrix", Tensor::zeros({o.hidden, o.hidden}))), set_(o.hidden) {}
+      : FittedNorm("whitening", o), shrinkage_(o.number("shrinkage")),
+        mean_(statistic("mean")),
+        matrix_(buffer("matrix", Tensor::zeros({hidden_, hidden_}))), set_(hidden_) {}
 
- private:
   // [IsoBN eq.1]
   Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }
   void add(const Tensor& h) override { set_.add(h); }
@@ -32,7 +29,7 @@ class Whitening : public FittedClsNorm {
   // Σ = sum_k λ_k v_k v_kᵀ. The shrunk Σ has the same v_k, and Σ^(-1/2) = UᵀU with the rows
   // u_k = λ_k^(-1/4) v_k.
   void finish() override {
-    const size_t H = size_t(hidden());
+    const size_t H = size_t(hidden_);
     const SymmetricEigen Sigma = symmetric_eigen(set_.matrix(), int(H), true);
     double trace = 0;
     for (const double lambda : Sigma.values) trace += std::max(0.0, lambda);
@@ -43,11 +40,11 @@ class Whitening : public FittedClsNorm {
       for (size_t i = 0; i < H; ++i)
         U[k * H + i] = real(Sigma.vectors[k * H + i] * (lambda > 0 ? std::pow(lambda, -0.25) : 1));
     }
-    const Tensor u = Tensor::from({hidden(), hidden()}, U);
+    const Tensor u = Tensor::from({hidden_, hidden_}, U);
     const ExactProducts exact;
     gemm_tn(u, u, {matrix_, false});
     mean_.copy_from(std::vector<real>(set_.mean().begin(), set_.mean().end()));
-    set_ = Covariance(hidden());
+    set_ = Covariance(hidden_);
   }
 
   double shrinkage_;
@@ -55,18 +52,15 @@ class Whitening : public FittedClsNorm {
   Covariance set_;
 };
 
-}  // namespace
-
-ClsNormEntry cls_whitening = {
+NormEntry cls_whitening = {
     .name = "whitening",
     .formula = "Σ^(-1/2)(h-μ)",
     .paper = "[IsoBN eq.1]",
-    .over = "all dimensions, over the training set",
-    .statistics = one_pass,
-    .parameters = "0",
+    .over = "the training set",
+    .statistics = "one pass over the training set",
     .place = "pooled",
     .options = {{"shrinkage", "0.01", 1e-30, 1}},
-    .make = new_cls_norm<Whitening>,
+    .make = new_norm<Whitening>,
 };
 
 }  // namespace minbert

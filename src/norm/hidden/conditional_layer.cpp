@@ -11,12 +11,10 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class ConditionalLayerNorm : public AffineNorm {
- public:
+struct ConditionalLayerNorm : AffineNorm {
   explicit ConditionalLayerNorm(const NormOptions& o)
-      : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)),
+      : AffineNorm(o),
         task_weight_(parameter("task_weight", {o.tasks, o.hidden}, Init::zeros, Decay::no)),
         task_bias_(parameter("task_bias", {o.tasks, o.hidden}, Init::zeros, Decay::no)) {}
 
@@ -30,7 +28,6 @@ class ConditionalLayerNorm : public AffineNorm {
     return xhat * weight + bias;                                                // [T,H]  [CLN eq.4]
   }
 
- protected:
   // Without a task it is plain LayerNorm. With one, row i takes the weight and bias of its task:
   // the same kernel.
   // Error: a task id outside of 0..tasks-1.
@@ -40,11 +37,8 @@ class ConditionalLayerNorm : public AffineNorm {
     return layer_norm(x, task_weight_ + weight_, task_bias_ + bias_, eps_, batch.row_task);
   }
 
- private:
   Tensor task_weight_, task_bias_;                  // γ_t, β_t
 };
-
-}  // namespace
 
 NormEntry norm_conditional_layer = {
     .name = "conditional-layer",

@@ -1,55 +1,89 @@
-// Group normalization: every token's channels in groups, each by its own mean and variance.
+// Group normalization: channels in groups, each by its own mean and variance: of every token, or
+// (group-sentence) of all tokens of a sentence.
 //
 //   Paper       Wu & He, Group Normalization, 2018, eq. 1-3, 7; [NT norm.group]
 //   Equation    y = (x - μ_g) / √(σ_g² + ε) ⊙ γ + β
-//   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² (biased) over the H/G channels of group g
+//   Shapes      x, y [T,H]   γ, β [H]   μ_g, σ_g² (biased) over the H/G channels of group g, of a
+//               token; with group-sentence, of all L_b tokens of sentence b
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's (trained for one group of all channels)
-//   Deviations  the image of the paper is one token here, and the sentence in group-sentence. With
-//               one group it is LayerNorm. If each channel is a group, it equals its mean, and
-//               y = β whatever x is: a warning.
+//   Deviations  the image of the paper is one token here, and the sentence in group-sentence, which
+//               is PyTorch's GroupNorm on [1,H,L_b] for each sentence. With one group, group is
+//               LayerNorm. If each channel is a group, group-sentence is instance normalization;
+//               in group a channel equals its mean, and y = β whatever x is: a warning.
 #include <iostream>
 #include <set>
 
-#include "norm/hidden/groups.h"
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class GroupNorm : public AffineNorm {
- public:
-  explicit GroupNorm(const NormOptions& o)
-      : AffineNorm(o.hidden, o.number("eps")), groups_(groups_of(o)) {}
+struct GroupNorm : AffineNorm {
+  explicit GroupNorm(const NormOptions& o) : AffineNorm(o) {
+    const double given = o.number("groups", o.hidden < 128 ? 16 : 32);
+    groups_ = int64_t(given);
+    MB_CHECK(double(groups_) == given, "group normalization: {} is not a whole number of groups",
+             given);
+    MB_CHECK(o.hidden % groups_ == 0,
+             "group normalization: {} channels do not part into {} groups of equal size", o.hidden,
+             groups_);
+  }
+  // [T,H] -> [T G,H/G]: a row for each group
+  Tensor cells_of(const Tensor& x) const {
+    return x.reshape({x.rows() * groups_, x.cols() / groups_});
+  }
 
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});     // one row a group
-    const Tensor mu = mean_rows(cells);
-    const Tensor sigma2 = mean_rows(square(cells - mu));
+    const Tensor cells = cells_of(x);                                               // [T G,H/G]
+    const Tensor mu = mean_rows(cells);                                             // [T G,1]
+    const Tensor sigma2 = mean_rows(square(cells - mu));                            // [T G,1]
     return ((cells - mu) / sqrt(sigma2 + eps_)).reshape(x.shape()) * weight_ + bias_;
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch&) const override {
-    const Tensor cells = x.reshape({x.rows() * groups_, x.cols() / groups_});
-    return layer_norm(cells, {}, {}, eps_).reshape(x.shape()) * weight_ + bias_;
+    return layer_norm(cells_of(x), {}, {}, eps_).reshape(x.shape()) * weight_ + bias_;
   }
 
- private:
   int64_t groups_;
 };
 
-}  // namespace
+struct GroupNormOfSentence : GroupNorm {
+  using GroupNorm::GroupNorm;
 
-int64_t groups_of(const NormOptions& o) {
-  const double given = o.number("groups", o.hidden < 128 ? 16 : 32);
-  const int64_t groups = int64_t(given);
-  MB_CHECK(double(groups) == given, "group normalization: {} is not a whole number of groups",
-           given);
-  MB_CHECK(o.hidden % groups == 0,
-           "group normalization: {} channels do not part into {} groups of equal size", o.hidden,
-           groups);
-  return groups;
+  Tensor composed(const Tensor& x, const Batch& batch) const override {
+    const Tensor mu = mean(x, batch);                                               // [T,H]
+    const Tensor sigma2 = mean(square(x - mu), batch);                              // [T,H]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
+  }
+
+  Tensor forward(const Tensor& x, const Batch& batch) const override {
+    return sentence_norm(x, batch, weight_, bias_, groups_, eps_);
+  }
+
+  // [T,H] -> [T,H]: the mean over the sentence and group of each element
+  Tensor mean(const Tensor& x, const Batch& batch) const {
+    const Tensor channels = mean_sentences(x, batch);                               // [B,H]
+    const Tensor cells = cells_of(channels);                                        // [B G,H/G]
+    const Tensor broadcast = Tensor::zeros(cells.shape(), x.device()) + mean_rows(cells);
+    return gather_rows(broadcast.reshape(channels.shape()), batch.sentence);
+  }
+};
+
+namespace {
+
+std::unique_ptr<Norm> make_group_norm(const NormOptions& o) {
+  auto norm = std::make_unique<GroupNorm>(o);
+  static std::set<int64_t> warned;                  // once for all norms of a model
+  if (norm->groups_ == o.hidden && warned.insert(o.hidden).second)
+    std::cerr << format(
+        "group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
+        "bias, whatever its input is. Take fewer groups or more channels.\n",
+        o.hidden, o.hidden);
+  return norm;
 }
+
+const NormOption groups = {"groups", "32 (16 below 128 channels)", 1, 1e9};
+
+}  // namespace
 
 NormEntry norm_group = {
     .name = "group",
@@ -57,16 +91,19 @@ NormEntry norm_group = {
     .paper = "Wu & He 2018",
     .over = "a token's group of channels",
     .parameters = "2H",
-    .options = {{"eps", "1e-5"}, groups_option},
-    .make = [](const NormOptions& o) -> std::unique_ptr<Norm> {
-      static std::set<int64_t> warned;              // once for all norms of a model
-      if (groups_of(o) == o.hidden && warned.insert(o.hidden).second)
-        std::cerr << format(
-            "group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
-            "bias, whatever its input is. Take fewer groups or more channels.\n",
-            o.hidden, o.hidden);
-      return std::make_unique<GroupNorm>(o);
-    },
+    .options = {{"eps", "1e-5"}, groups},
+    .make = make_group_norm,
+};
+
+NormEntry norm_group_sentence = {
+    .name = "group-sentence",
+    .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
+    .paper = "Wu & He 2018",
+    .over = "a sentence's group of channels",
+    .couples = Couples::sentence,
+    .parameters = "2H",
+    .options = {{"eps", "1e-5"}, groups},
+    .make = new_norm<GroupNormOfSentence>,
 };
 
 }  // namespace minbert

@@ -11,11 +11,9 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class InstanceNorm : public AffineNorm {
- public:
-  explicit InstanceNorm(const NormOptions& o) : AffineNorm(o.hidden, o.number("eps")) {}
+struct InstanceNorm : AffineNorm {
+  using AffineNorm::AffineNorm;
 
   Tensor composed(const Tensor& x, const Batch& batch) const override {
     const auto mean = [&](const Tensor& v) {
@@ -26,13 +24,10 @@ class InstanceNorm : public AffineNorm {
     return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch& batch) const override {
     return sentence_norm(x, batch, weight_, bias_, x.cols(), eps_);
   }
 };
-
-}  // namespace
 
 NormEntry norm_instance = {
     .name = "instance",

@@ -9,12 +9,9 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class LayerNorm : public AffineNorm {
- public:
-  explicit LayerNorm(const NormOptions& o)
-      : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
+struct LayerNorm : AffineNorm {
+  using AffineNorm::AffineNorm;
 
   Tensor composed(const Tensor& x, const Batch&) const override {
     const Tensor mu = mean_rows(x);                                             // [T,1]  [CLN eq.2]
@@ -22,13 +19,10 @@ class LayerNorm : public AffineNorm {
     return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                    // [T,H]  [CLN eq.1]
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch&) const override {
     return layer_norm(x, weight_, bias_, eps_);
   }
 };
-
-}  // namespace
 
 NormEntry norm_layer = {
     .name = "layer",

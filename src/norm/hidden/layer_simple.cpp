@@ -9,10 +9,8 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class LayerNormSimple : public Norm {
- public:
+struct LayerNormSimple : Norm {
   explicit LayerNormSimple(const NormOptions& o) : eps_(o.number("eps", o.layer_norm_eps)) {}
 
   Tensor composed(const Tensor& x, const Batch&) const override {
@@ -21,23 +19,18 @@ class LayerNormSimple : public Norm {
     return (x - mu) / sqrt(sigma2 + eps_);                                          // [T,H]
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch&) const override {
     return layer_norm(x, {}, {}, eps_);
   }
 
- private:
   double eps_;
 };
-
-}  // namespace
 
 NormEntry norm_layer_simple = {
     .name = "layer-simple",
     .formula = "(x-μ)/√(σ²+ε)",
     .paper = "Xu et al. 2019",
     .over = "a token's channels",
-    .parameters = "0",
     .options = {layer_norm_eps},
     .make = new_norm<LayerNormSimple>,
 };

@@ -1,32 +1,34 @@
-// No normalization: the baseline of the other norms.
+// No normalization of hidden states or of [CLS]: the baseline of the other norms.
 //
 //   Paper       The Benefits of Normalization Layers in Transformers, the models without one [NT
-//               norm.none]
+//               norm.none]; of [CLS]: BERT, Devlin et al. 2019
 //   Equation    y = x
-//   Shapes      x, y [T,H]
+//   Shapes      x, y [T,H], or [B,H] of [CLS]
 //   Starts as   the identity; a LayerNorm checkpoint's weight and bias are not used
 //   Deviations  none
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class NoNorm : public Norm {
- public:
-  Tensor composed(const Tensor& x, const Batch&) const override { return x; }
-
- protected:
+struct NoNorm : Norm {
+  explicit NoNorm(const NormOptions&) {}
   Tensor forward(const Tensor& x, const Batch&) const override { return x; }
 };
-
-}  // namespace
 
 NormEntry norm_none = {
     .name = "none",
     .formula = "x",
     .over = "nothing",
-    .parameters = "0",
-    .make = [](const NormOptions&) -> std::unique_ptr<Norm> { return std::make_unique<NoNorm>(); },
+    .make = new_norm<NoNorm>,
+};
+
+NormEntry cls_none = {
+    .name = "none",
+    .formula = "h",
+    .paper = "Devlin et al. 2019",
+    .over = "nothing",
+    .place = "pooled",
+    .make = new_norm<NoNorm>,
 };
 
 }  // namespace minbert

@@ -22,12 +22,10 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class PowerNorm : public AffineNorm {
- public:
+struct PowerNorm : AffineNorm {
   explicit PowerNorm(const NormOptions& o)
-      : AffineNorm(o.hidden, o.number("eps")), momentum_(o.number("momentum")),
+      : AffineNorm(o), momentum_(o.number("momentum")),
         psi2_(buffer("running_psi2", Tensor::full({o.hidden}, 1))),
         nu_(buffer("running_nu", Tensor::zeros({o.hidden}))) {}
 
@@ -36,18 +34,14 @@ class PowerNorm : public AffineNorm {
     return x / sqrt(psi2_ + eps_) * weight_ + bias_;                                // [T,H]
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch&) const override {
     if (training()) return power_norm(x, weight_, bias_, psi2_, nu_, momentum_, eps_);
     return channel_norm(x, weight_, bias_, Tensor::zeros(psi2_.shape(), x.device()), psi2_, eps_);
   }
 
- private:
   double momentum_;
   Tensor psi2_, nu_;
 };
-
-}  // namespace
 
 NormEntry norm_power = {
     .name = "power",
@@ -55,7 +49,7 @@ NormEntry norm_power = {
     .paper = "Shen et al. 2020",
     .over = "all tokens of all batches",
     .couples = Couples::batch,
-    .running_statistics = true,
+    .statistics = "running ψ², ν",
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
     .make = new_norm<PowerNorm>,

@@ -8,10 +8,8 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class RmsNorm : public Norm {
- public:
+struct RmsNorm : Norm {
   explicit RmsNorm(const NormOptions& o)
       : eps_(o.number("eps", o.layer_norm_eps)),
         weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)) {}
@@ -20,17 +18,13 @@ class RmsNorm : public Norm {
     return x / sqrt(mean_rows(square(x)) + eps_) * weight_;                         // [T,H]
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch&) const override {
     return rms_norm(x, weight_, eps_);
   }
 
- private:
   double eps_;
   Tensor weight_;
 };
-
-}  // namespace
 
 NormEntry norm_rms = {
     .name = "rms",

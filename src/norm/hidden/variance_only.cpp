@@ -10,25 +10,19 @@
 #include "minbert/norm.h"
 
 namespace minbert {
-namespace {
 
-class VarianceOnly : public AffineNorm {
- public:
-  explicit VarianceOnly(const NormOptions& o)
-      : AffineNorm(o.hidden, o.number("eps", o.layer_norm_eps)) {}
+struct VarianceOnly : AffineNorm {
+  using AffineNorm::AffineNorm;
 
   Tensor composed(const Tensor& x, const Batch&) const override {
     const Tensor sigma2 = mean_rows(square(x - mean_rows(x)));                      // [T,1]
     return x / sqrt(sigma2 + eps_) * weight_ + bias_;                               // [T,H]
   }
 
- protected:
   Tensor forward(const Tensor& x, const Batch&) const override {
     return variance_norm(x, weight_, bias_, eps_);
   }
 };
-
-}  // namespace
 
 NormEntry norm_variance_only = {
     .name = "variance-only",
