@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/comparison.h"
 #include "minbert/in_words.h"
@@ -44,8 +45,6 @@ std::map<std::string, std::vector<real>> weights(const std::string& run) {
   for (const auto& [name, entry] : file.entries()) all[name] = file.read(name);
   return all;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 
