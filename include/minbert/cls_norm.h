@@ -58,6 +58,8 @@ std::string cls_norm_help();                  // the table as text, for --cls-no
 void check_cls_norm(const std::string& norm);   // Error for a name or an option that does not exist
 // norm: a name of the table, with options or without: "iso-bn:beta=1". Errors as check_cls_norm.
 std::unique_ptr<ClsNorm> make_cls_norm(const std::string& norm, NormOptions options);
+// Where a norm of [CLS] stands: h is the encoder's [CLS], or the pooler's.
+inline const std::vector<std::string> cls_norm_places = {"per-method", "pre-pooler", "pooled"};
 // pre-pooler or pooled: `place` itself, or for "per-method" the norm's own
 std::string cls_norm_place(const std::string& norm, const std::string& place);
 

@@ -42,14 +42,11 @@ const Choice choices[] = {
     {"placement", &BertConfig::placement, [](const std::string& name) { placement_of(name); }},
     {"cls_norm", &BertConfig::cls_norm, check_cls_norm},
     {"cls_norm_at", &BertConfig::cls_norm_at,
-     [](const std::string& name) {
-       index_of(name, {"per-method", "pre-pooler", "pooled"}, "place");
-     }},
+     [](const std::string& name) { index_of(name, cls_norm_places, "place"); }},
     {"initialisation", &BertConfig::initialisation,
      [](const std::string& name) { index_of(name, initialisation_names(), "initialisation"); }},
-    {"pairs", &BertConfig::pairs, [](const std::string& name) {
-       index_of(name, {"cross", "siamese"}, "kind");
-     }}};
+    {"pairs", &BertConfig::pairs,
+     [](const std::string& name) { index_of(name, pair_names, "kind"); }}};
 
 void check(const Choice& choice, const std::string& value, const std::string& file) {
   try {
