@@ -30,7 +30,8 @@ int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
   begin_run(line, o, again, o.evaluate ? std::set<std::string>{"--tasks", "--metric"} : std::set<std::string>());
   if (o.evaluate) {
-    o.model = o.out, o.vocab.clear();               // the run's own model, wherever it came from
+    o.model = o.out;                                // the run's own model, wherever it came from
+    o.vocab.clear();
     o.task_weights.clear();                         // nothing is learnt
     if (line.given("--tasks") && !line.given("--metric")) o.metric.clear();    // the run's may name other tasks
     const Experiment experiment(o);
@@ -44,7 +45,7 @@ int run(CommandLine& line, TrainOptions& o) {
   watch_for_interrupt();
   const std::vector<Variant> variants = variants_of(o);
   if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants);
-  const RunResult result = train(experiment, variants[0], uint64_t(o.seed), o.out);
+  const RunResult result = train(experiment, o, o.out);
   if (result.interrupted) return 130;
   if (o.epochs == 0) {
     std::cout << "the initial model is in " << o.out << "/model\n";

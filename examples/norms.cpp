@@ -26,9 +26,18 @@ int compare(int argc, char** argv) {
   NormLists lists{names_of(norms().entries), placement_names, {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
-  o.model = "data/mini/bert", o.data = "data/mini", o.out = "runs/norms", o.sampling = "round-robin";
-  o.epochs = 2, o.limit = 1200;
-  o.batch = 16, o.lr = 3e-4, o.warmup = 0.1, o.schedule = "linear", o.dropout = 0.1, o.seeds = 2;
+  o.model = "data/mini/bert";
+  o.data = "data/mini";
+  o.out = "runs/norms";
+  o.sampling = "round-robin";
+  o.epochs = 2;
+  o.limit = 1200;
+  o.batch = 16;
+  o.lr = 3e-4;
+  o.warmup = 0.1;
+  o.schedule = "linear";
+  o.dropout = 0.1;
+  o.seeds = 2;
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
@@ -76,11 +85,12 @@ void say(const char* what, const std::vector<std::string>& tensors) {
 
 int apply(int argc, char** argv) {
   NormApplyOptions o;
+  double grad_norm = 0;
   std::string input, output;
   CommandLine line("norms apply", "Runs one normalization on the tensors of a file: training steps, then evaluation.");
   line.norm("--norm", o.norm, norms(), "normalization of the hidden states");
   line.norm("--cls-norm", o.cls_norm, cls_norms(), "or of [CLS]");
-  line.option("--grad-norm", o.grad_norm, 0, "or of the gradient of [CLS], of this strength");
+  line.option("--grad-norm", grad_norm, 0, "or of the gradient of [CLS], of this strength");
   line.option("--input", input, "a safetensors file: x, dy [S,N,H], of S steps of N rows; offsets [B+1], tasks [B]; "
               "fit [M,H]; parameters by their names", "FILE");
   line.option("--output", output, "the safetensors file to write: y, dx [S,N,H], y_eval [N,H], d.NAME of every "
@@ -93,6 +103,7 @@ int apply(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("norms apply", [&] {
     use_machine(machine);
+    if (line.given("--grad-norm")) o.grad_norm = grad_norm;
     MB_CHECK(!input.empty() && !output.empty(), "--input and --output are needed; see --help");
     const NormApplyReport report = apply_norm(o, input, output);
     std::cout << report.steps << (report.steps == 1 ? " step of " : " steps of ") << report.rows << " x "

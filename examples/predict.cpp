@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
       while (int(data.examples.size()) < batch && std::getline(std::cin, text)) {
         bool was_cut = false;
         data.examples.push_back(example_of(text, ++number, task, trained, &was_cut));
-        cut += was_cut, bytes += int64_t(text.size()) + 1;
+        cut += was_cut;
+        bytes += int64_t(text.size()) + 1;
       }
       if (data.examples.empty()) break;
       const Predictions p = predict(trained.model.network, task, data);

@@ -30,7 +30,8 @@ void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& n
     for (const int32_t id : encode(tokenizer, line, special))
       text += (text.empty() ? "" : " ") + std::to_string(id);
     MB_CHECK(std::cout << text << '\n', "standard output cannot be written");
-    ++lines, bytes += int64_t(line.size()) + 1;
+    ++lines;
+    bytes += int64_t(line.size()) + 1;
     if (progress.due()) progress.show(bytes, format("{}: {} lines", name, lines));
   }
   MB_CHECK(!in.bad() && !std::ferror(stdin), "{}: cannot be read", name);

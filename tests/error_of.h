@@ -1,4 +1,4 @@
-// What an action says when it fails.
+// What an action says when it fails, and whether a text has a part.
 #pragma once
 
 #include <string>
@@ -16,5 +16,7 @@ std::string error_of(Action action) {
   }
   return "no error";
 }
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace minbert::test

@@ -71,11 +71,12 @@ class SmallWorld {
   }
 
   // Trains in the folder NAME; what it printed is in `printed`.
-  RunResult run(const TrainOptions& o, const std::string& name, int64_t stop_after = 0,
-                const std::string& norm = "conditional-layer", uint64_t seed = 1) {
+  RunResult run(TrainOptions o, const std::string& name, int64_t stop_after = 0,
+                const std::string& norm = "conditional-layer", int seed = 1) {
     const Quiet quiet;
-    const Variant variant{norm, norm, o.placement, o.cls_norm, o.grad_norm, o.from_scratch};
-    const RunResult result = train(Experiment(o), variant, seed, path(name), stop_after);
+    o.norm = norm;
+    o.seed = seed;
+    const RunResult result = train(Experiment(o), o, path(name), stop_after);
     printed = quiet.text();
     return result;
   }

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "error_of.h"
 #include "minbert/tasks.h"
 
 namespace minbert::test {
@@ -39,8 +40,6 @@ std::string message(Action action) {
   }
   return "no error";
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 inline Tokenizer small_tokenizer(const Folder& folder) {
   return Tokenizer(folder.file("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n"), true);

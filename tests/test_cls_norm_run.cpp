@@ -214,7 +214,7 @@ TEST_CASE("cls norm run: options that have nothing to work on are refused") {
           [](TrainOptions& o) { o.grad_norm = 0.5, o.fine_tune_mode = "last-linear-layer"; });
   TrainOptions o = world.options();
   o.grad_norm = 1, o.cls_norm_at = "pooled";
-  CHECK(Experiment(o).config({"layer", "layer"}).cls_norm == "none");
+  CHECK(Experiment(o).config(o).cls_norm == "none");
 }
 
 }  // namespace minbert::test

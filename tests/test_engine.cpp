@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "error_of.h"
 #include "engine/tape.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
@@ -13,17 +14,6 @@ namespace minbert::test {
 namespace {
 
 Tensor leaf(const std::string& name, Shape shape) { return normal(name, shape).set_requires_grad(true); }
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 

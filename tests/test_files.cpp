@@ -35,7 +35,7 @@ void put(const std::string& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   INFO(text);
   const bool found = text.find(part) != text.npos;
   CHECK(found);
@@ -79,17 +79,17 @@ TEST_CASE("json: errors name file, line, column and key") {
   CHECK(error_of([&] { json["f"].integer(); }) == "config.json: \"f\" is 2.5, expected an integer");
   CHECK(error_of([&] { json["a"]["b"]["c"]; }) ==
         "config.json: \"a.b\" is [1,\"abc\"], expected an object {...}");
-  contains(error_of([&] { json.get("big", 1); }),
+  says(error_of([&] { json.get("big", 1); }),
            "config.json: \"big\" is 4294967296, which does not fit in 32 bits");
-  contains(error_of([] { Json::parse("{\n  \"a\": tru\n}", "c.json"); }),
+  says(error_of([] { Json::parse("{\n  \"a\": tru\n}", "c.json"); }),
            "c.json: line 2, column 11: this is not JSON: ");
-  contains(error_of([] { Json::parse("", "c.json"); }), "c.json: line 1, column 1: this is not JSON");
-  contains(error_of([] { Json::parse("{} x", "c.json"); }), "c.json: line 1, column 4");
-  contains(error_of([] { Json::parse("[1e999]", "c.json"); }), "number overflow");
+  says(error_of([] { Json::parse("", "c.json"); }), "c.json: line 1, column 1: this is not JSON");
+  says(error_of([] { Json::parse("{} x", "c.json"); }), "c.json: line 1, column 4");
+  says(error_of([] { Json::parse("[1e999]", "c.json"); }), "number overflow");
   CHECK(error_of([] { Json::parse(R"({"a": {"b": 1, "b": 2}})", "c.json"); }) ==
         "c.json: \"a.b\" stands there twice");
-  contains(error_of([] { Json::parse(std::string(100000, '['), "c.json"); }), "nested more than 100 deep");
-  contains(error_of([] { Json::load("/nowhere/c.json"); }), "/nowhere/c.json: cannot read: No such file");
+  says(error_of([] { Json::parse(std::string(100000, '['), "c.json"); }), "nested more than 100 deep");
+  says(error_of([] { Json::load("/nowhere/c.json"); }), "/nowhere/c.json: cannot read: No such file");
 }
 
 TEST_CASE("safetensors: every type gives numpy's values") {
@@ -112,10 +112,10 @@ TEST_CASE("safetensors: every type gives numpy's values") {
   CHECK(file.read("none").empty());
 
   std::vector<real> few(2);
-  contains(error_of([&] { file.read("f64", few); }), "f64 is F64 [3, 5], but 2 values are asked for");
-  contains(error_of([&] { file.read("bytes"); }), "bytes is of type U8, expected F32, F16, BF16 or F64");
-  contains(error_of([&] { file.read_integers("f32"); }), "f32 is of type F32, expected I64 or I32");
-  contains(error_of([&] { file.read("other"); }), "there is no tensor other");
+  says(error_of([&] { file.read("f64", few); }), "f64 is F64 [3, 5], but 2 values are asked for");
+  says(error_of([&] { file.read("bytes"); }), "bytes is of type U8, expected F32, F16, BF16 or F64");
+  says(error_of([&] { file.read_integers("f32"); }), "f32 is of type F32, expected I64 or I32");
+  says(error_of([&] { file.read("other"); }), "there is no tensor other");
 }
 
 TEST_CASE("safetensors: what is written is read back, F16 rounded as numpy does") {
@@ -134,8 +134,8 @@ TEST_CASE("safetensors: what is written is read back, F16 rounded as numpy does"
   writer.add("large", {int64_t(large.size())}, large);
   writer.add("integers", {3}, std::span<const int64_t>(integers));
   writer.add("nan", {1}, nan, SafeTensorsWriter::As::f16);
-  contains(error_of([&] { writer.add("half", {count}, values); }), "half is added twice");
-  contains(error_of([&] {
+  says(error_of([&] { writer.add("half", {count}, values); }), "half is added twice");
+  says(error_of([&] {
              writer.add("short", {2, 2}, std::span(values).first(3));
            }),
            "short asks for 4 values, but 3");
@@ -198,9 +198,9 @@ TEST_CASE("safetensors: too little room on the disk is said before a value is wr
     visit("a", {"F32", {int64_t(1) << 60}, 0, uint64_t(1) << 62});
   };
   const std::string message = error_of([&] { SafeTensorsStream(file, {}, list); });
-  contains(message, file + ": cannot write: 4611686018427388");
-  contains(message, " bytes are needed, but only ");
-  contains(message, " are free on its disk");
+  says(message, file + ": cannot write: 4611686018427388");
+  says(message, " bytes are needed, but only ");
+  says(message, " are free on its disk");
   CHECK(folder.files() == 0);
 }
 
@@ -210,15 +210,15 @@ TEST_CASE("safetensors: damaged files are refused with the reason") {
   const auto refused = [&](const std::string& bytes, const std::string& reason) {
     put(file, bytes);
     const std::string message = error_of([&] { SafeTensors s(file); });
-    contains(message, reason);
-    contains(message, file);
+    says(message, reason);
+    says(message, file);
   };
   const auto header = [](const std::string& shape, const std::string& offsets,
                          const std::string& type = "F32") {
     return R"({"a":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
   };
-  contains(error_of([&] { SafeTensors s(file); }), "cannot read: No such file");
-  contains(error_of([&] { SafeTensors s(folder.path.string()); }), "this is not a file");
+  says(error_of([&] { SafeTensors s(file); }), "cannot read: No such file");
+  says(error_of([&] { SafeTensors s(folder.path.string()); }), "this is not a file");
   refused("", "the file is empty");
   refused("abc", "only 3 bytes");
   refused("hello world, this is text", "not a safetensors file");
@@ -249,7 +249,7 @@ TEST_CASE("safetensors: damaged files are refused with the reason") {
           "b begins at byte 4, inside of the tensor before it");
 
   put(file, safetensors(header("[2]", "[0,3]", "Q12"), 3));   // a type of the future harms only who reads it
-  contains(error_of([&] { SafeTensors(file).read("a"); }), "a is of type Q12, expected F32");
+  says(error_of([&] { SafeTensors(file).read("a"); }), "a is of type Q12, expected F32");
 }
 
 TEST_CASE("safetensors: no mutation of a valid file does more than throw an Error") {
@@ -302,10 +302,10 @@ TEST_CASE("files: writing replaces a file whole, or leaves the old one") {
   write_file(folder / "link", "through the link");
   CHECK(read_file(file) == "through the link");
   CHECK(fs::is_symlink(folder / "link"));
-  contains(error_of([&] { write_file(folder.path.string(), ""); }), "this is a folder");
-  contains(error_of([&] { write_file("/dev/null", ""); }), "this is not a regular file");
-  contains(error_of([&] { write_file(folder / "no/such", ""); }), "cannot write: No such file");
-  contains(error_of([&] { read_file(folder.path.string()); }), "cannot read: Is a directory");
+  says(error_of([&] { write_file(folder.path.string(), ""); }), "this is a folder");
+  says(error_of([&] { write_file("/dev/null", ""); }), "this is not a regular file");
+  says(error_of([&] { write_file(folder / "no/such", ""); }), "cannot write: No such file");
+  says(error_of([&] { read_file(folder.path.string()); }), "cannot read: Is a directory");
 }
 
 TEST_CASE("files: a full disk names file and reason, keeps the old file, leaves nothing else") {

@@ -40,7 +40,7 @@ TEST_CASE("isotropy: the covariance behind a norm of [CLS], from the norm's matr
   set.add(h);
   for (const char* name : {"batch", "iso-bn:beta=1,eps=0.1", "iso-bn:preset=eq3", "iso-bn:preset=eq5"}) {
     CAPTURE(name);
-    const auto norm = make_cls_norm(name, {.hidden = H});
+    const auto norm = cls_norms().make(name, {.hidden = H});
     const Parameters parameters(*norm, {});
     set_statistics(*norm, set.mean(), set.matrix());
     const Vector fast = covariance_after(*norm, set.matrix()), slow = covariance_of((*norm)(h));
@@ -51,7 +51,7 @@ TEST_CASE("isotropy: the covariance behind a norm of [CLS], from the norm's matr
 TEST_CASE("isotropy: whitening, fitted on the set, leaves every direction that varies the same share") {
   std::vector<real> values = uniform("free", {N, 4}, -1, 1).values();
   const Tensor h = Tensor::from({N, 4}, values);
-  const auto norm = make_cls_norm("whitening", {.hidden = 4});
+  const auto norm = cls_norms().make("whitening", {.hidden = 4});
   const Parameters parameters(*norm, {});
   norm->fit(h);
   norm->finish_fit();
@@ -60,7 +60,7 @@ TEST_CASE("isotropy: whitening, fitted on the set, leaves every direction that v
 }
 
 TEST_CASE("isotropy: a norm with statistics of another kind, or one that is not linear, is an error") {
-  const auto z = make_cls_norm("z", {.hidden = H});
+  const auto z = cls_norms().make("z", {.hidden = H});
   const Parameters parameters(*z, {});
   CHECK_THROWS_WITH_AS(set_statistics(*z, Vector(H), Vector(H * H)), doctest::Contains("do not follow from"), Error);
 }

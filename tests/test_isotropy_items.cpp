@@ -45,7 +45,7 @@ int run_items(const IsoBnOptions& o) {
   return document.run(items);
 }
 
-const Json& item_of(const Json& report, const std::string& name) {
+Json item_of(const Json& report, const std::string& name) {
   for (const Json& item : report["items"].items())
     if (item["name"].string() == name) return item;
   FAIL("no item ", name);

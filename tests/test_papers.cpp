@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "error_of.h"
 #include "lone_norm.h"
 #include "minbert/metrics.h"
 #include "minbert/comparison.h"
@@ -14,8 +15,6 @@ namespace minbert::test {
 namespace {
 
 using Vector = std::vector<double>;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 // What a trained model's head puts out for each example, row by row.
 Tensor logits_of(TrainedModel& m, const TaskData& data, const Dataset& set) {

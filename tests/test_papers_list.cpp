@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
+#include "error_of.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -9,7 +10,6 @@ namespace minbert::test {
 TEST_CASE("papers: what the list names and the sources lack is an error that says where and what to do") {
   const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path().parent_path();
   const SmallWorld world;
-  const auto contains = [](const std::string& text, const std::string& part) { return text.find(part) != text.npos; };
   const std::string list = world.path("papers.txt");
   const auto papers = [&](const std::string& text) {
     write_file(list, text);

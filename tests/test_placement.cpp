@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "error_of.h"
 #include "golden_file.h"
 #include "lone_norm.h"
 #include "small_run.h"
@@ -39,8 +40,6 @@ int64_t base_parameters(const std::string& placement, const std::string& norm) {
   });
   return count;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 

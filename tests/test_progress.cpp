@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "error_of.h"
 #include "child.h"
 #include "minbert/files.h"
 #include "minbert/progress.h"
@@ -35,8 +36,6 @@ class Terminal {
  private:
   int master_, slave_;
 };
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/comparison.h"
 #include "minbert/in_words.h"
@@ -44,8 +45,6 @@ std::map<std::string, std::vector<real>> weights(const std::string& run) {
   for (const auto& [name, entry] : file.entries()) all[name] = file.read(name);
   return all;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 
@@ -115,7 +114,8 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
   const Experiment experiment(o);
   std::vector<std::vector<real>> losses;
   for (const std::string norm : {"layer", "conditional-layer"}) {
-    Model model(experiment.config({norm, norm}), 3, true, experiment.heads({norm, norm}), 0.3);
+    o.norm = norm;
+    Model model(experiment.config(o), 3, true, heads_of(parse_tasks(o.tasks)), 0.3);
     model.parameters.set_trainable([](const std::string& name) { return name.find(".task_") == name.npos; });
     model.network.train();
     Optimizer optimizer(model.parameters, {});
@@ -470,10 +470,10 @@ TEST_CASE("train: --from-scratch takes the sizes and the vocabulary of --model, 
       CHECK(label == expected);
     }
   }
-  world.run(o, "alone", 0, "conditional-layer", uint64_t(o.seed));
+  world.run(o, "alone", 0, "conditional-layer", o.seed);
   CHECK(weights(world.path("compared/from-scratch/seed-11711")) == weights(world.path("alone")));
   o.from_scratch = false;
-  world.run(o, "tuned-alone", 0, "conditional-layer", uint64_t(o.seed));
+  world.run(o, "tuned-alone", 0, "conditional-layer", o.seed);
   CHECK(weights(world.path("compared/conditional-layer/seed-11711")) == weights(world.path("tuned-alone")));
 
   o.from_scratch = true, o.model.clear(), o.vocab = world.path("vocab.txt");

@@ -5,6 +5,16 @@
 
 namespace minbert {
 
+// What differs between runs that are compared; all else, the seeds included, is the same.
+struct Variant {
+  // In tables and figures, and the name of its folder
+  std::string label;
+  std::string norm, placement = "post", cls_norm = "none";
+  double grad_norm = 0;                             // strength of gradient normalization; 0: none
+  bool from_scratch = false;                        // new weights, of --model's sizes
+};
+TrainOptions options_of(TrainOptions options, const Variant& variant);
+
 // The variants that the options ask for: one, or with --compare layer and conditional-layer, and
 // with --from-scratch beside it conditional-layer from scratch.
 std::vector<Variant> variants_of(const TrainOptions& options);

@@ -8,6 +8,9 @@
 
 namespace minbert {
 
+// Pairs of sentences: as one sequence, or encoded apart and compared.
+inline const std::vector<std::string> pair_names = {"cross", "siamese"};
+
 struct BertConfig {
   int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
       intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;

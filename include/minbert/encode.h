@@ -24,8 +24,7 @@ struct EncodeReport {
   bool interrupted;                                 // there is no output
 };
 
-// Error: a file that cannot be read or changes meanwhile; a disk without room for the output
-// (before work begins).
+// Error: a file that cannot be read; a disk without room for the output (before work begins).
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options);
 
 }  // namespace minbert

@@ -22,39 +22,30 @@ struct TaskData {
   std::vector<Dataset> dev, test;
 };
 
-// What may differ between runs that are compared; all else, the seeds included, is the same.
-struct Variant {
-  // In tables and figures, and the name of its folder
-  std::string label;
-  std::string norm, placement = "post", cls_norm = "none";
-  double grad_norm = 0;                             // strength of gradient normalization; 0: none
-  bool from_scratch = false;                        // new weights, of --model's sizes
-};
-
-// Everything that does not change from run to run: tokenizer, configuration, data.
+// What runs share that learn the same tasks: tokenizer and data, read once.
 class Experiment {
  public:
   explicit Experiment(const TrainOptions& options);
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
-  // Of the model to train. Its tasks are those --model has, in that order, then the run's new ones;
-  // from scratch, the run's alone. A task that is not the run's rests: its head and its rows of
-  // task parameters stay as they are.
-  BertConfig config(const Variant& variant) const;
-  std::vector<HeadSpec> heads(const Variant& variant) const;
+  // Of a run's model; the run's options may differ from the experiment's, but for those of the data
+  // and of --model. Its tasks are those --model has, in that order, then the run's new ones; from
+  // scratch, the run's alone. A task that is not the run's rests: its head and its rows of task
+  // parameters stay as they are.
+  BertConfig config(const TrainOptions& run) const;
 
  private:
   TrainOptions options_;
   std::optional<Tokenizer> tokenizer_;
-  BertConfig config_;                               // its tasks: those of --model alone
+  BertConfig config_;                               // --model's, or --config
   std::vector<TaskData> data_;
 };
 
 // The model to train: new, or from --model. with_values false: the state of a run follows, which
 // holds every value.
-std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant,
-                                 uint64_t seed, bool with_values);
+std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOptions& run,
+                                 bool with_values);
 
 // A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need
 // no more.

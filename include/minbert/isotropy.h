@@ -29,11 +29,11 @@ std::vector<double> pearson_matrix(const Tensor& h);
 
 // Gives a norm of [CLS] these statistics of a set, in its buffers. Error for a norm whose
 // statistics are others.
-void set_statistics(ClsNorm& norm, const std::vector<double>& mean,
+void set_statistics(Norm& norm, const std::vector<double>& mean,
                     const std::vector<double>& Sigma);
 // The covariance of norm(h) in evaluation, A Σ Aᵀ: these norms are h -> A h + b, and A is what they
 // make of the unit vectors. Error for a norm whose output is not linear in h.
-std::vector<double> covariance_after(const ClsNorm& norm, const std::vector<double>& Sigma);
+std::vector<double> covariance_after(const Norm& norm, const std::vector<double>& Sigma);
 
 // Average-linkage clustering of the dimensions at the distance 1 - |ρ|.
 struct Clusters {

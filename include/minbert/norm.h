@@ -111,6 +111,8 @@ std::vector<std::string> split_norms(const std::string& list);
 std::map<std::string, std::string> norm_values(const std::string& norm,
                                                const std::vector<NormOption>& options);
 std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
+// Where a norm of [CLS] stands: h is the encoder's [CLS], or the pooler's.
+inline const std::vector<std::string> cls_norm_places = {"per-method", "pre-pooler", "pooled"};
 // pre-pooler or pooled: `place` itself, or for "per-method" the norm's own
 std::string cls_norm_place(const std::string& norm, const std::string& place);
 

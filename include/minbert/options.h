@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,45 +24,40 @@ class CommandLine {
 
   // A heading in --help for the options that follow
   void section(const std::string& title);
-  void option(const std::string& names, std::string& value, const std::string& help,
-              const std::string& metavar = "");
-  void option(const std::string& names, int& value, int least, const std::string& help,
+  void option(const std::string& name, std::string& value, const std::string& help,
+              const std::string& metavar);
+  void option(const std::string& name, int& value, int least, const std::string& help,
               int most = std::numeric_limits<int>::max());
-  void option(const std::string& names, double& value, double least, const std::string& help,
+  void option(const std::string& name, double& value, double least, const std::string& help,
               double most = std::numeric_limits<double>::max());
-  void option(const std::string& names, std::optional<double>& value, double least,
-              const std::string& help,
-              double most = std::numeric_limits<double>::max());  // none: not given
-  void option(const std::string& names, std::vector<std::string>& files, const std::string& help);
-  // table, if not empty, is what NAME help prints before it exits.
-  void choice(const std::string& names, std::string& value, std::vector<std::string> valid,
-              const std::string& help, const std::string& table = "");
-  // Several, separated by commas, none twice; of names, or of numbers.
-  void list(const std::string& names, std::vector<std::string>& values,
-            std::vector<std::string> valid, const std::string& help, const std::string& table = "");
-  void list(const std::string& names, std::vector<double>& values, double least,
+  void option(const std::string& name, std::vector<std::string>& files, const std::string& help);
+  void flag(const std::string& name, bool& value, const std::string& help);
+  // names: may be several, separated by commas; values() has the first. older: values that mean one
+  // of the valid ones, as the course's finetune means full-model.
+  void choice(const std::string& names, std::string& value, const std::vector<std::string>& valid,
+              const std::string& help, const std::map<std::string, std::string>& older = {});
+  // Several, separated by commas, none twice; of names, or of numbers
+  void list(const std::string& name, std::vector<std::string>& values,
+            const std::vector<std::string>& valid, const std::string& help);
+  void list(const std::string& name, std::vector<double>& values, double least,
             const std::string& help);
-  // One of the table's norms with its options; or a list of them.
-  void norm(const std::string& names, std::string& value, const NormTable& table,
+  // One of the table's norms with its options, or a list of them. help instead of a norm prints the
+  // table and exits.
+  void norm(const std::string& name, std::string& value, const NormTable& table,
             const std::string& help);
-  void norms(const std::string& names, std::vector<std::string>& values, const NormTable& table,
+  void norms(const std::string& name, std::vector<std::string>& values, const NormTable& table,
              const std::string& help);
-  // An option of older versions. Given, it is an error that says what to give now; a run that has
-  // stored it with the value that it had by default goes on without it.
+  // An option of older versions: any value but its default is an error that says what to give now.
+  // A run that has stored the default goes on.
   void gone(const std::string& name, const std::string& by_default, const std::string& now);
-  void flag(const std::string& names, bool& value, const std::string& help);
-  // An older spelling: --option finetune for --fine-tune-mode full-model
-  void alias(const std::string& name, const std::string& of,
-             std::map<std::string, std::string> values, const std::string& help);
   void epilogue(const std::string& text);           // behind the options in --help: examples
 
   // Exits with 2 after a mistake. without: the options that a start without any takes, and says so
   // on stderr.
   void parse(int argc, char** argv, const std::string& without = "");
 
-  // On this command line, by this name or by an alias
-  bool given(const std::string& name) const;
-  std::map<std::string, std::string> values() const;  // of every option, as text, by its first name
+  bool given(const std::string& name) const;        // on this command line
+  std::map<std::string, std::string> values() const;             // of every option, as text
   // As if it had been given, checked likewise
   void set(const std::string& name, const std::string& text);
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "minbert/pretrain_options.h"
+#include "minbert/train_options.h"
 
 namespace minbert {
 

@@ -50,7 +50,7 @@ class Study {
   // process of one run (StudyOptions::only) ends here.
   bool run(const std::vector<Run>& runs);
   bool is_done(const Run& run) const;
-  const Json& result(const Run& run) const;      // Error for a run that is not done
+  Json result(const Run& run) const;             // Error for a run that is not done
   double seconds(const Run& run) const;          // that it took
   // The commits, other than this program's, whose runs were used.
   std::vector<std::string> other_commits() const;

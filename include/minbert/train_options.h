@@ -1,4 +1,4 @@
-// The options of training runs: one table serves every training program.
+// The options of training runs, with their defaults; src/train/train_options.cpp has their help.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "minbert/config.h"
 #include "minbert/options.h"
 
 namespace minbert {
-
-// How weights begin and are learnt.
-struct LearnOptions {
-  std::string initialisation = "normal";
-  double initializer_range = 0;                     // 0: config.json's
-  int batch = 8, accumulate = 1;
-  std::string optimizer = "adamw", schedule = "constant";
-  double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
-};
 
 // What a program runs on.
 struct MachineOptions {
@@ -25,27 +17,33 @@ struct MachineOptions {
   std::string device = "cpu", matmul = "tf32";
 };
 
-// How and where a training program runs.
+// What every training run has: its network, how that is learnt, how and where the run goes.
 struct RunOptions : MachineOptions {
+  std::string config = "tiny", vocab;               // of a new network
+  bool cased = false;
+  std::string norm = "layer", placement = "post", initialisation = "normal";
+  double initializer_range = 0;                     // 0: config.json's
+  int batch = 8, accumulate = 1, max_length = 512;
+  std::string optimizer = "adamw", schedule = "constant";
+  double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
+
   int seed = 11711;
   std::string out;
-  // Minutes; 0: only where an epoch or an evaluation saves
-  double save_every = 10;
+  double save_every = 10;                           // minutes; 0: only after an epoch or evaluation
   bool resume = false;
   bool check_nan = false, profile = false, trace = false;
 };
 
 // Fine-tuning on tasks.
-struct TrainOptions : LearnOptions, RunOptions {
-  std::string model, config = "tiny", vocab, data = "data";
-  std::string tasks = "sst,quora,sts", metric, task_weights;
-  bool cased = false, from_scratch = false;
+struct TrainOptions : RunOptions {
+  std::string model, data = "data", tasks = "sst,quora,sts", metric, task_weights;
+  bool from_scratch = false;
   int limit = 0;
 
-  std::string norm = "layer", placement = "post", cls_norm = "none", cls_norm_at = "per-method";
+  std::string cls_norm = "none", cls_norm_at = "per-method";
   double grad_norm = 0;                             // 0: no gradient normalization
   std::string pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
-  int epochs = 10, max_length = 512;
+  int epochs = 10;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
   int seeds = 1, patience = 0;
@@ -57,12 +55,36 @@ struct TrainOptions : LearnOptions, RunOptions {
   }
 };
 
-// Bind every option above to the command line; the lr's help says what 0 stands for.
+// Pre-training on plain text.
+struct PretrainOptions : RunOptions {
+  std::vector<std::string> corpus;
+  std::string init;
+  int vocab_size = 0, page = 1, steps = 10000, evaluate_every = 500;
+  bool whole_words = false, no_nsp = false, f16 = false;
+  double held_out = 0.01, dropout = 0.1;
+
+  PretrainOptions() {
+    batch = 64;
+    max_length = 128;
+    lr = 5e-4;
+    warmup = 0.1;
+    schedule = "linear";
+    weight_decay = 0.01;
+    clip = 1;
+    out = "runs/pretrain";
+  }
+};
+
+// Bind the options above to the command line, with their help and the range of their values.
+// default_lr: the rate for which --lr 0 stands.
 void add_train_options(CommandLine& line, TrainOptions& options);
-void add_learn_options(CommandLine& line, LearnOptions& options, const std::string& default_lr);
+void add_pretrain_options(CommandLine& line, PretrainOptions& options);
+void add_learn_options(CommandLine& line, RunOptions& options, const std::string& default_lr);
 void add_run_options(CommandLine& line, RunOptions& options);
 void add_machine_options(CommandLine& line, MachineOptions& options);
-void add_norm_options(CommandLine& line, std::string& norm, std::string& placement);
+
+// Sets norm, placement and how new weights are drawn.
+void configure(BertConfig& config, const RunOptions& options);
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those
 // options.

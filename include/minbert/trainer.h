@@ -15,9 +15,13 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// One training run in the folder. stop_after: stop (and save) after so many optimizer steps; 0:
-// never. score_training: score the best model on the training set, too.
-RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed,
+// One training run in options.out, new or resumed.
+RunResult train(const TrainOptions& options);
+
+// The same beside other runs of an experiment, in a folder of its own. stop_after: stop (and save)
+// after so many optimizer steps; 0: never. score_training: score the best model on the training
+// set, too.
+RunResult train(const Experiment& experiment, const TrainOptions& options,
                 const std::string& folder, int64_t stop_after = 0, bool score_training = false);
 
 }  // namespace minbert

@@ -139,6 +139,15 @@ std::string seeds_of(const TrainOptions& o) {
 
 }  // namespace
 
+TrainOptions options_of(TrainOptions o, const Variant& v) {
+  o.norm = v.norm;
+  o.placement = v.placement;
+  o.cls_norm = v.cls_norm;
+  o.grad_norm = v.grad_norm;
+  o.from_scratch = v.from_scratch;
+  return o;
+}
+
 std::vector<Variant> variants_of(const TrainOptions& o) {
   const auto variant = [&](const std::string& label, const std::string& norm, bool from_scratch) {
     return Variant{label, norm, o.placement, o.cls_norm, o.grad_norm, from_scratch};
@@ -173,7 +182,9 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
       const std::string folder = format("{}/{}/seed-{}", o.out, runs.variant.label, seed);
       std::cout << "\n== " << runs.variant.label << ", seed " << seed << " ==\n";
       runs.folders.push_back(folder);
-      runs.results.push_back(train(experiment, runs.variant, uint64_t(seed), folder, 0, score_training));
+      TrainOptions options = options_of(o, runs.variant);
+      options.seed = int(seed);
+      runs.results.push_back(train(experiment, options, folder, 0, score_training));
       if (runs.results.back().interrupted) return std::nullopt;
       if (o.epochs > 0) draw_training(folder, experiment, {{runs.variant, {folder}, {}}});
     }

@@ -33,7 +33,7 @@ LongTable table_of(const Json& printed) {
   for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
   LongTable table(columns);
   for (const Json& row : printed["rows"].items()) {
-    const Json::Array& values = row.items();
+    const Json::Array values = row.items();
     std::vector<std::string> of;
     for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
     table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
@@ -134,8 +134,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     if (std::find(no_matter.begin(), no_matter.end(), option) == no_matter.end()) run.options[option] = value;
   run.work = [o](const std::string& folder) -> std::optional<Json> {
     const Experiment experiment(o);
-    const Variant variant{"", o.norm, o.placement, o.cls_norm, o.grad_norm, o.from_scratch};
-    if (train(experiment, variant, uint64_t(o.seed), folder).interrupted) return std::nullopt;
+    if (train(experiment, o, folder).interrupted) return std::nullopt;
     TrainedModel trained(folder);
     std::ostringstream warnings;
     const TaskData& data = experiment.data()[0];

@@ -27,7 +27,7 @@ class ClsItems {
 
  private:
   Run measurement(const Task& task) const;
-  const Json& measured(const Task& task) const { return document_.study().result(measurement(task)); }
+  Json measured(const Task& task) const { return document_.study().result(measurement(task)); }
   Matrix correlations(const Task& task, const std::vector<double>& order) const;
 
   Document& document_;

@@ -38,7 +38,7 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   MB_CHECK(data.examples.size() > 1, "{}: one sentence has no correlations; expected 2 or more", data.file);
   const int64_t H = config.hidden_size;
   Covariance set(H);
-  const auto whitening = make_cls_norm("whitening", {.hidden = H});
+  const auto whitening = cls_norms().make("whitening", {.hidden = H});
   for_each_cls(model.network.bert(), data, o.cls_norm_at, [&](const Tensor& h) {
     set.add(h);
     whitening->fit(h);
@@ -51,10 +51,10 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
       ev.set(t.name, array(explained_variance(Sigma)));
       continue;
     }
-    const auto norm = make_cls_norm(t.norm, {.hidden = H});
+    const auto norm = cls_norms().make(t.norm, {.hidden = H});
     const Parameters parameters(*norm, {});
     if (t.norm != std::string("whitening")) set_statistics(*norm, set.mean(), Sigma);
-    const ClsNorm& used = t.norm == std::string("whitening") ? *whitening : *norm;
+    const Norm& used = t.norm == std::string("whitening") ? *whitening : *norm;
     ev.set(t.name, array(explained_variance(covariance_after(used, Sigma))));
   }
   const Clusters clusters = average_linkage(rho, 0.2);

@@ -80,14 +80,14 @@ ItemReport::Cell TuningItems::best_of(const Task& task, const std::string& norm,
     std::vector<double> scores;
     std::string warning;
     for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) {
-      const Json& result = document_.study().result(fine_tuning(task, s, seed));
+      const Json result = document_.study().result(fine_tuning(task, s, seed));
       for (const Measure& m : list) {
-        const Json& score = result[column_name(task, m)];
+        const Json score = result[column_name(task, m)];
         all.add({task.name, s.norm, format("{}", s.lr), format("{}", s.batch), format("{}", s.beta),
                  std::to_string(seed), metric_key(m.metric)},
                 score.is_null() ? std::nullopt : std::optional(score.number()));
       }
-      const Json& score = result[column_name(task, list[0])];
+      const Json score = result[column_name(task, list[0])];
       scores.push_back(score.is_null() ? 0 : 100 * score.number());
       if (!result["warnings"].string().empty()) warning = "a seed predicts one class for every input";
     }

@@ -77,11 +77,11 @@ std::vector<double> pearson_matrix(const Tensor& h) {
   return pearson_matrix(set.matrix());
 }
 
-void set_statistics(ClsNorm& norm, const std::vector<double>& mean, const std::vector<double>& Sigma) {
+void set_statistics(Norm& norm, const std::vector<double>& mean, const std::vector<double>& Sigma) {
   const size_t H = mean.size();
   std::vector<double> variance(H);
   for (size_t i = 0; i < H; ++i) variance[i] = Sigma[i * H + i];
-  for (const Buffer& buffer : norm.own_buffers()) {
+  for (const Parameter& buffer : norm.own_buffers()) {
     const std::string& name = buffer.name;
     const std::vector<double>* values = name == "covariance"                          ? &Sigma
                                         : name == "running_var"                       ? &variance
@@ -92,7 +92,7 @@ void set_statistics(ClsNorm& norm, const std::vector<double>& mean, const std::v
   }
 }
 
-std::vector<double> covariance_after(const ClsNorm& norm, const std::vector<double>& Sigma) {
+std::vector<double> covariance_after(const Norm& norm, const std::vector<double>& Sigma) {
   const NoGrad no_tape;
   const size_t H = side(Sigma);
   std::vector<real> unit(H * H);

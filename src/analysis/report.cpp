@@ -14,11 +14,11 @@
 namespace minbert {
 namespace {
 
-const Json& member(const Json& json, const std::string& key) {
+Json member(const Json& json, const std::string& key) {
   static const Json null;
   return json.has(key) ? json[key] : null;
 }
-const Json::Array& list(const Json& json, const std::string& key) {
+Json::Array list(const Json& json, const std::string& key) {
   static const Json::Array empty;
   return member(json, key).is_null() ? empty : json[key].items();
 }
@@ -65,7 +65,7 @@ struct Scale {
 };
 
 std::string dot_plot(const Json& cell, const Scale& scale) {
-  const Json& printed = member(cell, "printed_point");
+  const Json printed = member(cell, "printed_point");
   std::string seeds, marks;
   for (const Json& point : list(cell, "points")) {
     seeds += (seeds.empty() ? "" : ", ") + (point.is_null() ? "undefined" : plain(point));
@@ -89,7 +89,7 @@ std::string table(const Json& table) {
   bool points = false;
   for (size_t r = 0; r < rows.size(); ++r)
     for (size_t c = 0; c < list(rows[r], "cells").size(); ++c) {
-      const Json& cell = list(rows[r], "cells")[c];
+      const Json cell = list(rows[r], "cells")[c];
       scales.resize(std::max(scales.size(), c + 1));
       for (const Json& point : list(cell, "points")) scales[by_row ? r : c].take(point), points = true;
       if (!list(cell, "points").empty()) scales[by_row ? r : c].take(member(cell, "printed_point"));

@@ -160,7 +160,7 @@ const Json& Study::record(const Run& run) const {
   return records_.at(where);
 }
 
-const Json& Study::result(const Run& run) const { return record(run)["result"]; }
+Json Study::result(const Run& run) const { return record(run)["result"]; }
 double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
 
 std::vector<std::string> Study::other_commits() const {

@@ -101,7 +101,7 @@ void show_yardsticks(Document& document, const TrainOptions& o, ItemReport& repo
     columns.push_back(format("{} ({})", task.title, metric_name(first.metric)));
     size_t row = 0;
     for (const Run& run : {majority(document, task), word_counts(document, task), from_scratch(document, task, o)}) {
-      const Json& score = document.study().result(run)[column_name(task, first)];
+      const Json score = document.study().result(run)[column_name(task, first)];
       rows[row++].cells.push_back(
           {"", score.is_null() ? "undefined" : format("{}", std::round(score.number() * 1e4) / 100)});
     }

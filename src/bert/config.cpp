@@ -42,11 +42,10 @@ const Choice choices[] = {
     {"norm", &BertConfig::norm, [](const std::string& norm) { norms().check(norm); }},
     {"placement", &BertConfig::placement, one_of("placement", placement_names)},
     {"cls_norm", &BertConfig::cls_norm, [](const std::string& norm) { cls_norms().check(norm); }},
-    {"cls_norm_at", &BertConfig::cls_norm_at,
-     one_of("place", {"per-method", "pre-pooler", "pooled"})},
+    {"cls_norm_at", &BertConfig::cls_norm_at, one_of("place", cls_norm_places)},
     {"initialisation", &BertConfig::initialisation,
      one_of("initialisation", initialisation_names)},
-    {"pairs", &BertConfig::pairs, one_of("kind", {"cross", "siamese"})}};
+    {"pairs", &BertConfig::pairs, one_of("kind", pair_names)}};
 
 // Keys whose other values ask for a network that minbert does not compute.
 void check_kind(const Json& json, const std::string& file) {

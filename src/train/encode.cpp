@@ -1,10 +1,13 @@
 // Encoding texts. The sizes in the file's header follow from the counts of tokens, so rows are written as they come.
 #include "minbert/encode.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 
-#include "counted_texts.h"
 #include "minbert/interrupt.h"
 #include "minbert/ops.h"
 #include "minbert/progress.h"
@@ -14,98 +17,147 @@ namespace {
 
 using Entry = SafeTensors::Entry;
 
+// The texts of a file or a pipe, one a line, two with a TAB between them, as tokens. These wait in a file beside
+// `output` that has no name and is gone with the program.
+struct TokenizedTexts {
+  TokenizedTexts(const std::string& input, const std::string& output, const Tokenizer& tokenizer, int max_length) {
+    std::ifstream in(input);
+    MB_CHECK(in, "{}: cannot be read", input);
+    const std::string file = format("{}.tokens-{}", output, getpid());
+    waiting.open(file, std::ios::in | std::ios::out | std::ios::trunc | std::ios::binary);
+    MB_CHECK(waiting, "{}: cannot be written; it is to hold the tokens of {}", file, input);
+    std::filesystem::remove(file);
+    Progress progress("tokenizing " + input, file_size(input));
+    int64_t bytes = 0;
+    for (std::string line; !interrupted() && std::getline(in, line);) {
+      bool truncated = false;
+      const Sequence text = build_sequence(tokenizer, line, max_length, &truncated);
+      for (const std::vector<int32_t>& list : {text.ids, text.segments})
+        waiting.write(reinterpret_cast<const char*>(list.data()), int64_t(4 * list.size()));
+      lengths.push_back(int32_t(text.ids.size()));
+      tokens += lengths.back();
+      cut += truncated;
+      bytes += int64_t(line.size()) + 1;
+      progress.update(bytes);
+    }
+    MB_CHECK(!in.bad(), "{}: cannot be read", input);
+    MB_CHECK(!lengths.empty() || interrupted(), "{}: no line in it", input);
+    MB_CHECK(waiting.flush(), "{}: cannot be written; is the disk full? It is to hold the tokens of {}", file, input);
+    waiting.seekg(0);
+  }
+  std::vector<Sequence> next(size_t most) {         // at most so many; none behind the last
+    std::vector<Sequence> texts;
+    for (; texts.size() < most && returned < lengths.size(); ++returned) {
+      const size_t length = size_t(lengths[returned]);
+      texts.push_back({std::vector<int32_t>(length), std::vector<int32_t>(length)});
+      for (std::vector<int32_t>* list : {&texts.back().ids, &texts.back().segments})
+        waiting.read(reinterpret_cast<char*>(list->data()), int64_t(4 * length));
+    }
+    MB_CHECK(waiting, "the tokens that wait on the disk cannot be read");
+    return texts;
+  }
+
+  std::fstream waiting;
+  std::vector<int32_t> lengths;                     // tokens of each text
+  int64_t tokens = 0, cut = 0;                      // of all texts; texts longer than max_length
+  size_t returned = 0;
+};
+
 // Calls on_number(i) for i = 0 .. count-1 in the order of their digits as text: 0 1 10 100 101 ... 11 ... 2
 template <class OnNumber>
-void in_text_order(int64_t count, OnNumber on_number, int64_t from = 0) {
-  for (int64_t i = from; i < std::min(from + 10, count); ++i) {
+void in_text_order(int64_t count, OnNumber on_number, int64_t first = 0) {
+  for (int64_t i = first; i < std::min(first + 10, count); ++i) {
     on_number(i);
     if (i > 0) in_text_order(count, on_number, 10 * i);
   }
 }
 
-Entry placed(const char* type, std::vector<int64_t> shape, uint64_t begin) {
-  uint64_t bytes = type == std::string("I64") ? 8 : 4;
+Entry entry_at(uint64_t begin, const std::string& type, std::vector<int64_t> shape) {
+  uint64_t bytes = type == "I64" ? 8 : 4;
   for (const int64_t size : shape) bytes *= uint64_t(size);
   return {type, std::move(shape), begin, begin + bytes};
 }
 
-// Where each tensor of the output stands: those of 8 bytes a value go first, as SafeTensorsWriter has them.
-struct Layout {
-  Layout(const CountedTexts& texts, const BertConfig& config, const EncodeOptions& o)
-      : tokens(o.tokens), with_attention(o.attention), lengths(texts.lengths()), layers(config.num_hidden_layers),
-        heads(config.num_attention_heads) {
+// The output file, to which batches of texts are added in order.
+struct Output {
+  Output(const TokenizedTexts& input, const BertConfig& config, const EncodeOptions& o)
+      : lengths(input.lengths), layers(config.num_hidden_layers), heads(config.num_attention_heads) {
     const int64_t N = int64_t(lengths.size()), H = config.hidden_size;
     uint64_t end = 0;
-    const auto behind = [&](const char* type, std::vector<int64_t> shape) {
-      const Entry entry = placed(type, std::move(shape), end);
-      end = entry.end;
-      return entry;
+    const auto place = [&](const std::string& name, const std::string& type, std::vector<int64_t> shape) {
+      tensors[name] = entry_at(end, type, std::move(shape));
+      end = tensors[name].end;
     };
-    if (tokens) offsets = behind("I64", {N + 1});
-    pooler_output = behind("F32", {N, H}), cls = behind("F32", {N, H});
-    if (tokens) last_hidden_state = behind("F32", {texts.tokens(), H});
-    if (!with_attention) return;
-    attention.reserve(lengths.size());
-    for (const int64_t L : lengths) attention.push_back(behind("F32", {layers, heads, L, L}).begin);
+    if (o.tokens) place("offsets", "I64", {N + 1});             // 8 bytes a value: first, as SafeTensorsWriter has them
+    place("pooler_output", "F32", {N, H});
+    place("cls", "F32", {N, H});
+    if (o.tokens) place("last_hidden_state", "F32", {input.tokens, H});
+    for (size_t i = 0; o.attention && i < lengths.size(); ++i) {
+      attention.push_back(end);
+      end = attention_entry(i).end;
+    }
+    file.emplace(o.output, std::map<std::string, std::string>{{"format", "pt"}},
+                 [this](const SafeTensorsStream::Visit& visit) { list(visit); });
   }
-  void list(const SafeTensorsStream::Visit& visit) const {          // in the order of the names
-    in_text_order(int64_t(attention.size()), [&](int64_t i) {
-      const int64_t L = lengths[size_t(i)];
-      visit(format("attention.{}", i), placed("F32", {layers, heads, L, L}, attention[size_t(i)]));
-    });
-    visit("cls", cls);
-    if (tokens) visit("last_hidden_state", last_hidden_state), visit("offsets", offsets);
-    visit("pooler_output", pooler_output);
+  Entry attention_entry(size_t text) const {
+    return entry_at(attention[text], "F32", {layers, heads, lengths[text], lengths[text]});
   }
+  void list(const SafeTensorsStream::Visit& visit) const {       // in the order of the names
+    in_text_order(int64_t(attention.size()),
+                  [&](int64_t i) { visit(format("attention.{}", i), attention_entry(size_t(i))); });
+    for (const auto& [name, entry] : tensors) visit(name, entry);
+  }
+  void add(const BertModel& bert, const Batch& batch);
+  void add_attention(const Batch& batch, const std::vector<Tensor>& weights);
 
-  bool tokens, with_attention;
   const std::vector<int32_t>& lengths;
   int64_t layers, heads;
-  Entry offsets, pooler_output, cls, last_hidden_state;
+  int64_t texts = 0, tokens = 0;                    // added so far
+  std::map<std::string, Entry> tensors;             // all but the attention weights
   std::vector<uint64_t> attention;                  // where that of each text begins
+  std::optional<SafeTensorsStream> file;
 };
 
-// [layers,heads,L,L] of sentence b, out of each layer's packed weights, in which its first head begins there.
-std::vector<real> attention_of(const std::vector<std::vector<real>>& layers, int64_t heads, int64_t L, int64_t begin) {
-  std::vector<real> weights;
-  for (const std::vector<real>& layer : layers)
-    for (int64_t h = 0; h < heads; ++h) {
-      const auto from = layer.begin() + begin + h * attention_block(L);
-      weights.insert(weights.end(), from, from + L * L);
-    }
-  return weights;
-}
-
-// The batch begins with this text, whose first token is this one.
-void write_batch(const BertModel& bert, const Batch& batch, const Layout& layout, int64_t text, int64_t token,
-                 SafeTensorsStream& out) {
+void Output::add(const BertModel& bert, const Batch& batch) {
   std::vector<Tensor> weights;
-  const Indices wanted = layout.tokens ? all_rows : cls_rows;
-  const BertOutput encoded = bert.forward(batch, wanted, layout.with_attention ? &weights : nullptr);
+  const bool all = tensors.contains("offsets");
+  const BertOutput encoded = bert.forward(batch, all ? all_rows : cls_rows, attention.empty() ? nullptr : &weights);
   std::vector<real> room;
-  const auto write_rows = [&](const Entry& entry, int64_t first, const Tensor& rows) {
+  const auto add_rows = [&](const char* name, int64_t first, const Tensor& rows) {
     const std::span<const real> values = rows.on_host(room);
     if (const auto v = non_finite(values))
       fail(format("texts {} to {} are encoded with the value {}: the weights of this model are too large for it",
-                  text + 1, text + batch.sentences(), *v));
-    out.write(entry.begin + uint64_t(4 * first * rows.cols()), entry.type, values);
+                  texts + 1, texts + batch.sentences(), *v));
+    file->write(tensors[name].begin + uint64_t(4 * first * rows.cols()), "F32", values);
   };
-  write_rows(layout.pooler_output, text, encoded.pooler_output);
-  write_rows(layout.cls, text, encoded.cls);
-  if (layout.tokens) {
-    write_rows(layout.last_hidden_state, token, encoded.last_hidden_state);
+  add_rows("pooler_output", texts, encoded.pooler_output);
+  add_rows("cls", texts, encoded.cls);
+  if (all) {
+    add_rows("last_hidden_state", tokens, encoded.last_hidden_state);
     std::vector<int64_t> offsets;
-    for (const int32_t offset : batch.offsets) offsets.push_back(token + offset);
-    out.write(layout.offsets.begin + uint64_t(8 * text), offsets);
+    for (const int32_t offset : batch.offsets) offsets.push_back(tokens + offset);
+    file->write(tensors["offsets"].begin + uint64_t(8 * texts), offsets);
   }
-  if (!layout.with_attention) return;
-  std::vector<std::vector<real>> layers;
-  for (const Tensor& layer : weights) layers.push_back(layer.values());
+  if (!attention.empty()) add_attention(batch, weights);
+  texts += batch.sentences();
+  tokens += batch.tokens();
+}
+
+// weights: of each layer, sentence after sentence, and within a sentence head after head.
+void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weights) {
+  std::vector<std::vector<real>> of_layers;
+  for (const Tensor& layer : weights) of_layers.push_back(layer.values());
   int64_t begin = 0;
   for (int64_t b = 0; b < batch.sentences(); ++b) {
     const int64_t L = batch.offsets[b + 1] - batch.offsets[b];
-    out.write(layout.attention[size_t(text + b)], "F32", attention_of(layers, layout.heads, L, begin));
-    begin += layout.heads * attention_block(L);
+    std::vector<real> of_sentence;                  // [layers,heads,L,L]
+    for (const std::vector<real>& layer : of_layers)
+      for (int64_t h = 0; h < heads; ++h) {
+        const auto head = layer.begin() + begin + h * attention_block(L);
+        of_sentence.insert(of_sentence.end(), head, head + L * L);
+      }
+    file->write(attention[size_t(texts + b)], "F32", of_sentence);
+    begin += heads * attention_block(L);
   }
 }
 
@@ -115,26 +167,23 @@ EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
   constexpr size_t at_a_time = 32;
   const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(o.task)};
   const int max_length = std::min(o.max_length, trained.config.max_position_embeddings);
-  CountedTexts texts(o.input, o.output, trained.tokenizer, max_length);
-  if (texts.cut() > 0)
-    std::cerr << o.input << ": " << texts.cut() << " of " << texts.lengths().size() << " texts cut to " << max_length
+  TokenizedTexts texts(o.input, o.output, trained.tokenizer, max_length);
+  if (texts.cut > 0)
+    std::cerr << o.input << ": " << texts.cut << " of " << texts.lengths.size() << " texts cut to " << max_length
               << " tokens\n";
-  const Layout layout(texts, trained.config, o);
-  SafeTensorsStream out(o.output, {{"format", "pt"}}, [&](const auto& visit) { layout.list(visit); });
-  Progress progress("encoding " + o.input, texts.tokens());
+  Output output(texts, trained.config, o);
+  Progress progress("encoding " + o.input, texts.tokens);
   const NoGrad no_tape;
-  EncodeReport report{0, 0, interrupted()};
-  while (!report.interrupted) {
+  while (!interrupted()) {
     const std::vector<Sequence> some = texts.next(at_a_time);
-    if (some.empty()) break;
-    const Batch batch = pack(some, task);
-    write_batch(trained.model.network.bert(), batch, layout, report.texts, report.tokens, out);
-    report.texts += batch.sentences(), report.tokens += batch.tokens();
-    progress.update(report.tokens);
-    report.interrupted = interrupted();
+    if (some.empty()) {
+      output.file->commit();
+      return {output.texts, output.tokens, false};
+    }
+    output.add(trained.model.network.bert(), pack(some, task));
+    progress.update(output.tokens);
   }
-  if (!report.interrupted) out.commit();
-  return report;
+  return {output.texts, output.tokens, true};
 }
 
 }  // namespace minbert

@@ -85,7 +85,8 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
     for (size_t begin = 0; begin < d.train.examples.size();) {
       const std::vector<int32_t> examples = evaluation_batch(d.train, begin);
       bert.fit_cls_norm(pack(inputs(d.train, examples), {network.task_id(d.task.name)}));
-      begin += examples.size(), done += examples.size();
+      begin += examples.size();
+      done += examples.size();
       if (interrupted()) return false;
       progress.update(int64_t(done));
     }

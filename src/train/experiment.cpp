@@ -16,10 +16,6 @@ std::vector<Task> tasks_of(const BertConfig& config) {
   return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
 }
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 void check_cls_options(const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
@@ -28,98 +24,85 @@ void check_cls_options(const TrainOptions& o) {
            "leave out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
 }
 
-}  // namespace
-
 // Says what becomes of the tasks of a trained model.
 void print_tasks(std::ostream& out, const std::string& from, const std::vector<std::string>& before,
                  const std::vector<TaskData>& now) {
-  std::vector<std::string> run, taken_over, fresh, resting;
-  for (const TaskData& data : now) {
-    run.push_back(data.task.name);
-    (has(before, run.back()) ? taken_over : fresh).push_back(run.back());
-  }
-  for (const std::string& name : before)
-    if (!has(run, name)) resting.push_back(name);
+  std::vector<std::string> taken_over, fresh, resting = before;
+  for (const TaskData& data : now)
+    (std::erase(resting, data.task.name) > 0 ? taken_over : fresh).push_back(data.task.name);
   const auto list = [](const std::vector<std::string>& names) { return names.empty() ? "none" : joined(names); };
   if (!before.empty())
     out << format("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n", from,
                   list(taken_over), list(fresh), list(resting));
 }
 
-Experiment::Experiment(const TrainOptions& options) : options_(options) {
-  if (options.model.empty()) {
-    MB_CHECK(!options.from_scratch,
+}  // namespace
+
+Experiment::Experiment(const TrainOptions& o) : options_(o) {
+  if (o.model.empty()) {
+    MB_CHECK(!o.from_scratch,
              "--from-scratch: new weights of --model's sizes need a --model; a network by --config is new anyway");
-    MB_CHECK(!options.vocab.empty(),
-             "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
-    tokenizer_ = Tokenizer::from_vocab(options.vocab, cased_option(options.cased));
-    config_ = BertConfig::named(options.config);
+    MB_CHECK(!o.vocab.empty(), "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
+    tokenizer_ = Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+    config_ = BertConfig::named(o.config);
     config_.vocab_size = tokenizer_->size();
+    config_.tasks.clear();
   } else {
-    MB_CHECK(options.vocab.empty(), "--vocab {}: --model {} brings its own vocabulary; leave one of them out",
-             options.vocab, options.model);
-    const std::string folder = model_folder(options.model);
+    MB_CHECK(o.vocab.empty(), "--vocab {}: --model {} brings its own vocabulary; leave one of them out", o.vocab,
+             o.model);
+    const std::string folder = model_folder(o.model);
     config_ = BertConfig::load(folder + "/config.json");
-    tokenizer_ = tokenizer_of(folder, config_, cased_option(options.cased));
+    tokenizer_ = tokenizer_of(folder, config_, cased_option(o.cased));
   }
-  config_.max_length = std::min(options.max_length, config_.max_position_embeddings);
-  if (options.max_length > config_.max_position_embeddings)
-    std::cerr << "--max-length " << options.max_length << ": this model has "
-              << config_.max_position_embeddings << " positions; longer inputs are cut to that\n";
-  MB_CHECK(options.encoder_dropout >= 0 || options.encoder_dropout == -1,
-           "--encoder-dropout {}: expected a probability, or -1: as config.json has it",
-           options.encoder_dropout);
-  if (options.encoder_dropout >= 0)
-    config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = options.encoder_dropout;
-  config_.pairs = options.pairs;
-  config_.initialisation = options.initialisation;
-  if (options.initializer_range > 0) config_.initializer_range = options.initializer_range;
-  check_cls_options(options);
-  if (options.model.empty()) config_.tasks.clear();
+  if (o.max_length > config_.max_position_embeddings)
+    std::cerr << "--max-length " << o.max_length << ": this model has " << config_.max_position_embeddings
+              << " positions; longer inputs are cut to that\n";
   tasks_of(config_);                                // Error for one that is not in the table
-  const DatasetOptions reading{
-      .max_length = config_.max_length, .pairs = pairs_of(options.pairs), .limit = options.limit, .keep_texts = 3};
-  for (const Task& task : parse_tasks(options.tasks, options.metric, options.task_weights)) {
+  const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs), .limit = o.limit,
+                               .keep_texts = 3};
+  for (const Task& task : parse_tasks(o.tasks, o.metric, o.task_weights)) {
     const auto read = [&](Split split, size_t set) {
-      return read_set(options.data, task, split, set, *tokenizer_, reading, std::cerr);
+      return read_set(o.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
     data_.push_back({task, read(Split::train, 0), {}, {}});
     for (size_t set = 0; set < task.sets.size(); ++set) {
       data_.back().dev.push_back(read(Split::dev, set));
-      const bool test = find_test_file(options.data, task, set, std::cerr).has_value();
+      const bool test = find_test_file(o.data, task, set, std::cerr).has_value();
       data_.back().test.push_back(test ? read(Split::test, set) : Dataset());
     }
   }
 }
 
-BertConfig Experiment::config(const Variant& variant) const {
+BertConfig Experiment::config(const TrainOptions& o) const {
+  check_cls_options(o);
+  MB_CHECK(o.encoder_dropout >= 0 || o.encoder_dropout == -1,
+           "--encoder-dropout {}: expected a probability, or -1: as config.json has it", o.encoder_dropout);
   BertConfig config = config_;
-  config.set_norm(variant.norm);
-  config.placement = variant.placement;
-  config.cls_norm = variant.cls_norm;
-  if (variant.cls_norm != "none") config.cls_norm_at = cls_norm_place(variant.cls_norm, options_.cls_norm_at);
-  if (variant.from_scratch) config.tasks.clear();
+  configure(config, o);
+  config.max_length = std::min(o.max_length, config.max_position_embeddings);
+  if (o.encoder_dropout >= 0) config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.encoder_dropout;
+  config.pairs = o.pairs;
+  config.cls_norm = o.cls_norm;
+  if (o.cls_norm != "none") config.cls_norm_at = cls_norm_place(o.cls_norm, o.cls_norm_at);
+  if (o.from_scratch) config.tasks.clear();
   for (const TaskData& data : data_)
-    if (!has(config.tasks, data.task.name)) config.tasks.push_back(data.task.name);
+    if (std::ranges::find(config.tasks, data.task.name) == config.tasks.end()) config.tasks.push_back(data.task.name);
   return config;
 }
 
-std::vector<HeadSpec> Experiment::heads(const Variant& variant) const { return heads_of(tasks_of(config(variant))); }
-
-std::unique_ptr<Model> new_model(const Experiment& experiment, const Variant& variant, uint64_t seed,
-                                 bool with_values) {
-  const TrainOptions& o = experiment.options();
-  const bool pretrained = !o.model.empty() && !variant.from_scratch;
-  auto model = std::make_unique<Model>(experiment.config(variant), seed, with_values && !pretrained,
-                                       experiment.heads(variant), o.dropout);
+std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOptions& o, bool with_values) {
+  const bool pretrained = !o.model.empty() && !o.from_scratch;
+  const BertConfig config = experiment.config(o);
+  auto model = std::make_unique<Model>(config, uint64_t(o.seed), with_values && !pretrained,
+                                       heads_of(tasks_of(config)), o.dropout);
   if (with_values && pretrained) {
     const std::string folder = model_folder(o.model);
     const BertConfig before = BertConfig::load(folder + "/config.json");
     print_report(std::cout, load_all_layers(folder, before, model->parameters), o.model);
-    print_placement(std::cout, folder, before, variant.placement);
+    print_placement(std::cout, folder, before, o.placement);
     print_tasks(std::cout, o.model, before.tasks, experiment.data());
   }
-  model->network.bert().normalize_gradients(variant.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
+  model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";
   model->parameters.set_trainable(
       [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });

@@ -59,7 +59,8 @@ void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Pr
              "again with a smaller --lr, --clip 1 or --warmup 0.1",
              data.file, task.name, predictions.values.size() + 1);
     const auto [value, probability] = read_row(task.kind, x, logits.cols());
-    predictions.values.push_back(value), predictions.probabilities.push_back(probability);
+    predictions.values.push_back(value);
+    predictions.probabilities.push_back(probability);
   }
 }
 

@@ -6,33 +6,210 @@
 #include <filesystem>
 #include <iostream>
 
-#include "minbert/bert.h"
 #include "minbert/checkpoint.h"
 #include "minbert/corpus.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
-#include "minbert/profile.h"
+#include "minbert/vocabulary.h"
 #include "run_log.h"
 
 namespace minbert {
 namespace {
 
 using PretrainModel = WithParameters<BertForPreTraining>;
+using Batches = std::span<const PretrainingBatch>;
+
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT/vocab.txt.
+Tokenizer tokenizer_of(const PretrainOptions& o) {
+  MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
+           "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
+           "give one of the three");
+  if (!o.init.empty()) {
+    const std::string folder = model_folder(o.init);
+    return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
+  }
+  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+  const std::string file = o.out + "/vocab.txt";
+  if (!has_state(o.out))
+    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
+  return Tokenizer(file, !o.cased);
+}
+
+BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
+  BertConfig config =
+      o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(model_folder(o.init) + "/config.json");
+  if (o.init.empty()) config.vocab_size = tokenizer.size();
+  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
+           o.max_length, config.max_position_embeddings);
+  config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
+  configure(config, o);
+  config.max_length = o.max_length;
+  config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
+  config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
+  return config;
+}
 
 class PretrainRun {
  public:
-  explicit PretrainRun(const PretrainOptions& options);
-  PretrainResult go(int64_t stop_after);
+  explicit PretrainRun(const PretrainOptions& o)
+      : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
+        data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
+        held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
+        optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
+        log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
+          return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_);
+        }) {
+    std::cout << format("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
+                        corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
+                        tokenizer_.size(), model_.parameters.count());
+    if (const Json& state = log_.loaded(); !state.is_null()) {
+      epoch_ = state["epoch"].integer();
+      shard_ = state["shard"].integer();
+      example_ = state["example"].integer();
+    } else if (!o.init.empty()) {
+      const std::string folder = model_folder(o.init);
+      print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
+      print_placement(std::cout, folder, BertConfig::load(folder + "/config.json"), o.placement);
+    }
+    examples_ = data_.shard(epoch_, shard_);
+    log_.keeps("the last good weights");
+  }
+
+  PretrainResult go(int64_t stop_after) {
+    print_start();
+    model_.network.train();
+    if (finished() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+    log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy",
+              log_.step() / o_.evaluate_every + (finished() && o_.steps % o_.evaluate_every != 0));
+    log_.start(int64_t(o_.steps) * o_.accumulate);
+    while (!finished() && log_.goes_on(stop_after)) {
+      step(next_batches());
+      if (log_.step() % o_.evaluate_every == 0 || finished()) report();
+    }
+    result_.interrupted = !finished();
+    result_.steps = log_.step();
+    return result_;
+  }
 
  private:
-  void step();
-  std::vector<Tensor> losses_of(const PretrainingBatch& batch) const;           // MLM, NSP
-  void log(const PretrainingBatch& batch, const std::vector<Tensor>& losses);
-  PretrainingBatch next_batch();
+  std::vector<PretrainingBatch> next_batches() {    // some 20 bytes a token
+    std::vector<PretrainingBatch> batches;
+    for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
+    return batches;
+  }
+
+  // What is left of a shard and fills no batch is left out of this epoch.
+  PretrainingBatch next_batch() {
+    const int64_t batch = o_.batch;
+    const auto used_up = [&] { return example_ > 0 && example_ + batch > int64_t(examples_.size()); };
+    for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
+      MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
+      example_ = 0;
+      if (++shard_ == data_.shards()) {
+        shard_ = 0;
+        ++epoch_;
+      }
+      examples_ = data_.shard(epoch_, shard_);
+    }
+    const int64_t begin = example_;
+    example_ = std::min(begin + batch, int64_t(examples_.size()));
+    return pack(std::span(examples_).subspan(size_t(begin), size_t(example_ - begin)));
+  }
+
+  // One optimizer step over --accumulate batches.
+  void step(Batches batches) {
+    for (const PretrainingBatch& batch : batches) {
+      const std::vector<Tensor> losses = losses_of(batch);
+      backward(sum_of(losses, batch, batches));
+      log(batch, losses);
+    }
+    if (o_.clip > 0) optimizer_.clip(o_.clip);
+    optimizer_.step(learning_rate());
+    log_.end_step();
+  }
+
+  std::vector<Tensor> losses_of(const PretrainingBatch& batch) const {
+    const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
+    const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
+    if (o_.trace && log_.batches() == 0) print_tape(std::cout);
+    return {out.mlm_loss, nsp_loss};
+  }
+
+  // Every masked word and every pair of the step's batches counts alike.
+  Tensor sum_of(const std::vector<Tensor>& losses, const PretrainingBatch& batch, Batches batches) const {
+    const double words = share(batch, batches, [](const PretrainingBatch& b) { return b.masked.size(); });
+    const double pairs = share(batch, batches, [](const PretrainingBatch& b) { return b.not_next.size(); });
+    const Tensor mlm = scale(losses[0], real(words));
+    return o_.no_nsp ? mlm : add(mlm, scale(losses[1], real(pairs)));
+  }
+
+  void log(const PretrainingBatch& batch, const std::vector<Tensor>& losses) {
+    const std::string place = format("step {}", log_.step() + 1);
+    log_.add(losses, {.learning_rate = learning_rate(), .tokens = batch.batch.tokens(),
+                      .progress = format("{}/{}", place, o_.steps), .place = place});
+  }
+
   double learning_rate() const { return o_.lr * schedule_factor(o_.schedule, log_.step(), o_.steps, o_.warmup); }
-  PretrainScores evaluate(BertForPreTraining& network) const;
-  void print_start();
-  void report();
+  bool finished() const { return log_.step() >= o_.steps; }
+
+  PretrainScores evaluate(BertForPreTraining& network) const {
+    const NoGrad no_tape;
+    network.train(false);
+    double nats = 0, words = 0, right = 0;
+    Progress progress("held-out examples", int64_t(held_out_.size()));
+    for (size_t begin = 0; begin < held_out_.size(); begin += size_t(o_.batch)) {
+      const size_t count = std::min(size_t(o_.batch), held_out_.size() - begin);
+      const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
+      const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
+      nats += double(out.mlm_loss.item()) * double(batch.masked.size());
+      words += double(batch.masked.size());
+      const std::vector<real> logits = out.nsp_logits.values();
+      for (int64_t b = 0; b < batch.not_next.size(); ++b) {
+        const real* x = logits.data() + 2 * b;
+        right += (x[1] > x[0]) == (batch.not_next[b] == 1);
+      }
+      progress.update(int64_t(begin + count));
+    }
+    network.train();
+    return {nats / words, right / double(held_out_.size())};
+  }
+
+  // Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
+  void report() {
+    log_.pause();
+    std::string row, line = format("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
+                                   fixed(log_.mean_loss(0), 4));
+    if (!o_.no_nsp) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
+    if (!held_out_.empty()) {
+      const PretrainScores scores = result_.held_out = evaluate(model_.network);
+      line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
+      if (!o_.no_nsp) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
+      row = format("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
+    }
+    log_.report(line, row);
+    save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
+               o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
+    log_.save();
+  }
+
+  // The yardsticks: the words' frequencies, the untrained network, and the one that --init brought.
+  void print_start() {
+    if (held_out_.empty()) {
+      std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
+      return;
+    }
+    const bool is_new = log_.step() == 0 && o_.init.empty();
+    if (is_new) result_.untrained = evaluate(model_.network);
+    else result_.untrained = evaluate(std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true)->network);
+    result_.unigram_entropy = data_.unigram_entropy(held_out_);
+    std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
+                        fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
+    if (log_.step() == 0 && !is_new) {
+      const PretrainScores start = evaluate(model_.network);
+      std::cout << format("as it starts from {}: held-out MLM loss {}, NSP accuracy {}\n", o_.init,
+                          fixed(start.mlm_loss, 4), fixed(start.nsp_accuracy, 4));
+    }
+  }
 
   const PretrainOptions& o_;
   Corpus corpus_;
@@ -47,178 +224,19 @@ class PretrainRun {
   PretrainResult result_;
 };
 
-PretrainRun::PretrainRun(const PretrainOptions& o)
-    : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
-      data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
-      held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
-      optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
-      log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
-        return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_);
-      }) {
-  std::cout << format("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
-                      corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
-                      tokenizer_.size(), model_.parameters.count());
-  if (const Json& state = log_.loaded(); !state.is_null()) {
-    epoch_ = state["epoch"].integer();
-    shard_ = state["shard"].integer();
-    example_ = state["example"].integer();
-  } else if (!o.init.empty()) {
-    const std::string folder = model_folder(o.init);
-    print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
-    print_placement(std::cout, folder, BertConfig::load(folder + "/config.json"), o.placement);
-  }
-  examples_ = data_.shard(epoch_, shard_);
-  log_.keeps("the last good weights");
-  log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy",
-            log_.step() / o.evaluate_every + (log_.step() >= o.steps && o.steps % o.evaluate_every != 0));
-}
-
-// One optimizer step over --accumulate batches. Every masked word and every pair in them counts alike.
-void PretrainRun::step() {
-  std::vector<PretrainingBatch> batches;            // some 20 bytes a token
-  double words = 0, pairs = 0;
-  for (int i = 0; i < o_.accumulate; ++i) {
-    batches.push_back(next_batch());
-    words += double(batches.back().masked.size());
-    pairs += double(batches.back().not_next.size());
-  }
-  for (const PretrainingBatch& batch : batches) {
-    const std::vector<Tensor> losses = losses_of(batch);
-    const Tensor mlm = scale(losses[0], real(double(batch.masked.size()) / words));
-    const Tensor nsp = scale(losses[1], real(double(batch.not_next.size()) / pairs));
-    backward(o_.no_nsp ? mlm : add(mlm, nsp));
-    log(batch, losses);
-  }
-  if (o_.clip > 0) optimizer_.clip(o_.clip);
-  optimizer_.step(learning_rate());
-  log_.end_step();
-}
-
-std::vector<Tensor> PretrainRun::losses_of(const PretrainingBatch& batch) const {
-  const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
-  const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
-  if (o_.trace && log_.batches() == 0) print_tape(std::cout);
-  return {out.mlm_loss, nsp_loss};
-}
-
-void PretrainRun::log(const PretrainingBatch& batch, const std::vector<Tensor>& losses) {
-  const int64_t number = log_.step() + 1;
-  log_.add(losses, {.learning_rate = learning_rate(), .tokens = batch.batch.tokens(),
-                    .progress = format("step {}/{}", number, o_.steps),
-                    .place = [=] { return format("step {}", number); }});
-}
-
-// What is left of a shard and fills no batch is left out of this epoch.
-PretrainingBatch PretrainRun::next_batch() {
-  const int64_t batch = o_.batch;
-  const auto used_up = [&] { return example_ > 0 && example_ + batch > int64_t(examples_.size()); };
-  for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
-    MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
-    example_ = 0;
-    if (++shard_ == data_.shards()) shard_ = 0, ++epoch_;
-    examples_ = data_.shard(epoch_, shard_);
-  }
-  const int64_t begin = example_;
-  example_ = std::min(begin + batch, int64_t(examples_.size()));
-  return pack(std::span(examples_).subspan(size_t(begin), size_t(example_ - begin)));
-}
-
-PretrainScores PretrainRun::evaluate(BertForPreTraining& network) const {
-  const NoGrad no_tape;
-  network.train(false);
-  double nats = 0, words = 0, right = 0;
-  Progress progress("held-out examples", int64_t(held_out_.size()));
-  for (size_t begin = 0; begin < held_out_.size(); begin += size_t(o_.batch)) {
-    const size_t count = std::min(size_t(o_.batch), held_out_.size() - begin);
-    const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
-    const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
-    nats += double(out.mlm_loss.item()) * double(batch.masked.size()), words += double(batch.masked.size());
-    const std::vector<real> logits = out.nsp_logits.values();
-    for (int64_t b = 0; b < batch.not_next.size(); ++b) {
-      const real* x = logits.data() + 2 * b;
-      right += (x[1] > x[0]) == (batch.not_next[b] == 1);
-    }
-    progress.update(int64_t(begin + count));
-  }
-  network.train();
-  return {nats / words, right / double(held_out_.size())};
-}
-
-// Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
-void PretrainRun::report() {
-  log_.flush();
-  log_.pause();
-  std::string row, line = format("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
-                                 fixed(log_.mean_loss(0), 4));
-  if (!o_.no_nsp) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
-  if (!held_out_.empty()) {
-    const PretrainScores scores = result_.held_out = evaluate(model_.network);
-    line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
-    if (!o_.no_nsp) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
-    row = format("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
-  }
-  log_.report(line, row);
-  log_.check();
-  save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
-             o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
-  log_.save();
-}
-
-// The yardsticks: the words' frequencies, the untrained network, and the one that --init brought.
-void PretrainRun::print_start() {
-  if (held_out_.empty()) {
-    std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
-    return;
-  }
-  const bool is_new = log_.step() == 0 && o_.init.empty();
-  if (is_new) result_.untrained = evaluate(model_.network);
-  else result_.untrained = evaluate(std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true)->network);
-  result_.unigram_entropy = data_.unigram_entropy(held_out_);
-  std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
-                      fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
-  if (log_.step() == 0 && !is_new) {
-    const PretrainScores start = evaluate(model_.network);
-    std::cout << format("as it starts from {}: held-out MLM loss {}, NSP accuracy {}\n", o_.init,
-                        fixed(start.mlm_loss, 4), fixed(start.nsp_accuracy, 4));
-  }
-}
-
-PretrainResult PretrainRun::go(int64_t stop_after) {
-  print_start();
-  model_.network.train();
-  if (log_.step() >= o_.steps && !held_out_.empty()) result_.held_out = evaluate(model_.network);
-  log_.start(int64_t(o_.steps) * o_.accumulate, uint64_t(o_.seed));
-  while (log_.step() < o_.steps && !result_.interrupted) {
-    profile_resume();
-    step();
-    if (log_.step() % o_.evaluate_every == 0 || log_.step() == o_.steps) report();
-    else log_.save_if_due();
-    result_.interrupted = log_.step() < o_.steps && log_.must_stop(stop_after);
-  }
-  log_.finish();
-  if (result_.interrupted) log_.stop();
-  result_.steps = log_.step();
-  return result_;
-}
-
 }  // namespace
 
 PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started, int64_t stop_after) {
   make_folder(options.out);
-  if (options.profile) profile_start();
   std::unique_ptr<PretrainRun> run;
   try {
     run = std::make_unique<PretrainRun>(options);
   } catch (const std::exception&) {                 // what cannot start leaves nothing behind
-    if (!has_state(options.out))
-      for (const char* file : {"vocab.txt", "steps.csv", "evaluations.csv"})
-        std::filesystem::remove(options.out + "/" + file);
+    if (!has_state(options.out)) std::filesystem::remove(options.out + "/vocab.txt");
     throw;
   }
   if (started) started();
-  const PretrainResult result = run->go(stop_after);
-  if (options.profile) profile_report(std::cout);
-  return result;
+  return run->go(stop_after);
 }
 
 }  // namespace minbert

@@ -9,6 +9,14 @@ namespace {
 
 std::string state_file(const std::string& folder) { return folder + "/state.safetensors"; }
 
+// Everything of a state that may be no number.
+std::vector<std::pair<std::string, Tensor>> tensors_of(const Parameters& parameters, const Optimizer& optimizer) {
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const Parameter& item : parameters.all()) tensors.emplace_back(item.name, item.value);
+  for (const auto& [name, values] : optimizer.moments()) tensors.emplace_back("optimizer." + name, values);
+  return tensors;
+}
+
 }  // namespace
 
 CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
@@ -30,6 +38,7 @@ void CsvFile::row(const std::string& line) {
   out_ << line << '\n';
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
 }
+
 void CsvFile::flush() {
   out_.flush();
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
@@ -38,41 +47,32 @@ void CsvFile::flush() {
 
 void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step, const std::string& advice) {
   std::vector<real> room;
-  const auto check = [&](const std::string& name, const Tensor& values) {
+  for (const auto& [name, values] : tensors_of(parameters, optimizer))
     if (const auto v = non_finite(values.on_host(room)))
       fail(format("{} has the value {} after step {}\n  {}", name, *v, step, advice));
-  };
-  for (const Parameter& item : parameters.all()) check(item.name, item.value);
-  for (const auto& [name, values] : optimizer.moments()) check("optimizer." + name, values);
 }
 
 // One file, so that parameters, moments and position can never be of different steps.
 void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Json& position) {
   SafeTensorsWriter writer;
   writer.metadata["position"] = position.dump();
-  for (const Parameter& item : parameters.all())
-    writer.add(item.name, item.value, SafeTensorsWriter::As::real_type);
-  for (const auto& [name, values] : optimizer.moments())
-    writer.add("optimizer." + name, values, SafeTensorsWriter::As::real_type);
-  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())},
-             std::span<const int64_t>(optimizer.steps()));
+  for (const auto& [name, values] : tensors_of(parameters, optimizer))
+    writer.add(name, values, SafeTensorsWriter::As::real_type);
+  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())}, std::span<const int64_t>(optimizer.steps()));
   writer.write(state_file(folder));
 }
 
 Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
   const SafeTensors file(state_file(folder));
   const auto position = file.metadata().find("position");
-  MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)",
-           file.file());
-  const auto read = [&file](const std::string& name, const Tensor& to) {
+  MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)", file.file());
+  for (const auto& [name, values] : tensors_of(parameters, optimizer)) {
     const auto found = file.entries().find(name);
-    MB_CHECK(found != file.entries().end() && found->second.shape == sizes_of(to.shape()),
+    MB_CHECK(found != file.entries().end() && found->second.shape == sizes_of(values.shape()),
              "{}: there is no {} {} in it\n  this state is not of the model that the options describe; is it another "
-             "run's?", file.file(), name, to.shape());
-    file.read(name, to);
-  };
-  for (const Parameter& item : parameters.all()) read(item.name, item.value);
-  for (const auto& [name, values] : optimizer.moments()) read("optimizer." + name, values);
+             "run's?", file.file(), name, values.shape());
+    file.read(name, values);
+  }
   std::vector<int64_t> steps = file.read_integers("optimizer.steps");
   MB_CHECK(steps.size() == optimizer.steps().size(),
            "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(), steps.size(),

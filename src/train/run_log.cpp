@@ -5,8 +5,12 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
+#include <utility>
 
+#include "engine/fill.h"
+#include "engine/storage.h"
 #include "minbert/interrupt.h"
+#include "minbert/profile.h"
 
 namespace minbert {
 namespace {
@@ -24,7 +28,7 @@ std::vector<double> numbers(const Json& array) {
 RunLog::RunLog(const RunOptions& options, const std::string& folder, const Parameters& parameters,
                Optimizer& optimizer, size_t losses, std::function<Json()> state)
     : options_(options), folder_(folder), parameters_(parameters), optimizer_(optimizer), state_(std::move(state)),
-      loss_sums_(losses), loss_counts_(losses), clock_(options.save_every) {
+      loss_sums_(losses), loss_counts_(losses) {
   make_folder(folder_);
   remove_unfinished(folder_);
   if (has_state(folder_)) {
@@ -38,6 +42,11 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
   } else if (options_.resume) {
     std::cout << "nothing was saved yet: from the beginning\n";
   }
+  if (options_.profile) profile_start();
+}
+
+RunLog::~RunLog() {
+  if (options_.profile) profile_report(std::cout);
 }
 
 void RunLog::open(const std::string& step_columns, const std::string& reports, const std::string& report_columns,
@@ -46,43 +55,80 @@ void RunLog::open(const std::string& step_columns, const std::string& reports, c
   reports_ = std::make_unique<CsvFile>(folder_ + "/" + reports, report_columns + ",seconds", rows);
 }
 
-void RunLog::start(int64_t all_batches, uint64_t seed) {
-  DropoutClock::current() = {seed, uint64_t(batches_)};          // from here on each backward() ends a step of it
-  progress_ = std::make_unique<TrainingProgress>(all_batches, batches_);
+void RunLog::start(int64_t all_batches) {
+  DropoutClock::current() = {uint64_t(options_.seed), uint64_t(batches_)};       // each backward() moves it on by one
+  progress_ = std::make_unique<Progress>("", all_batches, Progress::Where::log, batches_);
   first_step_ = step_;
   since_ = now();
 }
 
+bool RunLog::goes_on(int64_t stop_after) {
+  const bool stops = interrupted() || (stop_after > 0 && step_ - first_step_ >= stop_after);
+  if (stops || save_is_due(options_.save_every, now() - saved_)) save();
+  if (stops) std::cout << format("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
+  profile_resume();
+  return !stops;
+}
+
 void RunLog::add(const std::vector<Tensor>& losses, const BatchEntry& entry) {
-  pause();
-  since_ = now();
-  const std::string rest = format(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(seconds_, 3));
+  constexpr size_t most_waiting = 20;
+  count_time();
   ++batches_;
-  const auto read = [this, entry, rest, number = step_ + 1, done = batches_](const std::vector<double>& values) {
-    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-    if (!std::isfinite(sum)) {
-      clear_tape();
-      fail(format("the loss{} became {} in {}\n  {}", entry.name.empty() ? "" : " of " + entry.name,
-                  std::isnan(sum) ? "NaN" : "infinite", entry.place(), advice()));
-    }
-    std::string row = std::to_string(number) + (entry.name.empty() ? "" : "," + entry.name);
-    for (size_t i = 0; i < values.size(); ++i) {
-      loss_sums_[entry.first_sum + i] += values[i];
-      loss_counts_[entry.first_sum + i] += 1;
-      row += "," + exact(values[i]);
-    }
-    steps_->row(row + rest);
-    progress_->update(entry.progress, sum, entry.tokens, done);
-  };
-  losses_.add(losses, read);
+  const Device device = losses[0].device();
+  if (!waiting_losses_)
+    waiting_losses_ = Storage::exact(int64_t(most_waiting * loss_sums_.size() * sizeof(real)), device);
+  for (const Tensor& loss : losses) copy_or_add(loss, Tensor::view(waiting_losses_, used_++, {}), false);
+  waiting_.push_back({entry, losses.size(), step_ + 1, batches_, seconds_});
+  if (device == Device::cpu || waiting_.size() == most_waiting) flush();
+}
+
+void RunLog::flush() {
+  if (waiting_.empty()) return;
+  const std::vector<real> values = Tensor::view(waiting_losses_, 0, {used_}).values();
+  used_ = 0;
+  std::span<const real> unread = values;
+  for (const Waiting& batch : std::exchange(waiting_, {})) {                     // empty, whatever read() throws
+    read(batch, unread.first(batch.losses));
+    unread = unread.subspan(batch.losses);
+  }
+}
+
+void RunLog::read(const Waiting& batch, std::span<const real> losses) {
+  const BatchEntry& entry = batch.entry;
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  if (!std::isfinite(sum)) {
+    clear_tape();
+    fail(format("the loss{} became {} in {}\n  {}", entry.name.empty() ? "" : " of " + entry.name,
+                std::isnan(sum) ? "NaN" : "infinite", entry.place, advice()));
+  }
+  std::string row = std::to_string(batch.step) + (entry.name.empty() ? "" : "," + entry.name);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    loss_sums_[entry.first_sum + i] += double(losses[i]);
+    loss_counts_[entry.first_sum + i] += 1;
+    row += "," + exact(double(losses[i]));
+  }
+  steps_->row(row + format(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(batch.seconds, 3)));
+  shown_tokens_ += entry.tokens;
+  if (!progress_->due()) return;
+  progress_->show(batch.batch, format("{}  loss {}  {} tokens/s", entry.progress, fixed(sum, 4),
+                                      fixed(double(shown_tokens_) / progress_->since_shown(), 0)));
+  shown_tokens_ = 0;
+}
+
+void RunLog::count_time() {
+  if (since_) seconds_ += now() - *since_;
+  since_ = now();
+}
+
+void RunLog::pause() {
+  flush();
+  count_time();
+  since_.reset();
+  progress_->finish();
+  check_finite(parameters_, optimizer_, step_, advice());
 }
 
 double RunLog::mean_loss(size_t sum) const { return loss_sums_[sum] / std::max(1.0, loss_counts_[sum]); }
-
-void RunLog::pause() {
-  if (since_) seconds_ += now() - *since_;
-  since_.reset();
-}
 
 void RunLog::report(const std::string& line, const std::string& row) {
   progress_->line(line);
@@ -96,33 +142,16 @@ std::string RunLog::advice() const {
                 folder_, kept_);
 }
 
-void RunLog::check() const { check_finite(parameters_, optimizer_, step_, advice()); }
-
 void RunLog::save() {
   pause();
-  flush();
-  check();
   steps_->flush();
   reports_->flush();
   Json state = state_();
   state.set("step", step_).set("batches", batches_).set("seconds", seconds_);
   state.set("loss_sums", array_of(loss_sums_)).set("loss_counts", array_of(loss_counts_));
   save_state(folder_, parameters_, optimizer_, state);
-  clock_.saved();
-  since_ = now();
-}
-
-void RunLog::save_if_due() {
-  if (clock_.due()) save();
-}
-
-bool RunLog::must_stop(int64_t stop_after) const {
-  return interrupted() || (stop_after > 0 && step_ - first_step_ >= stop_after);
-}
-
-void RunLog::stop() {
-  save();
-  std::cout << format("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
+  saved_ = now();
+  since_ = saved_;
 }
 
 }  // namespace minbert

@@ -1,30 +1,48 @@
-// The table of training options.
+// The tables of training options, and the options that a run folder remembers.
 #include "minbert/train_options.h"
 
 #include <omp.h>
+#include <sys/resource.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "minbert/bert.h"
-#include "minbert/names.h"
 #include "minbert/norm.h"
 #include "minbert/optimizer.h"
 #include "minbert/tasks.h"
 
 namespace minbert {
+namespace {
 
-void add_norm_options(CommandLine& line, std::string& norm, std::string& placement) {
-  line.norm("--norm", norm, norms(), "normalization of the hidden states");
-  line.choice("--placement", placement, placement_names, "where the norms of a layer stand");
+// They say what this start of the program does; the run does not remember them.
+const std::set<std::string> of_this_start = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan"};
+// A resumed run may be given another value of these: they do not change what is learnt.
+const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every"};
+
+std::string options_file(const std::string& folder) { return folder + "/options.json"; }
+
+// pretrained: the option that brings a network.
+void add_network_options(CommandLine& line, RunOptions& o, const std::string& pretrained) {
+  line.option("--config", o.config, "without " + pretrained +
+              ": a new network: tiny, mini, small, base, large, or its config.json", "NAME");
+  line.option("--vocab", o.vocab, "without " + pretrained + ": its vocabulary, one token a line", "FILE");
+  line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 }
 
-void add_learn_options(CommandLine& line, LearnOptions& o, const std::string& default_lr) {
+void add_norm_options(CommandLine& line, RunOptions& o) {
+  line.norm("--norm", o.norm, norms(), "normalization of the hidden states");
+  line.choice("--placement", o.placement, placement_names, "where the norms of a layer stand");
+}
+
+}  // namespace
+
+void add_learn_options(CommandLine& line, RunOptions& o, const std::string& default_lr) {
   line.choice("--initialisation", o.initialisation, initialisation_names, "how new weights are drawn");
   line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
-  line.choice("--optimizer", o.optimizer, optimizer_names,
-              "adamw-course has the course's bias correction");
+  line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
   line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
@@ -57,10 +75,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
               "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
   line.flag("--from-scratch", o.from_scratch,
             "the sizes and vocabulary of --model, with new weights; with --compare: that too, for comparison");
-  line.option("--config", o.config,
-              "without --model: a new network: tiny, mini, small, base, large, or its config.json", "NAME");
-  line.option("--vocab", o.vocab, "without --model: its vocabulary, one token a line", "FILE");
-  line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
+  add_network_options(line, o, "--model");
 
   line.section("What it learns");
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
@@ -68,29 +83,25 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
-  add_norm_options(line, o.norm, o.placement);
+  add_norm_options(line, o);
   line.norm("--cls-norm", o.cls_norm, cls_norms(), "normalization of [CLS]");
-  line.choice("--cls-norm-at", o.cls_norm_at, {"per-method", "pre-pooler", "pooled"},
-              "where --cls-norm and --grad-norm stand");
+  line.choice("--cls-norm-at", o.cls_norm_at, cls_norm_places, "where --cls-norm and --grad-norm stand");
   line.gone("--iso-bn-preset", "ours", "--cls-norm iso-bn:preset=NAME");
   line.gone("--iso-bn-beta", "0", "--cls-norm iso-bn:beta=X");
   line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
-  line.choice("--pairs", o.pairs, {"cross", "siamese"}, "pairs as one sequence, or as two compared");
-  line.choice("--fine-tune-mode", o.fine_tune_mode, {"full-model", "last-linear-layer"},
-              "train everything, or the heads alone");
-  line.alias("--option", "--fine-tune-mode", {{"finetune", "full-model"}, {"pretrain", "last-linear-layer"}},
-             "the course's older spelling of --fine-tune-mode");
+  line.choice("--pairs", o.pairs, pair_names, "pairs as one sequence, or as two compared");
+  line.choice("--fine-tune-mode,--option", o.fine_tune_mode, {"full-model", "last-linear-layer"},
+              "train everything, or the heads alone",
+              {{"finetune", "full-model"}, {"pretrain", "last-linear-layer"}});
 
   line.section("How it learns");
   line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.choice("--sampling", o.sampling, sampling_names(),
-              "order of the tasks' batches in an epoch");
+  line.choice("--sampling", o.sampling, sampling_names(), "order of the tasks' batches in an epoch");
   line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
   add_learn_options(line, o, "1e-5, or 1e-3 for the heads alone");
   line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
-  line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it",
-              0.999);
+  line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it", 0.999);
   line.option("--patience", o.patience, 0, "stop after N epochs without a better dev score; 0: never");
 
   line.section("Runs");
@@ -101,10 +112,84 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   add_run_options(line, o);
 }
 
+void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
+  line.section("What it reads");
+  line.option("--corpus", o.corpus, "plain text: a paragraph a line, a blank line between documents");
+  line.option("--max-length", o.max_length, 5, "tokens of a sequence");
+  line.flag("--whole-words", o.whole_words, "mask all pieces of a word together");
+  line.flag("--no-nsp", o.no_nsp, "masked words alone, without next-sentence prediction");
+  line.option("--page", o.page, 1,
+              "documents that stand together, and are alike: half of the foreign next sentences are of the same page");
+  line.option("--held-out", o.held_out, 0, "share of the text that is kept for evaluation, 1 MB at most", 0.5);
+
+  line.section("Where it starts");
+  line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
+  add_network_options(line, o, "--init");
+  line.option("--vocab-size", o.vocab_size, 0, "instead of --vocab: make one of N tokens from the corpus");
+  add_norm_options(line, o);
+
+  line.section("How it learns");
+  line.option("--steps", o.steps, 1, "optimizer steps");
+  add_learn_options(line, o, "learn nothing");
+  line.option("--dropout", o.dropout, 0, "in the encoder", 0.999);
+  line.option("--evaluate-every", o.evaluate_every, 1, "steps between two evaluations, each with a checkpoint");
+  line.flag("--f16", o.f16, "write model.safetensors in 16 bits: half the size");
+
+  line.section("Runs");
+  add_run_options(line, o);
+}
+
+void configure(BertConfig& config, const RunOptions& o) {
+  config.set_norm(o.norm);
+  config.placement = o.placement;
+  config.initialisation = o.initialisation;
+  if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
+}
+
 void use_machine(const MachineOptions& o) {
   if (o.threads > 0) omp_set_num_threads(o.threads);
-  set_default_device(o.device), set_matmul_precision(o.matmul);
+  set_default_device(o.device);
+  set_matmul_precision(o.matmul);
   if (o.device != "cpu") std::cerr << device_text() << '\n';
+}
+
+void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::set<std::string>& others) {
+  if (again) recall_options(line, o.out, others);
+  use_machine(o);
+  set_check_nan(o.check_nan);
+  if (again) return;
+  MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
+  std::error_code none;
+  MB_CHECK(!std::filesystem::exists(o.out, none) || std::filesystem::is_empty(o.out, none),
+           "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
+  make_folder(o.out);
+}
+
+void remember_options(const CommandLine& line, const std::string& folder) {
+  Json stored = Json::object();
+  for (const auto& [name, value] : line.values()) stored.set(name, value);
+  write_file(options_file(folder), stored.dump() + "\n");
+}
+
+void recall_options(CommandLine& line, const std::string& folder, const std::set<std::string>& others) {
+  const std::string file = options_file(folder);
+  MB_CHECK(std::filesystem::exists(file), "--out {}: there is no run: {} is missing", folder, file);
+  std::string conflicts;
+  const Json stored = Json::load(file);
+  for (const auto& [name, value] : stored.members()) {
+    if (of_this_start.contains(name)) continue;
+    if (!line.given(name)) line.set(name, value.string());
+    else if (const std::string now = line.values().at(name);
+             now != value.string() && !may_differ.contains(name) && !others.contains(name))
+      conflicts += format("\n  {} {}, but the run was started with {}", name, now, value.string());
+  }
+  MB_CHECK(conflicts.empty(), "these options contradict {}; leave them out:{}", file, conflicts);
+}
+
+int64_t peak_memory() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t(usage.ru_maxrss) * 1024;           // Linux counts in KiB
 }
 
 }  // namespace minbert

@@ -1,243 +1,201 @@
 // The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev scores.
 #include "minbert/trainer.h"
 
-#include <filesystem>
 #include <iostream>
 
-#include "minbert/checkpoint.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
-#include "minbert/profile.h"
 #include "run_log.h"
 
 namespace minbert {
 namespace {
 
-// Of the examples of a step, those in one of its batches.
-double share(const TaskBatch& batch, std::span<const TaskBatch> batches) {
-  double examples = 0;
-  for (const TaskBatch& b : batches) examples += double(b.examples.size());
-  return double(batch.examples.size()) / examples;
-}
-
 class Run {
  public:
-  Run(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder);
-  RunResult go(int64_t stop_after, bool score_training);
+  Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
+      : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
+        model_(new_model(experiment, o, !has_state(folder))),
+        optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
+        log_(o, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }),
+        finished_(o.epochs == 0) {
+    if (!log_.loaded().is_null()) load(log_.loaded());
+    std::string columns = "epoch";
+    for (const TaskData& d : experiment.data()) {
+      columns += "," + d.task.name + "_train_loss";
+      for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
+    }
+    log_.open("step,task,loss", "epochs.csv", columns + ",dev_mean", epoch_);
+  }
+
+  RunResult go(int64_t stop_after, bool score_training) {
+    if (log_.batches() == 0) {
+      if (!fit_cls_norm(model_->network, experiment_.data())) {
+        std::cout << format("stopped before the first step; begin again with --resume --out {}\n", o_.out);
+        result_.interrupted = true;
+        return result_;
+      }
+      save_best();
+    }
+    model_->network.train();
+    std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
+                        model_->parameters.trainable(), epoch_batches_);
+    log_.start(epoch_batches_ * o_.epochs);
+    if (batch_in_epoch() == epoch_batches_) finish_epoch();       // saved before this epoch was scored
+    while (!finished_ && log_.goes_on(stop_after)) {
+      step(next_batches());
+      if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
+      if (batch_in_epoch() == epoch_batches_) finish_epoch();
+    }
+    result_.interrupted = !finished_;
+    result_.steps = log_.step();
+    result_.seconds = log_.seconds();
+    if (result_.interrupted || o_.epochs == 0) return result_;
+    load_weights(folder_ + "/model", model_->parameters);
+    result_.dev = score_all(false);
+    if (score_training) result_.train = score_all(true);
+    write_predictions(folder_ + "/predictions", model_->network, experiment_.data());
+    return result_;
+  }
 
  private:
-  void train_epoch(int64_t stop_after);
-  void step(std::span<const TaskBatch> batches);
-  Batch input_of(const TaskBatch& batch) const;
-  Tensor loss_of(const TaskBatch& batch, const Batch& input) const;
-  void log(const TaskBatch& batch, const Tensor& loss, int64_t tokens);
-  void finish_epoch();
+  std::span<const TaskBatch> next_batches() {
+    if (batches_.empty() || batch_in_epoch() == 0) batches_ = order(epoch_);
+    const std::span rest = std::span(batches_).subspan(size_t(batch_in_epoch()));
+    return rest.first(std::min(rest.size(), size_t(o_.accumulate)));
+  }
 
-  std::vector<TaskBatch> order(int64_t epoch) const;
+  // One optimizer step over --accumulate batches: their loss is the mean over all their examples, by --task-weights.
+  void step(std::span<const TaskBatch> batches) {
+    for (const TaskBatch& batch : batches) {
+      const Batch input = pack(inputs(data_of(batch).train, batch.examples), {task_id(batch)});
+      const Tensor loss = loss_of(batch, input);
+      const double weight = share(batch, batches, [](const TaskBatch& b) { return b.examples.size(); });
+      backward(scale(loss, real(data_of(batch).task.loss_weight * weight)));
+      log(batch, loss, input.tokens());
+    }
+    if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);
+    optimizer_.step(learning_rate());
+    log_.end_step();
+  }
+
+  Tensor loss_of(const TaskBatch& batch, const Batch& input) const {
+    const Tensor logits = model_->network.forward(input, task_id(batch));
+    const Tensor loss = task_loss(data_of(batch).task, logits, labels(data_of(batch).train, batch.examples));
+    if (o_.trace && log_.batches() == 0) print_tape(std::cout);
+    return loss;
+  }
+
+  void log(const TaskBatch& batch, const Tensor& loss, int64_t tokens) {
+    const std::string& task = data_of(batch).task.name;
+    std::string ids;
+    for (const int32_t e : batch.examples) ids += " " + data_of(batch).train.examples[size_t(e)].id;
+    const std::string place = format("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1, batch_in_epoch() + 1,
+                                     log_.step() + 1, ids);
+    log_.add({loss}, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,
+                      .progress = format("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task), .place = place});
+  }
+
+  void finish_epoch() {
+    log_.pause();
+    const Scores dev = score_all(false);
+    std::string row = std::to_string(epoch_ + 1), line = format("epoch {}/{}", epoch_ + 1, o_.epochs);
+    for (size_t i = 0; i < dev.size(); ++i) {
+      const Task& task = experiment_.data()[i].task;
+      row += "," + exact(log_.mean_loss(i));
+      line += format("   {} loss {} dev", task.name, fixed(log_.mean_loss(i), 4));
+      const std::vector<Measure> list = measures(task);
+      for (size_t j = 0; j < list.size(); ++j) {
+        row += "," + (dev[i][j] ? exact(*dev[i][j]) : "undefined");
+        line += format(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ", metric_name(list[j].metric),
+                       score_text(dev[i][j]));
+      }
+    }
+    const double mean = mean_score(dev);
+    const bool better = mean > best_;                 // ties keep the earlier
+    log_.report(line + "   mean " + fixed(mean, 4) + (better ? "  *" : ""), row + "," + exact(mean));
+    epochs_since_best_ = better ? 0 : epochs_since_best_ + 1;
+    if (better) {
+      best_ = mean;
+      result_.best_epoch = epoch_;
+      save_best();
+      log_.keeps(format("the model of epoch {}", epoch_ + 1));
+    }
+    ++epoch_;
+    finished_ = epoch_ >= o_.epochs || (o_.patience > 0 && epochs_since_best_ >= o_.patience);
+    log_.save();
+  }
+
+  Scores score_all(bool on_train) {
+    Scores scores;
+    for (const TaskData& d : experiment_.data())
+      scores.push_back(on_train ? scores_on({&d.train, 1}, model_->network, d.task)
+                                : scores_on(d.dev, model_->network, d.task, &std::cout));
+    model_->network.train();
+    return scores;
+  }
+
+  void save_best() {
+    save_model(folder_ + "/model", experiment_.config(o_), experiment_.tokenizer(), model_->parameters);
+  }
+
+  std::vector<TaskBatch> order(int64_t epoch) const {
+    std::vector<TaskSize> tasks;
+    for (const TaskData& d : experiment_.data())
+      tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
+    return epoch_batches(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle, uint64_t(o_.seed)});
+  }
+
+  double learning_rate() const {
+    const int64_t epoch_steps = (epoch_batches_ + o_.accumulate - 1) / o_.accumulate;
+    return o_.learning_rate() * schedule_factor(o_.schedule, log_.step(), epoch_steps * o_.epochs, o_.warmup);
+  }
+
   const TaskData& data_of(const TaskBatch& batch) const { return experiment_.data()[size_t(batch.task)]; }
+  int task_id(const TaskBatch& batch) const { return model_->network.task_id(data_of(batch).task.name); }
   int64_t batch_in_epoch() const { return log_.batches() - epoch_ * epoch_batches_; }
-  double learning_rate() const;
-  Scores score_all(bool on_train);
-  void save_best();
-  Json state() const;
-  void load(const Json& state);
+
+  Json state() const {
+    return Json::object().set("epoch", epoch_).set("batch_in_epoch", batch_in_epoch()).set("best", best_)
+        .set("best_epoch", result_.best_epoch).set("epochs_since_best", epochs_since_best_)
+        .set("first_gradient", result_.first_gradient).set("finished", finished_);
+  }
+
+  void load(const Json& state) {
+    epoch_ = state["epoch"].integer();
+    best_ = state["best"].number();
+    result_.best_epoch = state["best_epoch"].integer();
+    epochs_since_best_ = state["epochs_since_best"].integer();
+    result_.first_gradient = state["first_gradient"].number();
+    finished_ = state["finished"].boolean();
+    if (result_.best_epoch >= 0) log_.keeps(format("the model of epoch {}", result_.best_epoch + 1));
+    const int64_t in_epoch = state["batch_in_epoch"].integer();
+    MB_CHECK(in_epoch == batch_in_epoch(),
+             "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data "
+             "has changed since it began", folder_, in_epoch, epoch_ + 1, log_.batches(), epoch_batches_);
+  }
 
   const Experiment& experiment_;
   const TrainOptions& o_;
-  Variant variant_;
   std::string folder_;
-  uint64_t seed_;
   int64_t epoch_batches_;                           // in every epoch
   std::unique_ptr<Model> model_;
   Optimizer optimizer_;
   RunLog log_;
   int64_t epoch_ = 0;
+  std::vector<TaskBatch> batches_;                  // of this epoch
   double best_ = -1e300;                            // the best mean dev score, and the epochs since
   int64_t epochs_since_best_ = 0;
-  bool finished_ = false;
+  bool finished_;
   RunResult result_;
 };
 
-Run::Run(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder)
-    : experiment_(experiment), o_(experiment.options()), variant_(variant), folder_(folder), seed_(seed),
-      epoch_batches_(int64_t(order(0).size())),
-      model_(new_model(experiment, variant, seed, !has_state(folder))),
-      optimizer_(model_->parameters,
-                 {.kind = o_.optimizer, .weight_decay = o_.weight_decay, .momentum = o_.momentum}),
-      log_(o_, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }) {
-  if (!log_.loaded().is_null()) load(log_.loaded());
-  std::string columns = "epoch";
-  for (const TaskData& d : experiment.data()) {
-    columns += "," + d.task.name + "_train_loss";
-    for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
-  }
-  log_.open("step,task,loss", "epochs.csv", columns + ",dev_mean", epoch_);
-}
-
-Json Run::state() const {
-  return Json::object().set("epoch", epoch_).set("batch_in_epoch", batch_in_epoch()).set("best", best_)
-      .set("best_epoch", result_.best_epoch).set("epochs_since_best", epochs_since_best_)
-      .set("first_gradient", result_.first_gradient).set("finished", finished_);
-}
-
-void Run::load(const Json& state) {
-  epoch_ = state["epoch"].integer();
-  best_ = state["best"].number();
-  result_.best_epoch = state["best_epoch"].integer();
-  epochs_since_best_ = state["epochs_since_best"].integer();
-  result_.first_gradient = state["first_gradient"].number();
-  finished_ = state["finished"].boolean();
-  if (result_.best_epoch >= 0) log_.keeps(format("the model of epoch {}", result_.best_epoch + 1));
-  const int64_t in_epoch = state["batch_in_epoch"].integer();
-  MB_CHECK(in_epoch == batch_in_epoch(),
-           "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data is "
-           "not that with which it began", folder_, in_epoch, epoch_ + 1, log_.batches(), epoch_batches_);
-}
-
-std::vector<TaskBatch> Run::order(int64_t epoch) const {
-  std::vector<TaskSize> tasks;
-  for (const TaskData& d : experiment_.data())
-    tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
-  return epoch_batches(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle, seed_});
-}
-
-double Run::learning_rate() const {
-  const int64_t epoch_steps = (epoch_batches_ + o_.accumulate - 1) / o_.accumulate;
-  return o_.learning_rate() * schedule_factor(o_.schedule, log_.step(), epoch_steps * o_.epochs, o_.warmup);
-}
-
-// One optimizer step over --accumulate batches: the gradient of the mean over all their examples, by --task-weights.
-void Run::step(std::span<const TaskBatch> batches) {
-  for (const TaskBatch& batch : batches) {
-    const Batch input = input_of(batch);
-    const Tensor loss = loss_of(batch, input);
-    backward(scale(loss, real(data_of(batch).task.loss_weight * share(batch, batches))));
-    log(batch, loss, input.tokens());
-  }
-  if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);
-  optimizer_.step(learning_rate());
-  log_.end_step();
-}
-
-Batch Run::input_of(const TaskBatch& batch) const {
-  return pack(inputs(data_of(batch).train, batch.examples), {model_->network.task_id(data_of(batch).task.name)});
-}
-
-Tensor Run::loss_of(const TaskBatch& batch, const Batch& input) const {
-  const TaskData& data = data_of(batch);
-  const Tensor logits = model_->network.forward(input, model_->network.task_id(data.task.name));
-  const Tensor loss = task_loss(data.task, logits, labels(data.train, batch.examples));
-  if (o_.trace && log_.batches() == 0) print_tape(std::cout);
-  return loss;
-}
-
-void Run::log(const TaskBatch& batch, const Tensor& loss, int64_t tokens) {
-  const std::string& task = data_of(batch).task.name;
-  const auto place = [this, &batch, in_epoch = batch_in_epoch() + 1, step = log_.step() + 1] {
-    std::string ids;
-    for (const int32_t e : batch.examples) ids += " " + data_of(batch).train.examples[size_t(e)].id;
-    return format("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1, in_epoch, step, ids);
-  };
-  log_.add({loss}, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,
-                    .progress = format("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task), .place = place});
-}
-
-void Run::train_epoch(int64_t stop_after) {
-  const std::vector<TaskBatch> batches = order(epoch_);
-  while (batch_in_epoch() < epoch_batches_ && !result_.interrupted) {
-    const int64_t count = std::min<int64_t>(o_.accumulate, epoch_batches_ - batch_in_epoch());
-    profile_resume();
-    step(std::span(batches).subspan(size_t(batch_in_epoch()), size_t(count)));
-    if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
-    log_.save_if_due();
-    result_.interrupted = log_.must_stop(stop_after);
-  }
-  log_.flush();                                     // before `batches` ends, which entries of the log refer to
-}
-
-Scores Run::score_all(bool on_train) {
-  Scores scores;
-  for (const TaskData& d : experiment_.data())
-    scores.push_back(on_train ? scores_on({&d.train, 1}, model_->network, d.task)
-                              : scores_on(d.dev, model_->network, d.task, &std::cout));
-  model_->network.train();
-  return scores;
-}
-
-void Run::finish_epoch() {
-  log_.pause();
-  log_.check();
-  log_.finish();
-  const Scores dev = score_all(false);
-  std::string row = std::to_string(epoch_ + 1), line = format("epoch {}/{}", epoch_ + 1, o_.epochs);
-  for (size_t i = 0; i < dev.size(); ++i) {
-    const Task& task = experiment_.data()[i].task;
-    row += "," + exact(log_.mean_loss(i));
-    line += format("   {} loss {} dev", task.name, fixed(log_.mean_loss(i), 4));
-    const std::vector<Measure> list = measures(task);
-    for (size_t j = 0; j < list.size(); ++j) {
-      row += "," + (dev[i][j] ? exact(*dev[i][j]) : "undefined");
-      line += format(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ", metric_name(list[j].metric),
-                     score_text(dev[i][j]));
-    }
-  }
-  const double mean = mean_score(dev);
-  const bool better = mean > best_;                 // ties keep the earlier
-  log_.report(line + "   mean " + fixed(mean, 4) + (better ? "  *" : ""), row + "," + exact(mean));
-  epochs_since_best_ = better ? 0 : epochs_since_best_ + 1;
-  if (better) {
-    best_ = mean;
-    result_.best_epoch = epoch_;
-    save_best();
-    log_.keeps(format("the model of epoch {}", epoch_ + 1));
-  }
-  ++epoch_;
-  finished_ = epoch_ >= o_.epochs || (o_.patience > 0 && epochs_since_best_ >= o_.patience);
-  log_.save();
-}
-
-void Run::save_best() {
-  save_model(folder_ + "/model", experiment_.config(variant_), experiment_.tokenizer(), model_->parameters);
-}
-
-RunResult Run::go(int64_t stop_after, bool score_training) {
-  if (log_.batches() == 0) {
-    if (!fit_cls_norm(model_->network, experiment_.data())) {
-      std::cout << format("stopped before the first step; begin again with --resume --out {}\n", o_.out);
-      result_.interrupted = true;
-      return result_;
-    }
-    save_best();
-  }
-  model_->network.train();
-  std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
-                      model_->parameters.trainable(), epoch_batches_);
-  log_.start(epoch_batches_ * o_.epochs, seed_);
-  while (epoch_ < o_.epochs && !finished_ && !result_.interrupted) {
-    train_epoch(stop_after);
-    if (batch_in_epoch() == epoch_batches_) finish_epoch();
-  }
-  log_.finish();
-  result_.interrupted &= !finished_;
-  if (result_.interrupted) log_.stop();
-  result_.steps = log_.step();
-  result_.seconds = log_.seconds();
-  if (result_.interrupted || o_.epochs == 0) return result_;
-  load_weights(folder_ + "/model", model_->parameters);
-  result_.dev = score_all(false);
-  if (score_training) result_.train = score_all(true);
-  write_predictions(folder_ + "/predictions", model_->network, experiment_.data());
-  return result_;
-}
-
 }  // namespace
 
-RunResult train(const Experiment& experiment, const Variant& variant, uint64_t seed, const std::string& folder,
+RunResult train(const Experiment& experiment, const TrainOptions& options, const std::string& folder,
                 int64_t stop_after, bool score_training) {
-  if (experiment.options().profile) profile_start();
-  const RunResult result = Run(experiment, variant, seed, folder).go(stop_after, score_training);
-  if (experiment.options().profile) profile_report(std::cout);
-  return result;
+  return Run(experiment, options, folder).go(stop_after, score_training);
 }
+
+RunResult train(const TrainOptions& options) { return train(Experiment(options), options, options.out); }
 
 }  // namespace minbert
