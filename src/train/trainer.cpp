@@ -171,7 +171,7 @@ class Run {
     const int64_t in_epoch = state["batch_in_epoch"].integer();
     MB_CHECK(in_epoch == batch_in_epoch(),
              "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data "
-             "has changed since it began", folder_, in_epoch, epoch_ + 1, log_.batches(), epoch_batches_);
+             "is not that with which it began", folder_, in_epoch, epoch_ + 1, log_.batches(), epoch_batches_);
   }
 
   const Experiment& experiment_;
