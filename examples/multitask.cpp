@@ -28,7 +28,9 @@ void print_scores(const Experiment& experiment, const Scores& scores) {
 
 int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
-  begin_run(line, o, again, o.evaluate ? std::set<std::string>{"--tasks", "--metric"} : std::set<std::string>());
+  const std::set<std::string> others = o.evaluate ? std::set<std::string>{"--tasks", "--metric"}
+                                                  : std::set<std::string>{"--seeds"};
+  begin_run(line, o, again, others);
   if (o.evaluate) {
     o.model = o.out;                                // the run's own model, wherever it came from
     o.vocab.clear();

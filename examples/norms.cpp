@@ -68,7 +68,7 @@ int compare(int argc, char** argv) {
                 "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n");
   line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
-    begin_run(line, o, o.resume);
+    begin_run(line, o, o.resume, {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});
     const Experiment experiment(o);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();

@@ -85,6 +85,13 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
   for (const std::string curve : {"SST (post): layer", "STS (post): layer", "Quora (pre): rms-z-gradient-0.5"})
     CHECK(curves.count(curve));
   CHECK_FALSE(curves.count("SST (pre): layer"));
+  // Again with a seed more: the runs that are there are not done again.
+  const auto before = std::filesystem::last_write_time(world.path("high/layer-post/seed-11711/run.json"));
+  o.seeds = 3;
+  o.resume = true;
+  CHECK(table("high", 50)[1][8] != "");
+  CHECK(std::filesystem::last_write_time(world.path("high/layer-post/seed-11711/run.json")) == before);
+  CHECK(std::filesystem::exists(world.path("high/rms-pre/seed-11713/run.json")));
   CHECK(BertConfig::load(world.path("high/rms-pre/seed-11711/model/config.json")).cls_norm == "z");
 }
 

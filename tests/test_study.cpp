@@ -75,6 +75,24 @@ TEST_CASE("study: a run works once; a wider study does what is new; the same opt
   CHECK(key_of(changed) != key_of(two));
 }
 
+TEST_CASE("study: a run may have a place of its own; a run with other options there is an error that shows both") {
+  const Folder folder;
+  const Quiet quiet;
+  int worked = 0;
+  Run run = squared(5, worked);
+  run.place = "layer/seed-1";
+  Study study({.out = folder.path, .show = true});
+  CHECK(study.run({run}));
+  CHECK(fs::exists(folder.path + "/layer/seed-1/run.json"));
+  CHECK_FALSE(fs::exists(folder.path + "/layer/seed-1/log.txt"));
+  CHECK(study.run({run}));
+  CHECK(worked == 1);
+  run.options["number"] = "6";
+  CHECK_THROWS_WITH_AS(
+      study.run({run}),
+      doctest::Contains("a run with other options stands there\n  there: {\"number\":\"5\"}\n  now:   {\"n"), Error);
+}
+
 TEST_CASE("study: what is interrupted goes on in its folder, and its time counts on") {
   const Folder folder;
   const Quiet quiet;

@@ -14,6 +14,8 @@ struct Variant {
   bool from_scratch = false;                        // new weights, of --model's sizes
 };
 TrainOptions options_of(TrainOptions options, const Variant& variant);
+// For legends: all that it normalizes, but not where.
+std::string norms_of(const Variant& variant);
 
 // The variants that the options ask for: one, or with --compare layer and conditional-layer, and
 // with --from-scratch beside it conditional-layer from scratch.
@@ -25,7 +27,8 @@ struct VariantRuns {
   std::vector<std::string> folders;                 // OUT/LABEL/seed-S
   std::vector<RunResult> results;
 };
-// Every seed with every variant. None where they were interrupted.
+// Every seed with every variant, as a study in options.out: what is done already is not done again.
+// None where they were interrupted.
 std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
                                                 const std::vector<Variant>& variants,
                                                 bool score_training);

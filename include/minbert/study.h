@@ -27,6 +27,7 @@ struct Run {
   // it left in the folder lets it go on.
   std::function<std::optional<Json>(const std::string& folder)> work;
   double cost = 1;                          // beside other runs, to foresee the time
+  std::string place = {};                   // its folder in OUT; empty: runs/NAME-KEY
 };
 
 struct StudyOptions {
@@ -35,11 +36,13 @@ struct StudyOptions {
   int jobs = 1;
   std::vector<std::string> command = {};    // of this program, with which each process is started
   std::string only = {};                    // such a process: the key of its run
+  bool show = false;                        // what runs print is shown, and not in a log
 };
 
 class Study {
  public:
-  // Makes the folder. Errors: it holds something else, or another process works in it.
+  // Makes the folder. Errors: it holds neither a study nor a training program's options.json; or
+  // another process works in it.
   explicit Study(const StudyOptions& options);
   ~Study();
   Study(const Study&) = delete;
@@ -49,12 +52,13 @@ class Study {
   // What a run prints is in FOLDER/log.txt. Error of a run: its message, its name and its log. A
   // process of one run (StudyOptions::only) ends here.
   bool run(const std::vector<Run>& runs);
+  // Error if the run's place has a run with other options.
   bool is_done(const Run& run) const;
   Json result(const Run& run) const;             // Error for a run that is not done
   double seconds(const Run& run) const;          // that it took
   // The commits, other than this program's, whose runs were used.
   std::vector<std::string> other_commits() const;
-  std::string folder(const Run& run) const;      // OUT/runs/NAME-KEY
+  std::string folder(const Run& run) const;
   const std::string& out() const { return options_.out; }
   // The SHA-256 of a file, remembered in OUT as long as its size and time stay.
   std::string fingerprint(const std::string& file);

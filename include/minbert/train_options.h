@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -83,6 +84,8 @@ void add_learn_options(CommandLine& line, RunOptions& options, const std::string
 void add_run_options(CommandLine& line, RunOptions& options);
 void add_machine_options(CommandLine& line, MachineOptions& options);
 
+// Every option on which the result of a run depends, as text by its name.
+std::map<std::string, std::string> settings_of(TrainOptions options);
 // Sets norm, placement and how new weights are drawn.
 void configure(BertConfig& config, const RunOptions& options);
 

@@ -1,4 +1,4 @@
-// Runs of several variants, and tables over them.
+// Tables over the runs of several variants.
 #include "minbert/comparison.h"
 
 #include <cmath>
@@ -83,12 +83,6 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
   return columns;
 }
 
-// All that is normalized, but not where: one legend serves the panels of all placements.
-std::string norms_of(const Variant& v) {
-  return v.norm + (v.cls_norm == "none" ? "" : "-" + v.cls_norm) +
-         (v.grad_norm > 0 ? format("-gradient-{}", v.grad_norm) : "");
-}
-
 // The first step from which on the mean of the task's last ten losses has been below the level once.
 std::optional<double> steps_until(const Series& losses, double level) {
   constexpr size_t window = 10;
@@ -138,58 +132,6 @@ std::string seeds_of(const TrainOptions& o) {
 }
 
 }  // namespace
-
-TrainOptions options_of(TrainOptions o, const Variant& v) {
-  o.norm = v.norm;
-  o.placement = v.placement;
-  o.cls_norm = v.cls_norm;
-  o.grad_norm = v.grad_norm;
-  o.from_scratch = v.from_scratch;
-  return o;
-}
-
-std::vector<Variant> variants_of(const TrainOptions& o) {
-  const auto variant = [&](const std::string& label, const std::string& norm, bool from_scratch) {
-    return Variant{label, norm, o.placement, o.cls_norm, o.grad_norm, from_scratch};
-  };
-  if (!o.compare) return {variant(o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch)};
-  std::vector<Variant> variants = {variant("layer", "layer", false),
-                                   variant("conditional-layer", "conditional-layer", false)};
-  if (o.from_scratch) variants.push_back(variant("from-scratch", "conditional-layer", true));
-  return variants;
-}
-
-std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
-  std::vector<Variant> variants;
-  for (const std::string& placement : lists.placements)
-    for (const std::string& norm : lists.norms)
-      for (const std::string& cls_norm : lists.cls_norms)
-        for (const double alpha : lists.grad_norms) {
-          variants.push_back({"", norm, placement, cls_norm, alpha, from_scratch});
-          variants.back().label = norms_of(variants.back()) + "-" + placement;
-        }
-  return variants;
-}
-
-std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
-                                                bool score_training) {
-  const TrainOptions& o = experiment.options();
-  std::vector<VariantRuns> all;
-  for (const Variant& variant : variants) all.push_back({variant, {}, {}});
-  for (int s = 0; s < o.seeds; ++s)
-    for (VariantRuns& runs : all) {
-      const int64_t seed = int64_t(o.seed) + s;
-      const std::string folder = format("{}/{}/seed-{}", o.out, runs.variant.label, seed);
-      std::cout << "\n== " << runs.variant.label << ", seed " << seed << " ==\n";
-      runs.folders.push_back(folder);
-      TrainOptions options = options_of(o, runs.variant);
-      options.seed = int(seed);
-      runs.results.push_back(train(experiment, options, folder, 0, score_training));
-      if (runs.results.back().interrupted) return std::nullopt;
-      if (o.epochs > 0) draw_training(folder, experiment, {{runs.variant, {folder}, {}}});
-    }
-  return all;
-}
 
 // [CLN tab.train] [CLN tab.test]
 int compare(const Experiment& experiment, const std::vector<Variant>& variants) {

@@ -57,10 +57,6 @@ std::string date() {
   return text;
 }
 
-// Of a run's options: what is learnt depends on neither of these.
-const std::vector<std::string> no_matter = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan",
-                                            "--threads", "--device", "--matmul", "--save-every", "--model", "--data"};
-
 }  // namespace
 
 void add_document_options(CommandLine& line, DocumentOptions& o) {
@@ -126,12 +122,9 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   o.data = options_.data;
   o.limit = options_.limit;
   o.max_length = options_.max_length;
-  CommandLine line("run", "");
-  TrainOptions bound = o;
-  add_train_options(line, bound);
-  Run run{name, inputs(task), {}, double(o.epochs)};
-  for (const auto& [option, value] : line.values())
-    if (std::find(no_matter.begin(), no_matter.end(), option) == no_matter.end()) run.options[option] = value;
+  Run run{name, settings_of(o), {}, double(o.epochs)};
+  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);      // their contents count
+  run.options.merge(inputs(task));
   run.work = [o](const std::string& folder) -> std::optional<Json> {
     const Experiment experiment(o);
     if (train(experiment, o, folder).interrupted) return std::nullopt;

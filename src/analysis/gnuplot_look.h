@@ -15,9 +15,9 @@ struct Look {
   const char *color, *dashes;
   int point;                                       // gnuplot's number for its form
 };
-inline constexpr std::array<Look, 7> looks = {{{"#0072B2", "solid", 7}, {"#D55E00", "(9,4)", 5}, {"#009E73", "(3,3)", 9},
-                                        {"#CC79A7", "(12,3,3,3)", 11}, {"#000000", "(1.5,3)", 13},
-                                        {"#56B4E9", "(6,2)", 6}, {"#E69F00", "(9,3,1.5,3,1.5,3)", 4}}};
+inline constexpr std::array<Look, 7> looks = {
+    {{"#0072B2", "solid", 7}, {"#D55E00", "(9,4)", 5}, {"#009E73", "(3,3)", 9}, {"#CC79A7", "(12,3,3,3)", 11},
+     {"#000000", "(1.5,3)", 13}, {"#56B4E9", "(6,2)", 6}, {"#E69F00", "(9,3,1.5,3,1.5,3)", 4}}};
 
 inline constexpr size_t styles = 2 * looks.size();        // the second time a color comes with another pattern
 inline const char* dashes(size_t style) { return looks[(style + style / looks.size()) % looks.size()].dashes; }

@@ -8,14 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <set>
 
+#include "analysis/study_output.h"
 #include "minbert/interrupt.h"
 #include "minbert/sha256.h"
 
@@ -30,79 +29,10 @@ namespace fs = std::filesystem;
 
 constexpr int interrupted_status = 130;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 Json options_of(const Run& run) {
   Json options = Json::object();
   for (const auto& [name, value] : run.options) options.set(name, value);
   return options;
-}
-
-// While it lives, what is printed goes to the end of a file, which is no terminal: no bar of progress in it.
-class PrintTo {
- public:
-  explicit PrintTo(const std::string& file) : out_(dup(STDOUT_FILENO)), errors_(dup(STDERR_FILENO)) {
-    flush();
-    const int log = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
-    MB_CHECK(log >= 0, "{}: cannot be written: {}", file, std::strerror(errno));
-    put(log, log);
-    close(log);
-  }
-  ~PrintTo() {
-    flush();
-    put(out_, errors_);
-    close(out_);
-    close(errors_);
-  }
-
- private:
-  static void flush() {
-    std::cout.flush();
-    std::fflush(stdout);
-  }
-  static void put(int out, int errors) {
-    dup2(out, STDOUT_FILENO);
-    dup2(errors, STDERR_FILENO);
-  }
-  int out_, errors_;
-};
-
-// What is done and the time left, foreseen from the cost of what was done since the start.
-class Plan {
- public:
-  explicit Plan(const std::vector<const Run*>& runs) : count_(runs.size()) {
-    for (const Run* run : runs) left_ += run->cost;
-  }
-  void begin(const Run& run) const {                // a line that the next one replaces
-    if (isatty(STDOUT_FILENO)) std::cout << format("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
-                                         << std::flush;
-  }
-  void done(const Run& run, double seconds) {
-    ++number_;
-    left_ -= run.cost;
-    done_ += run.cost;
-    std::cout << (isatty(STDOUT_FILENO) ? "\r\033[K" : "")
-              << format("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds), left()) << std::endl;
-  }
-
- private:
-  std::string left() const {
-    if (done_ == 0 || number_ == count_) return "";
-    const double minutes = (now() - start_) / done_ * left_ / 60;
-    return minutes < 1 ? "; less than a minute left" : format("; {} min left", std::lround(minutes + 0.5));
-  }
-
-  size_t count_, number_ = 0;
-  double left_ = 0, done_ = 0, start_ = now();
-};
-
-std::string last_lines(const std::string& file, size_t lines) {
-  const std::string text = fs::exists(file) ? read_file(file) : "";
-  size_t begin = text.size();
-  for (size_t n = 0; begin != text.npos && begin > 0 && n <= lines; ++n) begin = text.rfind('\n', begin - 1);
-  return text.substr(begin == text.npos ? 0 : begin);
 }
 
 // Starts the program once more for this run alone. The copy of the lock that it inherits keeps others out of the study
@@ -132,9 +62,10 @@ std::string build_commit() { return MINBERT_COMMIT; }
 Study::Study(const StudyOptions& options) : options_(options) {
   const std::string mark = options.out + "/study.json";
   MB_CHECK(!options.out.empty(), "--out is empty; expected the name of a folder");
-  MB_CHECK(!fs::exists(options.out) || fs::exists(mark) || fs::is_empty(options.out),
+  MB_CHECK(!fs::exists(options.out) || fs::exists(mark) || fs::is_empty(options.out) ||
+               fs::exists(options.out + "/options.json"),
            "--out {}: holds something that is no study; choose another folder", options.out);
-  make_folder(options.out + "/runs");
+  make_folder(options.out);
   if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
   if (!options.only.empty()) return;                // its parent has the lock
   lock_ = open((options.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
@@ -147,9 +78,18 @@ Study::~Study() {
   if (lock_ >= 0) close(lock_);
 }
 
-std::string Study::folder(const Run& run) const { return format("{}/runs/{}-{}", options_.out, run.name, key_of(run)); }
+std::string Study::folder(const Run& run) const {
+  return options_.out + "/" + (run.place.empty() ? format("runs/{}-{}", run.name, key_of(run)) : run.place);
+}
 
-bool Study::is_done(const Run& run) const { return fs::exists(folder(run) + "/run.json"); }
+bool Study::is_done(const Run& run) const {
+  const std::string file = folder(run) + "/run.json";
+  if (!fs::exists(file)) return false;
+  const std::string stored = Json::load(file)["options"].dump(-1), ours = options_of(run).dump(-1);
+  MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}", folder(run), stored,
+           ours);
+  return true;
+}
 
 const Json& Study::record(const Run& run) const {
   const std::string where = folder(run);
@@ -192,15 +132,17 @@ bool Study::run_here(const std::vector<const Run*>& runs) {
   for (const Run* run : runs) {
     bool finished = false;
     make_folder(folder(*run));
-    plan.begin(*run);
+    if (!options_.show) plan.begin(*run);
     try {
-      const PrintTo log(folder(*run) + "/log.txt");
+      std::optional<PrintTo> log;
+      if (!options_.show) log.emplace(folder(*run) + "/log.txt");
+      else std::cout << "\n== " << run->name << " ==\n";
       finished = work(*run);
     } catch (const Error& e) {
-      fail(format("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
+      fail(options_.show ? e.what() : format("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
     }
     if (!finished) return false;
-    plan.done(*run, seconds(*run));
+    if (!options_.show || runs.size() > 1) plan.done(*run, seconds(*run));
   }
   return true;
 }
@@ -248,7 +190,7 @@ bool Study::run(const std::vector<Run>& runs) {
   if (missing.size() < known.size())
     std::cout << format("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
   const bool finished = options_.jobs > 1 ? run_beside(missing) : run_here(missing);
-  if (!finished) std::cout << "stopped; the same command goes on\n";
+  if (!finished && !options_.show) std::cout << "stopped; the same command goes on\n";
   return finished;
 }
 

@@ -16,7 +16,6 @@
 namespace minbert {
 namespace {
 
-// ---- statistics ----
 struct Deviation {
   HD real operator()(int64_t i, const real* x, const real* mean) const { return x[i] - mean[i]; }
 };

@@ -146,6 +146,17 @@ void configure(BertConfig& config, const RunOptions& o) {
   if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
 }
 
+std::map<std::string, std::string> settings_of(TrainOptions options) {
+  CommandLine line("run", "");
+  add_train_options(line, options);
+  std::map<std::string, std::string> settings = line.values();
+  std::erase_if(settings, [](const auto& setting) {
+    const std::string& name = setting.first;
+    return of_this_start.contains(name) || may_differ.contains(name) || name == "--seeds" || name == "--compare";
+  });
+  return settings;
+}
+
 void use_machine(const MachineOptions& o) {
   if (o.threads > 0) omp_set_num_threads(o.threads);
   set_default_device(o.device);

@@ -30,4 +30,7 @@ class FittedNorm : public Norm {
   mutable bool fitted_ = false;             // count_ was above 0: it need not be read again
 };
 
+inline constexpr const char* over_training_set = "the training set, by dimension";
+inline constexpr const char* one_pass = "one pass over the training set";
+
 }  // namespace minbert
