@@ -46,7 +46,7 @@ class Folder {
 Json sample() {
   return Json::parse(R"({
     "document": {"title": "A document", "source": "Somebody 2020"}, "command": "study --seeds 3", "grid": "2 epochs",
-    "seconds": 123.5, "memory": 7654321, "settings": {"--lr": "3e-4", "--batch": 16}, "environment": {"threads": "2"},
+    "seconds": 123.5, "memory": "7654 MB", "settings": {"--lr": "3e-4", "--batch": 16}, "environment": {"threads": "2"},
     "items": [
      {"name": "tab2", "reference": "[Paper tab2]", "title": "Scores", "status": "run", "command": "study tab2",
       "caption": "bert-mini, 500 rows; 12 s", "differs": ["3 layers instead of 24"], "files": ["a b#1.csv"],
@@ -73,7 +73,7 @@ TEST_CASE("report: every number of a table is on the page, and every number of t
   const Json report = sample();
   const std::string page = report_html(report, "no-folder"), seen = words(page);
   for (const char* number : {"86.7", "71.2", "0.705", "0.719", "0.867", "66.1", "52.9", "70.1", "0.701", "grain .25",
-                             "123.5 s", "7654321 bytes", "3e-4", "16", "one class for every input"}) {
+                             "123.5 s", "7654 MB", "3e-4", "16", "one class for every input"}) {
     CAPTURE(number);
     CHECK(times(seen, number) >= 1);
   }

@@ -20,6 +20,7 @@ struct DocumentOptions : MachineOptions {
   int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
+  std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
 };
 // Binds them; items: the names that there are.
 void add_document_options(CommandLine& line, DocumentOptions& options);
@@ -44,6 +45,9 @@ class Document {
   Study& study() { return study_; }
   const std::vector<Task>& tasks() const { return tasks_; }
   const DocumentOptions& options() const { return options_; }
+  // What is different from the document in every item: the model, where its sizes are not those of
+  // BERT-base-cased, and stand-ins for data sets.
+  std::vector<std::string> differences() const;
 
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
   // how they are read.
@@ -54,6 +58,8 @@ class Document {
 
  private:
   Json environment();
+  std::string command(const std::string& item) const;
+  std::string extent() const;
   Json show(const Item& item);                    // runs done, or not asked for
   DocumentOptions options_;
   Json paper_;

@@ -14,8 +14,8 @@
 namespace minbert {
 
 // Calls on_batch with [CLS] of every example in turn, without dropout: pre-pooler, the last hidden
-// state, or pooled, behind the pooler's tanh.
-void for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
+// state, or pooled, behind the pooler's tanh. False: interrupted.
+bool for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
                   const std::function<void(const Tensor& h)>& on_batch);
 
 // EV_k for k = 1 .. H: the share of the k largest squared singular values of h     [IsoBN eq.9]

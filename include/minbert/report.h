@@ -3,7 +3,7 @@
 //
 // The report is a Json; keys that are missing count as empty:
 //   document     tag, title, source
-//   program, command, grid (a sentence), seconds, memory (bytes)
+//   program, command, grid (a sentence), seconds, memory (a text)
 //   settings, environment           text -> text
 //   items        name, reference, title, status ("run", "not run"), why, command, caption,
 //                differs [sentences], tables, files [names],

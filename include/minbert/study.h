@@ -5,8 +5,8 @@
 //   if (!study.run({run, other})) return 130;         // interrupted: the next start goes on
 //   study.result(run)["accuracy"].number();
 //
-// A run belongs to its options: two with the same options are one, a study that was interrupted
-// goes on where it was, and a wider one computes only the runs that are new.
+// A run belongs to its name and its options: two that are equal in both are one, a study that was
+// interrupted goes on where it was, and a wider one computes only the runs that are new.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,12 @@ namespace minbert {
 struct Run {
   std::string name;                         // for people; begins the name of its folder
   std::map<std::string, std::string> options;    // everything that its result depends on
-  // Works in the folder, which is its alone, and returns the result; none: interrupted, and what
-  // it left in the folder lets it go on.
+  // Works in the folder, which no other run uses, and returns the result; none: it was interrupted,
+  // and goes on with what it left in the folder.
   std::function<std::optional<Json>(const std::string& folder)> work;
   double cost = 1;                          // beside other runs, to foresee the time
   std::string place = {};                   // its folder in OUT; empty: runs/NAME-KEY
+  std::vector<std::string> scratch = {};    // what is deleted in its folder when its result is kept
 };
 
 struct StudyOptions {
@@ -56,8 +57,10 @@ class Study {
   bool is_done(const Run& run) const;
   Json result(const Run& run) const;             // Error for a run that is not done
   double seconds(const Run& run) const;          // that it took
-  // The commits, other than this program's, whose runs were used.
+  // Of the runs whose results were used: the commits that are not this program's, and the numbers
+  // of threads. Other numbers of threads give other last bits.
   std::vector<std::string> other_commits() const;
+  std::vector<std::string> threads() const;
   std::string folder(const Run& run) const;
   const std::string& out() const { return options_.out; }
   // The SHA-256 of a file, remembered in OUT as long as its size and time stay.

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <iostream>
 #include <sstream>
-#include <thread>
 
 #include "engine/openblas.h"
 #include "engine/text.h"
@@ -41,9 +40,10 @@ LongTable table_of(const Json& printed) {
   return table;
 }
 
-Json judged(const Json& claim, const std::optional<LongTable>& ours) {
+// A claim of a value, and not of a difference, compares with the same model and the same data alone.
+Json judged(const Json& claim, bool was_run, const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
-  if (claim.has("absolute")) verdict = {"not comparable", claim["absolute"].string()};
+  if (was_run && claim.has("absolute")) verdict = {"not comparable", claim["absolute"].string()};
   else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
                                   strings(claim["less"])}, *ours);
   return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
@@ -105,8 +105,10 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
                                             {"limit", std::to_string(options_.limit)},
                                             {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = model_folder(options_.model);
-  for (const char* file : {"config.json", "vocab.txt", "model.safetensors"})
-    all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+  for (const char* file : {"config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"})
+    if (fs::exists(folder + "/" + file)) all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+  if (const std::string rows = find_files(options_.data, task).dev_rows; !rows.empty())
+    all["data " + fs::path(rows).filename().string()] = study_.fingerprint(options_.data + "/" + rows);
   for (const Split split : {Split::train, Split::dev})
     for (size_t set = 0; set < (split == Split::dev ? task.sets.size() : 1); ++set) {
       const std::string file = data_file(options_.data, task, split, set);
@@ -125,6 +127,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   Run run{name, settings_of(o), {}, double(o.epochs)};
   for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);      // their contents count
   run.options.merge(inputs(task));
+  run.scratch = {"state.safetensors", "model"};     // 4 times the model's size, and their work is done
   run.work = [o](const std::string& folder) -> std::optional<Json> {
     const Experiment experiment(o);
     if (train(experiment, o, folder).interrupted) return std::nullopt;
@@ -137,8 +140,6 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     const std::vector<Measure> list = measures(data.task);
     for (size_t i = 0; i < list.size(); ++i)
       result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
-    fs::remove(folder + "/state.safetensors");      // 4 times the model's size, and its work is done
-    fs::remove_all(folder + "/model");
     return result;
   };
   return run;
@@ -148,8 +149,7 @@ Json Document::environment() {
   Json all = Json::object();
   all.set("date", date()).set("commit", build_commit()).set("compiler", format("g++ {}", __VERSION__));
   all.set("OpenBLAS", openblas_kernels()).set("processor", this_processor().name);
-  all.set("threads", std::to_string(options_.threads > 0 ? unsigned(options_.threads)
-                                                         : std::thread::hardware_concurrency()));
+  all.set("threads of a run", joined(study_.threads()));
   if (const auto others = study_.other_commits(); !others.empty())
     all.set("runs of other commits", joined(others));
   for (const Task& task : tasks_)
@@ -159,29 +159,59 @@ Json Document::environment() {
   return all;
 }
 
+// "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
+std::string Document::extent() const {
+  return format("{} grid: {} {}, {} {}, {}", options_.grid, options_.seeds, options_.seeds == 1 ? "seed" : "seeds",
+                options_.epochs, options_.epochs == 1 ? "epoch" : "epochs",
+                options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows");
+}
+
+std::vector<std::string> Document::differences() const {
+  std::vector<std::string> all;
+  const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
+  if (config.hidden_size != 768 || config.num_hidden_layers != 12 || config.vocab_size != 28996)
+    all.push_back(format("the model has {} layers, H = {} and {} word pieces; BERT-base-cased has 12, 768 and 28996",
+                         config.num_hidden_layers, config.hidden_size, config.vocab_size));
+  if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
+  for (const Task& task : tasks_)
+    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
+      std::replace(warning.begin(), warning.end(), '\n', ' ');
+      all.push_back(warning);
+    }
+  return all;
+}
+
+// That makes one item again: this program's own options, with this item in the place of all that were asked for.
+std::string Document::command(const std::string& item) const {
+  std::string words = "build/bin/" + paper_["program"].string() + " " + item;
+  for (size_t i = 1; i < options_.command.size(); ++i)
+    if (std::find(options_.items.begin(), options_.items.end(), options_.command[i]) == options_.items.end())
+      words += " " + options_.command[i];
+  return words;
+}
+
 Json Document::show(const Item& item) {
-  const std::vector<std::string>& asked = options_.items;
-  const bool chosen = asked.empty() || std::find(asked.begin(), asked.end(), item.name) != asked.end();
+  const std::vector<Run> runs = item.runs();
+  const bool chosen = std::all_of(runs.begin(), runs.end(), [this](const Run& run) { return study_.is_done(run); });
   double seconds = 0;
   if (chosen)
-    for (const Run& run : item.runs()) seconds += study_.seconds(run);
+    for (const Run& run : runs) seconds += study_.seconds(run);
   const std::string reference = paper_["references"].get(item.name, item.name);
   ItemReport report(options_.out, table_of(paper_["printed"].has(item.name) ? paper_["printed"][item.name] : Json()),
                     Json::object().set("name", item.name).set("title", item.title)
                         .set("reference", format("[{} {}]", paper_["document"]["tag"].string(), reference))
-                        .set("command", format("build/bin/{} {} --model {} --data {} --tasks {} --grid {}",
-                                               paper_["program"].string(), item.name, options_.model, options_.data,
-                                               options_.tasks, options_.grid))
-                        .set("caption", format("{} on {}, {}; {} s of work", options_.model, options_.data,
-                                               options_.limit > 0 ? format("{} rows of each file", options_.limit)
-                                                                  : std::string("all rows"), fixed(seconds, 1))));
+                        .set("command", command(item.name))
+                        .set("caption", format("{} on {}; {}; {} s of work", options_.model, options_.data, extent(),
+                                               fixed(seconds, 1))));
   if (chosen) item.show(report);
+  if (chosen)
+    for (const std::string& sentence : differences()) report.differs(sentence);
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
-    if (claim["item"].string() == item.name) claims.push_back(judged(claim, report.values()));
+    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
-  if (!chosen) json.set("status", "not run").set("why", "it was not among the items asked for");
+  if (!chosen) json.set("status", "not run").set("why", "it was not asked for, and not all of its runs are done");
   return json;
 }
 
@@ -197,16 +227,12 @@ int Document::run(const std::vector<Item>& items) {
   Json::Array shown;
   for (const Item& item : items) shown.push_back(show(item));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  Json settings = Json::object().set("--grid", options_.grid).set("--epochs", std::to_string(options_.epochs))
-      .set("--seeds", std::to_string(options_.seeds)).set("--seed", std::to_string(options_.seed))
-      .set("--limit", std::to_string(options_.limit)).set("--max-length", std::to_string(options_.max_length));
+  Json settings = Json::object();
+  for (const auto& [name, value] : options_.settings) settings.set(name, value);
   const Json report = Json::object().set("document", paper_["document"]).set("program", paper_["program"])
       .set("command", joined(options_.command, " ")).set("settings", settings).set("environment", environment())
-      .set("grid", format("{}: {} seeds, {} epochs, {}", options_.grid == "paper" ? "the document's own settings"
-                                                                              : options_.grid,
-                           options_.seeds, options_.epochs,
-                           options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows"))
-      .set("seconds", seconds.count()).set("memory", peak_memory()).set("items", Json::array(shown));
+      .set("grid", extent()).set("seconds", fixed(seconds.count(), 1))
+      .set("memory", format("{} MB", peak_memory() / 1000000)).set("items", Json::array(shown));
   write_file(options_.out + "/report.json", report.dump() + "\n");
   write_file(options_.out + "/report.html", report_html(report, options_.out));
   std::cout << format("{} of {} items: {}/report.html\n", names.size(), items.size(), options_.out);

@@ -3,7 +3,6 @@
 
 #include <cctype>
 #include <map>
-#include <regex>
 
 #include "minbert/error.h"
 
@@ -110,7 +109,12 @@ std::string heading(const std::string& name, const std::string& html) {
 }
 
 std::string inline_svg(const std::string& svg_file, const std::string& prefix) {
-  const std::string svg = std::regex_replace(svg_file, std::regex("<(title|desc)>[^<]*</(title|desc)>"), "");
+  std::string svg = svg_file;
+  for (const std::string name : {"title", "desc"})           // gnuplot's own, which a reader would hear
+    for (size_t begin; (begin = svg.find("<" + name + ">")) != svg.npos;) {
+      const size_t end = svg.find("</" + name + ">", begin);
+      svg.erase(begin, end == svg.npos ? end : end + name.size() + 3 - begin);
+    }
   std::string result;
   bool tag = false;
   for (size_t i = svg.find("<svg"); i < svg.size(); ++i) {

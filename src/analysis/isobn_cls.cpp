@@ -19,7 +19,9 @@ class ClsItems {
  public:
   ClsItems(Document& document, const IsoBnOptions& options) : document_(document), o_(options) {}
   std::vector<Run> measurements() const;
+  void deviations(ItemReport& report) const;
   void fig1(ItemReport& report) const;
+  void correlated(ItemReport& report) const;
   void fig2(ItemReport& report) const;
   void fig3(ItemReport& report) const;
   void tab2(ItemReport& report, const std::vector<std::string>& norms) const;
@@ -29,6 +31,9 @@ class ClsItems {
   Run measurement(const Task& task) const;
   Json measured(const Task& task) const { return document_.study().result(measurement(task)); }
   Matrix correlations(const Task& task, const std::vector<double>& order) const;
+  std::string place() const {
+    return o_.cls_norm_at == "pooled" ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler";
+  }
 
   Document& document_;
   IsoBnOptions o_;
@@ -59,56 +64,84 @@ Matrix ClsItems::correlations(const Task& task, const std::vector<double>& order
   return matrix;
 }
 
+// [IsoBN sec.2.1]
+void ClsItems::deviations(ItemReport& report) const {
+  LongTable table({"task", "dimension", "std"});
+  std::vector<std::string> columns = {""};
+  std::vector<ItemReport::TableRow> rows = {{"least", {}}, {"median", {}}, {"most", {}}, {"constant dimensions", {}}};
+  for (const Task& task : document_.tasks()) {
+    const std::vector<double> sigma = numbers(measured(task)["std"]);
+    for (size_t i = 0; i < sigma.size(); ++i) table.add({task.name, std::to_string(i)}, sigma[i]);
+    columns.push_back(task.title);
+    const auto [least, most] = std::minmax_element(sigma.begin(), sigma.end());
+    rows[0].cells.push_back({"", format("{}", *least)});
+    rows[1].cells.push_back({"", format("{}", median(sigma))});
+    rows[2].cells.push_back({"", format("{}", *most)});
+    rows[3].cells.push_back({"", format("{} of {}", std::count(sigma.begin(), sigma.end(), 0.0), sigma.size())});
+  }
+  report.csv(std::move(table));
+  report.table("Standard deviation of a dimension", columns, rows);
+  report.caption(place());
+}
+
 // [IsoBN fig.1]
 void ClsItems::fig1(ItemReport& report) const {
   LongTable table({"task", "dimension", "std"});
   Figure figure{.title = "", .columns = 2};
-  std::vector<ItemReport::Cell> least, most, spread;
-  std::vector<std::string> columns = {""};
   for (const Task& task : document_.tasks()) {
-    const std::vector<double> std = numbers(measured(task)["std"]);
-    for (size_t i = 0; i < std.size(); ++i) table.add({task.name, std::to_string(i)}, std[i]);
+    const std::vector<double> sigma = numbers(measured(task)["std"]);
+    for (size_t i = 0; i < sigma.size(); ++i) table.add({task.name, std::to_string(i)}, sigma[i]);
     Panel panel{.title = task.title, .x_label = "standard deviation", .y_label = "dimensions", .log_x = true};
-    panel.curves.push_back(histogram("", std, 30, true));
+    panel.curves.push_back(histogram("", sigma, 30, true));
     figure.panels.push_back(panel);
-    columns.push_back(task.title);
-    least.push_back({"", format("{}", *std::min_element(std.begin(), std.end()))});
-    most.push_back({"", format("{}", *std::max_element(std.begin(), std.end()))});
-    spread.push_back({"", format("{}", median(std))});
   }
-  report.csv(table);
-  report.table("Standard deviation of a dimension", columns, {{"least", least}, {"median", spread}, {"most", most}});
+  report.csv(std::move(table));
   report.figure(figure, "For each task, the number of dimensions by their standard deviation, on a logarithmic axis");
-  report.caption(o_.cls_norm_at == "pooled" ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler");
+  report.caption(place());
+}
+
+// [IsoBN sec.2.2]
+void ClsItems::correlated(ItemReport& report) const {
+  LongTable table({"task", "measure", "value"});
+  std::vector<std::string> columns = {""};
+  std::vector<ItemReport::TableRow> rows = {{"dimensions with 2 or more others above .8", {}}, {"pairs above .8", {}}};
+  for (const Task& task : document_.tasks()) {
+    const Json result = measured(task);
+    const std::vector<double> order = numbers(result["order"]);
+    const Matrix rho = correlations(task, order);
+    double above = 0;
+    for (size_t i = 0; i < order.size(); ++i)
+      for (size_t j = 0; j < order.size(); ++j) above += i != j && rho[i][j] > 0.8;
+    const double share = above / (double(order.size()) * double(order.size() - 1));
+    table.add({task.name, "dimensions"}, double(result["alike"].integer()));
+    table.add({task.name, "pairs"}, share);
+    columns.push_back(task.title);
+    rows[0].cells.push_back({"", format("{} of {}", result["alike"].integer(), order.size())});
+    rows[1].cells.push_back({"", fixed(100 * share, 1) + " %"});
+  }
+  report.csv(std::move(table));
+  report.table("Correlated dimensions", columns, rows);
+  report.caption(place());
+  report.differs("the document shows its matrices and gives no numbers; these are ours");
 }
 
 // [IsoBN fig.2]
 void ClsItems::fig2(ItemReport& report) const {
   LongTable table({"task", "row", "dimension", "column", "value"});
   Figure figure{.title = "", .columns = 2};
-  std::vector<ItemReport::Cell> alike, share;
-  std::vector<std::string> columns = {""};
   for (const Task& task : document_.tasks()) {
     const std::vector<double> order = numbers(measured(task)["order"]);
     const Matrix rho = correlations(task, order);
-    double above = 0;
     for (size_t i = 0; i < order.size(); ++i)
-      for (size_t j = 0; j < order.size(); ++j) {
-        above += i != j && rho[i][j] > 0.8;
+      for (size_t j = 0; j < order.size(); ++j)
         table.add({task.name, std::to_string(i), std::to_string(int(order[i])), std::to_string(j)}, rho[i][j]);
-      }
     Panel panel{.title = task.title, .x_label = "dimension, in the order of the clustering", .y_label = "dimension"};
     panel.heat = {.values = rho, .min = 0, .max = 1};
     figure.panels.push_back(panel);
-    columns.push_back(task.title);
-    const double pairs = double(order.size()) * double(order.size() - 1);
-    alike.push_back({"", format("{} of {}", measured(task)["alike"].integer(), order.size())});
-    share.push_back({"", format("{} %", std::round(1000 * above / pairs) / 10)});
   }
-  report.csv(table);
-  report.table("Correlated dimensions", columns,
-               {{"dimensions with 2 or more others above .8", alike}, {"pairs above .8", share}});
+  report.csv(std::move(table));
   report.figure(figure, "For each task, the absolute correlation of every two dimensions: white 0, dark 1");
+  report.caption(place() + "; ordered by average linkage on 1 - |rho|");
 }
 
 // [IsoBN fig.3]
@@ -133,10 +166,10 @@ void ClsItems::fig3(ItemReport& report) const {
       for (size_t j = 0; j < order.size(); ++j)
         table.add({name, std::to_string(i), std::to_string(j)}, (*matrix)[i][j]);
   }
-  report.csv(table);
+  report.csv(std::move(table));
   report.figure(figure, "The absolute correlations that batch normalization assumes (a diagonal), that IsoBN assumes "
                         "(blocks of ones), and the real ones");
-  report.caption(task.title + "; blocks: clusters by average linkage up to the distance .2");
+  report.caption(place() + "; " + task.title + "; blocks: clusters by average linkage up to the distance .2");
   report.differs("the document draws a sketch; these are the correlations of " + task.title);
 }
 
@@ -163,9 +196,10 @@ void ClsItems::tab2(ItemReport& report, const std::vector<std::string>& norms) c
       rows.back().cells.push_back({printed, ours});
     }
   }
-  report.csv(table);
+  report.csv(std::move(table));
   report.table("Explained variance of [CLS], centered", columns, rows);
-  report.differs("another model than BERT-base-cased; the statistics of a norm are those of the whole training set");
+  report.caption(place() + ", centered; the statistics of a norm are those of the whole training set");
+  report.differs("batch normalization adds 1e-5 to the variance, which counts where dimensions hardly vary");
   if (norms.size() > 3) report.differs("whitening is ours: the document names it as what IsoBN approximates");
 }
 
@@ -186,7 +220,8 @@ void ClsItems::fig4(ItemReport& report) const {
       figure.panels.back().curves.push_back(curve);
     }
   }
-  report.csv(table);
+  report.csv(std::move(table));
+  report.caption(place());
   report.figure(figure, "EV_k over k, without a norm, with batch normalization and with IsoBN, for each task");
 }
 
@@ -198,11 +233,14 @@ std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& option
   const auto variances = [items](std::vector<std::string> norms) {
     return [items, norms](ItemReport& report) { items->tab2(report, norms); };
   };
-  return {{"fig1", "Standard deviations of the dimensions of [CLS]", runs, [=](ItemReport& r) { items->fig1(r); }},
+  return {{"sec2.1", "Standard deviations of the dimensions of [CLS]", runs,
+           [=](ItemReport& r) { items->deviations(r); }},
+          {"fig1", "Their distribution", runs, [=](ItemReport& r) { items->fig1(r); }},
+          {"sec2.2", "Correlated dimensions of [CLS]", runs, [=](ItemReport& r) { items->correlated(r); }},
           {"fig2", "Correlations between the dimensions", runs, [=](ItemReport& r) { items->fig2(r); }},
           {"fig3", "What batch normalization and IsoBN assume", runs, [=](ItemReport& r) { items->fig3(r); }},
           {"eq3", "Hard groups, in tab.2's measure", runs, variances({"none", "eq3"})},
-          {"eq5", "The mean subtracted, in tab.2's measure", runs, variances({"none", "eq5"})},
+          {"eq5", "Soft groups, with the mean subtracted, in tab.2's measure", runs, variances({"none", "eq5"})},
           {"tab2", "Explained variance of [CLS]", runs, variances({"none", "batch", "iso-bn", "whitening"})},
           {"fig4", "Explained variance of [CLS] for every k", runs, [=](ItemReport& r) { items->fig4(r); }}};
 }

@@ -22,7 +22,7 @@ Json array(const std::vector<double>& values) { return Json::array({values.begin
 
 }  // namespace
 
-Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
+std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
   const std::string model_dir = model_folder(o.model);
   const BertConfig config = BertConfig::load(model_dir + "/config.json");
   const Tokenizer tokenizer = tokenizer_of(model_dir, config);
@@ -39,10 +39,11 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   const int64_t H = config.hidden_size;
   Covariance set(H);
   const auto whitening = cls_norms().make("whitening", {.hidden = H});
-  for_each_cls(model.network.bert(), data, o.cls_norm_at, [&](const Tensor& h) {
+  const auto add = [&](const Tensor& h) {
     set.add(h);
     whitening->fit(h);
-  });
+  };
+  if (!for_each_cls(model.network.bert(), data, o.cls_norm_at, add)) return std::nullopt;
   whitening->finish_fit();
   const std::vector<double> Sigma = set.matrix(), rho = pearson_matrix(Sigma);
   Json ev = Json::object();

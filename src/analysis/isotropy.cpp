@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "engine/lapack.h"
+#include "minbert/interrupt.h"
 #include "minbert/progress.h"
 #include "norm/cls/covariance.h"
 
@@ -24,7 +25,7 @@ size_t side(const std::vector<double>& matrix) { return size_t(std::lround(std::
 
 }  // namespace
 
-void for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
+bool for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
                   const std::function<void(const Tensor& h)>& on_batch) {
   constexpr size_t at_a_time = 64;
   const NoGrad no_tape;
@@ -36,7 +37,9 @@ void for_each_cls(BertModel& bert, const Dataset& data, const std::string& place
     const BertOutput encoded = bert.forward(pack(inputs(data, examples)), cls_rows);
     on_batch(place == "pooled" ? encoded.pooler_output : encoded.cls);
     progress.update(int64_t(begin));
+    if (interrupted()) return false;
   }
+  return true;
 }
 
 std::vector<double> explained_variance(std::vector<double> Sigma) {

@@ -23,10 +23,10 @@ std::string ItemReport::stem(const std::string& word) const {
   return item_["name"].string() + (word.empty() ? "" : "-" + word);
 }
 
-void ItemReport::csv(const LongTable& values, const std::string& word) {
+void ItemReport::csv(LongTable values, const std::string& word) {
   values.save(folder_ + "/" + stem(word) + ".csv");
   append("files", stem(word) + ".csv");
-  if (word.empty()) values_ = values;
+  if (word.empty()) values_ = std::move(values);
 }
 
 void ItemReport::table(const std::string& title, const std::vector<std::string>& columns,

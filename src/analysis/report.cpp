@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <regex>
 
 #include "analysis/html.h"
 #include "engine/text.h"
@@ -36,7 +35,7 @@ struct Verdict {
 };
 constexpr std::array<Verdict, 5> verdicts = {{
     {"reproduced", "good", "reproduced", "our runs show what the document says"},
-    {"direction only", "half", "direction only", "our runs point the same way, but by less, or no further than chance"},
+    {"direction only", "half", "direction only", "our runs point the same way, but chance alone could do that"},
     {"not", "bad", "not reproduced", "our runs do not show it"},
     {"not comparable", "none", "not comparable", "our runs are too different from the document's to tell"},
     {"not run", "none", "not run", "there are no runs to tell"}}};
@@ -167,7 +166,8 @@ std::string contents(const Json& report, const std::string& page) {
 
 // Its lines break between words alone, never after the hyphens of an option.
 std::string command(const Json& json) {
-  const std::string words = std::regex_replace(text(json, "command"), std::regex(" +"), "</span>$&<span>");
+  std::string words;
+  for (const char c : text(json, "command")) words += c == ' ' ? std::string("</span> <span>") : std::string(1, c);
   return element("<pre><span>{}</span></pre>\n", words);
 }
 
@@ -208,7 +208,7 @@ std::string report_html(const Json& report, const std::string& folder) {
   for (const Verdict& v : verdicts) meanings += format("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
   Json environment = member(report, "environment");
   if (report.has("seconds")) environment.set("time", plain(report["seconds"]) + " s");
-  if (report.has("memory")) environment.set("memory", plain(report["memory"]) + " bytes");
+  if (report.has("memory")) environment.set("memory", plain(report["memory"]));
   return html_page(document_title(report),
       format("<h1>{}</h1>\n", document_title(report)) + source_and_grid(report) +
       command(report) + heading("contents", "Contents and verdicts") +

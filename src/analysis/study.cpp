@@ -2,6 +2,7 @@
 #include "minbert/study.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -110,6 +111,12 @@ std::vector<std::string> Study::other_commits() const {
   return {commits.begin(), commits.end()};
 }
 
+std::vector<std::string> Study::threads() const {
+  std::set<std::string> numbers;
+  for (const auto& [where, record] : records_) numbers.insert(std::to_string(record.get("threads", 0)));
+  return {numbers.begin(), numbers.end()};
+}
+
 bool Study::work(const Run& run) {
   const std::string where = folder(run), started = where + "/started.json";
   make_folder(where);
@@ -121,15 +128,18 @@ bool Study::work(const Run& run) {
     return false;
   }
   const Json record = Json::object().set("name", run.name).set("options", options_of(run))
-      .set("commit", build_commit()).set("seconds", seconds).set("result", *result);
+      .set("commit", build_commit()).set("threads", omp_get_max_threads()).set("seconds", seconds)
+      .set("result", *result);
   write_file(where + "/run.json", record.dump() + "\n");
   fs::remove(started);
+  for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
   return true;
 }
 
 bool Study::run_here(const std::vector<const Run*>& runs) {
   Plan plan(runs);
   for (const Run* run : runs) {
+    if (interrupted()) return false;
     bool finished = false;
     make_folder(folder(*run));
     if (!options_.show) plan.begin(*run);
@@ -153,7 +163,10 @@ bool Study::run_beside(const std::vector<const Run*>& runs) {
   bool stopped = false;
   std::string failure;
   for (auto next = runs.begin(); next != runs.end() || !working.empty();) {
-    stopped |= interrupted();
+    if (interrupted() && !stopped) {
+      stopped = true;
+      for (const auto& [child, run] : working) kill(child, SIGTERM);       // they save, and end
+    }
     if (next != runs.end() && !stopped && failure.empty() && int(working.size()) < options_.jobs) {
       make_folder(folder(**next));
       working[start(options_.command, key_of(**next), folder(**next) + "/log.txt")] = *next;
@@ -162,18 +175,23 @@ bool Study::run_beside(const std::vector<const Run*>& runs) {
     }
     if (working.empty()) break;
     int status = 0;
-    const pid_t child = waitpid(-1, &status, 0);
-    if (!working.contains(child)) continue;         // a signal woke this process
+    const pid_t child = waitpid(-1, &status, WNOHANG);
+    if (child < 0) break;                           // the system has forgotten them: what is missing is done again
+    if (!working.contains(child)) {
+      usleep(20000);
+      continue;
+    }
     const Run& run = *working.at(child);
     working.erase(child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) plan.done(run, seconds(run));
-    else if (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status) stopped = true;
+    const bool finished = WIFEXITED(status) && WEXITSTATUS(status) == 0 && is_done(run);
+    if (finished) plan.done(run, seconds(run));
+    else if (stopped || (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status)) stopped = true;
     else if (failure.empty())
       failure = format("{}: failed; the end of {}/log.txt:{}", run.name, folder(run),
                        last_lines(folder(run) + "/log.txt", 4));
   }
   if (!failure.empty()) fail(failure);
-  return !stopped;
+  return !stopped && std::all_of(runs.begin(), runs.end(), [this](const Run* run) { return is_done(*run); });
 }
 
 bool Study::run(const std::vector<Run>& runs) {

@@ -22,7 +22,7 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// While it lives, what is printed goes to the end of a file, which is no terminal: no bar of progress in it.
+// While it lives, what is printed goes to the end of a file. No bar of progress is drawn in a file.
 class PrintTo {
  public:
   explicit PrintTo(const std::string& file) : out_(dup(STDOUT_FILENO)), errors_(dup(STDERR_FILENO)) {
@@ -37,6 +37,8 @@ class PrintTo {
     put(out_, errors_);
     close(out_);
     close(errors_);
+    std::cout.clear();                              // the log's disk may be full; the terminal's is not
+    std::cerr.clear();
   }
 
  private:
