@@ -113,7 +113,8 @@ std::string tsv_line(const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
     if (&field != fields.data()) line << '\t';
     const bool plain = field.find_first_of("\t\r\n\"") == field.npos;
-    plain ? line << field : line << std::quoted(field, '"', '"');
+    if (plain) line << field;
+    else line << std::quoted(field, '"', '"');
   }
   line << '\n';
   return line.str();
