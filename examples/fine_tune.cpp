@@ -4,6 +4,7 @@
 //
 // OUT/model is the model of the last epoch: byte for byte that of multitask with these options, --norm layer and
 // --clip 1, where the last epoch is its best.
+#include <algorithm>
 #include <iostream>
 
 #include "minbert/evaluate.h"
@@ -13,7 +14,7 @@
 using namespace minbert;
 
 int main(int argc, char** argv) {
-  std::string folder, data, list = "sst,quora,sts", out = "runs/fine_tune";
+  std::string folder = "data/mini/bert", data = "data/mini", list = "sst,quora,sts", out = "runs/fine_tune";
   int epochs = 3, batch = 8, seed = 11711;
   double lr = 1e-5;
   CommandLine line("fine_tune", "Fine-tunes a BERT on one or several tasks.");

@@ -21,7 +21,7 @@ void run_fine_tune(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("fine_tune: the sixty lines write the model that multitask does, byte for byte") {
+TEST_CASE("fine_tune: the seventy lines write the model that multitask does, byte for byte") {
   SmallWorld world;
   for (const int epochs : {1, 3}) {
     INFO(epochs, " epochs");

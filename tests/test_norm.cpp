@@ -11,7 +11,7 @@
 namespace minbert::test {
 namespace {
 
-// What is approximate has no gradient to check: it is held against its recurrences below.
+// What is approximate has no gradient to check: test_norm_numbers.cpp holds it against its recurrences.
 bool exact(const NormEntry& entry, bool training) { return std::string(entry.name) != "power" || !training; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Logistic (for a similarity, linear) regression on bags of word pieces: the yardstick for whatever
-// reads word order.
+// Regression on bags of word pieces, logistic for classes and linear for a similarity: the
+// yardstick for networks that read word order.
 #pragma once
 
 #include "minbert/metrics.h"
@@ -7,10 +7,11 @@
 namespace minbert {
 
 struct BagResult {
-  // Of these the leading one is the best; empty: it never had one
+  // The scores with the best leading score; empty if the leading score was never defined
   TaskScores dev;
-  double weight_decay = 0;                          // with which it was reached,
-  bool mean = false;                                // by shares of words instead of counts,
+  // What reached these scores
+  double weight_decay = 0;
+  bool mean = false;                                // the features are shares of words, not counts
   int epoch = 0;                                    // after so many epochs
 };
 

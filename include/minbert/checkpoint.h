@@ -33,16 +33,16 @@ Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
 // What --cased says of a vocabulary: that it is cased, or nothing.
 std::optional<bool> cased_option(bool cased);
 
-// Fills the parameters from the folder's weights. before: its config.json. Errors: the weights have
-// more layers than this says, or no head of a task that it lists.
-WeightsReport load_all_layers(const std::string& folder, const BertConfig& before,
+// Fills the parameters from the folder's weights. saved: the folder's config.json. Errors: the
+// weights have more layers than this says, or no head of a task that it lists.
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved,
                               const Parameters& parameters);
 
 // Lists the tensors that were loaded, that got initial values, and that were left.
-void print_report(std::ostream& out, const WeightsReport& report, const std::string& from);
-// Says how weights fare that were trained with another placement, if they were. before: their
-// config.json.
-void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& source);
+// If the folder's weights were trained with another placement, says what becomes of them. saved:
+// the folder's config.json.
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
                      const std::string& placement);
 
 // Writes a Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.

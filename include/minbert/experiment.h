@@ -25,6 +25,8 @@ struct TaskData {
 // What runs share that learn the same tasks: tokenizer and data, read once.
 class Experiment {
  public:
+  // Errors: options that contradict each other; a task that does not exist; a model, a vocabulary
+  // or a data set that cannot be read or is damaged.
   explicit Experiment(const TrainOptions& options);
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }

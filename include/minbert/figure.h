@@ -27,7 +27,8 @@ struct Curve {
 // equal ratio; NAN stands for the least and the greatest value. Returns bars around the bins'
 // centers. The first and the last bin also count what lies outside; values that are not finite
 // are not counted. With `log`, values of 0 and less are counted apart, in a bar at x = 0: a panel
-// with log_x cannot draw it, and says its count below the axis.
+// with log_x cannot draw it, and says its count below the axis. Errors: bins below 1, min not below
+// max, min not above 0 with `log`.
 Curve histogram(const std::string& title, const std::vector<double>& values, int bins,
                 bool log = false, double min = NAN, double max = NAN);
 
@@ -43,7 +44,7 @@ struct HeatMap {
 
 struct Panel {
   std::string title, x_label, y_label;
-  bool log_x = false, log_y = false;               // what is not positive is not drawn there
+  bool log_x = false, log_y = false;               // such an axis omits values of 0 and less
   std::vector<Curve> curves = {};
   HeatMap heat = {};                               // where it has values, it stands alone
   // Ticks: x_names[i] stands at x = i, which is column i of a heat map; without names, numbers do
@@ -59,14 +60,17 @@ struct Figure {
 // Writes STEM.csv with the columns panel, curve, x, y, deviation, and STEM.svg; makes their folder.
 // Where all panels are heat maps the columns are panel, row, column, value; beside curves, a row
 // of a heat map is written as a curve. Where gnuplot is missing or fails, a message says so, once,
-// and there is no STEM.svg. Titles may hold any character.
+// and there is no STEM.svg. Titles may hold any character. Errors: a panel with both curves and a
+// heat map, a curve whose lists differ in length, a heat map whose rows do, a file that cannot be
+// written.
 void write_figure(const std::string& stem, const Figure& figure);
 
 // The script that draws it, for gnuplot 5.0 and later; the picture goes to standard output.
 std::string gnuplot_script(const Figure& figure);
 
 // What is drawn and written of a heat map: a side of more than 128 is cut into blocks of
-// heat_block(side) values, and each block is replaced by the mean of its finite values.
+// heat_block(side) values, and each block is replaced by the mean of its finite values. Error for
+// rows that differ in length.
 Matrix heat_image(const Panel& panel);
 size_t heat_block(size_t side);
 

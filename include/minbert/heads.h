@@ -9,6 +9,7 @@
 
 namespace minbert {
 
+// The shape of each task's head, in the tasks' order.
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 
 // The loss of a task's head, by its kind [CLN losses].        logits [B,outputs], labels [B] -> []

@@ -10,9 +10,9 @@
 
 namespace minbert {
 
-// predicted, labels, x, y [N], N > 0. A task's predictions are classes, 0 or 1, or scores. The
-// formula of each metric [LN-PEFT tab.4] [CLN metrics] is beside its code; if it divides 0 by 0
-// there is no score.
+// predicted, labels, x, y [N]. A task's predictions are classes, 0 or 1, or scores. The formula of
+// each metric [LN-PEFT tab.4] [CLN metrics] is beside its code; if it divides 0 by 0 there is no
+// score. Errors: N = 0, or two lists that differ in length.
 std::optional<double> accuracy(std::span<const double> predicted, std::span<const double> labels);
 // Of class 1
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);
@@ -31,15 +31,17 @@ std::vector<Measure> measures(const Task& task);
 std::string column_name(const Task& task, const Measure& measure);  // "mrpc_f1", "mnli_mm_accuracy"
 std::string title_of(const Task& task, const std::string& set);     // "MRPC", "MNLI-mm"
 
-// A task's scores in the order of measures(); scores() computes those of one set.
+// A task's scores in the order of measures(); scores() computes those of one set. Errors: as of the
+// metrics.
 using TaskScores = std::vector<std::optional<double>>;
 TaskScores scores(const Task& task, std::span<const double> predicted,
                   std::span<const double> labels);
 std::string score_text(std::optional<double> score);                     // "0.515", or "undefined"
-// The mean of the tasks' leading scores; an undefined one counts 0.
+// The mean of the tasks' leading scores; an undefined one counts 0. Error without a task.
 double mean_score(std::span<const TaskScores> scores);
 
 // Several runs: their mean and sample standard deviation (divided by N-1; 0 for a single run).
+// Error without a run.
 struct Summary {
   double mean, deviation;
 };

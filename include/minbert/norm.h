@@ -69,7 +69,8 @@ class AffineNorm : public Norm {
   Tensor weight_, bias_;
 };
 
-// The others that affect a row's result in training: none, its sentence's tokens, the batch's rows.
+// The rows whose values affect another row's result in training: none, those of its sentence, those
+// of the batch.
 enum class Couples { nothing, sentence, batch };
 const char* name_of(Couples couples);           // as the tables print it
 

@@ -29,6 +29,7 @@ struct OptimizerOptions {
 // momentum) moves these on by their moments.
 class Optimizer {
  public:
+  // Error for a kind that is not in optimizer_names
   Optimizer(const Parameters& parameters, OptimizerOptions options);
 
   // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next
@@ -55,7 +56,7 @@ class Optimizer {
 
 // The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction
 // of the steps, then down to 0 behind the last [TA sec.5.1]; constant: up, then 1. No step has rate
-// 0.
+// 0. Error for a schedule that is not in schedule_names.
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
                        double warmup_fraction);
 

@@ -15,7 +15,9 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// One training run in options.out, new or resumed.
+// One training run in options.out, new or resumed. Errors: those of Experiment; a state in the
+// folder that does not fit the model or the data; a loss, a weight or a moment that is not finite;
+// a full disk.
 RunResult train(const TrainOptions& options);
 
 // The same beside other runs of an experiment, in a folder of its own. stop_after: stop (and save)

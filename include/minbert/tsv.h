@@ -42,10 +42,10 @@ class TsvReader {
   // Reads one row; false at the end of the file. Error with the line of a quote that never closes.
   bool next(TsvRow& row);
   int64_t bytes() const { return int64_t(text_.size()); }
-  int64_t bytes_read() const { return int64_t(at_); }
+  int64_t bytes_read() const { return int64_t(position_); }
 
  private:
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\n'; }
+  char peek() const { return position_ < text_.size() ? text_[position_] : '\n'; }
   std::string field();
   void end_line();
 
@@ -53,7 +53,7 @@ class TsvReader {
   bool quoting_;
   char separator_;
   std::vector<std::string> columns_;
-  size_t at_ = 0;
+  size_t position_ = 0;
   int64_t line_ = 1;
 };
 

@@ -38,8 +38,8 @@ class Regression : public Module {
   Tensor weight_, bias_;
 };
 
-// [CLS] and [SEP] are in it too: constants, which keep it from being empty. [PAD], which is in no text, stands for
-// every piece.
+// The bag has [CLS] and [SEP] too, so that it is never empty; their counts are the same for every example. [PAD], which
+// is in no text, stands for every piece.
 Sequence bag_of(const Example& example, int V) {
   if (example.inputs.size() == 1) return example.inputs[0];
   std::map<int32_t, std::array<int, 2>> count;
@@ -62,7 +62,8 @@ Sequence bag_of(const Example& example, int V) {
 struct Bags {
   Bags(const Dataset& set, int vocabulary) : data(set) {
     for (const Example& e : set.examples) {
-      bags.push_back(bag_of(e, vocabulary)), labels.push_back(e.label);
+      bags.push_back(bag_of(e, vocabulary));
+      labels.push_back(e.label);
       mean_length += double(bags.back().ids.size()) / double(set.examples.size());
     }
   }
@@ -109,8 +110,10 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
         for (const TaskBatch& s : epoch_batches(size, epoch, {.batch = batch, .seed = seed})) {
           std::vector<Sequence> bags;
           std::vector<double> labels;
-          for (const int32_t e : s.examples)
-            bags.push_back(learn.bags[size_t(e)]), labels.push_back(learn.labels[size_t(e)]);
+          for (const int32_t e : s.examples) {
+            bags.push_back(learn.bags[size_t(e)]);
+            labels.push_back(learn.labels[size_t(e)]);
+          }
           backward(task_loss(task, model.forward(pack(bags), mean_length), labels));
           optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
           progress.update(++done);

@@ -83,7 +83,7 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
   return columns;
 }
 
-// The first step from which on the mean of the task's last ten losses has been below the level once.
+// The first step at which the mean of the task's last ten losses is below the level.
 std::optional<double> steps_until(const Series& losses, double level) {
   constexpr size_t window = 10;
   double sum = 0;
@@ -123,7 +123,10 @@ std::string best_run(const std::vector<VariantRuns>& variants) {
   double best = -INFINITY;
   for (const VariantRuns& runs : variants)
     for (size_t i = 0; i < runs.results.size(); ++i)
-      if (const double mean = mean_score(runs.results[i].dev); mean > best) best = mean, folder = runs.folders[i];
+      if (const double mean = mean_score(runs.results[i].dev); mean > best) {
+        best = mean;
+        folder = runs.folders[i];
+      }
   return folder;
 }
 

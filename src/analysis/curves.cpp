@@ -32,8 +32,12 @@ Series smoothed(const Series& all, size_t points) {
   for (size_t w = 0; w < windows; ++w) {            // all as long as each other, but for one point
     const size_t begin = w * count / windows, end = (w + 1) * count / windows;
     double x = 0, y = 0;
-    for (size_t i = begin; i < end; ++i) x += all.x[i], y += all.y[i];
-    means.x.push_back(x / double(end - begin)), means.y.push_back(y / double(end - begin));
+    for (size_t i = begin; i < end; ++i) {
+      x += all.x[i];
+      y += all.y[i];
+    }
+    means.x.push_back(x / double(end - begin));
+    means.y.push_back(y / double(end - begin));
   }
   return means;
 }
@@ -43,7 +47,8 @@ Series losses_of(const std::string& folder, const std::string& task) {
   Series losses;
   for (size_t i = 0; i < table.at("task").size(); ++i) {
     if (table.at("task")[i] != task) continue;
-    losses.x.push_back(std::stod(table.at("step")[i])), losses.y.push_back(std::stod(table.at("loss")[i]));
+    losses.x.push_back(std::stod(table.at("step")[i]));
+    losses.y.push_back(std::stod(table.at("loss")[i]));
   }
   return losses;
 }
@@ -60,7 +65,8 @@ Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
       if (std::isfinite(run.y[i])) y.push_back(run.y[i]);
     }
     const Summary summary = y.empty() ? Summary{NAN, 0} : summarize(y);
-    curve.x.push_back(summarize(x).mean), curve.y.push_back(summary.mean);
+    curve.x.push_back(summarize(x).mean);
+    curve.y.push_back(summary.mean);
     if (runs.size() > 1) curve.deviation.push_back(summary.deviation);
   }
   return curve;

@@ -40,9 +40,12 @@ std::string csv(const Figure& figure) {
   out << std::setprecision(9) << (heat_only ? "panel,row,column,value\n" : "panel,curve,x,y,deviation\n");
   const auto place = [&](const std::vector<std::string>& names, double x) {
     const bool named = x >= 0 && x < double(names.size()) && x == std::floor(x);
-    named ? out << csv_field(names[size_t(x)]) << ',' : out << x << ',';
+    if (named) out << csv_field(names[size_t(x)]) << ',';
+    else out << x << ',';
   };
-  const auto value = [&](double y) { std::isfinite(y) ? out << y : out; };
+  const auto value = [&](double y) {
+    if (std::isfinite(y)) out << y;
+  };
   for (const Panel& panel : figure.panels) {
     for (const Curve& curve : panel.curves)
       for (size_t i = 0; i < curve.x.size(); ++i) {
@@ -120,10 +123,18 @@ Curve histogram(const std::string& title, const std::vector<double>& values, int
   const auto on_axis = [&](double v) { return log ? std::log10(v) : v; };
   double low = INFINITY, high = -INFINITY, zeros = 0;
   for (const double v : values)
-    if (drawn(v)) low = std::min(low, v), high = std::max(high, v);
-    else zeros += std::isfinite(v);
-  low = on_axis(std::isnan(min) ? low : min), high = on_axis(std::isnan(max) ? high : max);
-  if (std::isfinite(low) && low >= high) low -= 0.5, high = low + 1;
+    if (drawn(v)) {
+      low = std::min(low, v);
+      high = std::max(high, v);
+    } else {
+      zeros += std::isfinite(v);
+    }
+  low = on_axis(std::isnan(min) ? low : min);
+  high = on_axis(std::isnan(max) ? high : max);
+  if (std::isfinite(low) && low >= high) {
+    low -= 0.5;
+    high = low + 1;
+  }
   Curve curve{.title = title, .style = Curve::Style::bars};
   const double width = (high - low) / bins;
   for (int i = 0; i < bins && low < high; ++i)     // without values, low is above high
@@ -131,7 +142,10 @@ Curve histogram(const std::string& title, const std::vector<double>& values, int
   curve.y.resize(curve.x.size());
   for (const double v : values)
     if (drawn(v) && !curve.y.empty()) ++curve.y[size_t(std::clamp((on_axis(v) - low) / width, 0.0, bins - 1.0))];
-  if (zeros > 0) curve.x.insert(curve.x.begin(), 0), curve.y.insert(curve.y.begin(), zeros);
+  if (zeros > 0) {
+    curve.x.insert(curve.x.begin(), 0);
+    curve.y.insert(curve.y.begin(), zeros);
+  }
   return curve;
 }
 
@@ -151,7 +165,10 @@ Matrix heat_image(const Panel& panel) {
       double sum = 0, count = 0;
       for (size_t k = i; k < std::min(i + down, rows); ++k)
         for (size_t l = j; l < std::min(j + across, columns); ++l)
-          if (std::isfinite(all[k][l])) sum += all[k][l], ++count;
+          if (std::isfinite(all[k][l])) {
+            sum += all[k][l];
+            ++count;
+          }
       image.back().push_back(sum / count);         // NAN where no value is finite
     }
   }

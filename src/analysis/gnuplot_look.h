@@ -51,11 +51,13 @@ inline std::vector<std::string> titles(const Panel& panel) {
 struct Bars {
   explicit Bars(const Panel& p) : log(p.log_x) {
     for (const Curve& c : p.curves)
-      if (c.style == Curve::Style::bars)
-        for (size_t i = (++count, 1); i < c.x.size(); ++i) {
+      if (c.style == Curve::Style::bars) {
+        ++count;
+        for (size_t i = 1; i < c.x.size(); ++i) {
           const double distance = std::abs(on_axis(c.x[i]) - on_axis(c.x[i - 1]));
           if (distance > 0 && distance < width) width = distance;
         }
+      }
     width = (std::isinf(width) ? 1 : width) * (count > 1 || !p.x_names.empty() ? 0.8 : 0.96) / std::max(1, count);
   }
   double on_axis(double x) const { return log ? std::log10(x) : x; }

@@ -54,7 +54,10 @@ Script::Script(const Figure& figure) {
       below_ = std::max(below_, side + 40);
       left_ = std::max(left_, side + 20 - plot_width_ * (i + 0.5) / names);
     }
-    if (!p.heat.values.empty()) heat_width = color_bar, cell_height_ = panel_width;
+    if (!p.heat.values.empty()) {
+      heat_width = color_bar;
+      cell_height_ = panel_width;
+    }
   }
   own_legends_ = legends && !shared;
   right_ = std::max(right_, heat_width);
@@ -110,7 +113,7 @@ void Script::ticks(char axis, const std::vector<std::string>& names, const std::
   out_ << (names.empty() ? steps : ")") << '\n';
 }
 
-// A panel in its cell of the grid; under an axis that cannot show them, a histogram's values of 0 are told.
+// A panel in its cell of the grid. A logarithmic axis cannot show a histogram's bar at 0: its label gives that count.
 void Script::panel(const Panel& p, int row, int column) {
   const double x = column * cell_width_ + left_, y = top_ + row * cell_height_ + above;
   const double height = cell_height_ - above - below_;
@@ -128,7 +131,8 @@ void Script::panel(const Panel& p, int row, int column) {
   out_ << (p.log_x ? "set" : "unset") << " logscale x\n" << (p.log_y ? "set" : "unset") << " logscale y\n"
        << "set autoscale\n";
   ticks('y', p.y_names, "autofreq", height);
-  p.heat.values.empty() ? curves(p) : heat(p, x, y, height);
+  if (p.heat.values.empty()) curves(p);
+  else heat(p, x, y, height);
   out_ << "unset label\n";
 }
 
@@ -145,15 +149,22 @@ void Script::curves(const Panel& p) {
   for (const Curve& c : p.curves)
     for (size_t i = 0; i < c.x.size(); ++i) {
       if (!drawn(p, c.x[i], c.y[i])) continue;
-      min = std::min(min, c.x[i]), max = std::max(max, c.x[i]), least = std::min(least, c.y[i]);
+      min = std::min(min, c.x[i]);
+      max = std::max(max, c.x[i]);
+      least = std::min(least, c.y[i]);
       whole &= c.x[i] == std::floor(c.x[i]);
       ++count;
     }
   if (min > max) return no_values();
   const Bars bars(p);
   const bool single = min == max;
-  if (bars.count > 0) min = bars.moved(min, -0.6 * bars.count), max = bars.moved(max, 0.6 * bars.count);
-  else if (single) min = p.log_x ? min / 2 : min - 1, max = p.log_x ? max * 2 : max + 1;
+  if (bars.count > 0) {
+    min = bars.moved(min, -0.6 * bars.count);
+    max = bars.moved(max, 0.6 * bars.count);
+  } else if (single) {
+    min = p.log_x ? min / 2 : min - 1;
+    max = p.log_x ? max * 2 : max + 1;
+  }
   if (bars.count > 0 || single) out_ << "set xrange [" << min << ':' << max << "]\n";
   const double step = round_step((max - min) / 6), powers = std::log10(max / min);
   if (!p.log_x) ticks('x', p.x_names, format("{}", std::max(whole ? 1.0 : 0, step)), plot_width_);
@@ -197,10 +208,17 @@ void Script::heat(const Panel& p, double x, double y, double height) {
   double min = INFINITY, max = -INFINITY;
   for (const auto& row : image)
     for (const double v : row)
-      if (std::isfinite(v)) min = std::min(min, v), max = std::max(max, v);
+      if (std::isfinite(v)) {
+        min = std::min(min, v);
+        max = std::max(max, v);
+      }
   if (min > max) return no_values();
-  min = std::isnan(map.min) ? min : map.min, max = std::isnan(map.max) ? max : map.max;
-  if (map.diverging) max = std::max(std::abs(min), std::abs(max)), min = -max;
+  min = std::isnan(map.min) ? min : map.min;
+  max = std::isnan(map.max) ? max : map.max;
+  if (map.diverging) {
+    max = std::max(std::abs(min), std::abs(max));
+    min = -max;
+  }
   if (min >= max) max = min + 1;
   const size_t rows = image.size(), columns = image[0].size();
   const size_t down = rows == 1 ? 2 : 1, across = columns == 1 ? 2 : 1;       // an image has at least 2 x 2 pixels

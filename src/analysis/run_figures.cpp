@@ -47,7 +47,8 @@ void draw_training(const std::string& folder, const Experiment& experiment, cons
       dev.curves.push_back(mean_of(variant.variant.label, scores));
       dev.curves.back().style = Curve::Style::line_and_points;
     }
-    figure.panels.push_back(training), figure.panels.push_back(dev);
+    figure.panels.push_back(training);
+    figure.panels.push_back(dev);
   }
   write_figure(folder + "/figures/training", figure);
 }

@@ -28,7 +28,8 @@ struct Gpu {
 
   Gpu() {
     int count = 0, driver = 0, runtime = 0;
-    cudaDriverGetVersion(&driver), cudaRuntimeGetVersion(&runtime);
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
     const cudaError_t found = cudaGetDeviceCount(&count);
     MB_CHECK(driver > 0, "--device cuda: looked for an NVIDIA driver and found none; nvidia-smi should list a GPU. "
              "--device cpu needs none");

@@ -15,8 +15,8 @@
 namespace minbert {
 
 template <class Combine>
-__device__ real combine_warp(real v, Combine combine) {            // every thread gets the result
-  for (int step = 16; step > 0; step /= 2) v = combine(v, __shfl_xor_sync(0xffffffffu, v, step));
+__device__ real combine_warp(real v, Combine operation) {          // every thread gets the result
+  for (int step = 16; step > 0; step /= 2) v = operation(v, __shfl_xor_sync(0xffffffffu, v, step));
   return v;
 }
 struct Sum {
@@ -34,8 +34,8 @@ struct Warp {
   __device__ static int64_t rows_at_once() { return int64_t(gridDim.x) * (blockDim.x / 32); }
   __device__ static void sync() { __syncwarp(); }
   template <class Combine>
-  __device__ static real combine(real v, Combine with) {
-    return combine_warp(v, with);
+  __device__ static real combine(real v, Combine operation) {
+    return combine_warp(v, operation);
   }
 };
 struct Block {
@@ -45,14 +45,14 @@ struct Block {
   __device__ static int64_t rows_at_once() { return gridDim.x; }
   __device__ static void sync() { __syncthreads(); }
   template <class Combine>
-  __device__ static real combine(real v, Combine with) {
+  __device__ static real combine(real v, Combine operation) {
     __shared__ real results[32];                    // of each warp
-    v = combine_warp(v, with);
+    v = combine_warp(v, operation);
     __syncthreads();                                // every thread has read the previous results
     if (threadIdx.x % 32 == 0) results[threadIdx.x / 32] = v;
     __syncthreads();
     v = results[0];
-    for (unsigned w = 1; w < blockDim.x / 32; ++w) v = with(v, results[w]);
+    for (unsigned w = 1; w < blockDim.x / 32; ++w) v = operation(v, results[w]);
     return v;
   }
 };

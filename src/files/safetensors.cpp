@@ -165,7 +165,8 @@ std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
            e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
   const unsigned char* source = map_.bytes() + data_ + e.begin;
-  e.type == "I64" ? unpack<int64_t>(source, std::span(values)) : unpack<int32_t>(source, std::span(values));
+  if (e.type == "I64") unpack<int64_t>(source, std::span(values));
+  else unpack<int32_t>(source, std::span(values));
   return values;
 }
 

@@ -71,9 +71,11 @@ struct Pieces {
   const OptimizedParameter* parameters;
   const int32_t *owner, *begin;                     // of each piece: its parameter, its place there
   int64_t count;
-  HD const OptimizedParameter& of(int64_t piece) const { return parameters[owner[piece]]; }
+  HD const OptimizedParameter& parameter_of(int64_t piece) const {
+    return parameters[owner[piece]];
+  }
   HD int size(int64_t piece) const {
-    const int64_t left = of(piece).size - begin[piece];
+    const int64_t left = parameter_of(piece).size - begin[piece];
     return int(left < piece_size ? left : piece_size);
   }
 };
@@ -89,7 +91,7 @@ struct StepPiece {
   const real* factor;                               // on every gradient
   template <class Team>
   HD void operator()(Team team, int64_t piece) const {
-    const OptimizedParameter o = pieces.of(piece);
+    const OptimizedParameter o = pieces.parameter_of(piece);
     const int64_t first = pieces.begin[piece];
     const real scale = *factor;
     if (o.g)
@@ -104,7 +106,7 @@ struct SquaresOfPiece {
   real* squares;
   template <class Team>
   HD void operator()(Team team, int64_t piece) const {
-    const real* g = pieces.of(piece).g;
+    const real* g = pieces.parameter_of(piece).g;
     if (g) g += pieces.begin[piece];
     const real sum = team.sum(g ? pieces.size(piece) : 0, [=](int i) { return g[i] * g[i]; });
     team.each(1, [sum, square = squares + piece](int) { *square = sum; });

@@ -33,7 +33,10 @@ struct LayerNormForward {
     team.each(H, [=](int i) {
       y[i] = (x[i] - mu) * r * (weight ? weight[i] : 1) + (bias ? bias[i] : 0);
     });
-    team.each(1, [=](int) { *mean = mu, *rstd = r; });                   // kept for the backward
+    team.each(1, [=](int) {                                              // kept for the backward
+      *mean = mu;
+      *rstd = r;
+    });
   }
 };
 

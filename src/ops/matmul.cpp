@@ -2,6 +2,7 @@
 #include "engine/gemm.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/copy_row.h"
 #include "ops/gelu.h"
 
 namespace minbert {
@@ -32,13 +33,6 @@ Tensor matmul_tn(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-struct CopyRow {
-  template <class Team>
-  HD void operator()(Team team, int n, const real* x, real* y) const {
-    team.each(n, [=](int i) { y[i] = x[i]; });
-  }
-};
-
 // y = x W^T + b. If the product has no kernel with a bias, each row of y starts as b and the
 // product is added to it: on the CPU this replaces OpenBLAS's clearing of y, on a GPU it costs one
 // more pass over y.
@@ -48,7 +42,7 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
            bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
   if (gemm_nt_with_bias(x, weight, bias, y)) return y;
-  launch_rows(y, CopyRow{}, RowView{bias.data(), 0}, y);
+  launch_rows(y, CopyRow{}, RowView{bias.data(), 0}, Sink{y, false});
   gemm_nt(x, weight, {y, true});
   return y;
 }

@@ -27,7 +27,10 @@ struct RowScaleForward {
     team.each(H, [=](int i) {
       y[i] = x[i] * r * (weight ? weight[i] : 1) + (bias ? bias[i] : 0);
     });
-    team.each(1, [=](int) { *mean = mu, *rstd = r; });
+    team.each(1, [=](int) {
+      *mean = mu;
+      *rstd = r;
+    });
   }
 };
 

@@ -4,16 +4,10 @@
 
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/copy_row.h"
 
 namespace minbert {
 namespace {
-
-struct CopyRow {
-  template <class Team>
-  HD void operator()(Team team, int n, const real* x, Target y) const {
-    team.each(n, [=](int i) { y(i, x[i]); });
-  }
-};
 
 // The rows of dy that were gathered from each row of x: order[begin[k]] .. order[begin[k+1] - 1],
 // rising, come from row ids[k].

@@ -105,7 +105,8 @@ std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t sh
   for (const Corpus::Part* part : training_) {
     const bool same = options_.page > 1 && !pages.empty() &&
                       page_of(part->document) == page_of(pages.back()[0]->document);
-    same ? pages.back().push_back(part) : pages.push_back({part});
+    if (same) pages.back().push_back(part);
+    else pages.push_back({part});
   }
   Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(pages);
   Parts parts;                                      // those whose middle byte lies in this shard
@@ -195,7 +196,8 @@ void PretrainingData::mask(PretrainingExample& example, Random& random) const {
     if (id == tokenizer_.cls() || id == tokenizer_.sep()) continue;
     ++count;
     const bool continues = continues_[size_t(id)] && !words.empty() && words.back().back() == i - 1;
-    options_.whole_words && continues ? words.back().push_back(i) : words.push_back({i});
+    if (options_.whole_words && continues) words.back().push_back(i);
+    else words.push_back({i});
   }
   random.shuffle(words);
   const size_t wanted = std::max<size_t>(1, size_t(std::lround(mask_share * double(count))));

@@ -108,6 +108,7 @@ std::string task_names() { return joined(names_of(all_tasks())); }
 
 namespace {
 
+// Unlike split(), it keeps an empty last part: "sst," names a task that does not exist.
 std::vector<std::string> parts(std::string_view list, char separator) {
   std::vector<std::string> found;
   for (const auto part : std::views::split(list, separator)) found.emplace_back(part.begin(), part.end());

@@ -35,8 +35,8 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
       quoting_(format.quoting),
       separator_(format.separator),
       columns_(std::move(format.names)) {
-  if (text_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
-  const size_t begin = at_;
+  if (text_.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
+  const size_t begin = position_;
   TsvRow first;
   MB_CHECK(next(first) || !columns_.empty(),
            "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
@@ -45,7 +45,7 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
   if (columns_.empty() || std::ranges::any_of(first.fields, is_name)) {
     columns_ = std::move(first.fields);
   } else {                                         // no header: the first line is a row
-    at_ = begin;
+    position_ = begin;
     line_ = 1;
   }
 }
@@ -64,12 +64,12 @@ std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const
 }
 
 bool TsvReader::next(TsvRow& row) {
-  while (at_ < text_.size() && (peek() == '\n' || peek() == '\r')) end_line();
-  if (at_ == text_.size()) return false;
+  while (position_ < text_.size() && (peek() == '\n' || peek() == '\r')) end_line();
+  if (position_ == text_.size()) return false;
   row.line = line_;
   row.fields.assign(1, field());
   while (peek() == separator_) {
-    ++at_;
+    ++position_;
     row.fields.push_back(field());
   }
   row.last_line = line_;
@@ -83,7 +83,7 @@ std::string TsvReader::field() {
   if (quoting_ && peek() == '"') {
     const int64_t opened = line_;
     for (bool open = true; open;) {
-      const size_t begin = ++at_, end = text_.find('"', begin);
+      const size_t begin = ++position_, end = text_.find('"', begin);
       MB_CHECK(end != text_.npos,
                "{}:{}: the quote that opens a field on this line is never closed\n"
                "  all lines to the end of the file would be one field; close it, or double it if it is part "
@@ -91,20 +91,21 @@ std::string TsvReader::field() {
                file_, opened);
       value.append(text_, begin, end - begin);
       line_ += line_ends(std::string_view(text_).substr(begin, end - begin));
-      at_ = end + 1;
+      position_ = end + 1;
       open = peek() == '"';                        // a doubled quote: one in the text, and the field goes on
       if (open) value += '"';
     }
   }
-  const size_t begin = at_;
-  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
-  value.append(text_, begin, at_ - begin);
+  const size_t begin = position_;
+  const auto ends = [this](char c) { return c == separator_ || c == '\n' || c == '\r'; };
+  while (position_ < text_.size() && !ends(text_[position_])) ++position_;
+  value.append(text_, begin, position_ - begin);
   return value;
 }
 
 void TsvReader::end_line() {
-  if (peek() == '\r' && text_.compare(at_, 2, "\r\n") == 0) ++at_;
-  if (at_ < text_.size()) ++at_;
+  if (peek() == '\r' && text_.compare(position_, 2, "\r\n") == 0) ++position_;
+  if (position_ < text_.size()) ++position_;
   ++line_;
 }
 
@@ -113,7 +114,8 @@ std::string tsv_line(const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
     if (&field != fields.data()) line << '\t';
     const bool plain = field.find_first_of("\t\r\n\"") == field.npos;
-    plain ? line << field : line << std::quoted(field, '"', '"');
+    if (plain) line << field;
+    else line << std::quoted(field, '"', '"');
   }
   line << '\n';
   return line.str();

@@ -15,14 +15,14 @@ std::string model_folder(const std::string& folder) {
               "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
 }
 
-WeightsReport load_all_layers(const std::string& folder, const BertConfig& before, const Parameters& parameters) {
-  const WeightsReport report = load_weights(folder, parameters, int64_t(before.tasks.size()));
-  const int layers = before.num_hidden_layers;
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved, const Parameters& parameters) {
+  const WeightsReport report = load_weights(folder, parameters, int64_t(saved.tasks.size()));
+  const int layers = saved.num_hidden_layers;
   for (const std::string& name : report.unused)
     MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
              "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
              "model?", folder, name, layers);
-  for (const std::string& task : before.tasks)
+  for (const std::string& task : saved.tasks)
     for (const std::string& name : report.initialised)
       MB_CHECK(!name.starts_with("heads." + task + "."),
                "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its task; take it off "
@@ -41,8 +41,8 @@ Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std:
   return tokenizer;
 }
 
-void print_report(std::ostream& out, const WeightsReport& report, const std::string& from) {
-  out << from << ": " << report.loaded.size() << " tensors loaded";
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& source) {
+  out << source << ": " << report.loaded.size() << " tensors loaded";
   const auto list = [&out](const char* what, const std::vector<std::string>& names) {
     if (names.empty()) return;
     out << "\n  " << what << ":";
@@ -54,13 +54,13 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   out << '\n';
 }
 
-void print_placement(std::ostream& out, const std::string& folder, const BertConfig& before,
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
                      const std::string& placement) {
-  if (before.placement == placement) return;
+  if (saved.placement == placement) return;
   out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
                 "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm that "
                 "the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it was.\n",
-                folder, before.placement, placement, before.placement);
+                folder, saved.placement, placement, saved.placement);
 }
 
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,

@@ -17,8 +17,8 @@ namespace {
 
 using Entry = SafeTensors::Entry;
 
-// The texts of a file or a pipe, one a line, two with a TAB between them, as tokens. These wait in a file beside
-// `output` that has no name and is gone with the program.
+// The texts of a file or a pipe, tokenized. A line is one text, or two with a TAB between them. The tokens wait in a
+// file without a name beside `output`, which the system removes when the program ends.
 struct TokenizedTexts {
   TokenizedTexts(const std::string& input, const std::string& output, const Tokenizer& tokenizer, int max_length) {
     std::ifstream in(input);

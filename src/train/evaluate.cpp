@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/clock.h"
+#include "engine/text.h"
 #include "minbert/interrupt.h"
 #include "minbert/profile.h"
 #include "minbert/progress.h"
-#include "run_log.h"
 
 namespace minbert {
 namespace {

@@ -25,15 +25,15 @@ void check_cls_options(const TrainOptions& o) {
 }
 
 // Says what becomes of the tasks of a trained model.
-void print_tasks(std::ostream& out, const std::string& from, const std::vector<std::string>& before,
-                 const std::vector<TaskData>& now) {
-  std::vector<std::string> taken_over, fresh, resting = before;
-  for (const TaskData& data : now)
-    (std::erase(resting, data.task.name) > 0 ? taken_over : fresh).push_back(data.task.name);
+void print_tasks(std::ostream& out, const std::string& source, const std::vector<std::string>& old,
+                 const std::vector<TaskData>& data) {
+  std::vector<std::string> taken_over, fresh, resting = old;
+  for (const TaskData& d : data)
+    (std::erase(resting, d.task.name) > 0 ? taken_over : fresh).push_back(d.task.name);
   const auto list = [](const std::vector<std::string>& names) { return names.empty() ? "none" : joined(names); };
-  if (!before.empty())
-    out << format("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n", from,
-                  list(taken_over), list(fresh), list(resting));
+  if (!old.empty())
+    out << format("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n",
+                  source, list(taken_over), list(fresh), list(resting));
 }
 
 }  // namespace
@@ -97,10 +97,10 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
                                        heads_of(tasks_of(config)), o.dropout);
   if (with_values && pretrained) {
     const std::string folder = model_folder(o.model);
-    const BertConfig before = BertConfig::load(folder + "/config.json");
-    print_report(std::cout, load_all_layers(folder, before, model->parameters), o.model);
-    print_placement(std::cout, folder, before, o.placement);
-    print_tasks(std::cout, o.model, before.tasks, experiment.data());
+    const BertConfig saved = BertConfig::load(folder + "/config.json");
+    print_report(std::cout, load_all_layers(folder, saved, model->parameters), o.model);
+    print_placement(std::cout, folder, saved, o.placement);
+    print_tasks(std::cout, o.model, saved.tasks, experiment.data());
   }
   model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
   const bool heads_only = o.fine_tune_mode == "last-linear-layer";

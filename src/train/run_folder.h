@@ -16,7 +16,7 @@
 
 namespace minbert {
 
-// A table that grows by rows, on disk at all times but for the last rows of a crash.
+// A table that grows by rows. A crash loses only the last rows, which are not yet on the disk.
 class CsvFile {
  public:
   // Keeps the first `rows` rows of an existing file (a resumed run) and says where it has fewer; 0: begins anew.

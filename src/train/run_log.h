@@ -1,7 +1,6 @@
 // What stands around the steps of every training run: its tables and its progress line, checks, saving, going on.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,16 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/clock.h"
 #include "engine/text.h"
 #include "minbert/progress.h"
 #include "minbert/train_options.h"
 #include "run_folder.h"
 
 namespace minbert {
-
-inline double now() {                               // seconds
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // --save-every: whether a run saves wherever it stands, so many seconds after its last save.
 inline bool save_is_due(double minutes, double seconds) { return minutes > 0 && seconds >= 60 * minutes; }

@@ -1,4 +1,4 @@
-// No normalization of hidden states or of [CLS]: the baseline of the other norms.
+// No normalization of hidden states or of [CLS]: the yardstick of the other norms.
 //
 //   Paper       The Benefits of Normalization Layers in Transformers, the models without one [NT
 //               norm.none]; of [CLS]: BERT, Devlin et al. 2019
