@@ -147,7 +147,7 @@ asan-test: build/test-asan
 
 demo: programs
 	@rm -rf build/demo
-	@echo "Baseline: logistic regression on the counts of word pieces, blind to their order:"
+	@echo "Yardstick: logistic regression on the counts of word pieces, blind to their order:"
 	@build/bin/bag_of_words --model data/mini/bert --data data/mini --tasks sst,quora,sts
 	@echo "A BERT pre-trained on data/mini/corpus.txt, fine-tuned in two ways, and the same network from scratch:"
 	build/bin/multitask --model data/mini/bert --data data/mini --compare --from-scratch --epochs 4 --batch 16 \

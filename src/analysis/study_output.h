@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -14,13 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/clock.h"
 #include "minbert/study.h"
 
 namespace minbert {
-
-inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // While it lives, what is printed goes to the end of a file. No bar of progress is drawn in a file.
 class PrintTo {
