@@ -149,6 +149,21 @@ TEST_CASE("isotropy: an item that does not exist is named with those that do; th
   CHECK(item_of(report, "tab1")["claims"].items()[0]["verdict"].string() == "not run");
 }
 
+TEST_CASE("isotropy: a model that was trained on tasks, with conditional LayerNorm, is measured as any other") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  TrainOptions trained = world.options();
+  trained.norm = "conditional-layer";
+  trained.epochs = 0;
+  trained.out = world.path("trained");
+  train(trained);
+  IsoBnOptions o = small_options(world);
+  o.model = world.path("trained");
+  o.items = {"tab2"};
+  CHECK(run_items(o) == 0);
+}
+
 TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that say what to do") {
   const SmallWorld world;
   write_glue(world);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "minbert/heads.h"
 #include "minbert/isobn.h"
 #include "minbert/isotropy.h"
 #include "norm/cls/covariance.h"
@@ -26,7 +27,8 @@ std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const s
   const std::string model_dir = model_folder(o.model);
   const BertConfig config = BertConfig::load(model_dir + "/config.json");
   const Tokenizer tokenizer = tokenizer_of(model_dir, config);
-  Model model(config, 0, false, std::vector<HeadSpec>{}, 0);
+  const std::vector<Task> trained = tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
+  Model model(config, 0, false, heads_of(trained), 0);
   const WeightsReport weights = load_all_layers(model_dir, config, model.parameters);
   for (const std::string& name : weights.initialised)
     MB_CHECK(o.cls_norm_at != "pooled" || name.find("pooler") == name.npos,
