@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
                 "  isotropy tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/isotropy");
   return run_program("isotropy", [&] {
-    use_grid(line, o.grid, {{"--lr", "1e-5,2e-5,5e-5"}, {"--batch", "16,32"}, {"--beta", "0.25,0.5,1"},
-                            {"--epochs", "10"}, {"--seeds", "5"}, {"--limit", "0"}});
+    use_grid(line, o, {{"--lr", "1e-5,2e-5,5e-5"}, {"--batch", "16,32"}, {"--beta", "0.25,0.5,1"},
+                       {"--epochs", "10"}, {"--seeds", "5"}, {"--limit", "0"}});
     const std::vector<std::string> tasks = split(o.tasks);
     const bool has_mrpc = std::find(tasks.begin(), tasks.end(), "mrpc") != tasks.end();
     if (has_mrpc && o.metric.find("mrpc=") == o.metric.npos)            // the printed values are k/408

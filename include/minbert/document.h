@@ -18,17 +18,18 @@ struct DocumentOptions : MachineOptions {
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric, grid = "reduced";
   int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
+  bool quick = false;                             // the same as grid "quick"
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
   std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
 };
 // Binds them; items: the names that there are.
 void add_document_options(CommandLine& line, DocumentOptions& options);
-// With --grid paper the document's own settings take the place of all that were not given.
+// The options of the grid take the place of all that were not given; paper: the document's own.
 struct GridValue {
   std::string option, value;
 };
-void use_grid(CommandLine& line, const std::string& grid, const std::vector<GridValue>& paper);
+void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper);
 
 struct Item {
   std::string name, title;

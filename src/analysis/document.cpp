@@ -40,10 +40,13 @@ LongTable table_of(const Json& printed) {
   return table;
 }
 
-// A claim of a value, and not of a difference, compares with the same model and the same data alone.
-Json judged(const Json& claim, bool was_run, const std::optional<LongTable>& ours) {
+// A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone.
+Json judged(const Json& claim, bool was_run, const std::vector<std::string>& differences,
+            const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
-  if (was_run && claim.has("absolute")) verdict = {"not comparable", claim["absolute"].string()};
+  if (was_run && claim.has("absolute"))
+    verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
+                                                     : joined(differences, "; ")};
   else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
                                   strings(claim["less"])}, *ours);
   return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
@@ -71,6 +74,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.section("How much");
   line.choice("--grid", o.grid, {"quick", "reduced", "paper"},
               "the settings that are not given: some seconds, some minutes, or the document's");
+  line.flag("--quick", o.quick, "the same as --grid quick");
   line.option("--epochs", o.epochs, 1, "passes over the data");
   line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...", 24);
   line.option("--seed", o.seed, 0, "the first of them");
@@ -82,10 +86,11 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   add_machine_options(line, o);
 }
 
-void use_grid(CommandLine& line, const std::string& grid, const std::vector<GridValue>& paper) {
+void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper) {
+  if (o.quick) o.grid = "quick";
   const std::vector<GridValue> quick = {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}};
-  if (grid == "reduced") return;                    // the defaults
-  for (const GridValue& v : grid == "paper" ? paper : quick)
+  if (o.grid == "reduced") return;                    // the defaults
+  for (const GridValue& v : o.grid == "paper" ? paper : quick)
     if (!line.given(v.option)) line.set(v.option, v.value);
 }
 
@@ -208,7 +213,7 @@ Json Document::show(const Item& item) {
     for (const std::string& sentence : differences()) report.differs(sentence);
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
-    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, report.values()));
+    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, differences(), report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   if (!chosen) json.set("status", "not run").set("why", "it was not asked for, and not all of its runs are done");
