@@ -75,6 +75,7 @@ class Study {
   StudyOptions options_;
   int lock_ = -1;
   mutable std::map<std::string, Json> records_;       // by folder
+  Json fingerprints_ = Json::object();                // as in OUT/fingerprints.json
 };
 
 std::string key_of(const Run& run);         // 12 hexadecimal digits of the SHA-256 of its options

@@ -208,12 +208,12 @@ Json Document::show(const Item& item) {
                         .set("command", command(item.name))
                         .set("caption", format("{} on {}; {}; {} s of work", options_.model, options_.data, extent(),
                                                fixed(seconds, 1))));
+  const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
   if (chosen) item.show(report);
-  if (chosen)
-    for (const std::string& sentence : differences()) report.differs(sentence);
+  for (const std::string& sentence : different) report.differs(sentence);
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
-    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, differences(), report.values()));
+    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, different, report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   if (!chosen) json.set("status", "not run").set("why", "it was not asked for, and not all of its runs are done");

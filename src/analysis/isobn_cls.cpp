@@ -31,6 +31,7 @@ class ClsItems {
   Run measurement(const Task& task) const;
   Json measured(const Task& task) const { return document_.study().result(measurement(task)); }
   Matrix correlations(const Task& task, const std::vector<double>& order) const;
+  LongTable deviation_table() const;
   std::string place() const {
     return o_.cls_norm_at == "pooled" ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler";
   }
@@ -64,14 +65,20 @@ Matrix ClsItems::correlations(const Task& task, const std::vector<double>& order
   return matrix;
 }
 
+LongTable ClsItems::deviation_table() const {
+  LongTable table({"task", "dimension", "std"});
+  for (const Task& task : document_.tasks())
+    for (size_t i = 0; const double sigma : numbers(measured(task)["std"]))
+      table.add({task.name, std::to_string(i++)}, sigma);
+  return table;
+}
+
 // [IsoBN sec.2.1]
 void ClsItems::deviations(ItemReport& report) const {
-  LongTable table({"task", "dimension", "std"});
   std::vector<std::string> columns = {""};
   std::vector<ItemReport::TableRow> rows = {{"least", {}}, {"median", {}}, {"most", {}}, {"constant dimensions", {}}};
   for (const Task& task : document_.tasks()) {
     const std::vector<double> sigma = numbers(measured(task)["std"]);
-    for (size_t i = 0; i < sigma.size(); ++i) table.add({task.name, std::to_string(i)}, sigma[i]);
     columns.push_back(task.title);
     const auto [least, most] = std::minmax_element(sigma.begin(), sigma.end());
     rows[0].cells.push_back({"", format("{}", *least)});
@@ -79,23 +86,20 @@ void ClsItems::deviations(ItemReport& report) const {
     rows[2].cells.push_back({"", format("{}", *most)});
     rows[3].cells.push_back({"", format("{} of {}", std::count(sigma.begin(), sigma.end(), 0.0), sigma.size())});
   }
-  report.csv(std::move(table));
+  report.csv(deviation_table());
   report.table("Standard deviation of a dimension", columns, rows);
   report.caption(place());
 }
 
 // [IsoBN fig.1]
 void ClsItems::fig1(ItemReport& report) const {
-  LongTable table({"task", "dimension", "std"});
   Figure figure{.title = "", .columns = 2};
   for (const Task& task : document_.tasks()) {
-    const std::vector<double> sigma = numbers(measured(task)["std"]);
-    for (size_t i = 0; i < sigma.size(); ++i) table.add({task.name, std::to_string(i)}, sigma[i]);
     Panel panel{.title = task.title, .x_label = "standard deviation", .y_label = "dimensions", .log_x = true};
-    panel.curves.push_back(histogram("", sigma, 30, true));
+    panel.curves.push_back(histogram("", numbers(measured(task)["std"]), 30, true));
     figure.panels.push_back(panel);
   }
-  report.csv(std::move(table));
+  report.csv(deviation_table());
   report.figure(figure, "For each task, the number of dimensions by their standard deviation, on a logarithmic axis");
   report.caption(place());
 }

@@ -54,6 +54,8 @@ pid_t start(std::vector<std::string> command, const std::string& key, const std:
   _exit(127);
 }
 
+std::string fingerprints_file(const std::string& out) { return out + "/fingerprints.json"; }
+
 }  // namespace
 
 std::string key_of(const Run& run) { return sha256(options_of(run).dump(-1)).substr(0, 12); }
@@ -68,6 +70,7 @@ Study::Study(const StudyOptions& options) : options_(options) {
            "--out {}: holds something that is no study; choose another folder", options.out);
   make_folder(options.out);
   if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
+  if (const std::string file = fingerprints_file(options.out); fs::exists(file)) fingerprints_ = Json::load(file);
   if (!options.only.empty()) return;                // its parent has the lock
   lock_ = open((options.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
   MB_CHECK(lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0,
@@ -213,14 +216,13 @@ bool Study::run(const std::vector<Run>& runs) {
 }
 
 std::string Study::fingerprint(const std::string& file) {
-  const std::string memory = options_.out + "/fingerprints.json";
   const std::string stamp = format("{} bytes, {}", file_size(file),
                                    fs::exists(file) ? fs::last_write_time(file).time_since_epoch().count() : 0);
-  Json known = fs::exists(memory) ? Json::load(memory) : Json::object();
-  if (known.has(file) && known[file]["stamp"].string() == stamp) return known[file]["sha256"].string();
+  if (fingerprints_.has(file) && fingerprints_[file]["stamp"].string() == stamp)
+    return fingerprints_[file]["sha256"].string();
   const std::string digits = sha256_of_file(file);
-  known.set(file, Json::object().set("stamp", stamp).set("sha256", digits));
-  if (options_.only.empty()) write_file(memory, known.dump() + "\n");
+  fingerprints_.set(file, Json::object().set("stamp", stamp).set("sha256", digits));
+  if (options_.only.empty()) write_file(fingerprints_file(options_.out), fingerprints_.dump() + "\n");
   return digits;
 }
 
