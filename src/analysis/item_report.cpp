@@ -57,6 +57,11 @@ void ItemReport::figure(const Figure& figure, const std::string& text, const std
   append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
 }
 
+void ItemReport::picture(const std::string& svg, const std::string& text, const std::string& word) {
+  write_file(folder_ + "/" + stem(word) + ".svg", svg);
+  append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
+}
+
 void ItemReport::differs(const std::string& sentence) { append("differs", sentence); }
 void ItemReport::caption(const std::string& sentence) {
   item_.set("caption", item_["caption"].string() + "; " + sentence);
