@@ -145,14 +145,14 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   run.scratch = {"state.safetensors", "model"};     // 4 times the model's size, and their work is done
   run.work = [o](const std::string& folder) -> std::optional<Json> {
     const Experiment experiment(o);
-    const RunResult run = train(experiment, o, folder);
-    if (run.interrupted) return std::nullopt;
+    const RunResult trained_run = train(experiment, o, folder);
+    if (trained_run.interrupted) return std::nullopt;
     TrainedModel trained(folder);
     std::ostringstream warnings;
     const TaskData& data = experiment.data()[0];
     const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
     Json result = Json::object().set("warnings", warnings.str());
-    result.set("examples", int64_t(data.dev[0].examples.size())).set("epoch", run.best_epoch + 1);
+    result.set("examples", int64_t(data.dev[0].examples.size())).set("epoch", trained_run.best_epoch + 1);
     const std::vector<Measure> list = measures(data.task);
     for (size_t i = 0; i < list.size(); ++i)
       result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
@@ -189,10 +189,10 @@ std::vector<std::string> Document::differences() const {
   const int vocabulary = model.get("vocab_size", config.vocab_size);
   if (config.hidden_size != model["hidden_size"].integer() ||
       config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
-    all.push_back(format("the model has {} layers, H = {} and {} word pieces; {} has {}, {}{}", config.num_hidden_layers,
+    all.push_back(format("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}", config.num_hidden_layers,
                          config.hidden_size, config.vocab_size, model["name"].string(),
                          model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
-                         model.has("vocab_size") ? format(" and {}", vocabulary) : ""));
+                         model.has("vocab_size") ? format(", and {} word pieces", vocabulary) : ""));
   if (!missing_.empty()) all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
   for (const Task& task : tasks_)

@@ -89,7 +89,7 @@ void ClsItems::fig2(ItemReport& report) const {
   std::vector<ItemReport::TableRow> rows = {{"within -.5 .. .5", {}}, {"largest", {}}, {"its dimension", {}}};
   for (const Task& task : document_.tasks()) {
     const std::vector<double> mean = measured(task, "hl").mean;
-    Curve bars{.style = Curve::Style::bars};
+    Curve bars{.title = "", .style = Curve::Style::bars};
     for (size_t j = 0; j < mean.size(); ++j) {
       table.add({task.name, std::to_string(j)}, mean[j]);
       bars.x.push_back(double(j));
@@ -131,9 +131,9 @@ void ClsItems::eq1(ItemReport& report) const {
       continue;
     }
     const double highest = *std::ranges::max_element(defined);
-    rows[0].cells.push_back({"", format("{}", highest)});
+    rows[0].cells.push_back({"", fixed(highest, 4)});
     rows[1].cells.push_back({"", std::to_string(std::ranges::find(score, highest) - score.begin())});
-    rows[2].cells.push_back({"", format("{}", median(defined))});
+    rows[2].cells.push_back({"", fixed(median(defined), 4)});
     rows[3].cells.push_back({"", format("{} of {} dimensions", score.size() - defined.size(), score.size())});
   }
   report.csv(std::move(table));
@@ -142,19 +142,14 @@ void ClsItems::eq1(ItemReport& report) const {
 }
 
 // The document's three types (sec.3.3), by a rule of ours.
-std::string type_of(double correlation, double small) {
-  if (correlation >= 0.3) return "3: what varies more tells more";
-  return small >= 0.5 ? "1: few dimensions vary" : "2: all vary, whatever they tell";
-}
+std::string type_of(double correlation, double small) { return correlation >= 0.3 ? "3" : small >= 0.5 ? "1" : "2"; }
 
 // [TA fig.3]
 void ClsItems::fig3(ItemReport& report) const {
   LongTable table({"task", "rank", "dimension", "score", "std"}), judged({"task", "what", "value"});
   Figure figure{.title = "", .columns = 2};
   std::vector<std::string> columns = {""};
-  std::vector<ItemReport::TableRow> rows = {{"rank correlation of score and deviation", {}},
-                                            {"dimensions under a tenth of the largest deviation", {}},
-                                            {"type", {}}};
+  std::vector<ItemReport::TableRow> rows = {{"rank correlation", {}}, {"small", {}}, {"type", {}}};
   for (const Task& task : document_.tasks()) {
     if (const std::string why = no_score(task); !why.empty()) {
       report.differs(why);
@@ -165,7 +160,7 @@ void ClsItems::fig3(ItemReport& report) const {
     std::iota(order.begin(), order.end(), size_t(0));
     std::erase_if(order, [&](size_t j) { return !std::isfinite(h.score[j]); });
     std::ranges::stable_sort(order, std::greater(), [&](size_t j) { return h.score[j]; });
-    Curve bars{.style = Curve::Style::bars};
+    Curve bars{.title = "", .style = Curve::Style::bars};
     std::vector<double> score, std;
     for (const size_t j : order) {
       table.add({task.name, std::to_string(score.size()), std::to_string(j), format("{}", h.score[j])}, h.std[j]);
@@ -193,8 +188,9 @@ void ClsItems::fig3(ItemReport& report) const {
   report.table("Which of the document's three types a data set is", columns, rows);
   report.figure(figure, "For each task, the standard deviation of every dimension of h; the dimension with the highest "
                         "Fisher score stands left");
-  report.caption("type 3: a rank correlation of .3 or more; else type 1: half of the dimensions or more are small; else "
-                 "type 2");
+  report.caption("rank correlation: of score and deviation; small: the share of the dimensions with a deviation under a "
+                 "tenth of the largest. Type 3, what varies more tells more: a rank correlation of .3 or more; else type "
+                 "1, few dimensions vary: half or more are small; else type 2, all vary, whatever they tell");
   report.differs("the document names the types by eye; the numbers and the rule are ours");
 }
 

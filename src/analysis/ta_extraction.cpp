@@ -24,14 +24,14 @@ namespace {
 class LayerMixture : public Module {
  public:
   LayerMixture(int64_t layers, int64_t hidden, int outputs)
-      : w_(parameter("w", {1, layers}, Init::zeros, Decay::no)), gamma_(parameter("gamma", {1}, Init::ones, Decay::no)),
+      : w_(parameter("w", {1, layers}, Init::zeros, Decay::no)), gamma_(parameter("gamma", {1, 1}, Init::ones, Decay::no)),
         head_(hidden, outputs), dropout_(0.1) {
     child("head", head_);
     child("dropout", dropout_);
   }
   Tensor forward(const Tensor& h, int64_t rows) const {              // h [L+1, B H] -> [B,C]
-    const Tensor f = matmul(softmax(w_), h).reshape({rows, h.cols() / rows});
-    return head_(dropout_(f * gamma_));
+    const Tensor f = matmul(softmax(w_) * gamma_, h);                           // [1, B H]
+    return head_(dropout_(f.reshape({rows, h.cols() / rows})));
   }
   std::vector<real> weights() const { return softmax(w_.detach()).values(); }     // [L+1] s
 
@@ -43,7 +43,6 @@ class LayerMixture : public Module {
 
 // h^(l) of every example of a set.
 struct Features {
-  std::string file;
   std::vector<std::vector<real>> layers;            // [L+1] of [N,H]
   std::vector<double> labels;
   int64_t H = 0;
@@ -58,7 +57,8 @@ struct Features {
 
 std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& task, Split split, Dataset& data) {
   EncodedSet set(o, task, split, "pre-pooler");
-  Features features{.file = set.data().file, .H = set.config().hidden_size};
+  Features features;
+  features.H = set.config().hidden_size;
   features.layers.resize(size_t(set.config().num_hidden_layers) + 1);
   const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const std::vector<Tensor> states = set.bert().cls_of_layers(batch);
@@ -166,7 +166,7 @@ void ExtractionItem::weights(ItemReport& report) const {
   Figure figure{.title = "", .columns = 2};
   for (const Task& task : document_.tasks()) {
     const Json result = document_.study().result(extraction(task));
-    Curve bars{.style = Curve::Style::bars};
+    Curve bars{.title = "", .style = Curve::Style::bars};
     std::vector<std::vector<double>> of_layer;      // over the seeds
     for (const auto& [seed, run] : result.members()) {
       const std::vector<double> s = run["weights"].numbers();

@@ -1,6 +1,7 @@
 // One training step with each kind of normalization, drawn from the tape: where forward and backward change.
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <numeric>
 
 #include "engine/text.h"
@@ -11,11 +12,12 @@
 namespace minbert {
 namespace {
 
-// An operation behind [CLS], and what the method changes there: the values of its result, and their gradient.
+// An operation behind [CLS], and how far its result and the gradient of that are from those of the step without a
+// method. An operation that the method adds has none there; it is held against the one whose place it takes.
 struct Step {
   std::string name, module;
   double forward = 0, backward = 0;                 // relative difference
-  bool added = false;                               // by the method: compared with its input, not with `none`
+  bool added = false;                               // by the method
 };
 
 double relative_difference(const Tensor& a, const Tensor& b) {                // ‖a - b‖ / ‖b‖
@@ -59,8 +61,9 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Me
   const Trace trace;
   backward(task_loss(task, model.network.forward(batch, 0), labels(data, all)));
   const Operations& steps = trace.operations();
-  const auto cls = std::ranges::find_last(steps, "gather_rows", &Trace::Operation::name);
-  return {cls.begin(), steps.end()};
+  size_t cls = steps.size() - 1;
+  while (steps[cls].name != "gather_rows") --cls;
+  return {steps.begin() + int64_t(cls), steps.end()};
 }
 
 const Trace::Operation* same_operation(const Operations& plain, const Trace::Operation& operation) {
@@ -71,13 +74,12 @@ const Trace::Operation* same_operation(const Operations& plain, const Trace::Ope
 
 std::vector<Step> compared(const Operations& steps, const Operations& plain) {
   std::vector<Step> all;
+  const Trace::Operation* before = nullptr;         // [CLS] itself is the first operation of both
   for (size_t i = 0; i < steps.size(); ++i) {
-    const Trace::Operation* other = same_operation(plain, steps[i]);
-    Step step{steps[i].name, steps[i].module, 0, 0, other == nullptr};
-    if (!other) other = &steps[i - 1];
-    step.forward = relative_difference(steps[i].result, other->result);
-    step.backward = relative_difference(steps[i].result.grad(), other->result.grad());
-    all.push_back(step);
+    const Trace::Operation* same = same_operation(plain, steps[i]);
+    if (same) before = same;
+    all.push_back({steps[i].name, steps[i].module, relative_difference(steps[i].result, before->result),
+                   relative_difference(steps[i].result.grad(), before->result.grad()), same == nullptr});
   }
   return all;
 }
@@ -100,7 +102,9 @@ std::vector<Step> steps_of(const Json& json) {
 
 // Rounding moves the last bits of a sum; a method moves much more.
 bool changed(double difference) { return !(difference < 1e-4); }
-std::string shown(double difference) { return changed(difference) ? fixed(100 * difference, 0) + " %" : "same"; }
+std::string shown(double difference) {
+  return changed(difference) ? fixed(100 * difference, difference < 0.01 ? 2 : 0) + " %" : "same";
+}
 
 // A column of boxes, one for each operation; beside each an arrow down for its result and one up for the gradient.
 class Drawing {
@@ -195,8 +199,8 @@ void TapeItem::fig4(ItemReport& report) const {
                                 "with gradient normalization: the operations on the tape; left of each the change of "
                                 "its result, right of it the change of its gradient");
   report.caption("on the first 32 examples of " + document_.tasks().front().title +
-                 ", without dropout. Orange: what the method changes, beside the step without it; of an operation that "
-                 "it adds (yellow), beside that operation's input");
+                 ", without dropout. Orange: what differs from the step without a method; yellow: an operation that a "
+                 "method adds, beside the one whose place it takes");
   report.differs("the document draws a sketch; this is drawn from one step's tape, and the csv has all methods");
 }
 

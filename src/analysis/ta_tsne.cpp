@@ -118,10 +118,10 @@ std::vector<Run> TsneItem::runs() const {
 Panel TsneItem::panel(const Task& task, LongTable& table) const {
   const SafeTensors file(document_.study().folder(mapping(task)) + "/map.safetensors");
   const std::vector<real> y = file.read("y"), label = file.read("label"), example = file.read("example");
-  Panel panel{.title = task.title};
+  Panel panel{.title = task.title, .x_label = "", .y_label = ""};
   std::map<int, Curve> classes;
   for (size_t i = 0; i < label.size(); ++i) {
-    const std::string name = task.kind == TaskKind::regression ? "" : task.label_text(double(label[i]));
+    const std::string name = task.kind == TaskKind::regression ? "" : in_words(task, double(label[i]));
     Curve& curve = classes[int(label[i])];
     curve.title = name;
     curve.style = Curve::Style::points;
@@ -138,10 +138,7 @@ void TsneItem::fig1(ItemReport& report) const {
   LongTable table({"task", "example", "label", "x", "y"}), judged({"task", "what", "value"});
   Figure figure{.title = "", .columns = 2};
   std::vector<std::string> columns = {""};
-  std::vector<ItemReport::TableRow> rows = {{"variance of h^l between two clusters", {}},
-                                            {"AUC of NSP's logit difference for the clusters", {}},
-                                            {"KL(P||Q) of the map", {}},
-                                            {"points", {}}};
+  std::vector<ItemReport::TableRow> rows = {{"between", {}}, {"AUC of NSP", {}}, {"KL(P||Q)", {}}, {"points", {}}};
   for (const Task& task : document_.tasks()) {
     figure.panels.push_back(panel(task, table));
     const Json result = document_.study().result(mapping(task));
@@ -160,7 +157,9 @@ void TsneItem::fig1(ItemReport& report) const {
   report.judge_by(std::move(judged));
   report.table("Two clusters, by 2-means on h^l", columns, rows);
   report.figure(figure, "For each task, h^l of the training set on a plane by t-SNE, colored by class");
-  report.caption(format("perplexity {}, {} iterations; the axes have no unit", o_.perplexity, o_.iterations));
+  report.caption(format("between: the share of the variance of h^l that lies between the two clusters; AUC of NSP: how "
+                        "well the difference of NSP's two logits tells them apart (.5: not at all); KL: what the map has "
+                        "lost; perplexity {}, {} iterations; the axes have no unit", o_.perplexity, o_.iterations));
   report.differs("the document gives no settings of t-SNE and no numbers; the clusters and their AUC are ours");
 }
 

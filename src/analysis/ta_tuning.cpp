@@ -36,7 +36,10 @@ class TuningItems {
     return ta_fine_tuning(document_, o_, task, method, seed, eps);
   }
   ItemReport::Cell cell(const Place& place, const Method& method, bool tab2, LongTable& all) const;
-  void print_beside(ItemReport::Cell& cell, const LongTable& printed) const;
+  void print_beside(ItemReport::Cell& cell, const LongTable& printed, int digits) const;
+  std::string place_text() const {
+    return o_.cls_norm_at == "pooled" ? "at h, behind the pooler's tanh" : "at h^l, before the pooler";
+  }
   void compare(ItemReport& report, const std::vector<Place>& places, const LongTable& all) const;
   Curve eps_curve(const Task& task, const Method& method, LongTable& all) const;
 
@@ -101,10 +104,10 @@ ItemReport::Cell TuningItems::cell(const Place& place, const Method& method, boo
   return cell;
 }
 
-void TuningItems::print_beside(ItemReport::Cell& cell, const LongTable& printed) const {
+void TuningItems::print_beside(ItemReport::Cell& cell, const LongTable& printed, int digits) const {
   for (const auto& [statistic, before] : {std::pair("mean", ""), {"deviation", "±"}, {"median", " / "}, {"max", " / "}})
     for (const double v : printed.values({{"statistic", statistic}})) {
-      cell.printed += (cell.printed.empty() ? "" : before) + format("{}", v);
+      cell.printed += (cell.printed.empty() ? "" : before) + fixed(v, digits);
       if (std::string(statistic) == "median") cell.printed_point = v;
     }
 }
@@ -144,7 +147,8 @@ void TuningItems::table(ItemReport& report, bool tab2) const {
     for (size_t m = 0; m < ta_methods.size(); ++m) {
       ItemReport::Cell c = cell(place, ta_methods[m], tab2, all);
       print_beside(c, report.printed().only({{"model", o_.large ? "BERT-large" : "BERT-base"},
-                                             {"task", place.key()}, {"method", ta_methods[m].name}}));
+                                             {"task", place.key()}, {"method", ta_methods[m].name}}),
+                   tab2 ? 2 : 1);
       rows[m].cells.push_back(std::move(c));
     }
   }
@@ -153,8 +157,8 @@ void TuningItems::table(ItemReport& report, bool tab2) const {
   compare(report, places(tab2), all);
   show_yardsticks(document_, tasks(tab2), ta_options(o_), report);
   const size_t count = seeds(tab2).size();
-  report.caption(format("{} {}, {} epochs, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand "
-                        "at {}", count, count == 1 ? "seed" : "seeds", o_.epochs, o_.lr, o_.batch, o_.cls_norm_at));
+  report.caption(format("{} {}, {} {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand "
+                        "{}", count, count == 1 ? "seed" : "seeds", o_.epochs, o_.epochs == 1 ? "epoch" : "epochs", o_.lr, o_.batch, place_text()));
   report.differs("the best epoch is chosen on the dev set on which it is scored, as there; the document gives neither "
                  "batch size nor weight decay nor ε: 32, .01 and 1e-5 are ours");
   report.differs(tab2 ? "the document has no gradient normalization here: those rows are ours"
@@ -195,7 +199,7 @@ void TuningItems::eps_curves(ItemReport& report) const {
   report.csv(std::move(all));
   report.figure(figure, "For each task, the dev score over ε with Z and min-max normalization, mean and deviation over "
                         "the seeds, beside the score without a norm");
-  report.caption(format("the methods stand at {}", o_.cls_norm_at));
+  report.caption("the methods stand " + place_text());
   report.differs("the document only says that ε matters; the curve is ours");
 }
 
