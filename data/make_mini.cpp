@@ -209,8 +209,8 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
       "- `glue/MRPC`, `glue/RTE`, `glue/CoLA`: paraphrases, entailment, acceptability, in GLUE's columns.\n"
       "- `glue/SST-2`, `glue/STS-B`: two classes of sentiment, and similarity, in GLUE's columns.\n"
       "- `glue/QNLI`: questions with sentences that answer them or do not, in GLUE's columns.\n"
-      "- `glue/MNLI`: pairs whose second text follows from the first, stays open or contradicts it, in GLUE's columns:\n"
-      "  stories in train.tsv and the matched files, news in the mismatched ones.\n\n"
+      "- `glue/MNLI`: pairs whose second text follows from the first, stays open or contradicts it, in GLUE's\n"
+      "  columns: stories in train.tsv and the matched files, news in the mismatched ones.\n\n"
       "{} training rows a set, {} to develop on and {} to test on; no row twice in a set. In {} % of the rows, of\n"
       "all files, the label is a wrong one: about {} % is the best accuracy there can be. Training files use {} % of\n"
       "each long list of words, the others all of it, and so does the corpus.\n",
