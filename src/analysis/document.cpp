@@ -25,21 +25,6 @@ std::map<std::string, std::string> strings(const Json& object) {
   return all;
 }
 
-// {"columns": ["task", "k", "value"], "rows": [["mrpc", "1", 0.76]]}
-LongTable table_of(const Json& printed) {
-  if (printed.is_null()) return LongTable({"value"});
-  std::vector<std::string> columns;
-  for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
-  LongTable table(columns);
-  for (const Json& row : printed["rows"].items()) {
-    const Json::Array values = row.items();
-    std::vector<std::string> of;
-    for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
-    table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
-  }
-  return table;
-}
-
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone.
 Json judged(const Json& claim, bool was_run, const std::vector<std::string>& differences,
             const std::optional<LongTable>& ours) {
