@@ -57,7 +57,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.section("How much");
-  line.choice("--grid", o.grid, {"quick", "reduced", "paper"},
+  line.choice("--grid", o.grid, grid_names,
               "the settings that are not given: some seconds, some minutes, or the document's");
   line.flag("--quick", o.quick, "the same as --grid quick");
   line.option("--epochs", o.epochs, 1, "passes over the data");
@@ -72,10 +72,11 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
 }
 
 void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper) {
-  if (o.quick) o.grid = "quick";
+  if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
+  const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
   const std::vector<GridValue> quick = {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}};
-  if (o.grid == "reduced") return;                    // the defaults
-  for (const GridValue& v : o.grid == "paper" ? paper : quick)
+  if (grid == Grid::reduced) return;                   // the defaults
+  for (const GridValue& v : grid == Grid::paper ? paper : quick)
     if (!line.given(v.option)) line.set(v.option, v.value);
 }
 

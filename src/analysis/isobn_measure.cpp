@@ -31,9 +31,9 @@ std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const s
   Model model(config, 0, false, heads_of(trained), 0);
   const WeightsReport weights = load_all_layers(model_dir, config, model.parameters);
   for (const std::string& name : weights.initialised)
-    MB_CHECK(o.cls_norm_at != "pooled" || name.find("pooler") == name.npos,
+    MB_CHECK(o.cls_norm_at != cls_place::pooled || name.find("pooler") == name.npos,
              "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  give --cls-norm-at "
-             "pre-pooler", o.model, name);
+             "{}", o.model, name, cls_place::pre_pooler);
   const Dataset data = read_set(o.data, task, Split::train, 0, tokenizer,
                                 {.max_length = std::min(o.max_length, config.max_position_embeddings),
                                  .limit = o.limit}, std::cout);

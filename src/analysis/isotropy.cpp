@@ -35,7 +35,7 @@ bool for_each_cls(BertModel& bert, const Dataset& data, const std::string& place
     std::vector<int32_t> examples(std::min(at_a_time, data.examples.size() - begin));
     std::iota(examples.begin(), examples.end(), int32_t(begin));
     const BertOutput encoded = bert.forward(pack(inputs(data, examples)), cls_rows);
-    on_batch(place == "pooled" ? encoded.pooler_output : encoded.cls);
+    on_batch(place == cls_place::pooled ? encoded.pooler_output : encoded.cls);
     progress.update(int64_t(begin));
     if (interrupted()) return false;
   }

@@ -150,7 +150,7 @@ const char* name_of(Couples couples) {
 }
 
 std::string cls_norm_place(const std::string& norm, const std::string& place) {
-  return place == "per-method" ? cls_norms().find(norm).place : place;
+  return place == cls_place::per_method ? cls_norms().find(norm).place : place;
 }
 
 void Norm::fit(const Tensor&) { fail("this normalization takes no statistics from a set"); }
