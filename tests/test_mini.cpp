@@ -5,6 +5,7 @@
 
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
+#include "minbert/huggingface.h"
 
 namespace minbert::test {
 

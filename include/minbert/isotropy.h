@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "minbert/bert.h"
-#include "minbert/tasks.h"
+#include "minbert/dataset.h"
 
 namespace minbert {
 

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "engine/text.h"
+#include "minbert/error.h"
+#include "minbert/files.h"
 
 namespace minbert {
 
@@ -47,8 +49,6 @@ void LongTable::save(const std::string& file) const {
   write_file(file, text);
 }
 
-namespace {
-
 LongTable table_of(const Json& printed) {
   if (printed.is_null()) return LongTable({"value"});
   std::vector<std::string> columns;
@@ -62,6 +62,8 @@ LongTable table_of(const Json& printed) {
   }
   return table;
 }
+
+namespace {
 
 constexpr double rounding = 1e-12;                  // of a sum, beside the sum of the sizes
 

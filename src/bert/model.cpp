@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "minbert/names.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {
@@ -90,7 +91,7 @@ void BertModel::normalize_gradients(double alpha, const std::string& place) {
 
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads,
                              double head_dropout)
-    : bert_(config, int(heads.size())), specs_(heads), siamese_(config.pairs == "siamese"),
+    : bert_(config, int(heads.size())), specs_(heads), siamese_(pairs_of(config.pairs) == Pairs::siamese),
       dropout_(head_dropout) {
   child("bert", bert_);
   child("dropout", dropout_);

@@ -10,8 +10,6 @@
 namespace minbert {
 namespace {
 
-Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
-
 std::vector<Task> tasks_of(const BertConfig& config) {
   return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
 }

@@ -5,6 +5,7 @@
 
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/sampling.h"
 #include "run_log.h"
 
 namespace minbert {
@@ -43,8 +44,8 @@ class Run {
     if (batch_in_epoch() == epoch_batches_) finish_epoch();       // saved before this epoch was scored
     while (!finished_ && log_.goes_on(stop_after)) {
       step(next_batches());
-      if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
       log_.end_step();
+      if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
       if (batch_in_epoch() == epoch_batches_) finish_epoch();
     }
     result_.interrupted = !finished_;
@@ -92,8 +93,8 @@ class Run {
 
   void log(const TaskBatch& batch, const Tensor& loss) {
     const std::string& task = data_of(batch).task.name;
-    std::string ids;
     int64_t tokens = 0;
+    std::string ids;
     for (const int32_t e : batch.examples) {
       const Example& example = data_of(batch).train.examples[size_t(e)];
       ids += " " + example.id;

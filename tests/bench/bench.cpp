@@ -29,7 +29,6 @@
 #include "child.h"
 #include "common.h"
 #include "engine/openblas.h"
-#include "minbert/bert.h"
 #include "minbert/options.h"
 #include "paired.h"
 #include "workers.h"
