@@ -185,7 +185,7 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
 
   const Json paper = Json::load("data/papers/cln.json");
   int claims = 0;
-  for (const Json& claim : paper["claims"].items()) {                                    // its numbers say what it claims
+  for (const Json& claim : paper["claims"].items()) {                                    // follows from its numbers
     if (claim.has("absolute")) continue;
     const LongTable printed = table_of(paper["printed"][claim["item"].string()]);
     const auto value = [&](const char* side) {

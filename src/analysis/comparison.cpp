@@ -187,7 +187,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   std::vector<Column> dev = score_columns(experiment, Set::dev);
   dev.push_back(mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
   print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev);
-  if (beside) std::cout << "\npaper: as printed there, on the real SST, Quora and STS. " << paper["open"].string() << '\n';
+  if (beside) std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string() << '\n';
   if (paper.is_null()) std::cout << format("\n{} is not here: the paper's numbers are left out\n", file);
   draw_training(o.out, experiment, *runs);
   print_in_words(experiment, best_run(*runs));

@@ -91,8 +91,8 @@ void BertModel::normalize_gradients(double alpha, const std::string& place) {
 
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads,
                              double head_dropout)
-    : bert_(config, int(heads.size())), specs_(heads), siamese_(pairs_of(config.pairs) == Pairs::siamese),
-      dropout_(head_dropout) {
+    : bert_(config, int(heads.size())), specs_(heads),
+      siamese_(pairs_of(config.pairs) == Pairs::siamese), dropout_(head_dropout) {
   child("bert", bert_);
   child("dropout", dropout_);
   for (const HeadSpec& head : specs_) {

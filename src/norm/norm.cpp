@@ -11,7 +11,7 @@
 
 namespace minbert {
 
-// The entry of a norm, which stands at the end of its file: declared and read in one place.
+// The entry that stands at the end of a norm's file: declared, and read.
 #define ENTRY(name) [] { extern NormEntry name; return name; }()
 
 // To add a norm, add its line here.
