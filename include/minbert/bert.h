@@ -82,6 +82,8 @@ class BertModel : public Module {
   // Errors: an id, a position (max_position_embeddings or above) or a segment outside of its table.
   BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
+  // The hidden states of [CLS] behind the embeddings and behind every layer: L+1 tensors [B,H]
+  std::vector<Tensor> cls_of_layers(const Batch& batch) const;
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
 
@@ -92,8 +94,8 @@ class BertModel : public Module {
   void normalize_gradients(double alpha, const std::string& place);
 
  private:
-  Tensor encode(const Batch& batch, const Indices& rows,
-                std::vector<Tensor>* attention_weights) const;
+  Tensor encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights,
+                std::vector<Tensor>* hidden_states = nullptr) const;
   Tensor normalize_cls(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;

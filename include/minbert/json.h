@@ -26,6 +26,7 @@ class Json {
   Json(const char* v);
   Json(const std::string& v);
   static Json array(const Array& items = {});
+  static Json array_of(const std::vector<double>& numbers);
   static Json object(const Object& members = {});
 
   // Errors name file, line and column
@@ -42,6 +43,7 @@ class Json {
   double number() const;
   std::string string() const;
   Array items() const;                                // of an array
+  std::vector<double> numbers() const;                // of an array of them; null: NaN
   Object members() const;                             // of an object
   template <class T>                                  // T: bool, int, int64_t, double, std::string
   T get(const std::string& key, T otherwise) const;   // `otherwise` if the key is missing or null
