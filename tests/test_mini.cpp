@@ -9,7 +9,8 @@
 
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
-#include "minbert/tasks.h"
+#include "minbert/dataset.h"
+#include "minbert/huggingface.h"
 
 namespace minbert::test {
 

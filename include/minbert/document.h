@@ -13,6 +13,9 @@
 
 namespace minbert {
 
+enum class Grid { quick, reduced, paper };         // some seconds, some minutes, the document's own
+inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"};
+
 struct DocumentOptions : MachineOptions {
   std::string model = "data/mini/bert", data = "data/mini/glue", papers = "data/papers", out;
   std::vector<std::string> items;                 // empty: all

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "minbert/tasks.h"
+#include "minbert/dataset.h"
+#include "minbert/task.h"
 
 namespace minbert {
 

@@ -35,15 +35,17 @@ struct RunOptions : MachineOptions {
   bool check_nan = false, profile = false, trace = false;
 };
 
+inline const std::vector<std::string> fine_tune_modes = {"full-model", "last-linear-layer"};
+
 // Fine-tuning on tasks.
 struct TrainOptions : RunOptions {
   std::string model, data = "data", tasks = "sst,quora,sts", metric, task_weights;
   bool from_scratch = false;
   int limit = 0;
 
-  std::string cls_norm = "none", cls_norm_at = "per-method";
+  std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
   double grad_norm = 0;                             // 0: no gradient normalization
-  std::string pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
+  std::string pairs = "cross", sampling = "sequential", fine_tune_mode = fine_tune_modes[0];
   int epochs = 10;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
@@ -51,9 +53,8 @@ struct TrainOptions : RunOptions {
   bool compare = false, evaluate = false;
 
   TrainOptions() { out = "runs/multitask"; }
-  double learning_rate() const {
-    return lr > 0 ? lr : fine_tune_mode == "full-model" ? 1e-5 : 1e-3;
-  }
+  bool heads_only() const { return fine_tune_mode == fine_tune_modes[1]; }
+  double learning_rate() const { return lr > 0 ? lr : heads_only() ? 1e-3 : 1e-5; }
 };
 
 // Pre-training on plain text.

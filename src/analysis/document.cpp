@@ -25,21 +25,6 @@ std::map<std::string, std::string> strings(const Json& object) {
   return all;
 }
 
-// {"columns": ["task", "k", "value"], "rows": [["mrpc", "1", 0.76]]}
-LongTable table_of(const Json& printed) {
-  if (printed.is_null()) return LongTable({"value"});
-  std::vector<std::string> columns;
-  for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
-  LongTable table(columns);
-  for (const Json& row : printed["rows"].items()) {
-    const Json::Array values = row.items();
-    std::vector<std::string> of;
-    for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
-    table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
-  }
-  return table;
-}
-
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone.
 Json judged(const Json& claim, bool was_run, const std::vector<std::string>& differences,
             const std::optional<LongTable>& ours) {
@@ -72,7 +57,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.section("How much");
-  line.choice("--grid", o.grid, {"quick", "reduced", "paper"},
+  line.choice("--grid", o.grid, grid_names,
               "the settings that are not given: some seconds, some minutes, or the document's");
   line.flag("--quick", o.quick, "the same as --grid quick");
   line.option("--epochs", o.epochs, 1, "passes over the data");
@@ -88,10 +73,11 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
 
 void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper,
               std::vector<GridValue> quick) {
-  if (o.quick) o.grid = "quick";
+  if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
+  const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
   quick.insert(quick.end(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
-  if (o.grid == "reduced") return;                    // the defaults
-  for (const GridValue& v : o.grid == "paper" ? paper : quick)
+  if (grid == Grid::reduced) return;                   // the defaults
+  for (const GridValue& v : grid == Grid::paper ? paper : quick)
     if (!line.given(v.option)) line.set(v.option, v.value);
 }
 

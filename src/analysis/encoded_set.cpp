@@ -21,9 +21,9 @@ EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, 
                      std::cout)) {
   const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
   for (const std::string& name : weights.initialised)
-    MB_CHECK(place != "pooled" || name.find("pooler") == name.npos,
+    MB_CHECK(place != cls_place::pooled || name.find("pooler") == name.npos,
              "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  give --cls-norm-at "
-             "pre-pooler", o.model, name);
+             "{}", o.model, name, cls_place::pre_pooler);
   model_.network.train(false);
 }
 
@@ -51,7 +51,7 @@ bool EncodedSet::for_each_batch(
 
 Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset& data,
               std::span<const int32_t> examples) {
-  const Tensor h = place == "pooled" ? encoded.pooler_output : encoded.cls;
+  const Tensor h = place == cls_place::pooled ? encoded.pooler_output : encoded.cls;
   std::vector<real> room;
   const std::span<const real> values = h.on_host(room);
   for (size_t k = 0; k < values.size(); ++k) {

@@ -27,7 +27,7 @@ class ClsItems {
   Matrix correlations(const Task& task, const std::vector<double>& order) const;
   LongTable deviation_table() const;
   std::string place() const {
-    return o_.cls_norm_at == "pooled" ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler";
+    return o_.cls_norm_at == cls_place::pooled ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler";
   }
 
   Document& document_;

@@ -1,4 +1,5 @@
 // Collecting what an item shows.
+#include "minbert/files.h"
 #include "minbert/item_report.h"
 
 #include <filesystem>

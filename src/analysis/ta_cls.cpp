@@ -25,7 +25,7 @@ Json json_of(const ClassMoments& moments) {
 }
 
 std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
-  EncodedSet set(o, task, Split::train, "pooled");
+  EncodedSet set(o, task, Split::train, cls_place::pooled);
   const int64_t H = set.config().hidden_size;
   const int classes = task.kind == TaskKind::regression ? 1 : int(task.high) + 1;
   ClassMoments hl(H, classes), h(H, classes);
@@ -33,8 +33,8 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
     std::vector<double> labels = minbert::labels(set.data(), examples);
     if (classes == 1) labels.assign(labels.size(), 0);
-    hl.add(cls_at("pre-pooler", encoded, set.data(), examples), labels);
-    h.add(cls_at("pooled", encoded, set.data(), examples), labels);
+    hl.add(cls_at(cls_place::pre_pooler, encoded, set.data(), examples), labels);
+    h.add(cls_at(cls_place::pooled, encoded, set.data(), examples), labels);
   });
   if (!finished) return std::nullopt;
   return Json::object().set("hl", json_of(hl)).set("h", json_of(h));

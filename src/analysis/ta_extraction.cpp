@@ -16,6 +16,7 @@
 #include "minbert/metrics.h"
 #include "minbert/optimizer.h"
 #include "minbert/progress.h"
+#include "minbert/sampling.h"
 #include "minbert/task_adaptation.h"
 
 namespace minbert {
@@ -56,7 +57,7 @@ struct Features {
 };
 
 std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& task, Split split, Dataset& data) {
-  EncodedSet set(o, task, split, "pre-pooler");
+  EncodedSet set(o, task, split, cls_place::pre_pooler);
   Features features;
   features.H = set.config().hidden_size;
   features.layers.resize(size_t(set.config().num_hidden_layers) + 1);

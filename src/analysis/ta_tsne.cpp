@@ -52,13 +52,13 @@ std::optional<std::vector<double>> nsp_difference(const std::string& weights, co
 }
 
 std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task, const std::string& folder) {
-  EncodedSet set(o, task, Split::train, "pooled");
+  EncodedSet set(o, task, Split::train, cls_place::pooled);
   const std::vector<int32_t> sample = stratified(task, set.data(), size_t(o.points), uint64_t(o.seed));
   std::vector<real> hl, h;
   const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    const std::vector<real> before = cls_at("pre-pooler", encoded, set.data(), examples).values();
-    const std::vector<real> behind = cls_at("pooled", encoded, set.data(), examples).values();
+    const std::vector<real> before = cls_at(cls_place::pre_pooler, encoded, set.data(), examples).values();
+    const std::vector<real> behind = cls_at(cls_place::pooled, encoded, set.data(), examples).values();
     hl.insert(hl.end(), before.begin(), before.end());
     h.insert(h.end(), behind.begin(), behind.end());
   }, sample);

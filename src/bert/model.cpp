@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "minbert/names.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {
@@ -75,7 +76,8 @@ BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
   Tensor x = encode(batch, rows ? Indices(std::move(rows_and_cls)) : all_rows, attention_weights);
   const Tensor h = gather_rows(x, rows ? range(R, x.rows()) : first);
   if (rows) x = R > 0 ? gather_rows(x, range(0, R)) : Tensor();
-  return {x, h, normalize_cls("pooled", tanh(pooler_(normalize_cls("pre-pooler", h))))};
+  const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
+  return {x, h, normalize_cls(cls_place::pooled, pooled)};
 }
 
 std::vector<Tensor> BertModel::cls_of_layers(const Batch& batch) const {
@@ -90,7 +92,7 @@ void BertModel::fit_cls_norm(const Batch& batch) {
   const NoGrad no_tape;
   const Scope scope(path());
   const Tensor h = encode(batch, first_rows(batch), nullptr);
-  cls_norm_->fit(norm_place_ == "pooled" ? tanh(pooler_(h)) : h);
+  cls_norm_->fit(norm_place_ == cls_place::pooled ? tanh(pooler_(h)) : h);
 }
 
 void BertModel::normalize_gradients(double alpha, const std::string& place) {
@@ -100,8 +102,8 @@ void BertModel::normalize_gradients(double alpha, const std::string& place) {
 
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads,
                              double head_dropout)
-    : bert_(config, int(heads.size())), specs_(heads), siamese_(config.pairs == "siamese"),
-      dropout_(head_dropout) {
+    : bert_(config, int(heads.size())), specs_(heads),
+      siamese_(pairs_of(config.pairs) == Pairs::siamese), dropout_(head_dropout) {
   child("bert", bert_);
   child("dropout", dropout_);
   for (const HeadSpec& head : specs_) {

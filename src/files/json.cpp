@@ -1,10 +1,13 @@
 // JSON values with checked reading, on top of nlohmann-json; only this file includes it.
+#include "minbert/json.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "minbert/error.h"
 #include "minbert/files.h"
 
 namespace minbert {

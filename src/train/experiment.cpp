@@ -10,18 +10,16 @@
 namespace minbert {
 namespace {
 
-Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
-
 std::vector<Task> tasks_of(const BertConfig& config) {
   return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
 }
 
 void check_cls_options(const TrainOptions& o) {
-  MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
+  MB_CHECK(o.cls_norm_at == cls_place::per_method || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
-  MB_CHECK(o.grad_norm == 0 || o.fine_tune_mode == "full-model" || o.evaluate,
+  MB_CHECK(o.grad_norm == 0 || !o.heads_only() || o.evaluate,
            "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; "
-           "leave out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
+           "leave out --grad-norm, or train the {}", o.grad_norm, o.fine_tune_mode, fine_tune_modes[0]);
 }
 
 // Says what becomes of the tasks of a trained model.
@@ -102,10 +100,10 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     print_placement(std::cout, folder, saved, o.placement);
     print_tasks(std::cout, o.model, saved.tasks, experiment.data());
   }
-  model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
-  const bool heads_only = o.fine_tune_mode == "last-linear-layer";
+  const bool at_pre_pooler = o.cls_norm_at != cls_place::pooled;
+  model->network.bert().normalize_gradients(o.grad_norm, at_pre_pooler ? cls_place::pre_pooler : cls_place::pooled);
   model->parameters.set_trainable(
-      [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });
+      [&o](const std::string& name) { return !o.heads_only() || name.starts_with("heads."); });
   return model;
 }
 

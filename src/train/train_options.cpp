@@ -8,9 +8,12 @@
 #include <iostream>
 
 #include "minbert/bert.h"
+#include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/optimizer.h"
-#include "minbert/tasks.h"
+#include "minbert/sampling.h"
+#include "minbert/sequence.h"
+#include "minbert/task.h"
 
 namespace minbert {
 namespace {
@@ -90,9 +93,9 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.gone("--iso-bn-beta", "0", "--cls-norm iso-bn:beta=X");
   line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
   line.choice("--pairs", o.pairs, pair_names, "pairs as one sequence, or as two compared");
-  line.choice("--fine-tune-mode,--option", o.fine_tune_mode, {"full-model", "last-linear-layer"},
+  line.choice("--fine-tune-mode,--option", o.fine_tune_mode, fine_tune_modes,
               "train everything, or the heads alone",
-              {{"finetune", "full-model"}, {"pretrain", "last-linear-layer"}});
+              {{"finetune", fine_tune_modes[0]}, {"pretrain", fine_tune_modes[1]}});
 
   line.section("How it learns");
   line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
