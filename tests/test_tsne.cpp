@@ -7,17 +7,25 @@
 #include <numbers>
 #include <numeric>
 
+#include "child.h"
 #include "error_of.h"
 #include "golden_file.h"
 #include "gradcheck.h"
 #include "minbert/clusters.h"
 #include "minbert/files.h"
+#include "minbert/interrupt.h"
 #include "minbert/tsne.h"
 
 namespace minbert::test {
 namespace {
 
 using Vector = std::vector<double>;
+
+// Plain loops read these, on whatever device the tests run.
+Tensor on_cpu(Shape shape, const std::vector<real>& values) { return Tensor::from(shape, values, Device::cpu); }
+Tensor normal_on_cpu(const std::string& name, Shape shape, double deviation = 1) {
+  return on_cpu(shape, normal(name, shape, deviation).values());
+}
 
 double squared_distance(const Tensor& x, int64_t i, int64_t j) {
   double sum = 0;
@@ -56,12 +64,12 @@ Tensor far_clusters(int64_t clusters, int64_t n, int64_t H) {
   std::vector<real> x = normal("clusters", {clusters * n, H}).values();
   for (size_t k = 0; k < x.size(); ++k)
     if (k % size_t(H) == k / size_t(n * H)) x[k] += 30;
-  return Tensor::from({clusters * n, H}, x);
+  return on_cpu({clusters * n, H}, x);
 }
 
 Tensor golden(const SafeTensors& file, const std::string& name) {
   const std::vector<int64_t>& shape = file.entry(name).shape;
-  return Tensor::from(shape.size() == 1 ? Shape{shape[0]} : Shape{shape.at(0), shape.at(1)}, file.read(name));
+  return on_cpu(shape.size() == 1 ? Shape{shape[0]} : Shape{shape.at(0), shape.at(1)}, file.read(name));
 }
 
 }  // namespace
@@ -112,7 +120,7 @@ TEST_CASE("t-SNE: p_ij and KL are scikit-learn's; our map is about as good as it
 
 TEST_CASE("t-SNE: KL and its gradient are those of plain loops, and of finite differences") {
   constexpr int64_t N = 40;
-  const Tensor P = joint_probabilities(normal("x", {N, 5}), 8), y = normal("y", {N, 2}, 2);
+  const Tensor P = joint_probabilities(normal("x", {N, 5}), 8), y = normal_on_cpu("y", {N, 2}, 2);
   const auto w = [&](int64_t i, int64_t j) { return 1 / (1 + squared_distance(y, i, j)); };
   double Z = 0, kl = 0;
   for (int64_t i = 0; i < N; ++i)
@@ -137,7 +145,7 @@ TEST_CASE("t-SNE: KL and its gradient are those of plain loops, and of finite di
   const auto kl_moved = [&](size_t k, double h) {
     std::vector<real> moved = y.values();
     moved[k] += real(h);
-    return kl_divergence(P, Tensor::from(y.shape(), moved));
+    return kl_divergence(P, on_cpu(y.shape(), moved));
   };
   std::vector<real> numerical;
   for (size_t k = 0; k < gradient.size(); ++k)
@@ -185,6 +193,16 @@ TEST_CASE("t-SNE: a seed is a map, bit for bit, with any number of threads") {
   CHECK(tsne(x, {.perplexity = 15, .iterations = 60, .seed = 4})->y.values() != y);
 }
 
+TEST_CASE("t-SNE: a child process that is told to stop" * doctest::skip()) {
+  watch_for_interrupt();
+  raise(SIGTERM);
+  CHECK_FALSE(tsne(normal("points", {50, 4}), {.perplexity = 5}));
+}
+TEST_CASE("t-SNE: interrupted, there is no map") {
+  Child child("t-SNE: a child process that is told to stop", "");
+  CHECK(child.peak_memory() > 0);                   // it ended well
+}
+
 TEST_CASE("t-SNE: what it cannot map is an error that says why") {
   const Tensor x = normal("points", {50, 4});
   const auto error = [](const Tensor& points, double perplexity) {
@@ -196,17 +214,19 @@ TEST_CASE("t-SNE: what it cannot map is an error that says why") {
   CHECK(contains(error(x, 0.5), "t-SNE: the perplexity is 0.5; it is a number of neighbours, at least 1"));
   CHECK(contains(error(x, NAN), "t-SNE: the perplexity is nan"));
   CHECK(contains(error(x, INFINITY), "t-SNE: the perplexity is inf"));
+  CHECK(contains(error_of([&] { tsne(x, {.perplexity = 5, .learning_rate = 1e300}); }), "t-SNE: the map diverged at"));
   CHECK(error(Tensor::full({50, 4}, real(.1)), 5) ==
         "t-SNE: all of the 50 points are equal; there is nothing to tell apart");
   std::vector<real> values = x.values();
   values[4 * 17 + 3] = -INFINITY;
   CHECK(contains(error(Tensor::from({50, 4}, values), 5), "t-SNE: point 17 is -inf in dimension 3 (both counted"));
-  CHECK(contains(error_of([&] { kl_divergence(x, x); }), "a map [50, 4] of probabilities [50, 4]; expected [N,2]"));
+  const Tensor no_map = on_cpu({50, 4}, values);
+  CHECK(contains(error_of([&] { kl_divergence(no_map, no_map); }), "a map [50, 4] of probabilities [50, 4]; expected"));
 }
 
 TEST_CASE("2-means: the best of all divisions of a few points, from whatever seed") {
   constexpr size_t N = 11, H = 3;
-  const Tensor x = normal("few points", {N, H});
+  const Tensor x = normal_on_cpu("few points", {N, H});
   const auto share = [&](const std::vector<int>& cluster) {           // between = total - within
     double within = 0, total = 0;
     for (size_t k = 0; k < H; ++k) {
@@ -261,7 +281,7 @@ TEST_CASE("2-means: fewer than two points, equal points and a NaN are errors") {
   const auto error = [](Shape shape, const std::vector<real>& values) {
     return error_of([&] { two_means(Tensor::from(shape, values)); });
   };
-  CHECK(error({1, 2}, {1, 2}) == "2-means: 1 points are too few; two clusters need at least 2");
+  CHECK(error({1, 2}, {1, 2}) == "2-means: two clusters need at least 2 points, not 1");
   CHECK(contains(error({2, 2}, {1, 2, 1, 2}), "2-means: all of the 2 points are equal"));
   CHECK(contains(error({2, 2}, {1, 2, real(NAN), 2}), "2-means: point 1 is nan in dimension 0"));
 }
