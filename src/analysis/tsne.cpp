@@ -25,8 +25,8 @@ namespace {
 
 using Vector = std::vector<double>;
 
-// d_j = |x_i - x_j|² for each j ≠ i. As |x_i|² + |x_j|² - 2 x_i·x_j, by a matrix product, they would save a twentieth of
-// the map's time (N = 4,000, H = 128), but equal points would get rounding errors as their distances.
+// d_j = |x_i - x_j|² for each j ≠ i. As |x_i|² + |x_j|² - 2 x_i·x_j, by a matrix product, they would save a twentieth
+// of the map's time (N = 4,000, H = 128), but equal points would get rounding errors as their distances.
 Vector distances(std::span<const real> x, size_t N, size_t i) {
   const size_t H = x.size() / N;
   const real* const x_i = x.data() + i * H;
