@@ -25,7 +25,7 @@ struct TsneMap {
 
 // The map does not depend on the number of threads. nullopt: interrupted (minbert/interrupt.h).
 // Errors: a NaN or an infinity among the points, only equal points, a perplexity below 1, fewer
-// points than three times the perplexity.
+// points than three times the perplexity, a learning rate so high that the map diverges.
 std::optional<TsneMap> tsne(const Tensor& x, const TsneOptions& options = {});
 
 // Its parts. All results are on the CPU; P, y and the gradient must be, too.

@@ -4,6 +4,7 @@
 //   Equations  SS_total = Σ_i |x_i - mean|²     SS_between = Σ_c n_c |c - mean|² = n_0 n_1 / N  |c_1 - c_0|²
 #include "minbert/clusters.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "analysis/points.h"
@@ -67,7 +68,7 @@ double step(const Points& x, TwoMeans& found) {
 }  // namespace
 
 TwoMeans two_means(const Tensor& points, uint64_t seed) {
-  MB_CHECK(points.rows() >= 2, "2-means: {} points are too few; two clusters need at least 2", points.rows());
+  MB_CHECK(points.rows() >= 2, "2-means: two clusters need at least 2 points, not {}", points.rows());
   std::vector<real> copy;
   const Points x{checked_points("2-means", points, copy), size_t(points.rows()), size_t(points.cols())};
   Vector mean(x.H);
