@@ -10,6 +10,7 @@
 #include "child.h"
 #include "error_of.h"
 #include "golden_file.h"
+#include "minbert/safetensors.h"
 #include "gradcheck.h"
 #include "minbert/clusters.h"
 #include "minbert/files.h"
