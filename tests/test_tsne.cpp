@@ -10,11 +10,11 @@
 #include "child.h"
 #include "error_of.h"
 #include "golden_file.h"
-#include "minbert/safetensors.h"
 #include "gradcheck.h"
 #include "minbert/clusters.h"
 #include "minbert/files.h"
 #include "minbert/interrupt.h"
+#include "minbert/safetensors.h"
 #include "minbert/tsne.h"
 
 namespace minbert::test {
