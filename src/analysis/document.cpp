@@ -1,6 +1,7 @@
 // The frame of a document's program.
 #include "minbert/document.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
