@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
               "where the methods stand: at h^l, before the pooler, or at h, behind its tanh");
   line.flag("--recipe", recipe,
             "sec.5.1's recipe: 10 epochs at lr 5e-5, for BERT-large 2e-5, in the place of --epochs and --lr; as "
-            "always: AdamW, warm-up over 6% of the steps, linear decay, the best epoch by the dev metric; ours: batch "
-            "32, weight decay .01, dropout .1");
+            "always: AdamW, warm-up over 6% of the steps, linear decay, the best epoch by the dev metric, weight decay "
+            ".01 and dropout .1 as in BERT's pre-training; batch 32 is ours");
   line.option("--lr", o.lr, 0, "learning rate");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.list("--eps", o.eps, 0, "epsilons of sec5.2");

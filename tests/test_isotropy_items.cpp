@@ -55,7 +55,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(read_file(world.path("study/report.html")).find("id=\"tab2\"") != std::string::npos);
 
   // fig.1 and tab.2 are what the model's own [CLS] says.
-  EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, "pooled");
+  EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, Pooler::needed);
   std::vector<real> all;
   encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
     const std::vector<real> values = encoded.bert().forward(batch, cls_rows).pooler_output.values();

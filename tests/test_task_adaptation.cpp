@@ -97,7 +97,7 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   CHECK(sum == doctest::Approx(3 * 2).epsilon(1e-5));
 
   // fig.2 is what the model's own h^l says.
-  EncodedSet encoded(o, parse_tasks("qnli")[0], Split::train, "pooled");
+  EncodedSet encoded(o, parse_tasks("qnli")[0], Split::train, Pooler::needed);
   std::vector<double> mean(H);
   encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
     const std::vector<real> values = encoded.bert().forward(batch, cls_rows).cls.values();
@@ -143,8 +143,8 @@ TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward
     std::map<std::string, std::vector<double>> change;                     // method + direction: of each operation
     std::map<std::string, std::vector<std::string>> operations;
     for (const auto& row : cells_of(world.path("study/fig4.csv"))) {
-      change[row[0] + " " + row[4]].push_back(std::stod(row[5]));
-      if (row[4] == "forward") operations[row[0]].push_back(row[2]);
+      change[row[1] + " " + row[5]].push_back(std::stod(row[6]));
+      if (row[5] == "forward") operations[row[1]].push_back(row[3]);
     }
     for (const double c : change["none forward"]) CHECK(c == 0);
     for (const double c : change["none backward"]) CHECK(c == 0);
@@ -194,7 +194,7 @@ TEST_CASE("task_adaptation: data that is missing or says nothing is named, and t
   o.items = {"eq1", "fig3"};
   o.out = world.path("one-class");
   REQUIRE(run_items(o) == 0);
-  CHECK(item_of(Json::load(world.path("one-class/report.json")), "eq1").dump().find("are of one class") !=
+  CHECK(item_of(Json::load(world.path("one-class/report.json")), "eq1").dump().find("rows that were read are of one class") !=
         std::string::npos);
   CHECK(rows_of(world.path("one-class/fig3.csv")) == 0);
 }

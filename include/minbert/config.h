@@ -8,6 +8,14 @@
 
 namespace minbert {
 
+// A pair of texts, as --pairs and config.json name its forms.
+enum class Pairs {
+  cross,                                           // [CLS] a [SEP] b [SEP], one sequence
+  siamese                                          // [CLS] a [SEP] and [CLS] b [SEP], encoded apart
+};
+inline const std::vector<std::string> pair_names = {"cross", "siamese"};
+Pairs pairs_of(const std::string& name);            // Error lists the names
+
 struct BertConfig {
   int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
       intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "minbert/config.h"
 #include "minbert/sequence.h"
 #include "minbert/task.h"
 

@@ -66,6 +66,7 @@ class Document {
 
  private:
   Json environment();
+  Json model_of_document() const;
   std::string command(const std::string& item) const;
   std::string extent() const;
   Json show(const Item& item);                    // runs done, or not asked for

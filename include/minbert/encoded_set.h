@@ -1,9 +1,10 @@
 // A data set and the encoder that reads it: [CLS] of every example, without dropout and without a
 // gradient.
 //
-//   EncodedSet set(options, task, Split::train, "pooled");
+//   EncodedSet set(options, task, Split::train, Pooler::needed);
 //   set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
-//     const BertOutput out = set.bert().forward(batch, cls_rows);         // out.cls [B,H]
+//     const BertOutput out = set.bert().forward(batch, cls_rows);
+//     const Tensor h = cls_at("pooled", out, set.data(), examples);       // [B,H]
 //   });
 #pragma once
 
@@ -13,11 +14,14 @@
 
 namespace minbert {
 
+enum class Pooler { needed, unused };
+// Error: these weights were loaded from this model, and its pooler was not among them.
+void require_pooler(const WeightsReport& weights, const std::string& model);
+
 class EncodedSet {
  public:
-  // place: "pooled" needs a trained pooler, and is an Error without one; "pre-pooler" does not.
-  EncodedSet(const DocumentOptions& options, const Task& task, Split split,
-             const std::string& place);
+  // Errors: those of the model's and the data's files; Pooler::needed, but there is none.
+  EncodedSet(const DocumentOptions& options, const Task& task, Split split, Pooler pooler);
   const Dataset& data() const { return data_; }
   const BertConfig& config() const { return config_; }
   BertModel& bert() { return model_.network.bert(); }
@@ -26,10 +30,10 @@ class EncodedSet {
   const Tensor& weight(const std::string& name) const {
     return model_.parameters.value("bert." + name);
   }
-  // Visits all examples in their order, 64 at a time; or those of a list. False: interrupted.
-  bool for_each_batch(const std::function<void(const Batch& batch,
-                                               std::span<const int32_t> examples)>& visit,
-                      std::vector<int32_t> examples = {});
+  using Visit = std::function<void(const Batch& batch, std::span<const int32_t> examples)>;
+  // Visits all examples in their order, or those of a list, 64 at a time. False: interrupted.
+  bool for_each_batch(const Visit& visit);
+  bool for_each_batch(std::span<const int32_t> examples, const Visit& visit);
 
  private:
   std::string folder_;

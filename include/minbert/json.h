@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ class Json {
   bool boolean() const;
   int64_t integer() const;
   double number() const;
+  std::optional<double> number_if() const;            // none: null
   std::string string() const;
   Array items() const;                                // of an array
   std::vector<double> numbers() const;                // of an array of them; null: NaN

@@ -27,10 +27,12 @@ std::map<std::string, std::string> strings(const Json& object) {
 }
 
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone.
-Json judged(const Json& claim, bool was_run, const std::vector<std::string>& differences,
+Json judged(const Json& claim, bool was_run, const std::string& model, const std::vector<std::string>& differences,
             const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
-  if (was_run && claim.has("absolute"))
+  if (was_run && claim.has("model") && claim["model"].string() != model)
+    verdict = {"not comparable", format("it is about {}", claim["model"].string())};
+  else if (was_run && claim.has("absolute"))
     verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
                                                      : joined(differences, "; ")};
   else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
@@ -164,15 +166,21 @@ Json Document::environment() {
 
 // "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
 std::string Document::extent() const {
-  return format("{} grid: {} {}, {} {}, {}", options_.grid, options_.seeds, options_.seeds == 1 ? "seed" : "seeds",
-                options_.epochs, options_.epochs == 1 ? "epoch" : "epochs",
+  return format("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"), counted(options_.epochs, "epoch"),
                 options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows");
+}
+
+// The model of the document that ours stands for: its large one, where it has one and ours is as wide.
+Json Document::model_of_document() const {
+  const Json about = paper_["document"];
+  const int hidden = BertConfig::load(model_folder(options_.model) + "/config.json").hidden_size;
+  return about.has("large") && hidden >= about["large"]["hidden_size"].integer() ? about["large"] : about["model"];
 }
 
 std::vector<std::string> Document::differences() const {
   std::vector<std::string> all;
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
-  const Json model = paper_["document"]["model"];   // config.json's keys, of which the document says the values
+  const Json model = model_of_document();           // config.json's keys, of which the document says the values
   const int vocabulary = model.get("vocab_size", config.vocab_size);
   if (config.hidden_size != model["hidden_size"].integer() ||
       config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
@@ -219,7 +227,7 @@ Json Document::show(const Item& item) {
   for (const std::string& sentence : different) report.differs(sentence);
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
-    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, different, report.values()));
+    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, model_of_document()["name"].string(), different, report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   if (!chosen)

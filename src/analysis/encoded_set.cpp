@@ -12,7 +12,14 @@
 
 namespace minbert {
 
-EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, const std::string& place)
+void require_pooler(const WeightsReport& weights, const std::string& model) {
+  for (const std::string& name : weights.initialised)
+    MB_CHECK(name.find("pooler") == name.npos,
+             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take a model that has one; "
+             "isotropy can do without it: --cls-norm-at pre-pooler", model, name);
+}
+
+EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, Pooler pooler)
     : folder_(model_folder(o.model)), config_(BertConfig::load(folder_ + "/config.json")),
       tokenizer_(tokenizer_of(folder_, config_)),
       model_(config_, 0, false, heads_of(tasks_named(config_.tasks, "\"minbert.tasks\" in config.json")), 0),
@@ -20,30 +27,26 @@ EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, 
                      {.max_length = std::min(o.max_length, config_.max_position_embeddings), .limit = o.limit},
                      std::cout)) {
   const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
-  for (const std::string& name : weights.initialised)
-    MB_CHECK(place != cls_place::pooled || name.find("pooler") == name.npos,
-             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  give --cls-norm-at "
-             "{}", o.model, name, cls_place::pre_pooler);
+  if (pooler == Pooler::needed) require_pooler(weights, o.model);
   model_.network.train(false);
 }
 
 std::string EncodedSet::weights_file() const { return folder_ + "/model.safetensors"; }
 
-bool EncodedSet::for_each_batch(
-    const std::function<void(const Batch& batch, std::span<const int32_t> examples)>& visit,
-    std::vector<int32_t> examples) {
+bool EncodedSet::for_each_batch(const Visit& visit) {
+  std::vector<int32_t> all(data_.examples.size());
+  std::iota(all.begin(), all.end(), 0);
+  return for_each_batch(all, visit);
+}
+
+bool EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& visit) {
   constexpr size_t at_a_time = 64;
-  if (examples.empty()) {
-    examples.resize(data_.examples.size());
-    std::iota(examples.begin(), examples.end(), 0);
-  }
   const NoGrad no_tape;
   Progress progress("[CLS] of " + data_.file, int64_t(examples.size()));
   for (size_t begin = 0; begin < examples.size(); begin += at_a_time) {
-    const std::span<const int32_t> some =
-        std::span(examples).subspan(begin, std::min(at_a_time, examples.size() - begin));
+    const auto some = examples.subspan(begin, std::min(at_a_time, examples.size() - begin));
     visit(pack(inputs(data_, some)), some);
-    progress.update(int64_t(begin));
+    progress.update(int64_t(begin + some.size()));
     if (interrupted()) return false;
   }
   return true;

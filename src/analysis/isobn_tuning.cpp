@@ -94,10 +94,10 @@ ItemReport::Cell TuningItems::best_of(const Task& task, const std::string& norm,
         const Json score = result[column_name(task, m)];
         all.add({task.name, s.norm, format("{}", s.lr), format("{}", s.batch), format("{}", s.beta),
                  std::to_string(seed), metric_key(m.metric)},
-                score.is_null() ? std::nullopt : std::optional(score.number()));
+                score.number_if());
       }
       const Json score = result[column_name(task, list[0])];
-      scores.push_back(score.is_null() ? 0 : 100 * score.number());
+      scores.push_back(100 * score.number_if().value_or(0));
       if (!result["warnings"].string().empty()) warning = "a seed predicts the same for every input";
     }
     if (!cell.points.empty() && median(scores) <= median(cell.points)) continue;
@@ -163,7 +163,7 @@ void TuningItems::tab1(ItemReport& report) const {
   report.table("Dev scores in percent: the best setting of each norm by its median over the seeds", columns, rows);
   over_seeds(report, best);
   show_yardsticks(document_, document_.tasks(), train_options(settings().front()), report);
-  report.caption(format("{} {}, {} epochs", o_.seeds, o_.seeds == 1 ? "seed" : "seeds", o_.epochs));
+  report.caption(counted(o_.seeds, "seed") + ", " + counted(o_.epochs, "epoch"));
   report.differs("batch normalization of [CLS] is ours");
   report.differs("the best epoch and the best setting are chosen on the dev set on which they are scored, as there");
   report.differs("an undefined score counts as 0");

@@ -25,7 +25,7 @@ Json json_of(const ClassMoments& moments) {
 }
 
 std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
-  EncodedSet set(o, task, Split::train, cls_place::pooled);
+  EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t H = set.config().hidden_size;
   const int classes = task.kind == TaskKind::regression ? 1 : int(task.high) + 1;
   ClassMoments hl(H, classes), h(H, classes);
@@ -79,7 +79,8 @@ std::string ClsItems::no_score(const Task& task) const {
     return task.title + " is a regression: without classes there is no Fisher score";
   const std::vector<double> score = measured(task, "h").score;
   if (std::ranges::any_of(score, [](double F) { return std::isfinite(F); })) return "";
-  return task.title + ": the rows that were read are of one class, so there is no Fisher score";
+  return task.title + ": no dimension has a Fisher score: the rows that were read are of one class, or [CLS] is the same "
+                      "for all of a class";
 }
 
 // [TA fig.2]
@@ -162,17 +163,17 @@ void ClsItems::fig3(ItemReport& report) const {
     std::erase_if(order, [&](size_t j) { return !std::isfinite(h.score[j]); });
     std::ranges::stable_sort(order, std::greater(), [&](size_t j) { return h.score[j]; });
     Curve bars{.title = "", .style = Curve::Style::bars};
-    std::vector<double> score, std;
+    std::vector<double> score, sigma;
     for (const size_t j : order) {
       table.add({task.name, std::to_string(score.size()), std::to_string(j), format("{}", h.score[j])}, h.std[j]);
       bars.x.push_back(double(score.size()));
       bars.y.push_back(h.std[j]);
       score.push_back(h.score[j]);
-      std.push_back(h.std[j]);
+      sigma.push_back(h.std[j]);
     }
     figure.panels.push_back({.title = task.title, .x_label = "dimension of h, ordered by Fisher score",
                              .y_label = "standard deviation", .curves = {bars}});
-    const double largest = *std::ranges::max_element(h.std), correlation = spearman(score, std).value_or(0);
+    const double largest = *std::ranges::max_element(h.std), correlation = spearman(score, sigma).value_or(0);
     const auto below = std::ranges::count_if(h.std, [&](double s) { return s < largest / 10; });
     const double small = double(below) / double(h.std.size());
     judged.add({task.name, "rank correlation"}, correlation);

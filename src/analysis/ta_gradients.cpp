@@ -49,7 +49,7 @@ double norm_of(const Tensor& x) {
   return std::sqrt(squares);
 }
 
-double relative_difference(const Tensor& a, const Tensor& b) {     // the largest, beside the largest of b
+double largest_relative_difference(const Tensor& a, const Tensor& b) {     // the largest, beside the largest of b
   const std::vector<real> x = a.values(), y = b.values();
   double most = 0, size = 0;
   for (size_t k = 0; k < x.size(); ++k) {
@@ -65,14 +65,14 @@ Tensor alone(const Tensor& x) { return Tensor::from(x.shape(), x.values()); }
 const std::vector<double> factors = {0.25, 0.5, 1, 2, 4, 8};
 
 std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
-  EncodedSet set(o, task, Split::train, cls_place::pooled);
+  EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t C = int64_t(task.high) + 1, H = set.config().hidden_size;
   std::vector<int32_t> first;
   while (first.size() < std::min<size_t>(32, set.data().examples.size())) first.push_back(int32_t(first.size()));
   Tensor hl;
-  const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
+  const bool finished = set.for_each_batch(first, [&](const Batch& batch, std::span<const int32_t> examples) {
     hl = alone(cls_at(cls_place::pre_pooler, set.bert().forward(batch, cls_rows), set.data(), examples));
-  }, first);
+  });
   if (!finished) return std::nullopt;
   const std::vector<double> values = labels(set.data(), first);
   const Indices classes = std::vector<int32_t>(values.begin(), values.end());
@@ -81,9 +81,10 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
   const LastLayers layers = {alone(set.weight("pooler.dense.weight")), alone(set.weight("pooler.dense.bias")),
                              alone(classifier.weight()), alone(classifier.bias())};
   const Gradients tape = on_the_tape(layers, hl, classes), closed = closed_form(layers, hl, classes);
-  Json result = Json::object().set("h", relative_difference(tape.h, closed.h))
-      .set("Wc", relative_difference(tape.Wc, closed.Wc)).set("hl", relative_difference(tape.hl, closed.hl))
-      .set("Wf", relative_difference(tape.Wf, closed.Wf)).set("rows", hl.rows());
+  Json result = Json::object().set("h", largest_relative_difference(tape.h, closed.h))
+      .set("Wc", largest_relative_difference(tape.Wc, closed.Wc)).set("hl", largest_relative_difference(tape.hl, closed.hl))
+      .set("Wf", largest_relative_difference(tape.Wf, closed.Wf)).set("rows", hl.rows());
+  const NoGrad no_tape;
   std::vector<double> slope, gradient;              // the larger h^l, the closer are 1 - h² and its gradient to 0
   for (const double factor : factors) {
     const Tensor x = alone(hl * factor);

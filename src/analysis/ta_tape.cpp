@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/text.h"
+#include "minbert/encoded_set.h"
 #include "minbert/experiment.h"
 #include "minbert/heads.h"
 #include "minbert/task_adaptation.h"
@@ -13,14 +14,15 @@ namespace minbert {
 namespace {
 
 // An operation behind [CLS], and how far its result and the gradient of that are from those of the step without a
-// method. An operation that the method adds has none there; it is held against the one whose place it takes.
+// method. An operation that the method adds has no counterpart there; it is compared with the operation before
+// it, whose result the next one would read without the method.
 struct Step {
   std::string name, module;
   double forward = 0, backward = 0;                 // relative difference
   bool added = false;                               // by the method
 };
 
-double relative_difference(const Tensor& a, const Tensor& b) {                // ‖a - b‖ / ‖b‖
+double relative_distance(const Tensor& a, const Tensor& b) {                // ‖a - b‖ / ‖b‖
   const std::vector<real> x = a.values(), y = b.values();
   if (x.size() != y.size()) return NAN;
   double difference = 0, size = 0;
@@ -34,16 +36,15 @@ double relative_difference(const Tensor& a, const Tensor& b) {                //
 using Operations = std::vector<Trace::Operation>;
 
 // One step of the real model without dropout, from [CLS] on: gather_rows takes [CLS] from the last hidden states.
-Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Method& method) {
+Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const TaMethod& method) {
   const std::string folder = model_folder(o.model);
-  const BertConfig saved = BertConfig::load(folder + "/config.json");
-  BertConfig config = saved;
+  BertConfig config = BertConfig::load(folder + "/config.json");
   config.cls_norm = method.cls_norm;
   config.cls_norm_at = config.cls_norm == "none" ? "per-method" : o.cls_norm_at;
   config.tasks = {task.name};
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0;
   Model model(config, uint64_t(o.seed), true, heads_of({task}), 0.0);
-  load_weights(folder, model.parameters);
+  require_pooler(load_weights(folder, model.parameters), o.model);
   BertModel& bert = model.network.bert();
   bert.normalize_gradients(method.grad_norm, o.cls_norm_at);
   const Tokenizer tokenizer = tokenizer_of(folder, config);
@@ -62,7 +63,7 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Me
   backward(task_loss(task, model.network.forward(batch, 0), labels(data, all)));
   const Operations& steps = trace.operations();
   size_t cls = steps.size() - 1;
-  while (steps[cls].name != "gather_rows") --cls;
+  while (steps[cls].name != "gather_rows" || steps[cls].module != "bert") --cls;
   return {steps.begin() + int64_t(cls), steps.end()};
 }
 
@@ -78,8 +79,8 @@ std::vector<Step> compared(const Operations& steps, const Operations& plain) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const Trace::Operation* same = same_operation(plain, steps[i]);
     if (same) before = same;
-    all.push_back({steps[i].name, steps[i].module, relative_difference(steps[i].result, before->result),
-                   relative_difference(steps[i].result.grad(), before->result.grad()), same == nullptr});
+    all.push_back({steps[i].name, steps[i].module, relative_distance(steps[i].result, before->result),
+                   relative_distance(steps[i].result.grad(), before->result.grad()), same == nullptr});
   }
   return all;
 }
@@ -167,7 +168,7 @@ Run TapeItem::tracing() const {
   run.work = [o = o_, task](const std::string&) -> std::optional<Json> {
     const Operations plain = trace_step(o, task, ta_methods[0]);
     Json result = Json::object();
-    for (const Method& method : ta_methods)
+    for (const TaMethod& method : ta_methods)
       result.set(method.name, json_of(compared(trace_step(o, task, method), plain)));
     return result;
   };
@@ -177,12 +178,12 @@ Run TapeItem::tracing() const {
 // [TA fig.4]
 void TapeItem::fig4(ItemReport& report) const {
   const Json result = document_.study().result(tracing());
-  LongTable table({"method", "step", "operation", "module", "direction", "change"});
+  LongTable table({"task", "method", "step", "operation", "module", "direction", "change"});
   Drawing drawing;
-  for (const Method& method : ta_methods) {
+  for (const TaMethod& method : ta_methods) {
     const std::vector<Step> steps = steps_of(result[method.name]);
     for (size_t i = 0; i < steps.size(); ++i) {
-      const std::vector<std::string> of = {method.name, std::to_string(i), steps[i].name, steps[i].module};
+      const std::vector<std::string> of = {document_.tasks().front().name, method.name, std::to_string(i), steps[i].name, steps[i].module};
       for (const auto& [direction, change] :
            {std::pair("forward", steps[i].forward), std::pair("backward", steps[i].backward)}) {
         std::vector<std::string> row = of;
@@ -201,7 +202,7 @@ void TapeItem::fig4(ItemReport& report) const {
                                 "its result, right of it the change of its gradient");
   report.caption("on the first 32 examples of " + document_.tasks().front().title +
                  ", without dropout. Orange: what differs from the step without a method; yellow: an operation that a "
-                 "method adds, beside the one whose place it takes");
+                 "method adds, compared with the one before it");
   report.differs("the document draws a sketch; this is drawn from one step's tape, and the csv has all methods");
 }
 

@@ -3,6 +3,13 @@
 
 namespace minbert {
 
+std::vector<Task> ta_tasks(const Document& document, bool tab2) {
+  std::vector<Task> all;
+  for (const Task& task : document.tasks())
+    if ((task.name == "mnli" || task.name == "qnli") == tab2) all.push_back(task);
+  return all;
+}
+
 // [TA sec.5.1]
 TrainOptions ta_options(const TaskAdaptationOptions& o) {
   TrainOptions t;
@@ -16,7 +23,7 @@ TrainOptions ta_options(const TaskAdaptationOptions& o) {
   return t;
 }
 
-Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Task& task, const Method& method, int seed,
+Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Task& task, const TaMethod& method, int seed,
                    double eps) {
   TrainOptions t = ta_options(o);
   t.cls_norm = method.cls_norm;

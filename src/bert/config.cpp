@@ -95,6 +95,8 @@ void check_values(const BertConfig& c, const std::string& file) {
 
 }  // namespace
 
+Pairs pairs_of(const std::string& name) { return Pairs(index_of(name, pair_names, "form of pairs")); }
+
 void BertConfig::set_norm(const std::string& text) {
   norm = text;
   const std::vector<NormOption>& options = norms().find(text).options;

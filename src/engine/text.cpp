@@ -5,12 +5,18 @@
 #include <iomanip>
 #include <sstream>
 
+#include "minbert/error.h"
+
 namespace minbert {
 
 std::string fixed(double v, int digits) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(digits) << v;
   return out.str();
+}
+
+std::string counted(int64_t count, const std::string& what) {
+  return format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string exact(double v) {

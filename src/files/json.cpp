@@ -108,6 +108,7 @@ int64_t Json::integer() const {
   const bool too_large = value_->is_number_unsigned() && value_->get<uint64_t>() > uint64_t(INT64_MAX);
   return expect(value_->is_number_integer() && !too_large, "an integer");
 }
+std::optional<double> Json::number_if() const { return is_null() ? std::nullopt : std::optional(number()); }
 double Json::number() const { return expect(value_->is_number(), "a number"); }
 std::string Json::string() const { return expect(value_->is_string(), "a text in quotes"); }
 
