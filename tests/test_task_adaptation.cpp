@@ -194,8 +194,8 @@ TEST_CASE("task_adaptation: data that is missing or says nothing is named, and t
   o.items = {"eq1", "fig3"};
   o.out = world.path("one-class");
   REQUIRE(run_items(o) == 0);
-  CHECK(item_of(Json::load(world.path("one-class/report.json")), "eq1").dump().find("rows that were read are of one class") !=
-        std::string::npos);
+  CHECK(contains(item_of(Json::load(world.path("one-class/report.json")), "eq1").dump(),
+                 "the rows that were read are of one class"));
   CHECK(rows_of(world.path("one-class/fig3.csv")) == 0);
 }
 

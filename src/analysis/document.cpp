@@ -166,8 +166,8 @@ Json Document::environment() {
 
 // "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
 std::string Document::extent() const {
-  return format("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"), counted(options_.epochs, "epoch"),
-                options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows");
+  return format("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
+                counted(options_.epochs, "epoch"), options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows");
 }
 
 // The model of the document that ours stands for: its large one, where it has one and ours is as wide.
@@ -227,7 +227,8 @@ Json Document::show(const Item& item) {
   for (const std::string& sentence : different) report.differs(sentence);
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
-    if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, model_of_document()["name"].string(), different, report.values()));
+    if (claim["item"].string() == item.name)
+      claims.push_back(judged(claim, chosen, model_of_document()["name"].string(), different, report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   if (!chosen)

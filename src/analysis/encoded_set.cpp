@@ -15,8 +15,8 @@ namespace minbert {
 void require_pooler(const WeightsReport& weights, const std::string& model) {
   for (const std::string& name : weights.initialised)
     MB_CHECK(name.find("pooler") == name.npos,
-             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take a model that has one; "
-             "isotropy can do without it: --cls-norm-at pre-pooler", model, name);
+             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take a model that has "
+             "one; isotropy can do without it: --cls-norm-at pre-pooler", model, name);
 }
 
 EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, Pooler pooler)

@@ -79,8 +79,8 @@ std::string ClsItems::no_score(const Task& task) const {
     return task.title + " is a regression: without classes there is no Fisher score";
   const std::vector<double> score = measured(task, "h").score;
   if (std::ranges::any_of(score, [](double F) { return std::isfinite(F); })) return "";
-  return task.title + ": no dimension has a Fisher score: the rows that were read are of one class, or [CLS] is the same "
-                      "for all of a class";
+  return task.title + ": no dimension has a Fisher score: the rows that were read are of one class, or [CLS] is the "
+                      "same for all of a class";
 }
 
 // [TA fig.2]

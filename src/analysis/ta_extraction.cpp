@@ -207,7 +207,8 @@ void ExtractionItem::show(ItemReport& report) const {
     const std::string column = column_name(task, measures(task)[0]);
     std::vector<double> points[2];
     for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) {
-      const std::optional<double> head = document_.study().result(extraction(task))[std::to_string(seed)]["score"].number_if();
+      const Json heads = document_.study().result(extraction(task));
+      const std::optional<double> head = heads[std::to_string(seed)]["score"].number_if();
       const std::optional<double> tuned = document_.study().result(fine_tuning(task, seed))[column].number_if();
       for (const auto& [m, score] : {std::pair(0, head), std::pair(1, tuned)}) {
         table.add({task.name, rows[size_t(m)].head, std::to_string(seed)}, score);

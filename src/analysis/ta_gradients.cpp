@@ -49,7 +49,7 @@ double norm_of(const Tensor& x) {
   return std::sqrt(squares);
 }
 
-double largest_relative_difference(const Tensor& a, const Tensor& b) {     // the largest, beside the largest of b
+double largest_difference(const Tensor& a, const Tensor& b) {         // beside the largest of b
   const std::vector<real> x = a.values(), y = b.values();
   double most = 0, size = 0;
   for (size_t k = 0; k < x.size(); ++k) {
@@ -81,9 +81,9 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
   const LastLayers layers = {alone(set.weight("pooler.dense.weight")), alone(set.weight("pooler.dense.bias")),
                              alone(classifier.weight()), alone(classifier.bias())};
   const Gradients tape = on_the_tape(layers, hl, classes), closed = closed_form(layers, hl, classes);
-  Json result = Json::object().set("h", largest_relative_difference(tape.h, closed.h))
-      .set("Wc", largest_relative_difference(tape.Wc, closed.Wc)).set("hl", largest_relative_difference(tape.hl, closed.hl))
-      .set("Wf", largest_relative_difference(tape.Wf, closed.Wf)).set("rows", hl.rows());
+  Json result = Json::object().set("h", largest_difference(tape.h, closed.h))
+      .set("Wc", largest_difference(tape.Wc, closed.Wc)).set("hl", largest_difference(tape.hl, closed.hl))
+      .set("Wf", largest_difference(tape.Wf, closed.Wf)).set("rows", hl.rows());
   const NoGrad no_tape;
   std::vector<double> slope, gradient;              // the larger h^l, the closer are 1 - h² and its gradient to 0
   for (const double factor : factors) {

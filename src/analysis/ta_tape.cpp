@@ -183,7 +183,8 @@ void TapeItem::fig4(ItemReport& report) const {
   for (const TaMethod& method : ta_methods) {
     const std::vector<Step> steps = steps_of(result[method.name]);
     for (size_t i = 0; i < steps.size(); ++i) {
-      const std::vector<std::string> of = {document_.tasks().front().name, method.name, std::to_string(i), steps[i].name, steps[i].module};
+      const std::vector<std::string> of = {document_.tasks().front().name, method.name, std::to_string(i),
+                                           steps[i].name, steps[i].module};
       for (const auto& [direction, change] :
            {std::pair("forward", steps[i].forward), std::pair("backward", steps[i].backward)}) {
         std::vector<std::string> row = of;

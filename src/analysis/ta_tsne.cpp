@@ -185,11 +185,11 @@ void TsneItem::fig1(ItemReport& report) const {
   report.judge_by(std::move(judged));
   report.table("Two clusters, by 2-means on h^l", columns, rows);
   report.figure(figure, "For each task, h^l of the training set on a plane by t-SNE, colored by class");
-  report.caption(format("between: the share of the variance of h^l that lies between the two clusters; two halves of one "
-                        "round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits tells the "
-                        "clusters apart, .5 to 1; of a random direction: the mean of 100 directions of h. KL: what the "
-                        "map has lost. Perplexity {}, {} iterations; the axes have no unit", o_.perplexity,
-                        o_.iterations));
+  report.caption(format("between: the share of the variance of h^l that lies between the two clusters; two halves of "
+                        "one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits "
+                        "tells the clusters apart, .5 to 1; of a random direction: the mean of 100 directions of h. "
+                        "KL: what the map has lost. Perplexity {}, {} iterations; the axes have no unit",
+                        o_.perplexity, o_.iterations));
   report.differs("the document gives no settings of t-SNE and no numbers; the clusters and their AUC are ours");
 }
 

@@ -19,8 +19,8 @@ struct DevSet {
   std::string title() const { return title_of(task, measure.set); }
 };
 
-// What the document's claims are judged by: the scores on the sets of its own table. The best epochs of two methods need
-// not be the same, so they are no key.
+// What the document's claims are judged by: the scores on the sets of its own table. The best epochs of two methods
+// need not be the same, so they are no key.
 LongTable without_epochs(const LongTable& scores, const LongTable& printed) {
   LongTable table({"task", "method", "seed", "score"});
   for (const LongTable::Row& row : scores.rows())
@@ -161,11 +161,12 @@ void TuningItems::table(ItemReport& report, bool tab2) const {
                         counted(int(seeds(tab2).size()), "seed"), counted(o_.epochs, "epoch"), o_.lr, o_.batch,
                         where_text()));
   report.differs("the best epoch is chosen on the dev set on which it is scored, as there");
-  report.differs("batch 32: the document takes what it does not name from BERT's pre-training, whose batch is 256; so are "
-                 "the weight decay of .01 and the dropout of .1. It gives no ε: 1e-5 is ours");
+  report.differs("batch 32: the document takes what it does not name from BERT's pre-training, whose batch is 256; so "
+                 "are the weight decay of .01 and the dropout of .1. It gives no ε: 1e-5 is ours");
   report.differs("the document does not name its metrics; MRPC's is F1 here, the others' accuracy (CoLA's: Matthews)");
   if (tab2) report.differs("the document has no gradient normalization here: those rows are ours");
-  if (!tab2 && o_.large) report.differs("the document has no gradient normalization for BERT-large: those rows are ours");
+  if (!tab2 && o_.large)
+    report.differs("the document has no gradient normalization for BERT-large: those rows are ours");
   for (const DevSet& set : dev_sets(tab2))
     if (report.printed().only({{"task", set.key()}}).rows().empty())
       report.differs(set.title() + " is not in the document's table; no claim is judged by it");
@@ -207,8 +208,8 @@ void TuningItems::eps_curves(ItemReport& report) const {
   report.figure(figure, "For each task, the dev score over ε with Z and min-max normalization, mean and deviation over "
                         "the seeds, beside the score without a norm");
   report.caption("the methods stand " + where_text());
-  report.differs("the document says that a more careful selection of ε can solve the problem, and shows nothing; the curve, "
-                 "and that a larger ε is meant, are ours");
+  report.differs("the document says that a more careful selection of ε can solve the problem, and shows nothing; the "
+                 "curve, and that a larger ε is meant, are ours");
 }
 
 }  // namespace

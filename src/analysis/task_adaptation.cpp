@@ -23,8 +23,8 @@ TrainOptions ta_options(const TaskAdaptationOptions& o) {
   return t;
 }
 
-Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Task& task, const TaMethod& method, int seed,
-                   double eps) {
+Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Task& task, const TaMethod& method,
+                   int seed, double eps) {
   TrainOptions t = ta_options(o);
   t.cls_norm = method.cls_norm;
   t.grad_norm = method.grad_norm;

@@ -95,7 +95,9 @@ void check_values(const BertConfig& c, const std::string& file) {
 
 }  // namespace
 
-Pairs pairs_of(const std::string& name) { return Pairs(index_of(name, pair_names, "form of pairs")); }
+Pairs pairs_of(const std::string& name) {
+  return Pairs(index_of(name, pair_names, "form of pairs"));
+}
 
 void BertConfig::set_norm(const std::string& text) {
   norm = text;
