@@ -126,6 +126,7 @@ class SafeTensors {
   void check_finite(const std::string& name, std::span<const real> values) const;
   std::vector<real> read(const std::string& name) const;
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
+  std::vector<uint8_t> read_booleans(const std::string& name) const;  // BOOL: 0 or 1
 
  private:
   void check_coverage() const;
@@ -149,6 +150,7 @@ class SafeTensorsStream {
   // Values of a tensor of this type, to be written `begin` bytes after the header.
   void write(uint64_t begin, const std::string& type, std::span<const real> values);
   void write(uint64_t begin, std::span<const int64_t> values);                    // I64
+  void write(uint64_t begin, std::span<const uint8_t> values);                    // BOOL
   void commit() { file_.commit(); }
 
  private:
@@ -167,6 +169,8 @@ struct SafeTensorsWriter {
   void add(const std::string& name, const Tensor& tensor, As as = As::f32);      // of any device
   // I64
   void add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values);
+  // BOOL: 0 or 1
+  void add(const std::string& name, std::vector<int64_t> shape, std::span<const uint8_t> values);
   void write(const std::string& file) const;          // atomically, see AtomicFile
 
   struct Item {

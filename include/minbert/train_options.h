@@ -43,7 +43,8 @@ struct TrainOptions : RunOptions {
 
   std::string cls_norm = "none", cls_norm_at = "per-method";
   double grad_norm = 0;                             // 0: no gradient normalization
-  std::string pairs = "cross", sampling = "sequential", fine_tune_mode = "full-model";
+  std::string pairs = "cross", sampling = "sequential";
+  std::string train_mode = "full-model";            // what is trained: see train_mode.h
   int epochs = 10;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
@@ -52,7 +53,7 @@ struct TrainOptions : RunOptions {
 
   TrainOptions() { out = "runs/multitask"; }
   double learning_rate() const {
-    return lr > 0 ? lr : fine_tune_mode == "full-model" ? 1e-5 : 1e-3;
+    return lr > 0 ? lr : train_mode == "full-model" ? 1e-5 : 1e-3;
   }
 };
 

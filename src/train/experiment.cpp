@@ -6,6 +6,7 @@
 
 #include "minbert/heads.h"
 #include "minbert/names.h"
+#include "minbert/train_mode.h"
 
 namespace minbert {
 namespace {
@@ -19,9 +20,9 @@ std::vector<Task> tasks_of(const BertConfig& config) {
 void check_cls_options(const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
-  MB_CHECK(o.grad_norm == 0 || o.fine_tune_mode == "full-model" || o.evaluate,
-           "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; "
-           "leave out --grad-norm, or train the full-model", o.grad_norm, o.fine_tune_mode);
+  MB_CHECK(o.grad_norm == 0 || o.train_mode != "last-linear-layer" || o.evaluate,
+           "--grad-norm {}: with --train {} nothing below [CLS] is trained, so no gradient passes there; "
+           "leave out --grad-norm, or train the full-model", o.grad_norm, o.train_mode);
 }
 
 // Says what becomes of the tasks of a trained model.
@@ -103,9 +104,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     print_tasks(std::cout, o.model, saved.tasks, experiment.data());
   }
   model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
-  const bool heads_only = o.fine_tune_mode == "last-linear-layer";
-  model->parameters.set_trainable(
-      [heads_only](const std::string& name) { return !heads_only || name.starts_with("heads."); });
+  set_trained(model->parameters, o.train_mode, uint64_t(o.seed));
   return model;
 }
 
