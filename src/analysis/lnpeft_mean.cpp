@@ -1,0 +1,83 @@
+// What each norm takes its mean over: which elements of x move an element of y.
+#include <algorithm>
+#include <cmath>
+
+#include "minbert/lnpeft.h"
+#include "minbert/norm.h"
+#include "minbert/ops.h"
+
+namespace minbert {
+namespace {
+
+constexpr int64_t H = 6, T = 7;                     // features, tokens: three sentences of 2, 3 and 2
+constexpr int64_t row = 3, column = 2;              // the element of y: a token of the second sentence
+
+Batch small_batch() {
+  std::vector<Sequence> sentences;
+  for (const size_t length : {2, 3, 2})
+    sentences.push_back({std::vector<int32_t>(length, 5), std::vector<int32_t>(length, 0)});
+  return pack(sentences, {0});
+}
+
+// |∂ y[row,column] / ∂ x| of every element of x, in training.
+Matrix sensitivity(const std::string& name) {
+  const std::string text = name.starts_with("group") ? name + ":groups=2" : name;
+  const auto norm = norms().make(text, {.hidden = H, .tasks = 1});
+  const Parameters parameters(*norm, {});
+  norm->train();
+  Random random(1, "fig6");
+  std::vector<real> values(size_t(T * H)), dy(size_t(T * H));
+  for (real& v : values) v = real(random.normal());
+  dy[size_t(row * H + column)] = 1;
+  const Tensor x = Tensor::from({T, H}, values).set_requires_grad(true);
+  backward(scale((*norm)(x, small_batch()), 1), Tensor::from({T, H}, dy));
+  const std::vector<real> dx = x.grad().values();
+  Matrix matrix;
+  for (int64_t t = 0; t < T; ++t) {
+    matrix.emplace_back();
+    for (int64_t h = 0; h < H; ++h) matrix.back().push_back(std::abs(double(dx[size_t(t * H + h)])));
+  }
+  return matrix;
+}
+
+// [LN-PEFT fig.6] [LN-PEFT app.A]
+void fig6(ItemReport& report) {
+  LongTable table({"norm", "token", "feature", "derivative"});
+  Figure figure{.title = "", .columns = 4};
+  std::vector<std::string> names = {"layer", "batch"};          // the document's two stand first
+  for (const NormEntry& entry : norms().entries)
+    if (std::ranges::find(names, entry.name) == names.end()) names.push_back(entry.name);
+  for (const std::string& name : names) {
+    Matrix matrix = sensitivity(name);
+    figure.panels.push_back({.title = name, .x_label = "feature", .y_label = "token"});
+    for (size_t t = 0; t < matrix.size(); ++t)
+      for (size_t h = 0; h < matrix[t].size(); ++h) {
+        table.add({name, std::to_string(t + 1), std::to_string(h + 1)}, matrix[t][h]);
+        matrix[t][h] = matrix[t][h] > 0;
+      }
+    figure.panels.back().heat = {.values = matrix, .min = 0, .max = 1};
+  }
+  report.csv(std::move(table));
+  report.figure(figure, "For each norm, the elements of x [7 tokens, 6 features] on which one element of y depends: "
+                        "feature 3 of token 4, in the second of three sentences (tokens 1-2, 3-5, 6-7)");
+  report.caption("drawn from the norms themselves, in training: where the derivative is not 0; groups: 2");
+  report.differs("the document draws a sketch of two norms");
+}
+
+}  // namespace
+
+Item lnpeft_mean_item(const SharedRuns&) {
+  return {"fig6", "What a norm takes its mean over", [] { return std::vector<Run>(); }, fig6};
+}
+
+std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options) {
+  const auto runs = std::make_shared<const LnPeftRuns>(document, options);
+  std::vector<Item> items = lnpeft_change_items(runs);
+  const std::vector<Item> fisher = lnpeft_fisher_items(runs), masks = lnpeft_mask_items(runs);
+  items.push_back(fisher[0]);
+  for (const Item& item : lnpeft_tuning_items(runs)) items.push_back(item);
+  items.insert(items.end(), {masks[0], fisher[1], fisher[2], masks[1], lnpeft_mean_item(runs)});
+  return items;
+}
+
+}  // namespace minbert
