@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
   o.out = "runs/layernorm_tuning";
   o.command.assign(argv, argv + argc);
   CommandLine line("layernorm_tuning",
-                   "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", beside the "
-                   "printed numbers: fig1 sec2.3 tab1 tab2 sec3.1 fig2 fig3 fig4 fig5 fig6.");
+                   "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", beside "
+                   "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 fig2 fig3 fig4 fig5 fig6.");
   add_document_options(line, o);
   line.section("What of the document");
   line.list("--lr-full", o.lr_full, 0, "learning rates of full fine-tuning");

@@ -8,6 +8,7 @@
 #include "error_of.h"
 #include "minbert/lnpeft.h"
 #include "minbert/train_mode.h"
+#include "minbert/zip.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -34,6 +35,7 @@ void write_glue(const SmallWorld& world) {
     write_file(world.path(format("glue/SST-2/{}.tsv", split)), sst);
     write_file(world.path(format("glue/RTE/{}.tsv", split)), rte);
   }
+  write_file(world.path("glue/RTE/test.tsv"), "index\tsentence1\tsentence2\n0\tgood film\tplot\n1\tbad\tfilm\n");
 }
 
 LnPeftOptions small_options(const SmallWorld& world) {
@@ -50,7 +52,8 @@ LnPeftOptions small_options(const SmallWorld& world) {
   o.fraction = {0.25, 1};
   o.fisher_examples = 10;
   std::string corpus;
-  for (int document = 0; document < 300; ++document) corpus += "good film . bad plot .\nwhy not ? the film is dull .\n\n";
+  for (int document = 0; document < 300; ++document)
+    corpus += "good film . bad plot .\nwhy not ? the film is dull .\n\n";
   o.corpus = world.path("corpus.txt");
   write_file(o.corpus, corpus);
   return o;
@@ -79,7 +82,7 @@ double value_in(const Checked<Checked<std::string>>& table, const std::vector<st
 
 }  // namespace
 
-TEST_CASE("layernorm_tuning: the items of a small model leave tables, values and verdicts, and are not computed twice") {
+TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdicts, and are not computed twice") {
   const SmallWorld world;
   write_glue(world);
   const Quiet quiet;
@@ -92,6 +95,10 @@ TEST_CASE("layernorm_tuning: the items of a small model leave tables, values and
   CHECK(rows("tab2") == 2 * 2 * (2 + 3));            // tasks, seeds, rates of full-model and of the others
   CHECK(rows("tab2-best") == 2 * 2 * 4);
   CHECK(rows("sec3.1") == 3 + 1);
+  CHECK(rows("tab3") == 4 * 2);
+  const std::string zip = read_file(world.path("study/tab3-layer-norm.zip"));
+  CHECK(contains(zip, "RTE.tsvindex\tprediction\n0\t"));
+  CHECK_FALSE(contains(zip, "SST-2.tsv"));
   CHECK(rows("fig2") == 2 * 2 * 2);
   CHECK(rows("fig3") == 2 * 2);
   CHECK(rows("fig4") == 2);
@@ -235,6 +242,30 @@ TEST_CASE("layernorm_tuning: a disabled LayerNorm is 0 in its largest dimensions
   }
   CHECK(weight.values() == gains);
   CHECK(bias.values() == shifts);
+}
+
+TEST_CASE("zip: an archive is what the format says, byte by byte") {
+  const SmallWorld world;
+  write_zip(world.path("two.zip"), {{"a.tsv", "123456789"}, {"b", ""}});
+  const std::string zip = read_file(world.path("two.zip"));
+  const auto number = [&](size_t place, int bytes) {
+    uint64_t value = 0;
+    for (int i = bytes; i-- > 0;) value = value << 8 | uint8_t(zip.at(place + size_t(i)));
+    return value;
+  };
+  CHECK(zip.starts_with("PK\3\4"));
+  CHECK(number(14, 4) == 0xCBF43926);               // the published check value of CRC-32
+  CHECK(number(18, 4) == 9);
+  CHECK(zip.substr(30, 14) == "a.tsv123456789");
+  const size_t second = 44, directory = number(zip.size() - 6, 4);
+  CHECK(zip.substr(second, 4) == "PK\3\4");
+  CHECK(number(second + 14, 4) == 0);
+  CHECK(directory == second + 30 + 1);
+  CHECK(zip.substr(directory, 4) == "PK\1\2");
+  CHECK(number(directory + 42, 4) == 0);            // where the first file is
+  CHECK(number(directory + 46 + 5 + 42, 4) == second);
+  CHECK(number(zip.size() - 12, 2) == 2);
+  CHECK(number(zip.size() - 10, 4) == zip.size() - 22 - directory);
 }
 
 TEST_CASE("layernorm_tuning: fig6 shows a row for LayerNorm, a column for batch normalization, a point for none") {

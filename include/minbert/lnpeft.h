@@ -15,7 +15,7 @@
 namespace minbert {
 
 struct LnPeftOptions : DocumentOptions {
-  std::vector<double> lr_full = {3e-4}, lr_part = {3e-3};       // rates of full-model; of the others
+  std::vector<double> lr_full = {3e-4}, lr_part = {3e-3};       // full-model's; the others'
   std::vector<double> fraction = {0.1, 0.4, 1};                 // f of fig2 and fig5
   int fisher_examples = 200;                                    // N of eq.2; 0: all
   std::string corpus = "data/mini/corpus.txt";                  // of the held-out MLM loss
@@ -80,7 +80,7 @@ class LnPeftRuns {
   const std::vector<double>& rates(const std::string& mode) const;
   Run tuning(const Task& task, const std::string& mode, double lr, int seed) const;
   std::vector<Run> tunings(const std::vector<std::string>& modes) const;
-  double best_rate(const Task& task, const std::string& mode) const;    // by the mean over the seeds
+  double best_rate(const Task& task, const std::string& mode) const;  // by the mean over the seeds
   // The leading score for each seed, of one of the task's sets; an undefined one counts 0
   std::vector<double> scores(const Task& task, const std::string& mode, double lr,
                              size_t set = 0) const;
@@ -105,6 +105,7 @@ std::vector<Item> lnpeft_change_items(const SharedRuns& runs);       // fig1 sec
 std::vector<Item> lnpeft_fisher_items(const SharedRuns& runs);       // tab1 fig3 fig4
 std::vector<Item> lnpeft_tuning_items(const SharedRuns& runs);       // tab2 sec3.1
 std::vector<Item> lnpeft_mask_items(const SharedRuns& runs);         // fig2 fig5
+Item lnpeft_submission_item(const SharedRuns& runs);                 // tab3
 Item lnpeft_mean_item(const SharedRuns& runs);                       // fig6
 // All of them in the document's order.
 std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options);

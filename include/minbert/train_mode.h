@@ -32,8 +32,8 @@ void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed)
 
 // The FILE of mask:FILE, "" for any other mode.
 std::string mask_file(const std::string& mode);
-// A safetensors file with a BOOL tensor for every parameter, under its name and of its shape. Errors
-// name the file and the tensor: a name that is unknown or missing, another shape or type.
+// A safetensors file with a BOOL tensor for every parameter, under its name and of its shape.
+// Errors name the file and the tensor: a name that is unknown or missing, another shape or type.
 std::map<std::string, Mask> read_masks(const std::string& file, const Parameters& parameters);
 void write_masks(const std::string& file, const Parameters& parameters,
                  const std::map<std::string, Mask>& masks);

@@ -9,6 +9,7 @@
 #include "minbert/corpus.h"
 #include "minbert/evaluate.h"
 #include "minbert/lnpeft.h"
+#include "minbert/names.h"
 
 namespace minbert {
 
@@ -52,8 +53,7 @@ Json changes(const Parameters& before, const Parameters& after) {
   for (const Parameter& p : after.items()) {
     const auto place = layer_place(p.name);
     if (!place) continue;
-    const size_t component = size_t(std::ranges::find(layer_components(), place->component) - layer_components().begin());
-    Change& change = all[{place->layer, component}];
+    Change& change = all[{place->layer, index_of(place->component, layer_components(), "component")}];
     const std::vector<real> pre = before.value(p.name).values(), fine = p.value.values();
     for (size_t i = 0; i < fine.size(); ++i) {
       change.n += 1;
@@ -139,7 +139,9 @@ Run LnPeftRuns::tuned(const Task& task) const {
 
 Run LnPeftRuns::pretrained() const {
   Run run{"mlm", document_.inputs(document_.tasks()[0]), {}, 1};
-  std::erase_if(run.options, [](const auto& option) { return option.first.starts_with("data ") || option.first == "task"; });
+  std::erase_if(run.options, [](const auto& option) {
+    return option.first.starts_with("data ") || option.first == "task";
+  });
   run.options["corpus"] = document_.study().fingerprint(o_.corpus);
   run.work = [o = o_](const std::string&) { return pretrained_without_norm(o); };
   return run;
@@ -178,7 +180,7 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
                 change["L1"].number());
       judged.add({task.name, layer, component}, D);
       if (component != "output.LayerNorm") largest_other[layer] = std::max(largest_other[layer], D);
-      const size_t row = size_t(std::ranges::find(layer_components(), component) - layer_components().begin());
+      const size_t row = index_of(component, layer_components(), "component");
       panel.heat.values[row].push_back(D);
       if (row == 0) panel.x_names.push_back(layer);
     }

@@ -87,8 +87,9 @@ std::vector<Item> lnpeft_mask_items(const SharedRuns& runs) {
                 "For each task, the dev score where the share f of LayerNorm with the largest Fisher information is "
                 "trained");
   };
+  const auto show_fig5 = [runs](ItemReport& report) { fig5(*runs, report); };
   return {{"fig2", "Dev scores with a share of LayerNorm", individual, fig2, before},
-          {"fig5", "Individual, global and cross-validated masks", all, [=](ItemReport& r) { fig5(*runs, r); }, before}};
+          {"fig5", "Individual, global and cross-validated masks", all, show_fig5, before}};
 }
 
 }  // namespace minbert

@@ -75,8 +75,9 @@ std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options)
   std::vector<Item> items = lnpeft_change_items(runs);
   const std::vector<Item> fisher = lnpeft_fisher_items(runs), masks = lnpeft_mask_items(runs);
   items.push_back(fisher[0]);
-  for (const Item& item : lnpeft_tuning_items(runs)) items.push_back(item);
-  items.insert(items.end(), {masks[0], fisher[1], fisher[2], masks[1], lnpeft_mean_item(runs)});
+  const std::vector<Item> tuning = lnpeft_tuning_items(runs);
+  items.insert(items.end(), {tuning[0], lnpeft_submission_item(runs), tuning[1], masks[0], fisher[1], fisher[2],
+                             masks[1], lnpeft_mean_item(runs)});
   return items;
 }
 

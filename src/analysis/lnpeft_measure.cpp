@@ -30,7 +30,8 @@ std::optional<Json> measure_fisher(const TrainOptions& o, int64_t wanted, const 
   const auto model = new_model(experiment, o, true);
   const int64_t rows = int64_t(data.train.examples.size()), N = wanted > 0 ? std::min(rows, wanted) : rows;
   const std::vector<TaskSize> sizes = {{data.task.name, rows}};
-  const std::vector<int32_t> examples = epoch_batches(sizes, 0, {.batch = int(N), .seed = uint64_t(o.seed)})[0].examples;
+  const EpochOptions one_batch{.batch = int(N), .seed = uint64_t(o.seed)};
+  const std::vector<int32_t> examples = epoch_batches(sizes, 0, one_batch)[0].examples;
   const auto measured = [&](int batch) {
     return fisher_information(model->network, model->parameters, data.task, data.train, examples, batch);
   };

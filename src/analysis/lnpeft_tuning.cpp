@@ -16,9 +16,9 @@ std::string set_name(const Task& task, size_t set) {
 std::string title_of_mode(const LnPeftRuns& runs, const std::string& mode) {
   const Task& task = runs.document().tasks()[0];
   const Json result = runs.result(runs.tuning(task, mode, runs.rates(mode)[0], runs.options().seed));
-  return format("{}: {} of {} parameters ({} %) for {}", mode, result["trained"].integer(),
-                result["parameters"].integer(),
-                fixed(100 * double(result["trained"].integer()) / double(result["parameters"].integer()), 3), task.title);
+  const int64_t trained = result["trained"].integer(), all = result["parameters"].integer();
+  return format("{}: {} of {} parameters ({} %) for {}", mode, trained, all,
+                fixed(100 * double(trained) / double(all), 3), task.title);
 }
 
 // [LN-PEFT tab.2]

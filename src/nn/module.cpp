@@ -142,8 +142,8 @@ void Parameters::set_trainable(const std::map<std::string, Mask>& masks) {
   for (const Parameter& p : items_) {
     const auto mask = masks.find(p.name);
     MB_CHECK(mask != masks.end(), "there is no mask for the parameter {}", p.name);
-    MB_CHECK(int64_t(mask->second.size()) == p.value.size(), "the mask of {} has {} elements, not {}",
-             p.name, mask->second.size(), p.value.size());
+    MB_CHECK(int64_t(mask->second.size()) == p.value.size(),
+             "the mask of {} has {} elements, not {}", p.name, mask->second.size(), p.value.size());
     learning[p.name] = p.value.size() - std::ranges::count(mask->second, 0);
   }
   set_trainable([&](const std::string& name) { return learning.at(name) > 0; });

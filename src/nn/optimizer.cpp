@@ -104,7 +104,8 @@ struct StepPiece {
   }
 };
 
-// |g|^2 of each piece, frozen elements left out; then |g| of all of them, and the factor that brings it down to max_norm.
+// |g|^2 of each piece, frozen elements left out; then |g| of all of them, and the factor that
+// brings it down to max_norm.
 struct SquaresOfPiece {
   Pieces pieces;
   real* squares;
