@@ -1,4 +1,4 @@
-// Writes the generated world: a corpus, the course's three sets and five of GLUE's, from a grammar.
+// Writes the generated world: a corpus, the course's three sets and seven of GLUE's, from a grammar.
 //
 //   make-mini [--grammar data/grammar.txt] [--out data/mini] [--seed 11711]
 //
@@ -48,7 +48,7 @@ Row draw_row(const Grammar& grammar, const std::string& set, Writer& writer, std
               set));
 }
 
-// ---- The layouts: the course's, and those of GLUE's MRPC, RTE, CoLA, SST-2 and STS-B
+// ---- The layouts: the course's, and those of GLUE's sets
 
 enum Split { train, dev, test };
 
@@ -100,6 +100,18 @@ std::string stsb(Split split, int number, const Row& row, Random&) {
   return plain_line(fields);
 }
 
+std::string mnli(Split split, int number, const Row& row, const std::string& genre) {
+  Fields fields = {std::to_string(number), "mini", "mini", genre, "none", "none", "none", "none",   // no parse trees
+                   row.texts[0], row.texts[1]};
+  const size_t labels = split == train ? 2 : split == dev ? 6 : 0;   // the annotators' and the gold label
+  fields.insert(fields.end(), labels, row.label);
+  return plain_line(fields);
+}
+std::string mnli_stories(Split split, int number, const Row& row, Random&) {
+  return mnli(split, number, row, "stories");
+}
+std::string mnli_news(Split split, int number, const Row& row, Random&) { return mnli(split, number, row, "news"); }
+
 struct File {
   std::string name, header;
   Split split;
@@ -111,6 +123,10 @@ struct Set {
   std::vector<File> files;
 };
 const std::string stsb_columns = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2";
+const std::string mnli_columns =
+    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
+    "sentence2_parse\tsentence1\tsentence2";
+const std::string mnli_dev_columns = mnli_columns + "\tlabel1\tlabel2\tlabel3\tlabel4\tlabel5\tgold_label\n";
 const std::vector<Set> sets = {
     {"sst", course,
      {{"ids-sst-train.csv", "\tid\tsentence\tsentiment\n", train},
@@ -145,7 +161,18 @@ const std::vector<Set> sets = {
     {"sts", stsb,
      {{"glue/STS-B/train.tsv", stsb_columns + "\tscore\n", train},
       {"glue/STS-B/dev.tsv", stsb_columns + "\tscore\n", dev},
-      {"glue/STS-B/test.tsv", stsb_columns + "\n", test}}}};
+      {"glue/STS-B/test.tsv", stsb_columns + "\n", test}}},
+    {"qnli", rte,                                  // QNLI's rows are laid out as RTE's
+     {{"glue/QNLI/train.tsv", "index\tquestion\tsentence\tlabel\n", train},
+      {"glue/QNLI/dev.tsv", "index\tquestion\tsentence\tlabel\n", dev},
+      {"glue/QNLI/test.tsv", "index\tquestion\tsentence\n", test}}},
+    {"mnli", mnli_stories,
+     {{"glue/MNLI/train.tsv", mnli_columns + "\tlabel1\tgold_label\n", train},
+      {"glue/MNLI/dev_matched.tsv", mnli_dev_columns, dev},
+      {"glue/MNLI/test_matched.tsv", mnli_columns + "\n", test}}},
+    {"mnli-mm", mnli_news,
+     {{"glue/MNLI/dev_mismatched.tsv", mnli_dev_columns, dev},
+      {"glue/MNLI/test_mismatched.tsv", mnli_columns + "\n", test}}}};
 
 void write_set(const Grammar& grammar, const Set& set, const std::string& out, uint64_t seed) {
   const Cut cut = cut_lists(grammar, set.rules, seed), nothing;
@@ -180,7 +207,10 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
       "- `ids-sst-*`, `quora-*`, `sts-*`: sentiment 0 to 4, question pairs, similarity 0 to 5, in the course's\n"
       "  columns.\n"
       "- `glue/MRPC`, `glue/RTE`, `glue/CoLA`: paraphrases, entailment, acceptability, in GLUE's columns.\n"
-      "- `glue/SST-2`, `glue/STS-B`: two classes of sentiment, and similarity, in GLUE's columns.\n\n"
+      "- `glue/SST-2`, `glue/STS-B`: two classes of sentiment, and similarity, in GLUE's columns.\n"
+      "- `glue/QNLI`: questions with sentences that answer them or do not, in GLUE's columns.\n"
+      "- `glue/MNLI`: pairs whose second text follows from the first, stays open or contradicts it, in GLUE's\n"
+      "  columns: stories in train.tsv and the matched files, news in the mismatched ones.\n\n"
       "{} training rows a set, {} to develop on and {} to test on; no row twice in a set. In {} % of the rows, of\n"
       "all files, the label is a wrong one: about {} % is the best accuracy there can be. Training files use {} % of\n"
       "each long list of words, the others all of it, and so does the corpus.\n",

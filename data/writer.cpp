@@ -127,7 +127,9 @@ std::string Writer::text(const Part& part, Meaning& inside, int depth) {
       }
       return "";
     case Part::swap:
-      std::swap(drawn(part.variables[0], part), drawn(part.variables[1], part));
+      // One of the two may have no value yet; it is drawn where it first stands.
+      if (!variables_.contains(part.variables[0])) drawn(part.variables[1], part);
+      std::swap(variables_[part.variables[0]], variables_[part.variables[1]]);
       return "";
     case Part::reference: break;
   }

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <iostream>
 
+#include "minbert/nn.h"
 #include "minbert/optimizer.h"
 #include "minbert/options.h"
-#include "minbert/nn.h"
 
 using namespace minbert;
 

@@ -10,6 +10,7 @@
 #include "minbert/evaluate.h"
 #include "minbert/names.h"
 #include "minbert/optimizer.h"
+#include "minbert/sampling.h"
 
 using namespace minbert;
 

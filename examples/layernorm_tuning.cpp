@@ -11,6 +11,7 @@ using namespace minbert;
 int main(int argc, char** argv) {
   LnPeftOptions o;
   o.tasks = "rte,mrpc,stsb,cola";
+  o.limit = 300;
   o.out = "runs/layernorm_tuning";
   o.command.assign(argv, argv + argc);
   CommandLine line("layernorm_tuning",

@@ -11,7 +11,7 @@
 #include "minbert/nn.h"
 #include "minbert/optimizer.h"
 #include "minbert/options.h"
-#include "minbert/tasks.h"
+#include "minbert/sampling.h"
 
 using namespace minbert;
 

@@ -17,6 +17,7 @@
 #include "minbert/norm.h"
 #include "minbert/norm_apply.h"
 #include "minbert/options.h"
+#include "minbert/sampling.h"
 
 using namespace minbert;
 

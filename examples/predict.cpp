@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <iostream>
 
+#include "minbert/evaluate.h"
 #include "minbert/files.h"
 #include "minbert/progress.h"
-#include "minbert/evaluate.h"
 
 using namespace minbert;
 

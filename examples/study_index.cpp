@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "minbert/files.h"
 #include "minbert/options.h"
 #include "minbert/report.h"
 

@@ -12,7 +12,9 @@
 
 #include "minbert/checkpoint.h"
 #include "minbert/files.h"
+#include "minbert/json.h"
 #include "minbert/random.h"
+#include "minbert/safetensors.h"
 #include "minbert/trainer.h"
 #include "train/run_folder.h"
 

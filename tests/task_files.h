@@ -10,7 +10,7 @@
 #include <string>
 
 #include "error_of.h"
-#include "minbert/tasks.h"
+#include "minbert/task.h"
 
 namespace minbert::test {
 

@@ -9,6 +9,7 @@
 #include "golden_file.h"
 #include "minbert/files.h"
 #include "minbert/isotropy.h"
+#include "minbert/safetensors.h"
 
 namespace minbert::test {
 

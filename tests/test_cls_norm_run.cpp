@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "minbert/bert.h"
+#include "minbert/huggingface.h"
 #include "small_run.h"
 #include "tiny_bert.h"
 

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "minbert/config.h"
+#include "minbert/error.h"
+#include "minbert/files.h"
 #include "real_data.h"
 
 using namespace minbert;

@@ -12,6 +12,9 @@
 
 #include "error_of.h"
 #include "minbert/files.h"
+#include "minbert/json.h"
+#include "minbert/safetensors.h"
+#include "minbert/safetensors_writer.h"
 
 using namespace minbert;
 using minbert::test::error_of;

@@ -110,6 +110,32 @@ TEST_CASE("metrics: Spearman") {
   CHECK(metric_name(Metric::spearman) == std::string("Spearman"));
 }
 
+TEST_CASE("metrics: the area under the ROC curve is the share of pairs in the right order") {
+  Random random(5, "scores");
+  for (const uint64_t values : {1'000'000'000, 7, 2}) {
+    CAPTURE(values);
+    Labels score, labels;
+    for (int i = 0; i < 40; ++i) {
+      labels.push_back(double(random.below(2)));
+      score.push_back(double(random.below(values)) + labels.back());
+    }
+    double right = 0, pairs = 0;
+    for (size_t i = 0; i < labels.size(); ++i)
+      for (size_t j = 0; j < labels.size(); ++j) {
+        if (labels[i] != 1 || labels[j] != 0) continue;
+        pairs += 1;
+        right += (sign(score[i] - score[j]) + 1) / 2;
+      }
+    CHECK(auc(score, labels).value() == doctest::Approx(right / pairs).epsilon(1e-14));
+  }
+  CHECK(auc(Labels{-INFINITY, 3, 8}, Labels{0, 1, 1}).value() == 1);
+  CHECK(auc(Labels{5, 5}, Labels{0, 1}).value() == 0.5);
+  CHECK_FALSE(auc(Labels{5, 6}, Labels{1, 1}));
+  CHECK_FALSE(auc(Labels{5, 6}, Labels{0, 0}));
+  CHECK_FALSE(auc(Labels{5, NAN}, Labels{0, 1}));
+  CHECK_THROWS_AS(auc(Labels{5}, Labels{0, 1}), Error);
+}
+
 TEST_CASE("glue: each task is read in the form in which GLUE has it") {
   const Folder folder;
   const Tokenizer tokenizer = small_tokenizer(folder);

@@ -8,8 +8,9 @@
 #include "golden_file.h"
 #include "gradcheck.h"
 #include "minbert/bert.h"
-#include "minbert/files.h"
+#include "minbert/huggingface.h"
 #include "minbert/ops.h"
+#include "minbert/safetensors.h"
 #include "minbert/sequence.h"
 
 namespace minbert::test {

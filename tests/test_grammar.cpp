@@ -73,6 +73,7 @@ TEST_CASE("grammar: a variable keeps its meaning, not its wording") {
   CHECK(kinds("corpus = {x:v} {x:w}\nx = a | b") == Set{"A b", "B a"});
   CHECK(kinds("corpus = {x:v} {new v}{x:v}\nx = a | b") == Set{"A b", "B a"});
   CHECK(kinds("corpus = {y:z}, {swap v w}{y:z}\ny = {x:v} {x:w}\nx = a | b") == Set{"A b, b a", "B a, a b"});
+  CHECK(kinds("corpus = {x:v}, {swap v w}{x:v} {x:w}\nx = a | b") == Set{"A, b a", "B, a b"});
   CHECK(kinds("corpus = {x:v} {own y} {x:v}\ny = {x:v}\nx = p | q") == Set{"P p p", "P q p", "Q p q", "Q q q"});
   // What a remembered meaning drew inside of itself is remembered, too.
   CHECK(kinds("corpus = {y:v} {y:v}\ny = {x} c | d\nx = a | b") == Set{"A c a c", "B c b c", "D d"});
@@ -125,6 +126,7 @@ TEST_CASE("grammar: errors name file, line and what is expected") {
   says("corpus = a\n.ed = write", ":2: a form without its word");
   says("corpus = {new v} a", ":1: no variable \"v\"");
   says("corpus = {new v} {a:v}\na = b | c", ":1: the variable \"v\" has no value here yet");
+  says("corpus = {swap v w}{a:v} {a:w}\na = b | c", ":1: the variable \"w\" has no value here yet");
   says("corpus = {a:v} {new v}{a:v}\na = b", ":1: {new v}: \"a\" has no second alternative");
   says("corpus = {a:v} {b:v}\na = x\nb = y", ":1: the variable \"v\" is one of {a} in this text, not of {b}");
   says("corpus = {a.past}\na = walk", ":1: \"walk\" has no form \"past\"");

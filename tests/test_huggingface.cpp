@@ -8,7 +8,9 @@
 #include <set>
 
 #include "golden_file.h"
-#include "minbert/files.h"
+#include "minbert/huggingface.h"
+#include "minbert/safetensors.h"
+#include "minbert/safetensors_writer.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {

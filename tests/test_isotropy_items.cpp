@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "minbert/encoded_set.h"
 #include "minbert/isobn.h"
 #include "minbert/isotropy.h"
 #include "norm/cls/covariance.h"
@@ -81,15 +82,10 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(read_file(world.path("study/report.html")).find("id=\"tab2\"") != std::string::npos);
 
   // fig.1 and tab.2 are what the model's own [CLS] says.
-  const BertConfig config = BertConfig::load(world.path("start/config.json"));
-  const Tokenizer tokenizer = tokenizer_of(world.path("start"), config);
-  Model model(config, 0, false, std::vector<HeadSpec>(), 0);
-  load_all_layers(world.path("start"), config, model.parameters);
-  const Dataset data =
-      read_set(o.data, parse_tasks("sst2")[0], Split::train, 0, tokenizer, {.max_length = 16}, std::cout);
+  EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, "pooled");
   std::vector<real> all;
-  for_each_cls(model.network.bert(), data, "pooled", [&](const Tensor& h) {
-    const std::vector<real> values = h.values();
+  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+    const std::vector<real> values = encoded.bert().forward(batch, cls_rows).pooler_output.values();
     all.insert(all.end(), values.begin(), values.end());
   });
   const std::vector<double> ev = explained_variance(Tensor::from({24, int64_t(H)}, all));

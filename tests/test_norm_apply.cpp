@@ -7,8 +7,9 @@
 #include "cls_set.h"
 #include "golden_file.h"
 #include "lone_norm.h"
-#include "minbert/files.h"
 #include "minbert/norm_apply.h"
+#include "minbert/safetensors.h"
+#include "minbert/safetensors_writer.h"
 #include "task_files.h"
 
 namespace minbert::test {

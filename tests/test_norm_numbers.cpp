@@ -4,7 +4,7 @@
 
 #include "golden_file.h"
 #include "lone_norm.h"
-#include "minbert/files.h"
+#include "minbert/safetensors.h"
 
 namespace minbert::test {
 namespace {

@@ -5,9 +5,10 @@
 
 #include "golden_file.h"
 #include "gradcheck.h"
-#include "minbert/files.h"
+#include "minbert/json.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/safetensors.h"
 #include "real_data.h"
 
 namespace minbert::test {

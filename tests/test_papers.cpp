@@ -7,8 +7,9 @@
 
 #include "error_of.h"
 #include "lone_norm.h"
-#include "minbert/metrics.h"
 #include "minbert/comparison.h"
+#include "minbert/long_table.h"
+#include "minbert/metrics.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -140,6 +141,60 @@ TEST_CASE("papers: the tables of --compare are mean and deviation of what its mo
       CHECK(from != cells.npos);
     }
   }
+}
+
+TEST_CASE("papers: --compare prints the document's numbers beside ours, and what it leaves open [CLN tab.test]") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "sst,quora,sts,cfimdb", o.compare = o.from_scratch = true, o.epochs = 1, o.out = world.path("beside");
+  const Experiment experiment(o);
+  const Quiet quiet;
+  CHECK(compare(experiment, variants_of(o)) == 0);
+  const std::string text = quiet.text();
+  const size_t training = text.find("\nTraining metrics"), dev = text.find("\nDev metrics");
+  REQUIRE(dev != text.npos);
+  const auto last_words = [&](size_t table, const std::string& row, int count) {         // of a row: the paper's
+    const size_t line = text.find("\n  " + row, table) + 1;
+    std::istringstream in(text.substr(line, text.find('\n', line) - line));
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return std::vector<std::string>(words.end() - count, words.end());
+  };
+  const auto row = [&](size_t table, const std::string& name, const std::vector<std::string>& printed) {
+    INFO(name);
+    CHECK(last_words(table, name, int(printed.size())) == printed);
+  };
+  row(training, "", {"paper,", "layer", "paper,", "conditional-layer"});
+  row(training, "SST (accuracy, %)", {"96.39", "97.89"});
+  row(training, "Quora (accuracy, %)", {"91.60", "95.73"});
+  row(training, "STS (Pearson)", {"0.3734", "0.9248"});
+  row(training, "CFIMDB (accuracy, %)", {"-", "-"});
+  row(dev, "", {"from-scratch", "paper,", "conditional-layer"});                         // no test score without CLN
+  row(dev, "SST (accuracy, %)", {"62.43"});
+  row(dev, "Quora (accuracy, %)", {"-"});
+  row(dev, "STS (Pearson)", {"0.5478"});
+  CHECK(contains(text, "The document gives no learning rate"));
+  CHECK(contains(text, "62.43, is no target"));
+
+  compare(experiment, variants_of(o), world.path("nowhere"));
+  CHECK(contains(quiet.text(), "nowhere/cln.json is not here: the paper's numbers are left out"));
+  o.tasks = "cfimdb", o.out = world.path("alone");
+  const Quiet alone;
+  compare(Experiment(o), variants_of(o));
+  CHECK_FALSE(contains(alone.text(), "paper,"));
+
+  const Json paper = Json::load("data/papers/cln.json");
+  int claims = 0;
+  for (const Json& claim : paper["claims"].items()) {                                    // follows from its numbers
+    if (claim.has("absolute")) continue;
+    const LongTable printed = table_of(paper["printed"][claim["item"].string()]);
+    const auto value = [&](const char* side) {
+      return printed.values({{"norm", claim[side]["norm"].string()}, {"task", claim[side]["task"].string()}}).at(0);
+    };
+    CHECK(value("more") > value("less"));
+    ++claims;
+  }
+  CHECK(claims == 3);
 }
 
 TEST_CASE("papers: layer-simple, variance-only and none as plain loops [LN-PEFT app.A.simple] [NT norm.none]") {

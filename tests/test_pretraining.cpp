@@ -10,6 +10,7 @@
 #include "library.h"
 #include "minbert/bert.h"
 #include "minbert/corpus.h"
+#include "minbert/huggingface.h"
 #include "minbert/pretrainer.h"
 #include "minbert/run_figures.h"
 #include "real_data.h"

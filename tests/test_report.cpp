@@ -8,6 +8,7 @@
 #include <set>
 
 #include "minbert/error.h"
+#include "minbert/files.h"
 #include "minbert/report.h"
 
 namespace minbert::test {

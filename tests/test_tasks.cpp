@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "minbert/metrics.h"
+#include "minbert/sampling.h"
 #include "real_data.h"
 #include "task_files.h"
 

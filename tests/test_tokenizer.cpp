@@ -8,7 +8,7 @@
 #include <iostream>
 #include <random>
 
-#include "minbert/files.h"
+#include "minbert/json.h"
 #include "minbert/sequence.h"
 #include "real_data.h"
 

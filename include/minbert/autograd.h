@@ -80,6 +80,27 @@ class NoGrad {
   bool outer_;
 };
 
+// While it lives, keeps every operation that goes on the tape: for pictures of a step. Their results
+// stay in memory; after backward(), with their gradients.
+class Trace {
+ public:
+  struct Operation {
+    std::string name, module;                   // "linear", "bert.pooler.dense"
+    Tensor result;
+    std::vector<int> inputs;                    // the operations that made them; -1: a leaf
+  };
+  Trace();
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  const std::vector<Operation>& operations() const { return operations_; }
+
+ private:
+  friend class Tape;
+  Trace* outer_;
+  std::vector<Operation> operations_;
+};
+
 void print_tape(std::ostream& out);           // --trace: names, shapes, module paths of all entries
 void clear_tape();                  // removes all entries: after a forward without backward
 int64_t tape_length();

@@ -3,6 +3,7 @@
 //   Papers   BERT: Devlin, Chang, Lee & Toutanova 2019; the layer: Vaswani et al. 2017
 //   Letters  T tokens in the batch, B sentences, L_b tokens of sentence b
 //            H hidden size, heads of d = H/heads columns
+//   Sources  src/bert: embeddings.cpp, layer.cpp, pretraining.cpp, and model.cpp for both models
 #pragma once
 
 #include <memory>
@@ -81,6 +82,8 @@ class BertModel : public Module {
   // Errors: an id, a position (max_position_embeddings or above) or a segment outside of its table.
   BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
+  // The hidden states of [CLS] behind the embeddings and behind every layer: L+1 tensors [B,H]
+  std::vector<Tensor> cls_of_layers(const Batch& batch) const;
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
 
@@ -91,8 +94,8 @@ class BertModel : public Module {
   void normalize_gradients(double alpha, const std::string& place);
 
  private:
-  Tensor encode(const Batch& batch, const Indices& rows,
-                std::vector<Tensor>* attention_weights) const;
+  Tensor encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights,
+                std::vector<Tensor>* hidden_states = nullptr) const;
   Tensor normalize_cls(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;
@@ -155,23 +158,5 @@ class BertForPreTraining : public Module {
   Tensor decoder_bias_;
   Linear seq_relationship_;
 };
-
-// ---- Hugging Face's files -----------------------------------------------------------------------
-struct WeightsReport {
-  std::vector<std::string> loaded, initialised;   // parameters and buffers: found; not in the file
-  std::vector<std::string> unused;                // in the file only
-};
-
-// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's
-// names: with or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16.
-// Embeddings and encoder are required; pooler, heads and additions of minbert (task parameters,
-// norms of pre and normformer) may be missing and get their initial values. tasks: the file's
-// *.task_weight and task_bias [tasks,H] have rows for the first `tasks` of our tasks, and the rows
-// of the others start at 0; -1: for all. Error: file, name, both shapes.
-WeightsReport load_weights(const std::string& path, const Parameters& parameters,
-                           int64_t tasks = -1);
-// .safetensors, atomically
-void save_weights(const std::string& file, const Parameters& parameters,
-                  SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
 
 }  // namespace minbert

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "minbert/bert.h"
+#include "minbert/huggingface.h"
 #include "minbert/tokenizer.h"
 
 namespace minbert {

@@ -33,9 +33,10 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
                                                 const std::vector<Variant>& variants,
                                                 bool score_training);
 
-// --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables and
-// draws all runs. Returns the exit status.
-int compare(const Experiment& experiment, const std::vector<Variant>& variants);
+// --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables,
+// beside its numbers in the folder `papers`, and draws all runs. Returns the exit status.
+int compare(const Experiment& experiment, const std::vector<Variant>& variants,
+            const std::string& papers = "data/papers");
 
 // Norms side by side, a line each: dev scores, the steps until the first task's loss falls below
 // to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit

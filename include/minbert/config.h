@@ -4,19 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "minbert/files.h"
+#include "minbert/json.h"
 
 namespace minbert {
-
-// Pairs of sentences: as one sequence, or encoded apart and compared.
-inline const std::vector<std::string> pair_names = {"cross", "siamese"};
 
 struct BertConfig {
   int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
       intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
   double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
          layer_norm_eps = 1e-12;
-  std::string hidden_act = "gelu";                 // gelu, gelu_new, relu
+  std::string hidden_act = "gelu";                 // one of activation_names of bert.h
   int pad_token_id = 0;
 
   // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,

@@ -13,27 +13,33 @@
 
 namespace minbert {
 
+enum class Grid { quick, reduced, paper };         // some seconds, some minutes, the document's own
+inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"};
+
 struct DocumentOptions : MachineOptions {
   std::string model = "data/mini/bert", data = "data/mini/glue", papers = "data/papers", out;
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric, grid = "reduced";
   int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
   bool quick = false;                             // the same as grid "quick"
+  bool tasks_given = false;                       // else tasks whose files are missing are left out
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
   std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
 };
 // Binds them; items: the names that there are.
 void add_document_options(CommandLine& line, DocumentOptions& options);
-// The options of the grid take the place of all that were not given; paper: the document's own.
+// The options of the grid take the place of all that were not given; paper: the document's own;
+// quick: those that are the program's alone.
 struct GridValue {
   std::string option, value;
 };
-void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper);
+void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper,
+              std::vector<GridValue> quick = {});
 
 struct Item {
   std::string name, title;
-  std::function<std::vector<Run>()> runs;
+  std::function<std::vector<Run>()> runs;           // none: no task that it is about is there
   std::function<void(ItemReport&)> show;
   // Runs whose results say which the runs above are; they are done before
   std::function<std::vector<Run>()> before = [] { return std::vector<Run>(); };
@@ -41,6 +47,7 @@ struct Item {
 
 class Document {
  public:
+  // Error: a task's files are missing, and it was asked for; or no task has any.
   Document(const DocumentOptions& options, const std::string& file);
   // Runs what the chosen items need and writes the report. Returns the exit status. Error for an
   // item that does not exist: lists them.
@@ -49,7 +56,7 @@ class Document {
   const std::vector<Task>& tasks() const { return tasks_; }
   const DocumentOptions& options() const { return options_; }
   // What is different from the document in every item: the model, where its sizes are not those of
-  // BERT-base-cased, and stand-ins for data sets.
+  // the document's, data sets that are missing, and stand-ins for some.
   std::vector<std::string> differences() const;
 
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
@@ -68,11 +75,14 @@ class Document {
   Json paper_;
   Study study_;
   std::vector<Task> tasks_;
+  std::vector<std::string> missing_;              // titles of tasks without files
 };
 
 // What dev scores are held against: the majority class of the training set (or its mean), word
 // counts, and the same network fine-tuned from scratch with these options.
-std::vector<Run> yardstick_runs(Document& document, const TrainOptions& fine_tuning);
-void show_yardsticks(Document& document, const TrainOptions& fine_tuning, ItemReport& report);
+std::vector<Run> yardstick_runs(Document& document, const std::vector<Task>& tasks,
+                                const TrainOptions& fine_tuning);
+void show_yardsticks(Document& document, const std::vector<Task>& tasks,
+                     const TrainOptions& fine_tuning, ItemReport& report);
 
 }  // namespace minbert

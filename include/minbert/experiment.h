@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "minbert/checkpoint.h"
-#include "minbert/tasks.h"
+#include "minbert/dataset.h"
+#include "minbert/task.h"
 #include "minbert/tokenizer.h"
 #include "minbert/train_options.h"
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "minbert/bert.h"
-#include "minbert/tasks.h"
+#include "minbert/dataset.h"
+#include "minbert/task.h"
 
 namespace minbert {
 

@@ -7,7 +7,7 @@
 namespace minbert {
 
 struct IsoBnOptions : DocumentOptions {
-  std::string cls_norm_at = "pooled";             // or pre-pooler: which [CLS]
+  std::string cls_norm_at = cls_place::pooled;    // or pre_pooler: which [CLS]
   std::vector<double> lr = {3e-4}, batch = {16}, beta = {0.5};       // of tab.1
 };
 

@@ -4,19 +4,12 @@
 //   μ [H]   Σ [H,H]   their mean and covariance, which is biased (1/N)
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "minbert/bert.h"
-#include "minbert/tasks.h"
+#include "minbert/norm.h"
 
 namespace minbert {
-
-// Calls on_batch with [CLS] of every example in turn, without dropout: pre-pooler, the last hidden
-// state, or pooled, behind the pooler's tanh. False: interrupted.
-bool for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
-                  const std::function<void(const Tensor& h)>& on_batch);
 
 // EV_k for k = 1 .. H: the share of the k largest squared singular values of h     [IsoBN eq.9]
 // centered: of h - mu, so that the mean of the embeddings does not count. Error if nothing varies.

@@ -30,6 +30,7 @@ class ItemReport {
   void table(const std::string& title, const std::vector<std::string>& columns,
              const std::vector<TableRow>& rows);
   void figure(const Figure& figure, const std::string& text, const std::string& word = "");
+  void picture(const std::string& svg, const std::string& text, const std::string& word = "");
   void differs(const std::string& sentence);
   void caption(const std::string& sentence);
   const LongTable& printed() const { return printed_; }

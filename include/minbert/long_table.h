@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/files.h"
+#include "minbert/json.h"
 
 namespace minbert {
 
@@ -38,6 +38,10 @@ class LongTable {
 };
 
 // ---- Printed beside ours
+
+// A table of data/papers: {"columns": ["task", "k", "value"], "rows": [["mrpc", "1", 0.76]]}. Of
+// null: no rows.
+LongTable table_of(const Json& printed);
 
 // One of a document's statements about its numbers: those at `more` are above those at `less`. The
 // columns that both leave open pair the values, one with one.

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "minbert/tasks.h"
+#include "minbert/dataset.h"
+#include "minbert/task.h"
 
 namespace minbert {
 
@@ -20,6 +21,8 @@ std::optional<double> f1(std::span<const double> predicted, std::span<const doub
 std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
+// The area under the ROC curve of a score for class 1. No score either if one is a NaN.
+std::optional<double> auc(std::span<const double> score, std::span<const double> labels);
 
 // A task has a score for each of its metrics on each of its dev sets; the leading metric of the
 // first set is first.

@@ -113,8 +113,13 @@ std::map<std::string, std::string> norm_values(const std::string& norm,
                                                const std::vector<NormOption>& options);
 std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
 // Where a norm of [CLS] stands: h is the encoder's [CLS], or the pooler's.
-inline const std::vector<std::string> cls_norm_places = {"per-method", "pre-pooler", "pooled"};
-// pre-pooler or pooled: `place` itself, or for "per-method" the norm's own
+namespace cls_place {
+inline constexpr const char *per_method = "per-method", *pre_pooler = "pre-pooler",
+                            *pooled = "pooled";
+}
+inline const std::vector<std::string> cls_norm_places = {cls_place::per_method,
+                                                         cls_place::pre_pooler, cls_place::pooled};
+// pre-pooler or pooled: `place` itself, or for per_method the norm's own
 std::string cls_norm_place(const std::string& norm, const std::string& place);
 
 // The option eps of norms whose default is layer_norm_eps of config.json.

@@ -1,4 +1,5 @@
 // All differentiable operations. Each has a backward beside its forward, and a gradient check.
+// The headings name their files in src/ops.
 //
 // Shapes: x [T,H] is any tensor, read as rows() x cols(); all sizes but the last count as rows.
 // Errors: shapes that do not fit, indices and labels out of range, and probabilities outside of
@@ -14,7 +15,7 @@
 
 namespace minbert {
 
-// ---- element by element -------------------------------------------------------------------------
+// ---- element by element (binary.cpp, elementwise.cpp) -------------------------------------------
 // b has a's shape, or is broadcast: one row [H] or [1,H] for all rows of a, or one column [T,1].
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
@@ -53,7 +54,7 @@ inline Tensor operator-(double c, const Tensor& a) { return shift(-a, c); }
 inline Tensor operator*(double c, const Tensor& a) { return scale(a, c); }
 inline Tensor operator/(double c, const Tensor& a) { return scale(pow(a, -1), c); }
 
-// ---- matrix products ----------------------------------------------------------------------------
+// ---- matrix products (matmul.cpp) ---------------------------------------------------------------
 Tensor matmul(const Tensor& a, const Tensor& b);    // a b      a [m,k]  b [k,n] -> [m,n]
 Tensor matmul_nt(const Tensor& a, const Tensor& b); // a b^T    a [m,k]  b [n,k] -> [m,n]
 Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n] -> [m,n]
@@ -64,7 +65,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
                     const Tensor& b2);
 
-// ---- sums and means -----------------------------------------------------------------------------
+// ---- sums and means (reduce.cpp) ----------------------------------------------------------------
 Tensor sum(const Tensor& x);                        // [] over all elements
 Tensor mean(const Tensor& x);
 Tensor sum_rows(const Tensor& x);                   // [T,1] over each row
@@ -73,24 +74,24 @@ Tensor mean_columns(const Tensor& x);               // [H] over each column
 // [T,H] -> [B,H], over each sentence's tokens
 Tensor mean_sentences(const Tensor& x, const Batch& batch);
 
-// ---- choosing and joining -----------------------------------------------------------------------
+// ---- choosing and joining (shape.cpp) -----------------------------------------------------------
 // [T,H] -> [n,H]; a row may be chosen twice
 Tensor gather_rows(const Tensor& x, const Indices& rows);
 Tensor embedding(const Tensor& table, const Indices& ids);    // [V,H] -> [n,H]
 Tensor concatenate_columns(const std::vector<Tensor>& parts);  // [T,H1] [T,H2] ... -> [T,H1+H2+...]
 
-// ---- rows ---------------------------------------------------------------------------------------
+// ---- rows (softmax.cpp, loss.cpp) ---------------------------------------------------------------
 Tensor softmax(const Tensor& x);                    // of each row
 // [B,H] [B,H] -> [B,1], norms at least 1e-8
 Tensor cosine_similarity(const Tensor& u, const Tensor& v);
 
-// ---- dropout ------------------------------------------------------------------------------------
+// ---- dropout (dropout.cpp) ----------------------------------------------------------------------
 // Each element is 0 with probability p, else x/(1-p). The mask depends on key, row and column only.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 // residual + dropout(x)
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);
 
-// ---- normalizations -----------------------------------------------------------------------------
+// ---- normalizations (layer_norm.cpp, rms_norm.cpp, column_norm.cpp) -----------------------------
 // Variances are biased and computed in two passes. weight, bias [H]; no tensor: 1, and 0.
 
 // (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With group [T] of 0..G-1, weight
@@ -119,7 +120,7 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, c
 Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2,
                   const Tensor& nu, double momentum, double eps);
 
-// ---- attention ----------------------------------------------------------------------------------
+// ---- attention (attention.cpp) ------------------------------------------------------------------
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,
 // with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1).
 // q, k, v [T,H] -> [T,H]
@@ -130,7 +131,7 @@ constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads,
                  double p, RandomKey key, Tensor* weights = nullptr);
 
-// ---- losses, each the mean over the batch -------------------------------------------------------
+// ---- losses, each the mean over the batch (loss.cpp) --------------------------------------------
 // [B,C], labels [B] of 0..C-1 -> []
 Tensor cross_entropy(const Tensor& logits, const Indices& labels);
 // cross_entropy(linear(x, weight, bias), labels) without holding all logits: for a decoder into a

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "minbert/files.h"
+#include "minbert/json.h"
 
 namespace minbert {
 

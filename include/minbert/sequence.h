@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,14 @@ struct Sequence {
   std::vector<int32_t> ids;
   std::vector<int32_t> segments;                   // as long as ids
 };
+
+// A pair of texts, as --pairs and config.json name its forms.
+enum class Pairs {
+  cross,                                           // [CLS] a [SEP] b [SEP], one sequence
+  siamese                                          // [CLS] a [SEP] and [CLS] b [SEP], encoded apart
+};
+inline const std::vector<std::string> pair_names = {"cross", "siamese"};
+Pairs pairs_of(const std::string& name);            // Error lists the names
 
 // A sequence of at most max_length ids.
 //

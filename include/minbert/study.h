@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/files.h"
+#include "minbert/json.h"
 
 namespace minbert {
 

@@ -21,6 +21,12 @@
 
 namespace minbert {
 
+namespace trained {                                 // the modes without an argument
+inline const std::string full_model = "full-model", heads = "last-linear-layer", bitfit = "bitfit",
+                         layer_norm = "layer-norm", every_layer_norm = "layer-norm:all",
+                         random = "random";
+}  // namespace trained
+
 std::string train_modes();                          // their list: "full-model, bitfit, ..."
 // The mode itself; of the course's words finetune and pretrain, what they mean. Error lists the
 // modes.

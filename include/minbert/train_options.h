@@ -9,6 +9,7 @@
 
 #include "minbert/config.h"
 #include "minbert/options.h"
+#include "minbert/train_mode.h"
 
 namespace minbert {
 
@@ -35,16 +36,17 @@ struct RunOptions : MachineOptions {
   bool check_nan = false, profile = false, trace = false;
 };
 
+
 // Fine-tuning on tasks.
 struct TrainOptions : RunOptions {
   std::string model, data = "data", tasks = "sst,quora,sts", metric, task_weights;
   bool from_scratch = false;
   int limit = 0;
 
-  std::string cls_norm = "none", cls_norm_at = "per-method";
+  std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
   double grad_norm = 0;                             // 0: no gradient normalization
   std::string pairs = "cross", sampling = "sequential";
-  std::string train_mode = "full-model";            // what is trained: see train_mode.h
+  std::string train_mode = trained::full_model;     // what is trained: see train_mode.h
   int epochs = 10;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
@@ -53,7 +55,7 @@ struct TrainOptions : RunOptions {
 
   TrainOptions() { out = "runs/multitask"; }
   double learning_rate() const {
-    return lr > 0 ? lr : train_mode == "full-model" ? 1e-5 : 1e-3;
+    return lr > 0 ? lr : train_mode == trained::full_model ? 1e-5 : 1e-3;
   }
 };
 

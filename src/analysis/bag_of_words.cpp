@@ -15,6 +15,7 @@
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/progress.h"
+#include "minbert/sampling.h"
 
 namespace minbert {
 namespace {

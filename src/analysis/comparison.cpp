@@ -2,12 +2,14 @@
 #include "minbert/comparison.h"
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 
 #include "curves.h"
 #include "engine/text.h"
 #include "minbert/in_words.h"
+#include "minbert/long_table.h"
 #include "minbert/run_figures.h"
 
 namespace minbert {
@@ -17,6 +19,7 @@ namespace {
 struct Column {
   std::string title;
   std::function<std::string(const VariantRuns&)> cell;
+  std::string task = {}, metric = {};              // of a score
 };
 using Cells = std::vector<std::vector<std::string>>;
 
@@ -77,7 +80,7 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
         return mean_cell(values, percent ? 2 : 4, "undefined");
       };
       columns.push_back({format("{} ({}{})", title_of(task, list[m].set), metric_name(list[m].metric),
-                                percent ? ", %" : ""), cell});
+                                percent ? ", %" : ""), cell, task.name, metric_key(list[m].metric)});
     }
   }
   return columns;
@@ -130,6 +133,26 @@ std::string best_run(const std::vector<VariantRuns>& variants) {
   return folder;
 }
 
+// What the paper prints for these columns, with each norm of the runs: "paper, layer", ...; no line without a number.
+Cells printed_lines(const Json& paper, const char* item, const std::vector<Column>& columns,
+                    const std::vector<VariantRuns>& all) {
+  if (paper.is_null()) return {};
+  const LongTable printed = table_of(paper["printed"][item]);
+  Cells lines;
+  for (const VariantRuns& runs : all) {
+    std::vector<std::string> line = {"paper, " + runs.variant.norm};
+    bool any = false;
+    for (const Column& column : columns) {
+      const std::vector<double> value =
+          printed.values({{"task", column.task}, {"metric", column.metric}, {"norm", runs.variant.norm}});
+      line.push_back(value.empty() ? "-" : fixed(value[0], column.metric == "accuracy" ? 2 : 4));
+      any |= !value.empty();
+    }
+    if (any && !runs.variant.from_scratch) lines.push_back(line);
+  }
+  return lines;
+}
+
 std::string seeds_of(const TrainOptions& o) {
   return format("{} {}", o.seeds, o.seeds == 1 ? "seed" : "seeds, mean ± standard deviation");
 }
@@ -137,7 +160,7 @@ std::string seeds_of(const TrainOptions& o) {
 }  // namespace
 
 // [CLN tab.train] [CLN tab.test]
-int compare(const Experiment& experiment, const std::vector<Variant>& variants) {
+int compare(const Experiment& experiment, const std::vector<Variant>& variants, const std::string& papers) {
   const TrainOptions& o = experiment.options();
   const auto runs = run_all(experiment, variants, true);
   if (!runs) return 130;
@@ -147,16 +170,25 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants) 
   }
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
   const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
-  const auto print = [&](const char* title, std::vector<Column> columns) {      // a column a variant, as in the paper
+  const std::string file = papers + "/cln.json";
+  const Json paper = std::filesystem::exists(file) ? Json::load(file) : Json();
+  bool beside = false;
+  const auto print = [&](const char* title, const char* item, std::vector<Column> columns) {
+    const Cells printed = printed_lines(paper, item, columns, *runs);
+    beside |= !printed.empty();
     columns.insert(columns.begin(), label);
-    Cells lines = transposed(cells_of(*runs, columns));
+    Cells lines = cells_of(*runs, columns);
+    lines.insert(lines.end(), printed.begin(), printed.end());
+    lines = transposed(lines);                      // a column a variant, as in the paper
     for (auto& line : lines) line[0] = "  " + line[0];
     std::cout << '\n' << title << '\n' << text_table(lines);
   };
-  print("Training metrics [CLN]: on the training set", score_columns(experiment, Set::train));
+  print("Training metrics [CLN]: on the training set", "train", score_columns(experiment, Set::train));
   std::vector<Column> dev = score_columns(experiment, Set::dev);
   dev.push_back(mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
-  print("Dev metrics (the paper prints the test set's; its labels are not public)", dev);
+  print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev);
+  if (beside) std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string() << '\n';
+  if (paper.is_null()) std::cout << format("\n{} is not here: the paper's numbers are left out\n", file);
   draw_training(o.out, experiment, *runs);
   print_in_words(experiment, best_run(*runs));
   return 0;

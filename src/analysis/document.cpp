@@ -25,21 +25,6 @@ std::map<std::string, std::string> strings(const Json& object) {
   return all;
 }
 
-// {"columns": ["task", "k", "value"], "rows": [["mrpc", "1", 0.76]]}
-LongTable table_of(const Json& printed) {
-  if (printed.is_null()) return LongTable({"value"});
-  std::vector<std::string> columns;
-  for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
-  LongTable table(columns);
-  for (const Json& row : printed["rows"].items()) {
-    const Json::Array values = row.items();
-    std::vector<std::string> of;
-    for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
-    table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
-  }
-  return table;
-}
-
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone.
 Json judged(const Json& claim, bool was_run, const std::vector<std::string>& differences,
             const std::optional<LongTable>& ours) {
@@ -72,7 +57,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.section("How much");
-  line.choice("--grid", o.grid, {"quick", "reduced", "paper"},
+  line.choice("--grid", o.grid, grid_names,
               "the settings that are not given: some seconds, some minutes, or the document's");
   line.flag("--quick", o.quick, "the same as --grid quick");
   line.option("--epochs", o.epochs, 1, "passes over the data");
@@ -86,11 +71,13 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   add_machine_options(line, o);
 }
 
-void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper) {
-  if (o.quick) o.grid = "quick";
-  const std::vector<GridValue> quick = {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}};
-  if (o.grid == "reduced") return;                    // the defaults
-  for (const GridValue& v : o.grid == "paper" ? paper : quick)
+void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper,
+              std::vector<GridValue> quick) {
+  if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
+  const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
+  quick.insert(quick.end(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
+  if (grid == Grid::reduced) return;                   // the defaults
+  for (const GridValue& v : grid == Grid::paper ? paper : quick)
     if (!line.given(v.option)) line.set(v.option, v.value);
 }
 
@@ -103,6 +90,15 @@ Document::Document(const DocumentOptions& options, const std::string& file)
   const std::vector<std::string> order = split(options.tasks);
   const auto place = [&](const Task& task) { return std::find(order.begin(), order.end(), task.name); };
   std::sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) { return place(a) < place(b); });
+  if (options.tasks_given) return;
+  std::erase_if(tasks_, [&](const Task& task) {
+    const bool found = fs::exists(data_file(options.data, task, Split::train)) &&
+                       fs::exists(data_file(options.data, task, Split::dev));
+    if (!found) missing_.push_back(task.title);
+    return !found;
+  });
+  MB_CHECK(!tasks_.empty(), "--data {}: has files of none of these tasks: {}", options.data, options.tasks);
+  if (!missing_.empty()) std::cout << format("without {}: no files of it in {}\n", joined(missing_), options.data);
 }
 
 std::map<std::string, std::string> Document::inputs(const Task& task) {
@@ -142,9 +138,8 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     const TaskData& data = experiment.data()[0];
     const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
     Json result = Json::object().set("warnings", warnings.str());
-    result.set("examples", int64_t(data.dev[0].examples.size()));
-    result.set("best_epoch", trained_run.best_epoch + 1).set("parameters", trained_run.parameters);
-    result.set("trained", trained_run.trained);
+    result.set("examples", int64_t(data.dev[0].examples.size())).set("epoch", trained_run.best_epoch + 1);
+    result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
     const std::vector<Measure> list = measures(data.task);
     for (size_t i = 0; i < list.size(); ++i)
       result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
@@ -177,9 +172,15 @@ std::string Document::extent() const {
 std::vector<std::string> Document::differences() const {
   std::vector<std::string> all;
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
-  if (config.hidden_size != 768 || config.num_hidden_layers != 12 || config.vocab_size != 28996)
-    all.push_back(format("the model has {} layers, H = {} and {} word pieces; BERT-base-cased has 12, 768 and 28996",
-                         config.num_hidden_layers, config.hidden_size, config.vocab_size));
+  const Json model = paper_["document"]["model"];   // config.json's keys, of which the document says the values
+  const int vocabulary = model.get("vocab_size", config.vocab_size);
+  if (config.hidden_size != model["hidden_size"].integer() ||
+      config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
+    all.push_back(format("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}", config.num_hidden_layers,
+                         config.hidden_size, config.vocab_size, model["name"].string(),
+                         model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
+                         model.has("vocab_size") ? format(", and {} word pieces", vocabulary) : ""));
+  if (!missing_.empty()) all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
   for (const Task& task : tasks_)
     if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
@@ -206,7 +207,7 @@ Json Document::show(const Item& item) {
   const bool known = done(runs);
   if (known)
     for (Run& run : item.runs()) runs.push_back(std::move(run));
-  const bool chosen = known && done(runs);
+  const bool chosen = known && !runs.empty() && done(runs);
   double seconds = 0;
   if (chosen)
     for (const Run& run : runs) seconds += study_.seconds(run);
@@ -225,7 +226,9 @@ Json Document::show(const Item& item) {
     if (claim["item"].string() == item.name) claims.push_back(judged(claim, chosen, different, report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
-  if (!chosen) json.set("status", "not run").set("why", "it was not asked for, and not all of its runs are done");
+  if (!chosen)
+    json.set("status", "not run")
+        .set("why", runs.empty() ? "none of its tasks is there" : "it was not asked for, and not all of its runs are done");
   return json;
 }
 

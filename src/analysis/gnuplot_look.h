@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "minbert/error.h"
 #include "minbert/figure.h"
@@ -67,6 +68,25 @@ struct Bars {
   int count = 0;
   double width = INFINITY;
 };
+
+// The values at both ends of a heat map's colors; infinite if the image has no value.
+inline std::pair<double, double> color_range(const HeatMap& map, const Matrix& image) {
+  double min = INFINITY, max = -INFINITY;
+  for (const auto& row : image)
+    for (const double v : row)
+      if (std::isfinite(v)) {
+        min = std::min(min, v);
+        max = std::max(max, v);
+      }
+  if (min > max) return {min, max};
+  min = std::isnan(map.min) ? min : map.min;
+  max = std::isnan(map.max) ? max : map.max;
+  if (map.diverging) {
+    max = std::max(std::abs(min), std::abs(max));
+    min = -max;
+  }
+  return {min, min < max ? max : min + 1};
+}
 
 // 1, 2 or 5 times a power of ten, at least x.
 inline double round_step(double x) {

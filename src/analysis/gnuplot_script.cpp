@@ -205,21 +205,8 @@ void Script::curves(const Panel& p) {
 void Script::heat(const Panel& p, double x, double y, double height) {
   const HeatMap& map = p.heat;
   const Matrix image = heat_image(p);
-  double min = INFINITY, max = -INFINITY;
-  for (const auto& row : image)
-    for (const double v : row)
-      if (std::isfinite(v)) {
-        min = std::min(min, v);
-        max = std::max(max, v);
-      }
-  if (min > max) return no_values();
-  min = std::isnan(map.min) ? min : map.min;
-  max = std::isnan(map.max) ? max : map.max;
-  if (map.diverging) {
-    max = std::max(std::abs(min), std::abs(max));
-    min = -max;
-  }
-  if (min >= max) max = min + 1;
+  const auto [min, max] = color_range(map, image);
+  if (std::isinf(min)) return no_values();
   const size_t rows = image.size(), columns = image[0].size();
   const size_t down = rows == 1 ? 2 : 1, across = columns == 1 ? 2 : 1;       // an image has at least 2 x 2 pixels
   const std::string block = format("$heat{}", blocks_++);

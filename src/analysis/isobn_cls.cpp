@@ -9,12 +9,6 @@
 namespace minbert {
 namespace {
 
-std::vector<double> numbers(const Json& array) {
-  std::vector<double> values;
-  for (const Json& v : array.items()) values.push_back(v.number());
-  return values;
-}
-
 class ClsItems {
  public:
   ClsItems(Document& document, const IsoBnOptions& options) : document_(document), o_(options) {}
@@ -33,7 +27,7 @@ class ClsItems {
   Matrix correlations(const Task& task, const std::vector<double>& order) const;
   LongTable deviation_table() const;
   std::string place() const {
-    return o_.cls_norm_at == "pooled" ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler";
+    return o_.cls_norm_at == cls_place::pooled ? "[CLS] behind the pooler's tanh" : "[CLS] before the pooler";
   }
 
   Document& document_;
@@ -68,7 +62,7 @@ Matrix ClsItems::correlations(const Task& task, const std::vector<double>& order
 LongTable ClsItems::deviation_table() const {
   LongTable table({"task", "dimension", "std"});
   for (const Task& task : document_.tasks())
-    for (size_t i = 0; const double sigma : numbers(measured(task)["std"]))
+    for (size_t i = 0; const double sigma : measured(task)["std"].numbers())
       table.add({task.name, std::to_string(i++)}, sigma);
   return table;
 }
@@ -78,7 +72,7 @@ void ClsItems::deviations(ItemReport& report) const {
   std::vector<std::string> columns = {""};
   std::vector<ItemReport::TableRow> rows = {{"least", {}}, {"median", {}}, {"most", {}}, {"constant dimensions", {}}};
   for (const Task& task : document_.tasks()) {
-    const std::vector<double> sigma = numbers(measured(task)["std"]);
+    const std::vector<double> sigma = measured(task)["std"].numbers();
     columns.push_back(task.title);
     const auto [least, most] = std::minmax_element(sigma.begin(), sigma.end());
     rows[0].cells.push_back({"", format("{}", *least)});
@@ -96,7 +90,7 @@ void ClsItems::fig1(ItemReport& report) const {
   Figure figure{.title = "", .columns = 2};
   for (const Task& task : document_.tasks()) {
     Panel panel{.title = task.title, .x_label = "standard deviation", .y_label = "dimensions", .log_x = true};
-    panel.curves.push_back(histogram("", numbers(measured(task)["std"]), 30, true));
+    panel.curves.push_back(histogram("", measured(task)["std"].numbers(), 30, true));
     figure.panels.push_back(panel);
   }
   report.csv(deviation_table());
@@ -111,7 +105,7 @@ void ClsItems::correlated(ItemReport& report) const {
   std::vector<ItemReport::TableRow> rows = {{"dimensions with 2 or more others above .8", {}}, {"pairs above .8", {}}};
   for (const Task& task : document_.tasks()) {
     const Json result = measured(task);
-    const std::vector<double> order = numbers(result["order"]);
+    const std::vector<double> order = result["order"].numbers();
     const Matrix rho = correlations(task, order);
     double above = 0;
     for (size_t i = 0; i < order.size(); ++i)
@@ -134,7 +128,7 @@ void ClsItems::fig2(ItemReport& report) const {
   LongTable table({"task", "row", "dimension", "column", "value"});
   Figure figure{.title = "", .columns = 2};
   for (const Task& task : document_.tasks()) {
-    const std::vector<double> order = numbers(measured(task)["order"]);
+    const std::vector<double> order = measured(task)["order"].numbers();
     const Matrix rho = correlations(task, order);
     for (size_t i = 0; i < order.size(); ++i)
       for (size_t j = 0; j < order.size(); ++j)
@@ -151,7 +145,7 @@ void ClsItems::fig2(ItemReport& report) const {
 // [IsoBN fig.3]
 void ClsItems::fig3(ItemReport& report) const {
   const Task& task = document_.tasks().front();
-  const std::vector<double> order = numbers(measured(task)["order"]), cluster = numbers(measured(task)["cluster"]);
+  const std::vector<double> order = measured(task)["order"].numbers(), cluster = measured(task)["cluster"].numbers();
   const Matrix real_one = correlations(task, order);
   Matrix diagonal = real_one, blocks = real_one;
   LongTable table({"assumption", "row", "column", "value"});
@@ -186,7 +180,7 @@ void ClsItems::tab2(ItemReport& report, const std::vector<std::string>& norms) c
   for (const std::string& norm : norms) {
     rows.push_back({norm, {}});
     for (const Task& task : document_.tasks()) {
-      const std::vector<double> ev = numbers(measured(task)["ev"][norm]);
+      const std::vector<double> ev = measured(task)["ev"][norm].numbers();
       std::string ours, printed;
       for (size_t k = 1; k <= std::min<size_t>(3, ev.size()); ++k) {
         const std::string separator = k > 1 ? " / " : "";
@@ -214,7 +208,7 @@ void ClsItems::fig4(ItemReport& report) const {
   for (const Task& task : document_.tasks()) {
     figure.panels.push_back({.title = task.title, .x_label = "k", .y_label = "EV_k"});
     for (const char* norm : {"none", "batch", "iso-bn"}) {
-      const std::vector<double> ev = numbers(measured(task)["ev"][norm]);
+      const std::vector<double> ev = measured(task)["ev"][norm].numbers();
       Curve curve{.title = norm};
       for (size_t k = 1; k <= std::min<size_t>(ev.size(), ev.size() > 768 ? 200 : 50); ++k) {
         table.add({task.name, norm, std::to_string(k)}, ev[k - 1]);

@@ -1,9 +1,8 @@
 // One pass over a training set: mean and covariance of [CLS], and all that follows from them.
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 
-#include "minbert/heads.h"
+#include "minbert/encoded_set.h"
 #include "minbert/isobn.h"
 #include "minbert/isotropy.h"
 #include "norm/cls/covariance.h"
@@ -19,46 +18,34 @@ const std::vector<Transformation> transformations = {
     {"none", "none"}, {"batch", "batch"}, {"iso-bn", "iso-bn:beta=1,eps=0.1"}, {"whitening", "whitening"},
     {"eq3", "iso-bn:preset=eq3"}, {"eq5", "iso-bn:preset=eq5"}};
 
-Json array(const std::vector<double>& values) { return Json::array({values.begin(), values.end()}); }
-
 }  // namespace
 
 std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
-  const std::string model_dir = model_folder(o.model);
-  const BertConfig config = BertConfig::load(model_dir + "/config.json");
-  const Tokenizer tokenizer = tokenizer_of(model_dir, config);
-  const std::vector<Task> trained = tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
-  Model model(config, 0, false, heads_of(trained), 0);
-  const WeightsReport weights = load_all_layers(model_dir, config, model.parameters);
-  for (const std::string& name : weights.initialised)
-    MB_CHECK(o.cls_norm_at != "pooled" || name.find("pooler") == name.npos,
-             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  give --cls-norm-at "
-             "pre-pooler", o.model, name);
-  const Dataset data = read_set(o.data, task, Split::train, 0, tokenizer,
-                                {.max_length = std::min(o.max_length, config.max_position_embeddings),
-                                 .limit = o.limit}, std::cout);
-  MB_CHECK(data.examples.size() > 1, "{}: one sentence has no correlations; expected 2 or more", data.file);
-  const int64_t H = config.hidden_size;
-  Covariance set(H);
+  EncodedSet set(o, task, Split::train, o.cls_norm_at);
+  MB_CHECK(set.data().examples.size() > 1, "{}: one sentence has no correlations; expected 2 or more",
+           set.data().file);
+  const int64_t H = set.config().hidden_size;
+  Covariance covariance(H);
   const auto whitening = cls_norms().make("whitening", {.hidden = H});
-  const auto add = [&](const Tensor& h) {
-    set.add(h);
+  const auto add = [&](const Batch& batch, std::span<const int32_t> examples) {
+    const Tensor h = cls_at(o.cls_norm_at, set.bert().forward(batch, cls_rows), set.data(), examples);
+    covariance.add(h);
     whitening->fit(h);
   };
-  if (!for_each_cls(model.network.bert(), data, o.cls_norm_at, add)) return std::nullopt;
+  if (!set.for_each_batch(add)) return std::nullopt;
   whitening->finish_fit();
-  const std::vector<double> Sigma = set.matrix(), rho = pearson_matrix(Sigma);
+  const std::vector<double> Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
   Json ev = Json::object();
   for (const Transformation& t : transformations) {
     if (t.norm == std::string("none")) {
-      ev.set(t.name, array(explained_variance(Sigma)));
+      ev.set(t.name, Json::array_of(explained_variance(Sigma)));
       continue;
     }
     const auto norm = cls_norms().make(t.norm, {.hidden = H});
     const Parameters parameters(*norm, {});
-    if (t.norm != std::string("whitening")) set_statistics(*norm, set.mean(), Sigma);
+    if (t.norm != std::string("whitening")) set_statistics(*norm, covariance.mean(), Sigma);
     const Norm& used = t.norm == std::string("whitening") ? *whitening : *norm;
-    ev.set(t.name, array(explained_variance(covariance_after(used, Sigma))));
+    ev.set(t.name, Json::array_of(explained_variance(covariance_after(used, Sigma))));
   }
   const Clusters clusters = average_linkage(rho, 0.2);
   std::vector<double> std, order(clusters.order.begin(), clusters.order.end()),
@@ -74,8 +61,8 @@ std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const s
   const std::vector<real> values(rho.begin(), rho.end());
   file.add("rho", {H, H}, values);
   file.write(folder + "/correlation.safetensors");
-  return Json::object().set("rows", int64_t(data.examples.size())).set("std", array(std)).set("ev", ev)
-      .set("order", array(order)).set("cluster", array(cluster)).set("alike", alike);
+  return Json::object().set("rows", int64_t(set.data().examples.size())).set("std", Json::array_of(std)).set("ev", ev)
+      .set("order", Json::array_of(order)).set("cluster", Json::array_of(cluster)).set("alike", alike);
 }
 
 }  // namespace minbert

@@ -73,7 +73,7 @@ Run TuningItems::fine_tuning(const Task& task, const Setting& s, int seed) const
 }
 
 std::vector<Run> TuningItems::runs() const {
-  std::vector<Run> runs = yardstick_runs(document_, train_options(settings().front()));
+  std::vector<Run> runs = yardstick_runs(document_, document_.tasks(), train_options(settings().front()));
   for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed)
     for (const Task& task : document_.tasks())
       for (const Setting& setting : settings()) runs.push_back(fine_tuning(task, setting, seed));
@@ -162,7 +162,7 @@ void TuningItems::tab1(ItemReport& report) const {
   report.judge_by(best);
   report.table("Dev scores in percent: the best setting of each norm by its median over the seeds", columns, rows);
   over_seeds(report, best);
-  show_yardsticks(document_, train_options(settings().front()), report);
+  show_yardsticks(document_, document_.tasks(), train_options(settings().front()), report);
   report.caption(format("{} {}, {} epochs", o_.seeds, o_.seeds == 1 ? "seed" : "seeds", o_.epochs));
   report.differs("batch normalization of [CLS] is ours");
   report.differs("the best epoch and the best setting are chosen on the dev set on which they are scored, as there");

@@ -14,8 +14,6 @@
 #include <numeric>
 
 #include "engine/lapack.h"
-#include "minbert/interrupt.h"
-#include "minbert/progress.h"
 #include "norm/cls/covariance.h"
 
 namespace minbert {
@@ -24,23 +22,6 @@ namespace {
 size_t side(const std::vector<double>& matrix) { return size_t(std::lround(std::sqrt(double(matrix.size())))); }
 
 }  // namespace
-
-bool for_each_cls(BertModel& bert, const Dataset& data, const std::string& place,
-                  const std::function<void(const Tensor& h)>& on_batch) {
-  constexpr size_t at_a_time = 64;
-  const NoGrad no_tape;
-  bert.train(false);
-  Progress progress("[CLS] of " + data.file, int64_t(data.examples.size()));
-  for (size_t begin = 0; begin < data.examples.size(); begin += at_a_time) {
-    std::vector<int32_t> examples(std::min(at_a_time, data.examples.size() - begin));
-    std::iota(examples.begin(), examples.end(), int32_t(begin));
-    const BertOutput encoded = bert.forward(pack(inputs(data, examples)), cls_rows);
-    on_batch(place == "pooled" ? encoded.pooler_output : encoded.cls);
-    progress.update(int64_t(begin));
-    if (interrupted()) return false;
-  }
-  return true;
-}
 
 std::vector<double> explained_variance(std::vector<double> Sigma) {
   const int H = int(side(Sigma));

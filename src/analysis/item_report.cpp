@@ -1,4 +1,5 @@
 // Collecting what an item shows.
+#include "minbert/files.h"
 #include "minbert/item_report.h"
 
 #include <filesystem>
@@ -54,6 +55,11 @@ void ItemReport::figure(const Figure& figure, const std::string& text, const std
   fs::remove(folder_ + "/" + stem(word) + ".svg");
   const std::string drawn = folder_ + "/figures/" + stem(word) + ".svg";
   if (fs::exists(drawn)) fs::rename(drawn, folder_ + "/" + stem(word) + ".svg");
+  append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
+}
+
+void ItemReport::picture(const std::string& svg, const std::string& text, const std::string& word) {
+  write_file(folder_ + "/" + stem(word) + ".svg", svg);
   append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
 }
 

@@ -120,7 +120,7 @@ std::optional<Json> pretrained_without_norm(const LnPeftOptions& o) {
 // The rate in the middle of --lr-full.
 Run LnPeftRuns::tuned(const Task& task) const {
   const double lr = o_.lr_full[o_.lr_full.size() / 2];
-  Run run = document_.fine_tuning(task, train_options("full-model", lr, o_.seed), "tuned-" + task.name);
+  Run run = document_.fine_tuning(task, train_options(trained::full_model, lr, o_.seed), "tuned-" + task.name);
   run.options["measured"] = "changes, disabled";
   run.work = [train = run.work, task, model = o_.model, o = o_](const std::string& folder) -> std::optional<Json> {
     std::optional<Json> result = train(folder);

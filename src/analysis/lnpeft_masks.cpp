@@ -11,7 +11,7 @@ namespace {
 // What must be done before the masks are known: the Fisher information, and the rates of layer-norm.
 std::vector<Run> needed(const LnPeftRuns& runs) {
   std::vector<Run> all = runs.fishers();
-  for (Run& run : runs.tunings({"layer-norm"})) all.push_back(std::move(run));
+  for (Run& run : runs.tunings({trained::layer_norm})) all.push_back(std::move(run));
   return all;
 }
 
@@ -27,8 +27,9 @@ std::vector<Run> masked_runs(const LnPeftRuns& runs, const std::vector<std::stri
 
 // f = 1 is layer-norm itself, whatever the mask.
 double score_at(const LnPeftRuns& runs, const Task& task, const std::string& kind, double f, int seed, size_t set) {
-  return runs.score(task, f < 1 ? runs.masked(task, kind, f, seed)
-                                : runs.tuning(task, "layer-norm", runs.best_rate(task, "layer-norm"), seed), set);
+  if (f < 1) return runs.score(task, runs.masked(task, kind, f, seed), set);
+  const double lr = runs.best_rate(task, trained::layer_norm);
+  return runs.score(task, runs.tuning(task, trained::layer_norm, lr, seed), set);
 }
 
 // [LN-PEFT fig.2] [LN-PEFT fig.5] [LN-PEFT sec.3.2] [LN-PEFT sec.3.5]
@@ -61,7 +62,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const std::vector<s
   report.figure(figure, text);
   std::string rates;
   for (const Task& task : runs.document().tasks())
-    rates += format("{}{} {}", rates.empty() ? "" : ", ", task.title, runs.best_rate(task, "layer-norm"));
+    rates += format("{}{} {}", rates.empty() ? "" : ", ", task.title, runs.best_rate(task, trained::layer_norm));
   report.caption(format("mean and standard deviation of {} {}; tab.2's best rate of layer-norm: {}",
                         runs.options().seeds, runs.options().seeds == 1 ? "seed" : "seeds", rates));
   report.differs("the head is always trained; f counts the weights and the biases of LayerNorm together");

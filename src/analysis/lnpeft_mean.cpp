@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "minbert/lnpeft.h"
+#include "minbert/names.h"
 #include "minbert/norm.h"
 #include "minbert/ops.h"
 
@@ -40,22 +41,46 @@ Matrix sensitivity(const std::string& name) {
   return matrix;
 }
 
-// [LN-PEFT fig.6] [LN-PEFT app.A]
-void fig6(ItemReport& report) {
-  LongTable table({"norm", "token", "feature", "derivative"});
-  Figure figure{.title = "", .columns = 4};
-  std::vector<std::string> names = {"layer", "batch"};          // the document's two stand first
+// The norms, the document's two first.
+std::vector<std::string> norm_names() {
+  std::vector<std::string> names = {"layer", "batch"};
   for (const NormEntry& entry : norms().entries)
     if (std::ranges::find(names, entry.name) == names.end()) names.push_back(entry.name);
-  for (const std::string& name : names) {
-    Matrix matrix = sensitivity(name);
+  return names;
+}
+
+Run sensitivities() {
+  Run run{"means", {{"norms", joined(norm_names())}}, {}, 1};
+  run.work = [](const std::string&) -> std::optional<Json> {
+    Json result = Json::object();
+    for (const std::string& name : norm_names()) {
+      Json::Array rows;
+      for (const std::vector<double>& values : sensitivity(name))
+        rows.push_back(Json::array({values.begin(), values.end()}));
+      result.set(name, Json::array(rows));
+    }
+    return result;
+  };
+  return run;
+}
+
+// [LN-PEFT fig.6] [LN-PEFT app.A]
+void fig6(const Json& measured, ItemReport& report) {
+  LongTable table({"norm", "token", "feature", "derivative"});
+  Figure figure{.title = "", .columns = 4};
+  for (const std::string& name : norm_names()) {
     figure.panels.push_back({.title = name, .x_label = "feature", .y_label = "token"});
-    for (size_t t = 0; t < matrix.size(); ++t)
-      for (size_t h = 0; h < matrix[t].size(); ++h) {
-        table.add({name, std::to_string(t + 1), std::to_string(h + 1)}, matrix[t][h]);
-        matrix[t][h] = matrix[t][h] > 0;
+    Panel& panel = figure.panels.back();
+    panel.heat.min = 0;
+    panel.heat.max = 1;
+    for (const Json& token : measured[name].items()) {
+      panel.heat.values.emplace_back();
+      for (const Json& value : token.items()) {
+        std::vector<double>& features = panel.heat.values.back();
+        features.push_back(value.number() > 0);
+        table.add({name, std::to_string(panel.heat.values.size()), std::to_string(features.size())}, value.number());
       }
-    figure.panels.back().heat = {.values = matrix, .min = 0, .max = 1};
+    }
   }
   report.csv(std::move(table));
   report.figure(figure, "For each norm, the elements of x [7 tokens, 6 features] on which one element of y depends: "
@@ -66,8 +91,9 @@ void fig6(ItemReport& report) {
 
 }  // namespace
 
-Item lnpeft_mean_item(const SharedRuns&) {
-  return {"fig6", "What a norm takes its mean over", [] { return std::vector<Run>(); }, fig6};
+Item lnpeft_mean_item(const SharedRuns& runs) {
+  return {"fig6", "What a norm takes its mean over", [] { return std::vector<Run>{sensitivities()}; },
+          [runs](ItemReport& report) { fig6(runs->result(sensitivities()), report); }};
 }
 
 std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options) {

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "minbert/lnpeft.h"
+#include "minbert/safetensors_writer.h"
+#include "minbert/sampling.h"
 
 namespace minbert {
 namespace {
@@ -74,7 +76,7 @@ std::optional<LayerPlace> layer_place(const std::string& parameter) {
 }
 
 Run LnPeftRuns::fisher(const Task& task) const {
-  TrainOptions o = train_options("full-model", 0, o_.seed);
+  TrainOptions o = train_options(trained::full_model, 0, o_.seed);
   o.tasks = task.name;
   o.model = o_.model;
   o.data = o_.data;

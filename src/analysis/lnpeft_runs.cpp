@@ -4,6 +4,7 @@
 #include "engine/text.h"
 #include "minbert/lnpeft.h"
 #include "minbert/metrics.h"
+#include "minbert/safetensors_writer.h"
 #include "minbert/sha256.h"
 #include "minbert/train_mode.h"
 
@@ -67,12 +68,13 @@ ElementValues normalized_sum(const std::vector<ElementValues>& all) {
 }
 
 const std::vector<std::string>& LnPeftRuns::modes() {
-  static const std::vector<std::string> all = {"full-model", "bitfit", "layer-norm", "random"};
+  static const std::vector<std::string> all = {trained::full_model, trained::bitfit, trained::layer_norm,
+                                               trained::random};
   return all;
 }
 
 const std::vector<double>& LnPeftRuns::rates(const std::string& mode) const {
-  return mode == "full-model" ? o_.lr_full : o_.lr_part;
+  return mode == trained::full_model ? o_.lr_full : o_.lr_part;
 }
 
 std::vector<int> LnPeftRuns::seeds() const {
@@ -148,7 +150,7 @@ std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::str
 
 // The mask counts by its contents: where its file stands does not belong to the run.
 Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int seed) const {
-  TrainOptions o = train_options("layer-norm", best_rate(task, "layer-norm"), seed);
+  TrainOptions o = train_options(trained::layer_norm, best_rate(task, trained::layer_norm), seed);
   const std::string name = format("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
   const std::map<std::string, Mask> masks = mask_of(task, kind, f, seed);
   Run known = document_.fine_tuning(task, o, name);

@@ -21,6 +21,10 @@ std::string title_of_mode(const LnPeftRuns& runs, const std::string& mode) {
                 fixed(100 * double(trained) / double(all), 3), task.title);
 }
 
+TrainOptions full_model(const LnPeftRuns& runs) {
+  return runs.train_options(trained::full_model, runs.rates(trained::full_model)[0], runs.options().seed);
+}
+
 // [LN-PEFT tab.2]
 void tab2(const LnPeftRuns& runs, ItemReport& report) {
   LongTable all({"task", "mode", "lr", "seed", "epoch", "score"}), best({"task", "mode", "seed", "score"});
@@ -37,7 +41,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
           for (const int seed : runs.seeds()) {
             const Run run = runs.tuning(task, mode, lr, seed);
             all.add({name, mode, format("{}", lr), std::to_string(seed),
-                     std::to_string(runs.result(run)["best_epoch"].integer())}, runs.score(task, run, set));
+                     std::to_string(runs.result(run)["epoch"].integer())}, runs.score(task, run, set));
           }
         const double lr = runs.best_rate(task, mode);
         const std::vector<double> scores = runs.scores(task, mode, lr, set);
@@ -60,7 +64,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   report.csv(best, "best");
   report.judge_by(best);
   report.table("Dev scores of the best epoch at the best rate by the mean over the seeds", columns, rows);
-  show_yardsticks(runs.document(), runs.train_options("full-model", runs.rates("full-model")[0], 0), report);
+  show_yardsticks(runs.document(), runs.document().tasks(), full_model(runs), report);
   report.caption(format("{} {}, {} epochs; batch 16, linear schedule", runs.options().seeds,
                         runs.options().seeds == 1 ? "seed" : "seeds", runs.options().epochs));
   report.differs("the best epoch and the best rate are chosen on the dev set on which they are scored, as there");
@@ -74,14 +78,14 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
   ItemReport::TableRow printed{"the printed tables", {}}, ours{"our means over the seeds", {}};
   std::vector<double> bitfit, norm;
   for (const char* set : {"dev", "test", "dev and test"}) {
-    const auto values = [&](const char* mode) {
+    const auto values = [&](const std::string& mode) {
       std::vector<double> all;
       for (const char* part : {"dev", "test"})
         if (std::string(set).find(part) != std::string::npos)
           for (const double v : report.printed().values({{"set", part}, {"mode", mode}})) all.push_back(v);
       return all;
     };
-    const KruskalWallis test = kruskal_wallis(values("bitfit"), values("layer-norm"));
+    const KruskalWallis test = kruskal_wallis(values(trained::bitfit), values(trained::layer_norm));
     table.add({"printed tables", set, exact(test.H)}, test.p);
     ItemReport::Cell cell{"", fixed(test.p, 5)};
     for (const double p : report.printed().values({{"set", set}, {"mode", "p"}})) cell.printed = fixed(p, 5);
@@ -89,11 +93,11 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
   }
   for (const Task& task : runs.document().tasks())
     for (size_t set = 0; set < task.sets.size(); ++set) {
-      const auto mean = [&](const char* mode) {
+      const auto mean = [&](const std::string& mode) {
         return summarize(runs.scores(task, mode, runs.best_rate(task, mode), set)).mean;
       };
-      bitfit.push_back(mean("bitfit"));
-      norm.push_back(mean("layer-norm"));
+      bitfit.push_back(mean(trained::bitfit));
+      norm.push_back(mean(trained::layer_norm));
     }
   const KruskalWallis test = kruskal_wallis(bitfit, norm);
   table.add({"ours", "dev", exact(test.H)}, test.p);
@@ -109,12 +113,11 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
 
 std::vector<Item> lnpeft_tuning_items(const SharedRuns& runs) {
   const auto all = [runs] {
-    std::vector<Run> list = yardstick_runs(
-        runs->document(), runs->train_options("full-model", runs->rates("full-model")[0], runs->options().seed));
+    std::vector<Run> list = yardstick_runs(runs->document(), runs->document().tasks(), full_model(*runs));
     for (Run& run : runs->tunings(runs->modes())) list.push_back(std::move(run));
     return list;
   };
-  const auto two = [runs] { return runs->tunings({"bitfit", "layer-norm"}); };
+  const auto two = [runs] { return runs->tunings({trained::bitfit, trained::layer_norm}); };
   return {{"tab2", "Dev scores of full fine-tuning, BitFit, LayerNorm and a random part", all,
            [=](ItemReport& r) { tab2(*runs, r); }},
           {"sec3.1", "The Kruskal-Wallis test", two, [=](ItemReport& r) { sec31(*runs, r); }}};

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "engine/text.h"
+#include "minbert/error.h"
+#include "minbert/files.h"
 
 namespace minbert {
 
@@ -45,6 +47,20 @@ void LongTable::save(const std::string& file) const {
     text += (row.value ? exact(*row.value) : "") + "\n";
   }
   write_file(file, text);
+}
+
+LongTable table_of(const Json& printed) {
+  if (printed.is_null()) return LongTable({"value"});
+  std::vector<std::string> columns;
+  for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
+  LongTable table(columns);
+  for (const Json& row : printed["rows"].items()) {
+    const Json::Array values = row.items();
+    std::vector<std::string> of;
+    for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
+    table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
+  }
+  return table;
 }
 
 namespace {

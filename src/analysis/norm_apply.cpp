@@ -7,9 +7,10 @@
 #include <set>
 #include <span>
 
-#include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/progress.h"
+#include "minbert/safetensors.h"
+#include "minbert/safetensors_writer.h"
 #include "minbert/sequence.h"
 
 namespace minbert {

@@ -9,6 +9,7 @@
 #include "analysis/html.h"
 #include "engine/text.h"
 #include "minbert/error.h"
+#include "minbert/files.h"
 
 namespace minbert {
 namespace {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "engine/clock.h"
+#include "minbert/error.h"
+#include "minbert/files.h"
 #include "minbert/study.h"
 
 namespace minbert {

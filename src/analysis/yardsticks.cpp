@@ -85,18 +85,18 @@ Run from_scratch(Document& document, const Task& task, TrainOptions o) {
 
 }  // namespace
 
-std::vector<Run> yardstick_runs(Document& document, const TrainOptions& o) {
+std::vector<Run> yardstick_runs(Document& document, const std::vector<Task>& tasks, const TrainOptions& o) {
   std::vector<Run> runs;
-  for (const Task& task : document.tasks())
+  for (const Task& task : tasks)
     for (const Run& run : {majority(document, task), word_counts(document, task), from_scratch(document, task, o)})
       runs.push_back(run);
   return runs;
 }
 
-void show_yardsticks(Document& document, const TrainOptions& o, ItemReport& report) {
+void show_yardsticks(Document& document, const std::vector<Task>& tasks, const TrainOptions& o, ItemReport& report) {
   std::vector<std::string> columns = {""};
   std::vector<ItemReport::TableRow> rows = {{"majority class", {}}, {"word counts", {}}, {"from scratch", {}}};
-  for (const Task& task : document.tasks()) {
+  for (const Task& task : tasks) {
     const Measure first = measures(task)[0];
     columns.push_back(format("{} ({})", task.title, metric_name(first.metric)));
     size_t row = 0;

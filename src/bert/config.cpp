@@ -5,7 +5,9 @@
 #include <functional>
 
 #include "minbert/bert.h"
+#include "minbert/files.h"
 #include "minbert/names.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {

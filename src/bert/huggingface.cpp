@@ -1,10 +1,10 @@
 // Reading and writing weights under Hugging Face's names.
+#include "minbert/huggingface.h"
+
 #include <filesystem>
 #include <set>
 
 #include "engine/parallel.h"
-#include "minbert/bert.h"
-#include "minbert/files.h"
 #include "minbert/names.h"
 
 namespace minbert {

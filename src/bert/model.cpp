@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "minbert/names.h"
+#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {
@@ -42,14 +43,17 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 }
 
 Tensor BertModel::encode(const Batch& batch, const Indices& rows,
-                         std::vector<Tensor>* attention_weights) const {
+                         std::vector<Tensor>* attention_weights,
+                         std::vector<Tensor>* hidden_states) const {
   const Indices last_rows = norm_couples_tokens_ ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
+  if (hidden_states) hidden_states->push_back(x);
   for (const auto& layer : layers_) {
     Tensor weights;
     const Indices& layer_rows = layer == layers_.back() ? last_rows : all_rows;
     x = layer->forward(x, batch, layer_rows, attention_weights ? &weights : nullptr);
     if (attention_weights) attention_weights->push_back(weights);
+    if (hidden_states) hidden_states->push_back(x);
   }
   if (final_norm_) x = (*final_norm_)(x, last_rows ? select_rows(batch, last_rows) : batch);
   return rows && !last_rows ? gather_rows(x, rows) : x;
@@ -72,14 +76,23 @@ BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
   Tensor x = encode(batch, rows ? Indices(std::move(rows_and_cls)) : all_rows, attention_weights);
   const Tensor h = gather_rows(x, rows ? range(R, x.rows()) : first);
   if (rows) x = R > 0 ? gather_rows(x, range(0, R)) : Tensor();
-  return {x, h, normalize_cls("pooled", tanh(pooler_(normalize_cls("pre-pooler", h))))};
+  const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
+  return {x, h, normalize_cls(cls_place::pooled, pooled)};
+}
+
+std::vector<Tensor> BertModel::cls_of_layers(const Batch& batch) const {
+  const Scope scope(path());
+  std::vector<Tensor> states;
+  encode(batch, all_rows, nullptr, &states);
+  for (Tensor& x : states) x = gather_rows(x, first_rows(batch));
+  return states;
 }
 
 void BertModel::fit_cls_norm(const Batch& batch) {
   const NoGrad no_tape;
   const Scope scope(path());
   const Tensor h = encode(batch, first_rows(batch), nullptr);
-  cls_norm_->fit(norm_place_ == "pooled" ? tanh(pooler_(h)) : h);
+  cls_norm_->fit(norm_place_ == cls_place::pooled ? tanh(pooler_(h)) : h);
 }
 
 void BertModel::normalize_gradients(double alpha, const std::string& place) {
@@ -89,8 +102,8 @@ void BertModel::normalize_gradients(double alpha, const std::string& place) {
 
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads,
                              double head_dropout)
-    : bert_(config, int(heads.size())), specs_(heads), siamese_(config.pairs == "siamese"),
-      dropout_(head_dropout) {
+    : bert_(config, int(heads.size())), specs_(heads),
+      siamese_(pairs_of(config.pairs) == Pairs::siamese), dropout_(head_dropout) {
   child("bert", bert_);
   child("dropout", dropout_);
   for (const HeadSpec& head : specs_) {

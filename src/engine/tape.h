@@ -43,8 +43,10 @@ class Tape {
 
   std::vector<Entry> entries;
   bool enabled = true;
+  Trace* trace = nullptr;
 
  private:
+  void keep(const Tensor& result, const std::vector<Tensor>& inputs) const;      // the last entry, in the trace
   void step_back(Entry& entry) const;
 };
 

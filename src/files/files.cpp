@@ -1,4 +1,6 @@
 // Files that are read whole, mapped, or written so that no damaged one is left behind; and folders.
+#include "minbert/files.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,8 +11,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
-#include "minbert/files.h"
+#include "minbert/error.h"
 
 namespace minbert {
 namespace {

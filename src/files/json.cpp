@@ -1,9 +1,13 @@
 // JSON values with checked reading, on top of nlohmann-json; only this file includes it.
+#include "minbert/json.h"
+
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "minbert/error.h"
 #include "minbert/files.h"
 
 namespace minbert {
@@ -39,6 +43,8 @@ Json Json::array(const Array& items) {
   for (const Json& v : items) all.value_->push_back(*v.value_);
   return all;
 }
+
+Json Json::array_of(const std::vector<double>& numbers) { return array({numbers.begin(), numbers.end()}); }
 
 Json Json::object(const Object& members) {
   Json all;
@@ -118,6 +124,12 @@ Json::Array Json::items() const {
   for (const Value& v : expect(value_->is_array(), "an array [...]"))
     all.push_back(part(v, format("{}[{}]", path_, all.size())));
   return all;
+}
+
+std::vector<double> Json::numbers() const {
+  std::vector<double> values;
+  for (const Json& v : items()) values.push_back(v.is_null() ? NAN : v.number());
+  return values;
 }
 
 Json::Object Json::members() const {

@@ -1,11 +1,13 @@
 // The safetensors format: 8 bytes with the header's length; the header in JSON: name -> dtype, shape, data_offsets;
 // the values. Everything is little-endian, as are all machines this library runs on.
+#include "minbert/safetensors.h"
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
 
 #include "half.h"
-#include "minbert/files.h"
+#include "minbert/json.h"
 
 namespace minbert {
 namespace {

@@ -1,11 +1,14 @@
 // Writing safetensors: the header, then the values of each tensor, converted piece by piece.
+#include "minbert/safetensors_writer.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "engine/cuda.h"
 #include "half.h"
-#include "minbert/files.h"
+#include "minbert/json.h"
 
 namespace minbert {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "minbert/error.h"
 #include "minbert/files.h"
 
 namespace minbert {

@@ -11,25 +11,45 @@
 
 namespace minbert {
 
-// An entry stands at the end of its norm's file. To add one, name it here, in its table's order.
-extern NormEntry norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
-    norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence, norm_instance;
-extern NormEntry cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn;
+// The entry that stands at the end of a norm's file: declared, and read.
+#define ENTRY(name) [] { extern NormEntry name; return name; }()
 
+// To add a norm, add its line here.
 const NormTable& norms() {
   static const NormTable table = {
       "norm",
-      {norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
-       norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence,
-       norm_instance}};
+      {
+          ENTRY(norm_none),
+          ENTRY(norm_layer),
+          ENTRY(norm_layer_simple),
+          ENTRY(norm_variance_only),
+          ENTRY(norm_rms),
+          ENTRY(norm_conditional_layer),
+          ENTRY(norm_batch),
+          ENTRY(norm_power),
+          ENTRY(norm_group),
+          ENTRY(norm_group_sentence),
+          ENTRY(norm_instance),
+      }};
   return table;
 }
+
 const NormTable& cls_norms() {
   static const NormTable table = {
       "[CLS] norm",
-      {cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn}};
+      {
+          ENTRY(cls_none),
+          ENTRY(cls_z),
+          ENTRY(cls_min_max),
+          ENTRY(cls_l2),
+          ENTRY(cls_batch),
+          ENTRY(cls_whitening),
+          ENTRY(cls_iso_bn),
+      }};
   return table;
 }
+
+#undef ENTRY
 
 namespace {
 
@@ -130,7 +150,7 @@ const char* name_of(Couples couples) {
 }
 
 std::string cls_norm_place(const std::string& norm, const std::string& place) {
-  return place == "per-method" ? cls_norms().find(norm).place : place;
+  return place == cls_place::per_method ? cls_norms().find(norm).place : place;
 }
 
 void Norm::fit(const Tensor&) { fail("this normalization takes no statistics from a set"); }

@@ -1,4 +1,6 @@
 // From a task's file to sequences of token ids. The report names every row that is skipped.
+#include "minbert/dataset.h"
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -8,7 +10,6 @@
 #include "minbert/names.h"
 #include "minbert/progress.h"
 #include "minbert/random.h"
-#include "minbert/tasks.h"
 
 namespace minbert {
 namespace {

@@ -108,6 +108,18 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return pearson(ranks(x), ranks(y));
 }
 
+// U / (n_1 n_0), where U counts the pairs of a 1 and a 0 of which the 1 has the higher score; a tie counts half (Mann &
+// Whitney 1947). Undefined if one of the classes is not among the labels, or if a score is a NaN.
+std::optional<double> auc(std::span<const double> score, std::span<const double> labels) {
+  check_lengths(score, labels);
+  const double n_1 = double(std::ranges::count(labels, 1)), n_0 = double(labels.size()) - n_1;
+  if (n_1 * n_0 == 0 || std::ranges::any_of(score, [](double s) { return std::isnan(s); })) return std::nullopt;
+  const std::vector<double> rank = ranks(score);
+  double sum = 0;
+  for (size_t i = 0; i < labels.size(); ++i) sum += labels[i] == 1 ? rank[i] : 0;
+  return (sum - n_1 * (n_1 + 1) / 2) / (n_1 * n_0);
+}
+
 namespace {
 
 struct Scoring {

@@ -1,11 +1,12 @@
 // The order of an epoch: the task and the examples of each step.
+#include "minbert/sampling.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "minbert/error.h"
 #include "minbert/names.h"
 #include "minbert/random.h"
-#include "minbert/tasks.h"
 
 namespace minbert {
 namespace {

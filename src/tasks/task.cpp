@@ -3,6 +3,8 @@
 //   sst quora sts cfimdb    the course's (CS224n minBERT)
 //   sst2 ... mnli           GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
 //   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all agree [NT data]
+#include "minbert/task.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -14,7 +16,6 @@
 #include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/names.h"
-#include "minbert/tasks.h"
 
 namespace minbert {
 

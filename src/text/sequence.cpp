@@ -3,7 +3,11 @@
 
 #include <algorithm>
 
+#include "minbert/names.h"
+
 namespace minbert {
+
+Pairs pairs_of(const std::string& name) { return Pairs(index_of(name, pair_names, "form of pairs")); }
 
 Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
                         std::optional<std::span<const int32_t>> b, int max_length, bool* truncated) {

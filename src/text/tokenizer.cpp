@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <iostream>
 
+#include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/json.h"
 #include "words.h"
 
 namespace minbert {

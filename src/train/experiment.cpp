@@ -11,18 +11,16 @@
 namespace minbert {
 namespace {
 
-Pairs pairs_of(const std::string& name) { return name == "siamese" ? Pairs::siamese : Pairs::cross; }
-
 std::vector<Task> tasks_of(const BertConfig& config) {
   return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
 }
 
 void check_cls_options(const TrainOptions& o) {
-  MB_CHECK(o.cls_norm_at == "per-method" || o.cls_norm != "none" || o.grad_norm > 0,
+  MB_CHECK(o.cls_norm_at == cls_place::per_method || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
-  MB_CHECK(o.grad_norm == 0 || o.train_mode != "last-linear-layer" || o.evaluate,
+  MB_CHECK(o.grad_norm == 0 || o.train_mode != trained::heads || o.evaluate,
            "--grad-norm {}: with --train {} nothing below [CLS] is trained, so no gradient passes there; "
-           "leave out --grad-norm, or train the full-model", o.grad_norm, o.train_mode);
+           "leave out --grad-norm, or train the {}", o.grad_norm, o.train_mode, trained::full_model);
 }
 
 // Says what becomes of the tasks of a trained model.
@@ -103,7 +101,8 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     print_placement(std::cout, folder, saved, o.placement);
     print_tasks(std::cout, o.model, saved.tasks, experiment.data());
   }
-  model->network.bert().normalize_gradients(o.grad_norm, o.cls_norm_at == "pooled" ? "pooled" : "pre-pooler");
+  const bool at_pre_pooler = o.cls_norm_at != cls_place::pooled;
+  model->network.bert().normalize_gradients(o.grad_norm, at_pre_pooler ? cls_place::pre_pooler : cls_place::pooled);
   set_trained(model->parameters, o.train_mode, uint64_t(o.seed));
   return model;
 }

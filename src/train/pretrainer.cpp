@@ -84,6 +84,7 @@ class PretrainRun {
     log_.start(int64_t(o_.steps) * o_.accumulate);
     while (!finished() && log_.goes_on(stop_after)) {
       step(next_batches());
+      log_.end_step();
       if (log_.step() % o_.evaluate_every == 0 || finished()) report();
     }
     result_.interrupted = !finished();
@@ -119,16 +120,15 @@ class PretrainRun {
   // One optimizer step over --accumulate batches.
   void step(Batches batches) {
     for (const PretrainingBatch& batch : batches) {
-      const std::vector<Tensor> losses = losses_of(batch);
+      const std::vector<Tensor> losses = forward(batch);
       backward(sum_of(losses, batch, batches));
       log(batch, losses);
     }
     if (o_.clip > 0) optimizer_.clip(o_.clip);
     optimizer_.step(learning_rate());
-    log_.end_step();
   }
 
-  std::vector<Tensor> losses_of(const PretrainingBatch& batch) const {
+  std::vector<Tensor> forward(const PretrainingBatch& batch) const {
     const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
     if (o_.trace && log_.batches() == 0) print_tape(std::cout);

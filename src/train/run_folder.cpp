@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <iostream>
 
+#include "minbert/files.h"
+#include "minbert/safetensors_writer.h"
+
 namespace minbert {
 namespace {
 

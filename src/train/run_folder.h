@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/bert.h"
-#include "minbert/files.h"
+#include "minbert/json.h"
 #include "minbert/optimizer.h"
 
 namespace minbert {

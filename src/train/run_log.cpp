@@ -9,6 +9,7 @@
 
 #include "engine/fill.h"
 #include "engine/storage.h"
+#include "minbert/files.h"
 #include "minbert/interrupt.h"
 #include "minbert/profile.h"
 

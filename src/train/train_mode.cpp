@@ -6,8 +6,9 @@
 #include <optional>
 #include <unordered_set>
 
-#include "minbert/files.h"
 #include "minbert/names.h"
+#include "minbert/random.h"
+#include "minbert/safetensors_writer.h"
 
 namespace minbert {
 namespace {
@@ -26,13 +27,13 @@ struct NamedMode {
   Trains trains;
 };
 const std::vector<NamedMode> named_modes = {
-    {"full-model", [](const std::string&) { return true; }},
-    {"last-linear-layer", of_head},
-    {"bitfit", [](const std::string& name) { return of_head(name) || name.ends_with("bias"); }},
-    {"layer-norm", [](const std::string& name) { return of_head(name) || of_output_norm(name); }},
-    {"layer-norm:all", [](const std::string& name) { return of_head(name) || of_norm(name); }}};
+    {trained::full_model, [](const std::string&) { return true; }},
+    {trained::heads, of_head},
+    {trained::bitfit, [](const std::string& name) { return of_head(name) || name.ends_with("bias"); }},
+    {trained::layer_norm, [](const std::string& name) { return of_head(name) || of_output_norm(name); }},
+    {trained::every_layer_norm, [](const std::string& name) { return of_head(name) || of_norm(name); }}};
 
-const std::string random_prefix = "random:", mask_prefix = "mask:";
+const std::string random_prefix = trained::random + ":", mask_prefix = "mask:";
 
 // The N of random:N; none for another mode.
 std::optional<int64_t> random_count(const std::string& mode) {
@@ -90,11 +91,11 @@ std::string mask_file(const std::string& mode) {
 }
 
 std::string check_train_mode(const std::string& mode) {
-  if (mode == "finetune") return "full-model";
-  if (mode == "pretrain") return "last-linear-layer";
+  if (mode == "finetune") return trained::full_model;
+  if (mode == "pretrain") return trained::heads;
   const std::vector<std::string> names = names_of(named_modes);
   const bool named = std::ranges::find(names, mode) != names.end();
-  MB_CHECK(named || mode == "random" || random_count(mode) || !mask_file(mode).empty(),
+  MB_CHECK(named || mode == trained::random || random_count(mode) || !mask_file(mode).empty(),
            "--train: there is no \"{}\"; valid are: {}", mode, train_modes());
   return mode;
 }
@@ -103,7 +104,7 @@ void set_trained(Parameters& parameters, const std::string& wanted, uint64_t see
   const std::string mode = check_train_mode(wanted);
   if (const std::string file = mask_file(mode); !file.empty())
     return parameters.set_trainable(read_masks(file, parameters));
-  if (mode.starts_with("random")) {
+  if (mode.starts_with(trained::random)) {
     const int64_t count = random_count(mode).value_or(
         count_of(parameters, [](const std::string& name) { return of_head(name) || of_output_norm(name); }));
     return parameters.set_trainable(random_masks(parameters, count, mode, seed));

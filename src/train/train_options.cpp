@@ -8,9 +8,12 @@
 #include <iostream>
 
 #include "minbert/bert.h"
+#include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/optimizer.h"
-#include "minbert/tasks.h"
+#include "minbert/sampling.h"
+#include "minbert/sequence.h"
+#include "minbert/task.h"
 #include "minbert/train_mode.h"
 
 namespace minbert {

@@ -5,6 +5,7 @@
 
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/sampling.h"
 #include "minbert/train_mode.h"
 #include "run_log.h"
 
@@ -59,6 +60,7 @@ class Run {
     if (batch_in_epoch() == epoch_batches_) finish_epoch();       // saved before this epoch was scored
     while (!finished_ && log_.goes_on(stop_after)) {
       step(next_batches());
+      log_.end_step();
       if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
       if (batch_in_epoch() == epoch_batches_) finish_epoch();
     }
@@ -83,28 +85,37 @@ class Run {
   // One optimizer step over --accumulate batches: their loss is the mean over all their examples, by --task-weights.
   void step(std::span<const TaskBatch> batches) {
     for (const TaskBatch& batch : batches) {
-      const Batch input = pack(inputs(data_of(batch).train, batch.examples), {task_id(batch)});
-      const Tensor loss = loss_of(batch, input);
-      const double weight = share(batch, batches, [](const TaskBatch& b) { return b.examples.size(); });
-      backward(scale(loss, real(data_of(batch).task.loss_weight * weight)));
-      log(batch, loss, input.tokens());
+      const Tensor loss = forward(batch);
+      backward(scale(loss, weight_of(batch, batches)));
+      log(batch, loss);
     }
-    if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);
+    if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);         // the first gradient's norm is reported
     optimizer_.step(learning_rate());
-    log_.end_step();
   }
 
-  Tensor loss_of(const TaskBatch& batch, const Batch& input) const {
+  Tensor forward(const TaskBatch& batch) const {    // [] its loss, the mean over its examples
+    const TaskData& data = data_of(batch);
+    const Batch input = pack(inputs(data.train, batch.examples), {task_id(batch)});
     const Tensor logits = model_->network.forward(input, task_id(batch));
-    const Tensor loss = task_loss(data_of(batch).task, logits, labels(data_of(batch).train, batch.examples));
+    const Tensor loss = task_loss(data.task, logits, labels(data.train, batch.examples));
     if (o_.trace && log_.batches() == 0) print_tape(std::cout);
     return loss;
   }
 
-  void log(const TaskBatch& batch, const Tensor& loss, int64_t tokens) {
+  real weight_of(const TaskBatch& batch, std::span<const TaskBatch> batches) const {
+    const double examples = share(batch, batches, [](const TaskBatch& b) { return b.examples.size(); });
+    return real(data_of(batch).task.loss_weight * examples);
+  }
+
+  void log(const TaskBatch& batch, const Tensor& loss) {
     const std::string& task = data_of(batch).task.name;
+    int64_t tokens = 0;
     std::string ids;
-    for (const int32_t e : batch.examples) ids += " " + data_of(batch).train.examples[size_t(e)].id;
+    for (const int32_t e : batch.examples) {
+      const Example& example = data_of(batch).train.examples[size_t(e)];
+      ids += " " + example.id;
+      for (const Sequence& input : example.inputs) tokens += int64_t(input.ids.size());
+    }
     const std::string place = format("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1, batch_in_epoch() + 1,
                                      log_.step() + 1, ids);
     log_.add({loss}, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,

@@ -29,7 +29,6 @@
 #include "child.h"
 #include "common.h"
 #include "engine/openblas.h"
-#include "minbert/bert.h"
 #include "minbert/options.h"
 #include "paired.h"
 #include "workers.h"
@@ -257,7 +256,7 @@ int bench(int argc, char** argv) {
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   CommandLine line("bench", "Measures minbert beside PyTorch and beside the machine's best product of matrices.");
-  line.choice("--device", options.device, {"cpu", "cuda"}, "what it runs on");
+  line.choice("--device", options.device, device_names(), "what it runs on");
   line.choice("--case", options.only, names, "what to measure");
   line.option("--steps", options.steps, 0, "steps of each case that count (--device cuda: groups); 0: its own number");
   line.option("--threads", options.threads, 1, "threads of every program");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "minbert/error.h"
 #include "workers.h"
 
 namespace minbert::bench {

@@ -10,6 +10,7 @@
 
 #include "minbert/bert.h"
 #include "minbert/files.h"
+#include "minbert/huggingface.h"
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
 #include "workers.h"

@@ -203,7 +203,7 @@ NormEntry cls_iso_bn = {
     .over = "the batches so far",
     .couples = Couples::batch,
     .statistics = "moving covariance",
-    .place = "pooled",
+    .place = cls_place::pooled,
     .options = {{"preset", "ours", 0, 0, names_of(presets)},
                 {"beta", "the preset's"},
                 {"eps", "the preset's"},

@@ -58,7 +58,7 @@ NormEntry cls_whitening = {
     .paper = "[IsoBN eq.1]",
     .over = "the training set",
     .statistics = one_pass,
-    .place = "pooled",
+    .place = cls_place::pooled,
     .options = {{"shrinkage", "0.01", 1e-30, 1}},
     .make = new_norm<Whitening>,
 };

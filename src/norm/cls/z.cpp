@@ -48,7 +48,7 @@ NormEntry cls_z = {
     .paper = "[TA eq.2]",
     .over = over_training_set,
     .statistics = one_pass,
-    .place = "pre-pooler",
+    .place = cls_place::pre_pooler,
     .options = {{"eps", "1e-5"}},
     .make = new_norm<ZNorm>,
 };

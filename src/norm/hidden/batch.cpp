@@ -59,7 +59,7 @@ NormEntry cls_batch = {
     .couples = Couples::batch,
     .statistics = "running mean, variance",
     .parameters = "2H",
-    .place = "pooled",
+    .place = cls_place::pooled,
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
     .make = new_norm<BatchNorm>,
 };

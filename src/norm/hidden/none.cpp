@@ -27,7 +27,7 @@ NormEntry cls_none = {
     .formula = "h",
     .paper = "Devlin et al. 2019",
     .over = "nothing",
-    .place = "pooled",
+    .place = cls_place::pooled,
     .make = new_norm<NoNorm>,
 };
 

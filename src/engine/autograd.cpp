@@ -1,6 +1,7 @@
 // Recording and walking the tape.
 #include "engine/tape.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 
@@ -51,7 +52,20 @@ Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& 
   if (!enabled || !required) return result;
   own->required = own->recorded = true;
   entries.push_back({name, own, std::move(gradients), std::move(backward), Scope::current()});
+  if (trace) keep(result, inputs);
   return result;
+}
+
+void Tape::keep(const Tensor& result, const std::vector<Tensor>& inputs) const {
+  std::vector<Trace::Operation>& all = trace->operations_;
+  const Entry& entry = entries.back();
+  Trace::Operation operation{entry.name, entry.path ? *entry.path : "", result, {}};
+  for (const Tensor& input : inputs) {
+    const auto maker = std::ranges::find_if(all, [&](const auto& o) { return o.result.is(input); });
+    operation.inputs.push_back(maker == all.end() ? -1 : int(maker - all.begin()));
+  }
+  result.retain_grad();
+  all.push_back(std::move(operation));
 }
 
 void Tape::step_back(Entry& entry) const {
@@ -145,5 +159,8 @@ void print_tape(std::ostream& out) {
 
 NoGrad::NoGrad() : outer_(Tape::current().enabled) { Tape::current().enabled = false; }
 NoGrad::~NoGrad() { Tape::current().enabled = outer_; }
+
+Trace::Trace() : outer_(Tape::current().trace) { Tape::current().trace = this; }
+Trace::~Trace() { Tape::current().trace = outer_; }
 
 }  // namespace minbert

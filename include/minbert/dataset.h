@@ -1,0 +1,82 @@
+// Data sets: reading the files of a task.
+//
+//   const std::vector<Task> tasks = parse_tasks("sst,quora,sts");
+//   Dataset train = read_set(folder, tasks[0], Split::train, 0, tokenizer, {}, std::cerr);
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "minbert/sequence.h"
+#include "minbert/task.h"
+
+namespace minbert {
+
+struct Example {
+  std::string id;
+  double label = 0;                             // class, 0 or 1, or score; 0 if the file has none
+  std::vector<Sequence> inputs;                 // one, or two for a siamese pair
+  std::vector<std::string> texts = {};          // as in the file, for the first keep_texts examples
+};
+
+struct Dataset {
+  std::string file;
+  std::vector<Example> examples;
+};
+
+struct DatasetOptions {
+  int max_length = 512;
+  Pairs pairs = Pairs::cross;
+  int64_t limit = 0;                            // reads the first so many valid rows; 0: all
+  Split split = Split::train;                   // test: no labels, and rows with an empty text are
+                                                // kept, since every id needs a prediction
+  size_t keep_texts = 0;                        // examples whose texts are kept
+  std::string dev_rows = {};                    // a file, see load_dataset
+};
+
+struct SkippedRow {
+  int64_t line;                                    // the physical line on which it starts
+  std::string what, expected;
+};
+
+struct LoadReport {
+  std::string file;
+  int64_t rows = 0;                         // read, skipped ones included
+  std::vector<SkippedRow> skipped = {};
+  int64_t unknown = 0;                      // rows of options.dev_rows that the file does not have
+  int64_t truncated = 0;                    // examples that lost words to max_length
+  int max_length = 0;
+
+  // Lines to print: the first skipped rows in detail, then the totals; "" if there are none.
+  std::string text() const;
+};
+
+// Reads a task's file. Rows that are ragged, or whose label is empty, unknown or out of range, are
+// skipped and reported. If one file is both train and dev, the rows of options.dev_rows are dev
+// (MRPC: a table of their #1 ID and #2 ID, with or without a header), or else a fifth of the rows
+// (Financial PhraseBank), chosen by a random number of their text and the fixed seed 11711: every
+// run has the same two sets, and no sentence is in both.
+// Errors: no such file, a missing column, a quote that never closes, no valid row.
+Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
+                     const DatasetOptions& options, LoadReport& report);
+
+// One of the task's sets in the folder. `log` receives the report, and for a dev set the warning.
+Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set,
+                 const Tokenizer& tokenizer, DatasetOptions options, std::ostream& log);
+
+// An example without id and label from its texts, one or two, tokenized as in load_dataset.
+// *truncated: was any cut?
+Example make_example(const Task& task, std::span<const std::string> texts,
+                     const Tokenizer& tokenizer, const DatasetOptions& options,
+                     bool* truncated = nullptr);
+
+// The sequences of some examples in order, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
+std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
+
+// The labels of some examples.
+std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples);
+
+}  // namespace minbert

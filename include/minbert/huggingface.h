@@ -1,0 +1,30 @@
+// Weights in Hugging Face's files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "minbert/module.h"
+#include "minbert/safetensors_writer.h"
+
+namespace minbert {
+
+struct WeightsReport {
+  std::vector<std::string> loaded, initialised;   // parameters and buffers: found; not in the file
+  std::vector<std::string> unused;                // in the file only
+};
+
+// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's
+// names: with or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16.
+// Embeddings and encoder are required; pooler, heads and additions of minbert (task parameters,
+// norms of pre and normformer) may be missing and get their initial values. tasks: the file's
+// *.task_weight and task_bias [tasks,H] have rows for the first `tasks` of our tasks, and the rows
+// of the others start at 0; -1: for all. Error: file, name, both shapes.
+WeightsReport load_weights(const std::string& path, const Parameters& parameters,
+                           int64_t tasks = -1);
+// .safetensors, atomically
+void save_weights(const std::string& file, const Parameters& parameters,
+                  SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
+
+}  // namespace minbert

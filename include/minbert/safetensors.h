@@ -1,0 +1,56 @@
+// Reading safetensors, the files of weights.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "minbert/files.h"
+#include "minbert/tensor.h"
+
+namespace minbert {
+
+// "[512, 768]", as a Shape is printed, for any number of dimensions
+std::string sizes_text(const std::vector<int64_t>& sizes);
+std::vector<int64_t> sizes_of(const Shape& shape);
+
+// A safetensors file, mapped into memory. Every header field is checked against the file before any
+// byte is used. Source: the format's description, https://github.com/huggingface/safetensors#format
+//
+// Tensors must cover the bytes after the header without gaps or overlaps, as Hugging Face's reader
+// requires: other files are damaged. A tensor of a type that read() does not know is an error only
+// when it is read.
+class SafeTensors {
+ public:
+  struct Entry {
+    std::string type;                             // "F32", as in the file
+    std::vector<int64_t> shape;
+    uint64_t begin, end;                          // in bytes from the end of the header
+  };
+  explicit SafeTensors(const std::string& file);  // throws Error naming the file and what is wrong
+
+  const std::string& file() const { return file_; }
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const Entry& entry(const std::string& name) const;         // fails if there is none
+  void read(const std::string& name, std::span<real> out) const;      // F64, F32, F16, BF16 -> real
+  // Into a model, on any device: Error also for a NaN or an infinite value.
+  void read(const std::string& name, const Tensor& to) const;
+  void check_finite(const std::string& name, std::span<const real> values) const;
+  std::vector<real> read(const std::string& name) const;
+  std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
+  std::vector<uint8_t> read_booleans(const std::string& name) const;  // BOOL: 0 or 1
+
+ private:
+  void check_coverage() const;
+
+  std::string file_;
+  MappedFile map_;
+  uint64_t data_ = 0;                                        // where the values begin in the file
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, std::string> metadata_;
+};
+
+}  // namespace minbert

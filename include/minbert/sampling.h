@@ -1,0 +1,42 @@
+// The order in which several tasks share an epoch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace minbert {
+
+enum class Sampling {
+  sequential,                             // all of the first task, then the second, ... [CLN loop]
+  round_robin,                            // a batch of each in turn, while it has any
+  proportional                            // drawn in proportion to the batches that each has left
+};
+
+const std::vector<std::string>& sampling_names();  // in the enum's order
+Sampling parse_sampling(const std::string& name);  // Error for any other name: lists these
+
+struct TaskSize {
+  std::string name;
+  int64_t examples;
+};
+
+struct EpochOptions {
+  Sampling sampling = Sampling::sequential;
+  int batch = 8;
+  bool shuffle = true;
+  uint64_t seed = 11711;
+};
+
+struct TaskBatch {
+  int task;                             // index into the list of tasks
+  std::vector<int32_t> examples;        // of that task: `batch` of them, or fewer in its last batch
+};
+
+// All batches of one epoch: each example once. A pure function of its arguments, so that a run can
+// resume at any batch; a task's own order depends on its name and not on the other tasks.
+std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,
+                                     const EpochOptions& options);
+
+}  // namespace minbert

@@ -1,0 +1,78 @@
+// Tasks: their table, and the files of each.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "minbert/tsv.h"
+
+namespace minbert {
+
+// Their losses: cross-entropy, binary cross-entropy, MSE [CLN losses]
+enum class TaskKind { classification, binary, regression };
+enum class Metric { accuracy, matthews, f1, pearson, spearman };   // src/tasks/metrics.cpp
+enum class Split { train, dev, test };
+
+const char* metric_name(Metric metric);            // "accuracy", "F1", "Pearson", ...
+std::string metric_key(Metric metric);             // "accuracy", "f1", "pearson", ...
+
+// One set of file names for a task's files in the data folder.
+struct TaskFiles {
+  std::string train;
+  std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
+  std::string dev_rows = {};                // if dev is train: lists its dev rows; see load_dataset
+  std::string warning = {};                 // printed with scores on these files
+};
+
+struct Task {
+  std::string name;                   // "sst", as in --tasks
+  std::string title;                  // "SST", as in tables
+  TaskKind kind = TaskKind::classification;
+  double low = 0, high = 1;           // range of the labels; whole numbers except for a regression
+  std::vector<Metric> metrics = {Metric::accuracy};     // the first one chooses the epoch
+  std::vector<std::string> sets = {""};    // its dev and test sets: one, or several named "m", "mm"
+  std::vector<std::string> text_columns;           // one, or two for a pair
+  std::string label_column = "label";
+  std::string id_column = {};         // "": rows are numbered from 0, as in GLUE
+  std::vector<std::string> row_columns = {};       // the columns of TaskFiles::dev_rows
+  std::vector<TaskFiles> files;       // the first complete one is used
+  // "sst", "Predicted_Sentiment": see write_predictions
+  std::string prediction_stem, prediction_column = {};
+  TsvFormat format = {};
+  std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
+  std::vector<std::string> label_words = {};       // the files' words for label 0, 1, ...; or none
+  double loss_weight = 1;             // of its loss, beside those of other tasks
+
+  bool is_pair() const { return text_columns.size() == 2; }
+  // The outputs of the task's head
+  int outputs() const { return kind == TaskKind::classification ? int(high) + 1 : 1; }
+  std::string label_text(double label) const;      // "entailment", "1", "3.25"
+};
+
+const std::vector<Task>& all_tasks();
+std::string task_names();                          // "sst, quora, sts, ..."
+
+// A label or a prediction in words: "very positive", "same question", "3.4 of 5" (clipped).
+std::string in_words(const Task& task, double value);
+
+// "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], whatever the order
+// of the list. leading: "mrpc=accuracy,stsb=pearson", the metrics to put first. weights:
+// "sst=2,sts=0.5", of their losses; 1 for the others. Errors: an unknown name (lists the valid
+// ones), a name given twice, an empty list, a weight not above 0.
+std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "",
+                              std::string_view weights = "");
+// The same in the order of the names: a model's tasks; the t-th has task id t. source: for errors.
+std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
+
+// The first of task.files that is complete in the folder, or else the last, with the folder's name.
+TaskFiles find_files(const std::string& folder, const Task& task);
+std::string data_file(const std::string& folder, const Task& task, Split split, size_t set = 0);
+
+// The task's test file; if it is missing, one line in `log` says so.
+std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set,
+                                          std::ostream& log);
+
+}  // namespace minbert
