@@ -86,6 +86,33 @@ TEST_CASE("engine: nothing is recorded under NoGrad or where no input needs a gr
   CHECK_FALSE(bool(frozen.grad()));
 }
 
+TEST_CASE("engine: a trace keeps a step's operations with their results, their inputs and, behind backward, their "
+          "gradients") {
+  Tensor x = leaf("x", {2, 3});
+  const Tensor before = scale(x, 2);
+  std::vector<Trace::Operation> kept;
+  {
+    const Trace trace;
+    const Tensor doubled = add(before, x), loss = sum(mul(doubled, doubled));
+    (void)mul(x.detach(), before.detach());         // not on the tape
+    backward(loss);
+    kept = trace.operations();
+  }
+  (void)scale(x, 3);
+  clear_tape();
+  REQUIRE(kept.size() == 3);
+  CHECK(kept[0].name == "add");
+  CHECK(kept[1].name == "mul");
+  CHECK(kept[0].inputs == std::vector<int>{-1, -1});               // `before` was computed before the trace began
+  CHECK(kept[1].inputs == std::vector<int>{0, 0});
+  CHECK(kept[2].inputs == std::vector<int>{1});
+  for (int i = 0; i < 6; ++i) {
+    CHECK(kept[0].result.data()[i] == doctest::Approx(3 * double(x.data()[i])));
+    CHECK(kept[0].result.grad().data()[i] == doctest::Approx(6 * double(x.data()[i])));
+    CHECK(kept[1].result.grad().data()[i] == 1);
+  }
+}
+
 TEST_CASE("engine: an intermediate's gradient is kept where it was asked for, and is its own") {
   Tensor x = leaf("x", {2, 3});
   const Tensor middle = scale(x, 2), shifted = add(middle, Tensor::full({2, 3}, 1)),

@@ -8,25 +8,10 @@
 #include "minbert/isobn.h"
 #include "minbert/isotropy.h"
 #include "norm/cls/covariance.h"
-#include "small_run.h"
+#include "small_study.h"
 
 namespace minbert::test {
 namespace {
-
-// SST of the small world under GLUE's name: SST-2 with the labels 0 and 1.
-void write_glue(const SmallWorld& world) {
-  std::filesystem::create_directories(world.path("glue/SST-2"));
-  Random random(3, "rows");
-  for (const auto& [split, rows] : {std::pair("train", 24), std::pair("dev", 8)}) {
-    std::string text = "sentence\tlabel\n";
-    for (int i = 0; i < rows; ++i) {
-      const std::vector<std::string> words = {"good", "bad", "fine", "dull", "film", "plot"};
-      for (int w = 0; w < 4; ++w) text += words[random.below(words.size())] + (w < 3 ? " " : "");
-      text += format("\t{}\n", i % 2);
-    }
-    write_file(world.path(format("glue/SST-2/{}.tsv", split)), text);
-  }
-}
 
 IsoBnOptions small_options(const SmallWorld& world) {
   IsoBnOptions o;
@@ -46,18 +31,6 @@ int run_items(const IsoBnOptions& o) {
   std::vector<Item> items = isobn_cls_items(document, o);
   items.push_back(isobn_tuning_item(document, o));
   return document.run(items);
-}
-
-Json item_of(const Json& report, const std::string& name) {
-  for (const Json& item : report["items"].items())
-    if (item["name"].string() == name) return item;
-  FAIL("no item ", name);
-  return report;
-}
-
-size_t rows_of(const std::string& csv) {
-  const std::string text = read_file(csv);
-  return size_t(std::count(text.begin(), text.end(), '\n')) - 1;
 }
 
 }  // namespace

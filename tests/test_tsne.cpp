@@ -14,6 +14,7 @@
 #include "minbert/clusters.h"
 #include "minbert/files.h"
 #include "minbert/interrupt.h"
+#include "minbert/safetensors.h"
 #include "minbert/tsne.h"
 
 namespace minbert::test {
