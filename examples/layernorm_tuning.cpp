@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   return run_program("layernorm_tuning", [&] {
     use_grid(line, o, {{"--lr-full", "1e-5,2e-5,3e-5,5e-5"}, {"--lr-part", "1e-4,4e-4,7e-4,1e-3"},
                        {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"}, {"--fisher-examples", "0"}, {"--epochs", "20"},
-                       {"--seeds", "1"}, {"--limit", "0"}});
+                       {"--seeds", "1"}, {"--limit", "0"}, {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
     for (const double f : o.fraction)
       MB_CHECK(f > 0 && f <= 1, "--fraction {}: expected a share above 0 and at most 1", f);
     if (!o.only_run.empty()) o.threads = 1;

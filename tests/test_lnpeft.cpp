@@ -7,35 +7,22 @@
 
 #include "error_of.h"
 #include "minbert/lnpeft.h"
+#include "minbert/safetensors.h"
 #include "minbert/train_mode.h"
 #include "minbert/zip.h"
-#include "small_run.h"
+#include "small_study.h"
 
 namespace minbert::test {
 namespace {
 
 constexpr size_t H = 8;
 
-void write_glue(const SmallWorld& world) {
-  std::filesystem::create_directories(world.path("glue/SST-2"));
-  std::filesystem::create_directories(world.path("glue/RTE"));
-  Random random(3, "rows");
-  const auto text = [&random] {
-    std::string words;
-    for (int w = 0; w < 4; ++w)
-      words += std::string(w > 0 ? " " : "") + std::vector<std::string>{"good", "bad", "film", "plot"}[random.below(4)];
-    return words;
-  };
-  for (const auto& [split, rows] : {std::pair("train", 24), std::pair("dev", 8)}) {
-    std::string sst = "sentence\tlabel\n", rte = "index\tsentence1\tsentence2\tlabel\n";
-    for (int i = 0; i < rows; ++i) {
-      sst += text() + format("\t{}\n", i % 2);
-      rte += format("{}\t{}\t{}\t{}\n", i, text(), text(), i % 3 ? "entailment" : "not_entailment");
-    }
-    write_file(world.path(format("glue/SST-2/{}.tsv", split)), sst);
-    write_file(world.path(format("glue/RTE/{}.tsv", split)), rte);
-  }
-  write_file(world.path("glue/RTE/test.tsv"), "index\tsentence1\tsentence2\n0\tgood film\tplot\n1\tbad\tfilm\n");
+// Two tasks, one of them with a test file.
+void write_tasks(const SmallWorld& world) {
+  for (const char* folder : {"glue/SST-2", "glue/QNLI"}) std::filesystem::create_directories(world.path(folder));
+  write_glue(world, "SST-2");
+  write_glue(world, "QNLI");
+  write_file(world.path("glue/QNLI/test.tsv"), "index\tquestion\tsentence\n0\tgood film\tplot\n1\tbad\tfilm\n");
 }
 
 LnPeftOptions small_options(const SmallWorld& world) {
@@ -43,7 +30,7 @@ LnPeftOptions small_options(const SmallWorld& world) {
   o.model = world.path("start");
   o.data = world.path("glue");
   o.out = world.path("study");
-  o.tasks = "sst2,rte";
+  o.tasks = "sst2,qnli";
   o.max_length = 16;
   o.limit = 0;
   o.epochs = 1;
@@ -64,13 +51,6 @@ int run_items(const LnPeftOptions& o) {
   return document.run(lnpeft_items(document, o));
 }
 
-Json item_of(const Json& report, const std::string& name) {
-  for (const Json& item : report["items"].items())
-    if (item["name"].string() == name) return item;
-  FAIL("no item ", name);
-  return report;
-}
-
 std::vector<real> tensor(const std::string& file, const std::string& name) { return SafeTensors(file).read(name); }
 
 double value_in(const Checked<Checked<std::string>>& table, const std::vector<std::string>& of) {
@@ -84,11 +64,11 @@ double value_in(const Checked<Checked<std::string>>& table, const std::vector<st
 
 TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdicts, and are not computed twice") {
   const SmallWorld world;
-  write_glue(world);
+  write_tasks(world);
   const Quiet quiet;
   LnPeftOptions o = small_options(world);
   REQUIRE(run_items(o) == 0);
-  const auto rows = [&](const std::string& name) { return csv(world.path("study/" + name + ".csv")).size() - 1; };
+  const auto rows = [&](const std::string& name) { return rows_of(world.path("study/" + name + ".csv")); };
   CHECK(rows("fig1") == 2 * 8);
   CHECK(rows("sec2.3") == 2 * (1 + 4 * 2));          // the model has no head of masked words
   CHECK(rows("tab1") == 2 * 8);
@@ -97,7 +77,7 @@ TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdict
   CHECK(rows("sec3.1") == 3 + 1);
   CHECK(rows("tab3") == 4 * 2);
   const std::string zip = read_file(world.path("study/tab3-layer-norm.zip"));
-  CHECK(contains(zip, "RTE.tsvindex\tprediction\n0\t"));
+  CHECK(contains(zip, "QNLI.tsvindex\tprediction\n0\t"));
   CHECK_FALSE(contains(zip, "SST-2.tsv"));
   CHECK(rows("fig2") == 2 * 2 * 2);
   CHECK(rows("fig3") == 2 * 2);
@@ -126,7 +106,7 @@ TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdict
 
 TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights") {
   SmallWorld world;
-  write_glue(world);
+  write_tasks(world);
   LnPeftOptions o = small_options(world);
   o.items = {"fig1"};
   {
@@ -136,8 +116,8 @@ TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights"
     TrainOptions training = LnPeftRuns(document, o).train_options("full-model", 1e-2, o.seed);
     training.model = o.model;
     training.data = o.data;
-    training.tasks = "rte";
-    training.metric = "rte=accuracy";
+    training.tasks = "qnli";
+    training.metric = "qnli=accuracy";
     training.max_length = 16;
     train(Experiment(training), training, world.path("again"));
   }
@@ -155,9 +135,9 @@ TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights"
         L1 += std::abs(double(before[i]) - double(after[i]));
       }
     }
-    CHECK(value_in(table, {"rte", "1", component, format("{}", n)}) == doctest::Approx(L1).epsilon(1e-4));
+    CHECK(value_in(table, {"qnli", "1", component, format("{}", n)}) == doctest::Approx(L1).epsilon(1e-4));
     for (const auto& row : table)
-      if (row[0] == "rte" && row[2] == component) {
+      if (row[0] == "qnli" && row[2] == component) {
         CHECK(std::stod(row[4]) == doctest::Approx(L1 / n).epsilon(1e-4));
         CHECK(std::stod(row[5]) == L0);
       }
@@ -166,7 +146,7 @@ TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights"
 
 TEST_CASE("layernorm_tuning: tab1 and fig3 are the information of the model that fine-tuning begins with") {
   const SmallWorld world;
-  write_glue(world);
+  write_tasks(world);
   const Quiet quiet;
   LnPeftOptions o = small_options(world);
   o.items = {"tab1", "fig3"};
@@ -175,7 +155,7 @@ TEST_CASE("layernorm_tuning: tab1 and fig3 are the information of the model that
   TrainOptions training;
   training.model = o.model;
   training.data = o.data;
-  training.tasks = "rte";
+  training.tasks = "qnli";
   training.max_length = 16;
   training.seed = o.seed;
   const Experiment experiment(training);
@@ -195,11 +175,11 @@ TEST_CASE("layernorm_tuning: tab1 and fig3 are the information of the model that
     sum += total / n;
     if (component == "attention.self.value") normalized = total / n;
   }
-  CHECK(value_in(csv(world.path("study/tab1.csv")), {"rte", "attention.self.value"}) ==
+  CHECK(value_in(csv(world.path("study/tab1.csv")), {"qnli", "attention.self.value"}) ==
         doctest::Approx(normalized / sum).epsilon(1e-4));
   double bias = 0;
   for (const double v : F.at("bert.encoder.layer.0.output.LayerNorm.bias")) bias += v;
-  CHECK(value_in(csv(world.path("study/fig3.csv")), {"rte", "1", "bias"}) == doctest::Approx(bias).epsilon(1e-4));
+  CHECK(value_in(csv(world.path("study/fig3.csv")), {"qnli", "1", "bias"}) == doctest::Approx(bias).epsilon(1e-4));
 }
 
 TEST_CASE("layernorm_tuning: masks take the largest elements, and the tasks' information counts alike") {
@@ -270,7 +250,7 @@ TEST_CASE("zip: an archive is what the format says, byte by byte") {
 
 TEST_CASE("layernorm_tuning: fig6 shows a row for LayerNorm, a column for batch normalization, a point for none") {
   const SmallWorld world;
-  write_glue(world);
+  write_tasks(world);
   const Quiet quiet;
   LnPeftOptions o = small_options(world);
   o.items = {"fig6"};
