@@ -108,6 +108,7 @@ void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<C
   for (const std::string kind : {"weight", "bias"}) {
     figure.panels.push_back({.title = kind, .x_label = "task", .y_label = "layer"});
     Panel& panel = figure.panels.back();
+    panel.heat.min = 0;
     for (const Column& column : columns) {
       const std::vector<double>& layers = column.sums.of.at(kind);
       panel.x_names.push_back(column.task);
