@@ -103,6 +103,20 @@ file  config.json                        - -
 file  vocab.txt                          - -
 file  tokenizer_config.json              - -
 file  model.safetensors                  - -
+group bert-large-uncased  24 layers, H = 1024, lower case (about 1.3 GB)
+from  https://huggingface.co/google-bert/bert-large-uncased/resolve/main
+to    models/bert-large-uncased
+file  config.json                        - -
+file  vocab.txt                          - -
+file  tokenizer_config.json              - -
+file  model.safetensors                  - -
+group bert-large-wwm      24 layers, H = 1024, lower case, pre-trained with whole words masked (about 1.3 GB)
+from  https://huggingface.co/google-bert/bert-large-uncased-whole-word-masking/resolve/main
+to    models/bert-large-wwm
+file  config.json                        - -
+file  vocab.txt                          - -
+file  tokenizer_config.json              - -
+file  model.safetensors                  - -
 group bert-tiny           2 layers, H = 128, lower case
 from  https://huggingface.co/google/bert_uncased_L-2_H-128_A-2/resolve/30b0a37ccaaa32f332884b96992754e246e48c5f
 to    models/bert-tiny

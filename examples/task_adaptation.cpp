@@ -24,9 +24,9 @@ int main(int argc, char** argv) {
   line.choice("--cls-norm-at", o.cls_norm_at, {cls_norm_places.begin() + 1, cls_norm_places.end()},
               "where the methods stand: at h^l, before the pooler, or at h, behind its tanh");
   line.flag("--recipe", recipe,
-            "sec.5.1's recipe: 10 epochs at lr 5e-5, for BERT-large 2e-5, in the place of --epochs and --lr; as always: "
-            "AdamW, warm-up over 6% of the steps, linear decay, the best epoch by the dev metric; ours: batch 32, weight "
-            "decay .01, dropout .1");
+            "sec.5.1's recipe: 10 epochs at lr 5e-5, for BERT-large 2e-5, in the place of --epochs and --lr; as "
+            "always: AdamW, warm-up over 6% of the steps, linear decay, the best epoch by the dev metric; ours: batch "
+            "32, weight decay .01, dropout .1");
   line.option("--lr", o.lr, 0, "learning rate");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.list("--eps", o.eps, 0, "epsilons of sec5.2");
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   line.option("--head-lr", o.head_lr, 0, "its learning rate");
   line.epilogue("Examples:\n"
                 "  task_adaptation\n"
-                "  task_adaptation fig1 fig3 --model bert-base-uncased --data glue --limit 0 --out runs/adaptation-base\n"
+                "  task_adaptation fig1 fig3 --model bert-base-uncased --data glue --limit 0 --out runs/base\n"
                 "  task_adaptation tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/task_adaptation");
   return run_program("task_adaptation", [&] {

@@ -29,8 +29,8 @@ inline void write_glue(const SmallWorld& world, const std::string& name = "SST-2
     for (int i = 0; i < rows; ++i) {
       if (name != "SST-2") file += std::to_string(i) + "\t" + text() + "\t";
       file += text() + "\t";
-      file += name == "QNLI" ? (i % 2 ? "not_entailment" : "entailment") : std::to_string(name == "SST-2" ? i % 2 : i % 5);
-      file += "\n";
+      if (name == "QNLI") file += i % 2 ? "not_entailment\n" : "entailment\n";
+      else file += std::to_string(name == "SST-2" ? i % 2 : i % 5) + "\n";
     }
     write_file(world.path(format("glue/{}/{}.tsv", name, split)), file);
   }

@@ -80,8 +80,8 @@ class NoGrad {
   bool outer_;
 };
 
-// While it lives, keeps every operation that goes on the tape: for pictures of a step. Their results
-// stay in memory; after backward(), with their gradients.
+// While it lives, keeps every operation that goes on the tape: for pictures of a step. Results stay
+// in memory; after backward(), with their gradients.
 class Trace {
  public:
   struct Operation {

@@ -41,14 +41,15 @@ std::vector<Item> ta_cls_items(Document& document, const TaskAdaptationOptions& 
 // fig.4: where a step changes, drawn from the tape (src/analysis/ta_tape.cpp)
 Item ta_tape_item(Document& document, const TaskAdaptationOptions& options);
 
-// Fine-tuning by sec.5.1 (src/analysis/ta_tuning.cpp), and with a method; eps: of z and min-max.
+// Fine-tuning by sec.5.1, and with a method; eps: of z and min-max.
+constexpr double ta_eps = 1e-5;                     // ours; the document gives none
 TrainOptions ta_options(const TaskAdaptationOptions& options);
 Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& options, const Task& task,
-                   const Method& method, int seed, double eps = 1e-5);
-// tab.1, tab.2, sec.5.2
+                   const Method& method, int seed, double eps = ta_eps);
+// tab.1, tab.2, sec.5.2 (src/analysis/ta_tuning.cpp)
 std::vector<Item> ta_tuning_items(Document& document, const TaskAdaptationOptions& options);
 
-// All of them, in the document's order (src/analysis/ta_tuning.cpp)
+// All of them, in the document's order
 std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& options);
 
 }  // namespace minbert

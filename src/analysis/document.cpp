@@ -1,6 +1,7 @@
 // The frame of a document's program.
 #include "minbert/document.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -176,11 +177,12 @@ std::vector<std::string> Document::differences() const {
   const int vocabulary = model.get("vocab_size", config.vocab_size);
   if (config.hidden_size != model["hidden_size"].integer() ||
       config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
-    all.push_back(format("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}", config.num_hidden_layers,
-                         config.hidden_size, config.vocab_size, model["name"].string(),
+    all.push_back(format("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}",
+                         config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
                          model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
                          model.has("vocab_size") ? format(", and {} word pieces", vocabulary) : ""));
-  if (!missing_.empty()) all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
+  if (!missing_.empty())
+    all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
   for (const Task& task : tasks_)
     if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
@@ -228,7 +230,8 @@ Json Document::show(const Item& item) {
   json.set("claims", Json::array(claims));
   if (!chosen)
     json.set("status", "not run")
-        .set("why", runs.empty() ? "none of its tasks is there" : "it was not asked for, and not all of its runs are done");
+        .set("why", runs.empty() ? "none of its tasks is there"
+                                 : "it was not asked for, and not all of its runs are done");
   return json;
 }
 

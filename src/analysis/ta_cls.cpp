@@ -75,7 +75,8 @@ Dimensions ClsItems::measured(const Task& task, const std::string& where) const 
 
 // Why a task has no Fisher score at all; "": it has one.
 std::string ClsItems::no_score(const Task& task) const {
-  if (task.kind == TaskKind::regression) return task.title + " is a regression: without classes there is no Fisher score";
+  if (task.kind == TaskKind::regression)
+    return task.title + " is a regression: without classes there is no Fisher score";
   const std::vector<double> score = measured(task, "h").score;
   if (std::ranges::any_of(score, [](double F) { return std::isfinite(F); })) return "";
   return task.title + ": the rows that were read are of one class, so there is no Fisher score";
@@ -188,9 +189,9 @@ void ClsItems::fig3(ItemReport& report) const {
   report.table("Which of the document's three types a data set is", columns, rows);
   report.figure(figure, "For each task, the standard deviation of every dimension of h; the dimension with the highest "
                         "Fisher score stands left");
-  report.caption("rank correlation: of score and deviation; small: the share of the dimensions with a deviation under a "
-                 "tenth of the largest. Type 3, what varies more tells more: a rank correlation of .3 or more; else type "
-                 "1, few dimensions vary: half or more are small; else type 2, all vary, whatever they tell");
+  report.caption("rank correlation: of score and deviation; small: the share of the dimensions with a deviation under "
+                 "a tenth of the largest. Type 3, what varies more tells more: a rank correlation of .3 or more; else "
+                 "type 1, few dimensions vary: half or more are small; else type 2, all vary, whatever they tell");
   report.differs("the document names the types by eye; the numbers and the rule are ours");
 }
 

@@ -25,7 +25,8 @@ namespace {
 class LayerMixture : public Module {
  public:
   LayerMixture(int64_t layers, int64_t hidden, int outputs)
-      : w_(parameter("w", {1, layers}, Init::zeros, Decay::no)), gamma_(parameter("gamma", {1, 1}, Init::ones, Decay::no)),
+      : w_(parameter("w", {1, layers}, Init::zeros, Decay::no)),
+        gamma_(parameter("gamma", {1, 1}, Init::ones, Decay::no)),
         head_(hidden, outputs), dropout_(0.1) {
     child("head", head_);
     child("dropout", dropout_);
@@ -73,7 +74,8 @@ std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& 
   return finished ? std::optional(std::move(features)) : std::nullopt;
 }
 
-std::optional<double> score_on(const LayerMixture& mixture, const Task& task, const Features& dev, const Dataset& data) {
+std::optional<double> score_on(const LayerMixture& mixture, const Task& task, const Features& dev,
+                               const Dataset& data) {
   const NoGrad no_tape;
   Predictions predictions;
   for (size_t begin = 0; begin < dev.rows(); begin += 64) {
@@ -217,7 +219,7 @@ void ExtractionItem::show(ItemReport& report) const {
   report.csv(std::move(table));
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", columns, rows);
   report.caption(format("the head: {} epochs at lr {}, the best by the dev set", o_.head_epochs, o_.head_lr));
-  report.differs("the document describes feature extraction and gives no result of it; softmax and scale are our choice");
+  report.differs("the document describes feature extraction and gives no result of it; softmax and scale are ours");
 }
 
 }  // namespace

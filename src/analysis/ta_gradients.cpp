@@ -170,8 +170,9 @@ void GradientsItem::influence_of_h(ItemReport& report, LongTable& table) const {
     const double error = 0.5 - q, squared = 0.25;                  // E[y-ŷ], E[(y-ŷ)²]
     const std::string share = format("{}", q);
     for (size_t j = 0; j < 2; ++j) table.add({"", "dL/dW_c of dimension " + std::to_string(j + 1), share}, gradient[j]);
-    rows.push_back({"E[y-ŷ] = " + fixed(error, 2),
-                    {{fixed(0.5 * error, 4), fixed(gradient[0], 4)}, {fixed(0.01 * squared, 4), fixed(gradient[1], 4)}}});
+    const ItemReport::Cell uniform{fixed(0.5 * error, 4), fixed(gradient[0], 4)};
+    const ItemReport::Cell telling{fixed(0.01 * squared, 4), fixed(gradient[1], 4)};
+    rows.push_back({"E[y-ŷ] = " + fixed(error, 2), {uniform, telling}});
   }
   report.table("Influence of h: the gradient of a dimension that says nothing and of one that says all; printed: the "
                "document's formulas, .5 E[y-ŷ] and .01 E[(y-ŷ)²]",

@@ -167,7 +167,8 @@ Run TapeItem::tracing() const {
   run.work = [o = o_, task](const std::string&) -> std::optional<Json> {
     const Operations plain = trace_step(o, task, ta_methods[0]);
     Json result = Json::object();
-    for (const Method& method : ta_methods) result.set(method.name, json_of(compared(trace_step(o, task, method), plain)));
+    for (const Method& method : ta_methods)
+      result.set(method.name, json_of(compared(trace_step(o, task, method), plain)));
     return result;
   };
   return run;

@@ -158,8 +158,8 @@ void TsneItem::fig1(ItemReport& report) const {
   report.table("Two clusters, by 2-means on h^l", columns, rows);
   report.figure(figure, "For each task, h^l of the training set on a plane by t-SNE, colored by class");
   report.caption(format("between: the share of the variance of h^l that lies between the two clusters; AUC of NSP: how "
-                        "well the difference of NSP's two logits tells them apart (.5: not at all); KL: what the map has "
-                        "lost; perplexity {}, {} iterations; the axes have no unit", o_.perplexity, o_.iterations));
+                        "well the difference of NSP's two logits tells them apart (.5: not at all); KL: what the map "
+                        "has lost; perplexity {}, {} iterations; the axes have no unit", o_.perplexity, o_.iterations));
   report.differs("the document gives no settings of t-SNE and no numbers; the clusters and their AUC are ours");
 }
 

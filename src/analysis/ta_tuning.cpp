@@ -9,7 +9,6 @@
 namespace minbert {
 namespace {
 
-constexpr double default_eps = 1e-5;
 constexpr int seeds_of_tab2 = 3;
 
 // A dev set on which a method is scored: MNLI has two.
@@ -19,6 +18,10 @@ struct Place {
   std::string key() const { return task.name + (measure.set.empty() ? "" : "-" + measure.set); }
   std::string title() const { return title_of(task, measure.set); }
 };
+
+std::string counted(int count, const std::string& what) {
+  return format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 class TuningItems {
  public:
@@ -32,7 +35,7 @@ class TuningItems {
   std::vector<Task> tasks(bool tab2) const;         // MNLI and QNLI, or all others
   std::vector<Place> places(bool tab2) const;
   std::vector<int> seeds(bool tab2) const;
-  Run run_of(const Task& task, const Method& method, int seed, double eps = default_eps) const {
+  Run run_of(const Task& task, const Method& method, int seed, double eps = ta_eps) const {
     return ta_fine_tuning(document_, o_, task, method, seed, eps);
   }
   ItemReport::Cell cell(const Place& place, const Method& method, bool tab2, LongTable& all) const;
@@ -80,7 +83,7 @@ std::vector<Run> TuningItems::eps_runs() const {
   for (const int seed : seeds(false))
     for (const Task& task : tasks(false))
       for (size_t m = 0; m < 3; ++m)                // none, z, min-max
-        for (const double eps : m == 0 ? std::vector<double>{default_eps} : o_.eps)
+        for (const double eps : m == 0 ? std::vector<double>{ta_eps} : o_.eps)
           runs.push_back(run_of(task, ta_methods[m], seed, eps));
   return runs;
 }
@@ -156,9 +159,9 @@ void TuningItems::table(ItemReport& report, bool tab2) const {
   report.table("Dev scores in percent", columns, rows);
   compare(report, places(tab2), all);
   show_yardsticks(document_, tasks(tab2), ta_options(o_), report);
-  const size_t count = seeds(tab2).size();
-  report.caption(format("{} {}, {} {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand "
-                        "{}", count, count == 1 ? "seed" : "seeds", o_.epochs, o_.epochs == 1 ? "epoch" : "epochs", o_.lr, o_.batch, place_text()));
+  report.caption(format("{}, {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand {}",
+                        counted(int(seeds(tab2).size()), "seed"), counted(o_.epochs, "epoch"), o_.lr, o_.batch,
+                        place_text()));
   report.differs("the best epoch is chosen on the dev set on which it is scored, as there; the document gives neither "
                  "batch size nor weight decay nor ε: 32, .01 and 1e-5 are ours");
   report.differs(tab2 ? "the document has no gradient normalization here: those rows are ours"
@@ -172,7 +175,7 @@ Curve TuningItems::eps_curve(const Task& task, const Method& method, LongTable& 
     std::vector<double> points;
     for (const int seed : seeds(false)) {
       const bool plain = std::string(method.name) == "none";
-      const Json score = document_.study().result(run_of(task, method, seed, plain ? default_eps : eps))[column_name(
+      const Json score = document_.study().result(run_of(task, method, seed, plain ? ta_eps : eps))[column_name(
           task, measures(task)[0])];
       points.push_back(score.is_null() ? 0 : 100 * score.number());
       if (!plain || eps == o_.eps.front())
@@ -205,34 +208,6 @@ void TuningItems::eps_curves(ItemReport& report) const {
 
 }  // namespace
 
-// [TA sec.5.1]
-TrainOptions ta_options(const TaskAdaptationOptions& o) {
-  TrainOptions t;
-  t.lr = o.lr;
-  t.batch = o.batch;
-  t.epochs = o.epochs;
-  t.warmup = 0.06;
-  t.schedule = "linear";
-  t.weight_decay = 0.01;
-  t.dropout = 0.1;
-  return t;
-}
-
-Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Task& task, const Method& method, int seed,
-                   double eps) {
-  TrainOptions t = ta_options(o);
-  t.cls_norm = method.cls_norm;
-  t.grad_norm = method.grad_norm;
-  if (std::string(method.name) != "none") t.cls_norm_at = o.cls_norm_at;
-  std::string name = format("{}-{}", task.name, method.name);
-  if (eps != default_eps) {
-    t.cls_norm += format(":eps={}", eps);
-    name += format("-eps{}", eps);
-  }
-  t.seed = seed;
-  return document.fine_tuning(task, t, format("{}-seed{}", name, seed));
-}
-
 std::vector<Item> ta_tuning_items(Document& document, const TaskAdaptationOptions& options) {
   const auto items = std::make_shared<TuningItems>(document, options);
   return {{"tab1", "Dev scores of the small tasks", [=] { return items->table_runs(false); },
@@ -241,14 +216,6 @@ std::vector<Item> ta_tuning_items(Document& document, const TaskAdaptationOption
            [=](ItemReport& r) { items->table(r, true); }},
           {"sec5.2", "The choice of epsilon", [=] { return items->eps_runs(); },
            [=](ItemReport& r) { items->eps_curves(r); }}};
-}
-
-std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& o) {
-  std::vector<Item> items = {ta_extraction_item(document, o), ta_gradients_item(document, o), ta_tsne_item(document, o)};
-  for (Item& item : ta_cls_items(document, o)) items.push_back(std::move(item));
-  items.push_back(ta_tape_item(document, o));
-  for (Item& item : ta_tuning_items(document, o)) items.push_back(std::move(item));
-  return items;
 }
 
 }  // namespace minbert
