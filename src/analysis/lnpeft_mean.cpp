@@ -92,8 +92,8 @@ void fig6(const Json& measured, ItemReport& report) {
   report.csv(std::move(table));
   report.figure(figure, "For each norm, the elements of x [7 tokens, 6 features] on which one element of y depends: "
                         "feature 3 of token 4, in the second of three sentences (tokens 1-2, 3-5, 6-7)");
-  report.caption("drawn from the norms themselves, in training: where y changes with x; groups: 2; the means of power are "
-                 "those of earlier batches");
+  report.caption("drawn from the norms themselves, in training: where y changes with x; groups: 2; the means of power "
+                 "are those of earlier batches");
   report.differs("the document draws a sketch of two norms");
 }
 
