@@ -225,7 +225,7 @@ TEST_CASE("bert: a siamese pair that lacks its second text, and a head that is n
 }
 
 TEST_CASE("bert: errors and the tape name the module's path") {
-  const Network network(tiny_config());
+  Network network(tiny_config());
   CHECK_THROWS_WITH_AS(
       network.model.forward(pack(sentences({65})), sst),
       "embedding: index 64 is outside of 0..63   (bert.embeddings.position_embeddings)", Error);

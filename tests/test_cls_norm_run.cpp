@@ -211,8 +211,8 @@ TEST_CASE("cls norm run: options that have nothing to work on are refused") {
     CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains(message), Error);
   };
   refused("--cls-norm-at pooled: nothing stands there", [](TrainOptions& o) { o.cls_norm_at = "pooled"; });
-  refused("--grad-norm 0.5: with --fine-tune-mode last-linear-layer nothing below [CLS] is trained",
-          [](TrainOptions& o) { o.grad_norm = 0.5, o.fine_tune_mode = "last-linear-layer"; });
+  refused("--grad-norm 0.5: with --train last-linear-layer nothing below [CLS] is trained",
+          [](TrainOptions& o) { o.grad_norm = 0.5, o.train_mode = "last-linear-layer"; });
   TrainOptions o = world.options();
   o.grad_norm = 1, o.cls_norm_at = "pooled";
   CHECK(Experiment(o).config(o).cls_norm == "none");

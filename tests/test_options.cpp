@@ -57,11 +57,12 @@ TEST_CASE("options: a start without any takes those of the program's own demonst
                         "(--help lists them)\n");
 }
 
-TEST_CASE("options: the course's --option is --fine-tune-mode, and counts as having given it") {
+TEST_CASE("options: the course's --option and the older --fine-tune-mode are --train, and count as having given it") {
   const Line older({"--option", "pretrain"});
-  CHECK(older.options.fine_tune_mode == "last-linear-layer");
-  CHECK(older.line.given("--fine-tune-mode"));
-  CHECK(Line({"--option", "finetune"}).options.fine_tune_mode == "full-model");
+  CHECK(older.options.train_mode == "last-linear-layer");
+  CHECK(older.line.given("--train"));
+  CHECK(older.line.given("--fine-tune-mode"));       // as older runs have stored it
+  CHECK(Line({"--option", "finetune"}).options.train_mode == "full-model");
 }
 
 TEST_CASE("options: a value that is not valid is refused with what is") {

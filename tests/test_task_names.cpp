@@ -124,7 +124,7 @@ TEST_CASE("task names: under a frozen encoder a resting task's predictions stay,
   o.tasks = "sst,quora,sts";
   const RunResult three = world.run(o, "three");
   const std::vector<double> before = says(world.path("three"), o, "quora");
-  o.model = world.path("three"), o.fine_tune_mode = "last-linear-layer", o.tasks = "sst,cfimdb";
+  o.model = world.path("three"), o.train_mode = "last-linear-layer", o.tasks = "sst,cfimdb";
   world.run(o, "heads");
   CHECK(says(world.path("heads"), o, "quora") == before);
 

@@ -248,7 +248,7 @@ TEST_CASE("train: the best epoch is kept, of equal ones the first, and patience 
 TEST_CASE("train: the heads alone leave every byte of the encoder as it was") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.fine_tune_mode = "last-linear-layer";
+  o.train_mode = "last-linear-layer";
   world.run(o, "run", 0, "layer");
   o.epochs = 0;
   world.run(o, "initial", 0, "layer");
@@ -262,7 +262,7 @@ TEST_CASE("train: the heads alone leave every byte of the encoder as it was") {
   CHECK(without_seconds(world.path("conditional/steps.csv")) == without_seconds(world.path("run/steps.csv")));
   o.lr = 0;
   CHECK(o.learning_rate() == 1e-3);
-  o.fine_tune_mode = "full-model";
+  o.train_mode = "full-model";
   CHECK(o.learning_rate() == 1e-5);
 }
 

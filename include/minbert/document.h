@@ -41,6 +41,8 @@ struct Item {
   std::string name, title;
   std::function<std::vector<Run>()> runs;           // none: no task that it is about is there
   std::function<void(ItemReport&)> show;
+  // Runs whose results say which the runs above are; they are done before
+  std::function<std::vector<Run>()> before = [] { return std::vector<Run>(); };
 };
 
 class Document {

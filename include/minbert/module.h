@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Parameter {
   Init init = Init::zeros;
   Decay decay = Decay::no;
 };
+
+// Of each element of a parameter: 1 where it learns, 0 where it is frozen
+using Mask = std::vector<uint8_t>;
 
 class Module {
  public:
@@ -79,12 +83,18 @@ class Parameters {
   const std::vector<Parameter>& buffers() const { return buffers_; }
   std::vector<Parameter> all() const;               // both: what a checkpoint holds
   int64_t count() const;                            // numbers in all parameters
-  int64_t trainable() const;                        // and in those that learn
+  int64_t trainable() const;                        // and of these, those that learn
   // Of a parameter or buffer. Error where there is none
   const Tensor& value(const std::string& name) const;
 
   // Every parameter learns unless this says otherwise; one that does not gets no gradient at all.
-  void set_trainable(const std::function<bool(const std::string& name)>& learns) const;
+  void set_trainable(const std::function<bool(const std::string& name)>& learns);
+  // Element by element: every parameter has a mask under its name. Without a 1 in it, the parameter
+  // does not learn; where 0 and 1 are mixed it gets a whole gradient, but the optimizer leaves its
+  // frozen elements and their moments alone. Error for a mask that is missing or of another size.
+  void set_trainable(const std::map<std::string, Mask>& masks);
+  // The mask of items()[i] on its device; nullptr where all of its elements learn, or none does
+  const uint8_t* mask(size_t i) const;
   // One flat buffer for the gradients of all that learn
   void reserve_gradients() const;
   void clear_gradients() const;
@@ -92,6 +102,11 @@ class Parameters {
  private:
   Options options_;
   std::vector<Parameter> items_, buffers_;
+  struct Mixed {                                    // a mask with both 0 and 1
+    std::shared_ptr<Storage> bytes;
+    int64_t learning;                               // elements
+  };
+  std::map<size_t, Mixed> mixed_;                   // by the place in items_
 };
 
 }  // namespace minbert

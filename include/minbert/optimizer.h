@@ -26,7 +26,8 @@ struct OptimizerOptions {
 // A parameter that got no gradient since the last step is left alone, and so are its moments: the
 // heads of other tasks. A gradient of 0 is one: conditional LayerNorm's task_weight and task_bias
 // [tasks,H] get gradients from every batch, 0 in the rows of other tasks, and AdamW (or SGD's
-// momentum) moves these on by their moments.
+// momentum) moves these on by their moments. An element that its parameter's mask freezes is moved
+// by nothing: neither by weight decay nor by a moment, which stays 0.
 class Optimizer {
  public:
   // Error for a kind that is not in optimizer_names

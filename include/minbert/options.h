@@ -36,6 +36,10 @@ class CommandLine {
   // of the valid ones, as the course's finetune means full-model.
   void choice(const std::string& names, std::string& value, const std::vector<std::string>& valid,
               const std::string& help, const std::map<std::string, std::string>& older = {});
+  // read: the option's value for what was given, or Error
+  void option(const std::string& names, std::string& value,
+              const std::function<std::string(const std::string&)>& read, const std::string& help,
+              const std::string& metavar);
   // Several, separated by commas, none twice; of names, or of numbers
   void list(const std::string& name, std::vector<std::string>& values,
             const std::vector<std::string>& valid, const std::string& help);
@@ -57,6 +61,7 @@ class CommandLine {
   void parse(int argc, char** argv, const std::string& without = "");
 
   bool given(const std::string& name) const;        // on this command line
+  std::string value(const std::string& name) const;              // of one option, as text
   std::map<std::string, std::string> values() const;             // of every option, as text
   // As if it had been given, checked likewise
   void set(const std::string& name, const std::string& text);

@@ -41,6 +41,7 @@ class SafeTensors {
   void check_finite(const std::string& name, std::span<const real> values) const;
   std::vector<real> read(const std::string& name) const;
   std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
+  std::vector<uint8_t> read_booleans(const std::string& name) const;  // BOOL: 0 or 1
 
  private:
   void check_coverage() const;

@@ -24,6 +24,7 @@ class SafeTensorsStream {
   // Values of a tensor of this type, to be written `begin` bytes after the header.
   void write(uint64_t begin, const std::string& type, std::span<const real> values);
   void write(uint64_t begin, std::span<const int64_t> values);                    // I64
+  void write(uint64_t begin, std::span<const uint8_t> values);                    // BOOL
   void commit() { file_.commit(); }
 
  private:
@@ -42,6 +43,8 @@ struct SafeTensorsWriter {
   void add(const std::string& name, const Tensor& tensor, As as = As::f32);      // of any device
   // I64
   void add(const std::string& name, std::vector<int64_t> shape, std::span<const int64_t> values);
+  // BOOL: 0 or 1
+  void add(const std::string& name, std::vector<int64_t> shape, std::span<const uint8_t> values);
   void write(const std::string& file) const;          // atomically, see AtomicFile
 
   struct Item {

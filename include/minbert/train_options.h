@@ -9,6 +9,7 @@
 
 #include "minbert/config.h"
 #include "minbert/options.h"
+#include "minbert/train_mode.h"
 
 namespace minbert {
 
@@ -35,7 +36,6 @@ struct RunOptions : MachineOptions {
   bool check_nan = false, profile = false, trace = false;
 };
 
-inline const std::vector<std::string> fine_tune_modes = {"full-model", "last-linear-layer"};
 
 // Fine-tuning on tasks.
 struct TrainOptions : RunOptions {
@@ -45,7 +45,8 @@ struct TrainOptions : RunOptions {
 
   std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
   double grad_norm = 0;                             // 0: no gradient normalization
-  std::string pairs = "cross", sampling = "sequential", fine_tune_mode = fine_tune_modes[0];
+  std::string pairs = "cross", sampling = "sequential";
+  std::string train_mode = trained::full_model;     // what is trained: see train_mode.h
   int epochs = 10;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
@@ -53,8 +54,9 @@ struct TrainOptions : RunOptions {
   bool compare = false, evaluate = false;
 
   TrainOptions() { out = "runs/multitask"; }
-  bool heads_only() const { return fine_tune_mode == fine_tune_modes[1]; }
-  double learning_rate() const { return lr > 0 ? lr : heads_only() ? 1e-3 : 1e-5; }
+  double learning_rate() const {
+    return lr > 0 ? lr : train_mode == trained::full_model ? 1e-5 : 1e-3;
+  }
 };
 
 // Pre-training on plain text.

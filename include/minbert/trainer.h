@@ -11,6 +11,7 @@ struct RunResult {
   Scores train, dev;
   int64_t best_epoch = -1, steps = 0;
   double first_gradient = 0;                        // the norm of the first step's gradient
+  int64_t parameters = 0, trained = 0;              // elements of the model; those that are trained
   double seconds = 0;                               // of training
   bool interrupted = false;
 };

@@ -142,6 +142,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
     Json result = Json::object().set("warnings", warnings.str());
     result.set("examples", int64_t(data.dev[0].examples.size())).set("epoch", trained_run.best_epoch + 1);
+    result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
     const std::vector<Measure> list = measures(data.task);
     for (size_t i = 0; i < list.size(); ++i)
       result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
@@ -209,9 +210,14 @@ std::string Document::command(const std::string& item) const {
 }
 
 Json Document::show(const Item& item) {
-  const std::vector<Run> runs = item.runs();
-  const auto done = [this](const Run& run) { return study_.is_done(run); };
-  const bool chosen = !runs.empty() && std::ranges::all_of(runs, done);
+  const auto done = [this](const std::vector<Run>& list) {
+    return std::all_of(list.begin(), list.end(), [this](const Run& run) { return study_.is_done(run); });
+  };
+  std::vector<Run> runs = item.before();
+  const bool known = done(runs);
+  if (known)
+    for (Run& run : item.runs()) runs.push_back(std::move(run));
+  const bool chosen = known && !runs.empty() && done(runs);
   double seconds = 0;
   if (chosen)
     for (const Run& run : runs) seconds += study_.seconds(run);
@@ -241,12 +247,17 @@ Json Document::show(const Item& item) {
 int Document::run(const std::vector<Item>& items) {
   std::vector<std::string> names = options_.items;
   if (names.empty()) names = names_of(items);
-  std::vector<Run> runs;
-  for (const std::string& name : names)
-    for (Run& run : items[index_of(name, names_of(items), "item")].runs()) runs.push_back(std::move(run));
+  std::vector<Item> wanted;
+  for (const std::string& name : names) wanted.push_back(items[index_of(name, names_of(items), "item")]);
   watch_for_interrupt();
   const auto start = std::chrono::steady_clock::now();
-  if (!study_.run(runs)) return 130;
+  for (const auto part : {&Item::before, &Item::runs}) {
+    std::vector<Run> runs;
+    for (const Item& item : wanted)
+      for (Run& run : (item.*part)()) runs.push_back(std::move(run));
+    if (!runs.empty() && !study_.run(runs)) return 130;
+  }
+  if (!options_.only_run.empty()) return 0;
   Json::Array shown;
   for (const Item& item : items) shown.push_back(show(item));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -204,6 +204,7 @@ bool Study::run(const std::vector<Run>& runs) {
     if (known.insert(folder(run)).second && !is_done(run)) missing.push_back(&run);
   if (!options_.only.empty()) {
     std::erase_if(missing, [&](const Run* run) { return key_of(*run) != options_.only; });
+    if (missing.empty()) return true;               // it is among runs that follow
     for (const Run* run : missing)
       if (!work(*run)) std::exit(interrupted_status);
     std::exit(0);

@@ -172,4 +172,14 @@ std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   return values;
 }
 
+std::vector<uint8_t> SafeTensors::read_booleans(const std::string& name) const {
+  const Entry& e = entry(name);
+  MB_CHECK(e.type == "BOOL", "{}: {} is of type {}, expected BOOL", file_, name, e.type);
+  std::vector<uint8_t> values(e.end - e.begin);
+  unpack<uint8_t>(map_.bytes() + data_ + e.begin, std::span(values));
+  for (size_t i = 0; i < values.size(); ++i)
+    MB_CHECK(values[i] <= 1, "{}: element {} of {} is {}, expected 0 or 1", file_, i, name, int(values[i]));
+  return values;
+}
+
 }  // namespace minbert

@@ -13,7 +13,9 @@
 namespace minbert {
 namespace {
 
-uint64_t width(const std::string& type) { return type.ends_with("64") ? 8 : type.ends_with("32") ? 4 : 2; }
+uint64_t width(const std::string& type) {
+  return type.ends_with("64") ? 8 : type.ends_with("32") ? 4 : type == "BOOL" ? 1 : 2;
+}
 
 constexpr size_t piece = 1 << 16;                  // values to convert, or to copy from a GPU, at a time
 
@@ -80,6 +82,10 @@ void SafeTensorsStream::write(uint64_t begin, std::span<const int64_t> values) {
   file_.write_at(data_ + begin, values.data(), values.size_bytes());
 }
 
+void SafeTensorsStream::write(uint64_t begin, std::span<const uint8_t> values) {
+  file_.write_at(data_ + begin, values.data(), values.size_bytes());
+}
+
 void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape, std::span<const real> values,
                             As as) {
   const char* type = as == As::f16 ? "F16" : as == As::f32 || sizeof(real) == 4 ? "F32" : "F64";
@@ -94,6 +100,11 @@ void SafeTensorsWriter::add(const std::string& name, const Tensor& tensor, As as
 void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape,
                             std::span<const int64_t> values) {
   add({name, "I64", std::move(shape), values.data(), values.size()});
+}
+
+void SafeTensorsWriter::add(const std::string& name, std::vector<int64_t> shape,
+                            std::span<const uint8_t> values) {
+  add({name, "BOOL", std::move(shape), values.data(), values.size()});
 }
 
 void SafeTensorsWriter::add(Item item) {
@@ -123,6 +134,7 @@ void SafeTensorsWriter::write(const std::string& file) const {
   for (const Item& item : sorted) {
     const uint64_t begin = entries[item.name].begin;
     if (item.type == "I64") out.write(begin, {static_cast<const int64_t*>(item.values), item.count});
+    else if (item.type == "BOOL") out.write(begin, {static_cast<const uint8_t*>(item.values), item.count});
     else if (!item.tensor || item.tensor.device() == Device::cpu)
       out.write(begin, item.type, {static_cast<const real*>(item.values), item.count});
     else

@@ -107,7 +107,11 @@ int64_t Parameters::count() const {
 
 int64_t Parameters::trainable() const {
   int64_t sum = 0;
-  for (const Parameter& p : items_) sum += learns(p) ? p.value.size() : 0;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    if (!learns(items_[i])) continue;
+    const auto mixed = mixed_.find(i);
+    sum += mixed == mixed_.end() ? items_[i].value.size() : mixed->second.learning;
+  }
   return sum;
 }
 
@@ -124,12 +128,37 @@ const Tensor& Parameters::value(const std::string& name) const {
   fail("there is no parameter or buffer " + name);
 }
 
-void Parameters::set_trainable(const std::function<bool(const std::string&)>& wanted) const {
+void Parameters::set_trainable(const std::function<bool(const std::string&)>& wanted) {
+  mixed_.clear();
   for (const Parameter& p : items_) {
     p.value.clear_grad();
     p.value.set_grad_storage({});
     p.value.set_requires_grad(wanted(p.name));
   }
+}
+
+void Parameters::set_trainable(const std::map<std::string, Mask>& masks) {
+  std::map<std::string, int64_t> learning;
+  for (const Parameter& p : items_) {
+    const auto mask = masks.find(p.name);
+    MB_CHECK(mask != masks.end(), "there is no mask for the parameter {}", p.name);
+    MB_CHECK(int64_t(mask->second.size()) == p.value.size(),
+             "the mask of {} has {} elements, not {}", p.name, mask->second.size(), p.value.size());
+    learning[p.name] = p.value.size() - std::ranges::count(mask->second, 0);
+  }
+  set_trainable([&](const std::string& name) { return learning.at(name) > 0; });
+  for (size_t i = 0; i < items_.size(); ++i) {
+    const Parameter& p = items_[i];
+    const int64_t ones = learning.at(p.name);
+    if (ones == 0 || ones == p.value.size()) continue;
+    const Mask& mask = masks.at(p.name);
+    mixed_[i] = {Storage::copy_of(mask.data(), p.value.size(), p.value.device()), ones};
+  }
+}
+
+const uint8_t* Parameters::mask(size_t i) const {
+  const auto mixed = mixed_.find(i);
+  return mixed == mixed_.end() ? nullptr : static_cast<const uint8_t*>(mixed->second.bytes->data());
 }
 
 void Parameters::reserve_gradients() const {

@@ -18,6 +18,7 @@ namespace {
 struct OptimizedParameter {
   real *p, *m, *v;
   const real* g;                                    // nullptr: it got no gradient and is left alone
+  const uint8_t* mask;                              // nullptr: all of its elements learn
   int64_t size;
   real lr, beta1, beta2, eps, momentum;
   // lr wd; of sgd: wd    1 - beta1^t    sqrt(1 - beta2^t)
@@ -94,21 +95,28 @@ struct StepPiece {
     const OptimizedParameter o = pieces.parameter_of(piece);
     const int64_t first = pieces.begin[piece];
     const real scale = *factor;
-    if (o.g)
-      team.each(pieces.size(piece),
-                [=](int i) { Form::step(o, first + i, scale * o.g[first + i]); });
+    if (!o.g) return;
+    const auto step = [=](int64_t i) { Form::step(o, i, scale * o.g[i]); };
+    if (!o.mask) return team.each(pieces.size(piece), [=](int i) { step(first + i); });
+    team.each(pieces.size(piece), [=](int i) {
+      if (o.mask[first + i]) step(first + i);
+    });
   }
 };
 
-// |g|^2 of each piece; then |g| of all of them, and the factor that brings it down to max_norm.
+// |g|^2 of each piece, frozen elements left out; then |g| of all of them, and the factor that
+// brings it down to max_norm.
 struct SquaresOfPiece {
   Pieces pieces;
   real* squares;
   template <class Team>
   HD void operator()(Team team, int64_t piece) const {
-    const real* g = pieces.parameter_of(piece).g;
-    if (g) g += pieces.begin[piece];
-    const real sum = team.sum(g ? pieces.size(piece) : 0, [=](int i) { return g[i] * g[i]; });
+    const OptimizedParameter& o = pieces.parameter_of(piece);
+    const real* g = o.g ? o.g + pieces.begin[piece] : nullptr;
+    const uint8_t* mask = o.mask ? o.mask + pieces.begin[piece] : nullptr;
+    const real sum = team.sum(g ? pieces.size(piece) : 0, [=](int i) {
+      return mask && !mask[i] ? real(0) : g[i] * g[i];
+    });
     team.each(1, [sum, square = squares + piece](int) { *square = sum; });
   }
 };
@@ -180,7 +188,8 @@ std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
     const double t = double(steps_[i]), wd = p.decay == Decay::yes ? o.weight_decay : 0;
     list.push_back({.p = p.value.data(), .m = first_.data() + offsets_[i],
                     .v = second_ ? second_.data() + offsets_[i] : nullptr,
-                    .g = g ? g.data() : nullptr, .size = p.value.size(),
+                    .g = g ? g.data() : nullptr, .mask = parameters_.mask(i),
+                    .size = p.value.size(),
                     .lr = real(learning_rate), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
                     .eps = real(o.eps), .momentum = real(o.momentum),
                     .decay = real(o.kind == "sgd" ? wd : learning_rate * wd),

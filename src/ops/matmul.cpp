@@ -61,9 +61,10 @@ struct GeluInPlace {                          // h becomes g = GELU(h), dg becom
 // x [T,in]  W [out,in]  b [out]  y [T,out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = affine(x, weight, bias);
-  return record("linear", y, {x, weight, bias}, [x, weight](const Tensor& dy, Grads& g) {
+  const Tensor kept = weight.requires_grad() ? x : Tensor();       // a frozen W needs no x
+  return record("linear", y, {x, weight, bias}, [kept, weight](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) { gemm_nn(dy, weight, dx); });
-    g(1, [&](Sink dW) { gemm_tn(dy, x, dW); });
+    g(1, [&](Sink dW) { gemm_tn(dy, kept, dW); });
     g(2, [&](Sink db) { add_rows(dy, db); });
   });
 }
@@ -80,7 +81,8 @@ Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const T
   launch_map(h.device(), h.size(), Gelu{}, h.data(), Target(activated));
   const Tensor y = affine(activated, W2, b2);
   const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
-  return record("feed_forward", y, inputs, [x, h, W1, W2](const Tensor& dy, Grads& grads) {
+  const Tensor kept = W1.requires_grad() ? x : Tensor();           // a frozen W_1 needs no x
+  return record("feed_forward", y, inputs, [kept, h, W1, W2](const Tensor& dy, Grads& grads) {
     const Tensor dg = gemm_nn(dy, W2);
     // One pass turns h into g and dg into dh, in place: their old values are not needed again.
     launch_map(h.device(), h.size(), GeluInPlace{}, InPlace{h.data()}, InPlace{dg.data()});
@@ -88,7 +90,7 @@ Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const T
     grads(4, [&](Sink db2) { add_rows(dy, db2); });
     grads(3, [&](Sink dW2) { gemm_tn(dy, g, dW2); });
     grads(2, [&](Sink db1) { add_rows(dh, db1); });
-    grads(1, [&](Sink dW1) { gemm_tn(dh, x, dW1); });
+    grads(1, [&](Sink dW1) { gemm_tn(dh, kept, dW1); });
     grads(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
   });
 }

@@ -6,6 +6,7 @@
 
 #include "minbert/heads.h"
 #include "minbert/names.h"
+#include "minbert/train_mode.h"
 
 namespace minbert {
 namespace {
@@ -17,9 +18,9 @@ std::vector<Task> tasks_of(const BertConfig& config) {
 void check_cls_options(const TrainOptions& o) {
   MB_CHECK(o.cls_norm_at == cls_place::per_method || o.cls_norm != "none" || o.grad_norm > 0,
            "--cls-norm-at {}: nothing stands there; give --cls-norm or --grad-norm too", o.cls_norm_at);
-  MB_CHECK(o.grad_norm == 0 || !o.heads_only() || o.evaluate,
-           "--grad-norm {}: with --fine-tune-mode {} nothing below [CLS] is trained, so no gradient passes there; "
-           "leave out --grad-norm, or train the {}", o.grad_norm, o.fine_tune_mode, fine_tune_modes[0]);
+  MB_CHECK(o.grad_norm == 0 || o.train_mode != trained::heads || o.evaluate,
+           "--grad-norm {}: with --train {} nothing below [CLS] is trained, so no gradient passes there; "
+           "leave out --grad-norm, or train the {}", o.grad_norm, o.train_mode, trained::full_model);
 }
 
 // Says what becomes of the tasks of a trained model.
@@ -102,8 +103,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   }
   const bool at_pre_pooler = o.cls_norm_at != cls_place::pooled;
   model->network.bert().normalize_gradients(o.grad_norm, at_pre_pooler ? cls_place::pre_pooler : cls_place::pooled);
-  model->parameters.set_trainable(
-      [&o](const std::string& name) { return !o.heads_only() || name.starts_with("heads."); });
+  set_trained(model->parameters, o.train_mode, uint64_t(o.seed));
   return model;
 }
 

@@ -73,7 +73,7 @@ struct CommandLine::Impl {
   using Set = std::function<void(const std::string&)>;
   using Get = std::function<std::string()>;
   struct Entry {
-    std::string name;
+    std::string name;                               // the first of its names
     CLI::Option* option;
     Set set;
     Get get;                                        // none for what is gone
@@ -84,7 +84,7 @@ struct CommandLine::Impl {
 
   Entry& find(const std::string& name) {
     for (Entry& e : entries)
-      if (e.name == name) return e;
+      if (e.name == name || e.option->check_name(name)) return e;
     fail(format("the stored options have \"{}\", which this program does not know", name));
   }
   // names: of one option, separated by commas; an Entry has the first.
@@ -162,6 +162,11 @@ void CommandLine::choice(const std::string& names, std::string& value, const std
   for (const auto& [word, now] : older) also += (also.empty() ? "; older: " : ", ") + word + " = " + now;
   impl_->add_text(names, value, one_of(valid, first_of(names), older), help + ": " + joined(valid) + also, "NAME");
 }
+void CommandLine::option(const std::string& names, std::string& value,
+                         const std::function<std::string(const std::string&)>& read, const std::string& help,
+                         const std::string& metavar) {
+  impl_->add_text(names, value, read, help, metavar);
+}
 void CommandLine::list(const std::string& name, std::vector<std::string>& values,
                        const std::vector<std::string>& valid, const std::string& help) {
   impl_->add_list(name, values, split, one_of(valid, name), help + ": " + joined(valid));
@@ -214,6 +219,8 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
 }
 
 bool CommandLine::given(const std::string& name) const { return impl_->find(name).option->count() > 0; }
+
+std::string CommandLine::value(const std::string& name) const { return impl_->find(name).get(); }
 
 std::map<std::string, std::string> CommandLine::values() const {
   std::map<std::string, std::string> all;

@@ -3,7 +3,8 @@
 //   options.json    what it was started with      state.safetensors   parameters, moments, where it stands
 //   steps.csv       every step                    model/              the best model, a Hugging Face folder
 //   epochs.csv      every epoch                   predictions/        dev and test predictions
-//                                                 figures/            losses and dev scores, drawn
+//   trained.json    how many parameters learn      figures/            losses and dev scores, drawn
+//   mask.safetensors  of --train mask:FILE
 #pragma once
 
 #include <fstream>

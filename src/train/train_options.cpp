@@ -14,6 +14,7 @@
 #include "minbert/sampling.h"
 #include "minbert/sequence.h"
 #include "minbert/task.h"
+#include "minbert/train_mode.h"
 
 namespace minbert {
 namespace {
@@ -93,16 +94,16 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.gone("--iso-bn-beta", "0", "--cls-norm iso-bn:beta=X");
   line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
   line.choice("--pairs", o.pairs, pair_names, "pairs as one sequence, or as two compared");
-  line.choice("--fine-tune-mode,--option", o.fine_tune_mode, fine_tune_modes,
-              "train everything, or the heads alone",
-              {{"finetune", fine_tune_modes[0]}, {"pretrain", fine_tune_modes[1]}});
+  line.option("--train,--fine-tune-mode,--option", o.train_mode, check_train_mode,
+              "what is trained beside the heads: " + train_modes() + "; older: finetune = full-model, "
+              "pretrain = last-linear-layer", "MODE");
 
   line.section("How it learns");
   line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.choice("--sampling", o.sampling, sampling_names(), "order of the tasks' batches in an epoch");
   line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
-  add_learn_options(line, o, "1e-5, or 1e-3 for the heads alone");
+  add_learn_options(line, o, "1e-5, or 1e-3 where a part is trained");
   line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
   line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it", 0.999);
   line.option("--patience", o.patience, 0, "stop after N epochs without a better dev score; 0: never");
@@ -193,7 +194,7 @@ void recall_options(CommandLine& line, const std::string& folder, const std::set
   for (const auto& [name, value] : stored.members()) {
     if (of_this_start.contains(name)) continue;
     if (!line.given(name)) line.set(name, value.string());
-    else if (const std::string now = line.values().at(name);
+    else if (const std::string now = line.value(name);
              now != value.string() && !may_differ.contains(name) && !others.contains(name))
       conflicts += format("\n  {} {}, but the run was started with {}", name, now, value.string());
   }

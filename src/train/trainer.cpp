@@ -6,20 +6,31 @@
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
+#include "minbert/train_mode.h"
 #include "run_log.h"
 
 namespace minbert {
 namespace {
 
+std::string kept_mask(const std::string& folder) { return folder + "/mask.safetensors"; }
+
+// A run keeps the mask with which it began, and goes on with that.
+TrainOptions with_kept_mask(TrainOptions o, const std::string& folder) {
+  if (!mask_file(o.train_mode).empty() && has_state(folder)) o.train_mode = "mask:" + kept_mask(folder);
+  return o;
+}
+
 class Run {
  public:
   Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
       : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
-        model_(new_model(experiment, o, !has_state(folder))),
+        model_(new_model(experiment, with_kept_mask(o, folder), !has_state(folder))),
         optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }),
         finished_(o.epochs == 0) {
     if (!log_.loaded().is_null()) load(log_.loaded());
+    else if (const std::string file = mask_file(o.train_mode); !file.empty())
+      write_file(kept_mask(folder), read_file(file));
     std::string columns = "epoch";
     for (const TaskData& d : experiment.data()) {
       columns += "," + d.task.name + "_train_loss";
@@ -38,8 +49,13 @@ class Run {
       save_best();
     }
     model_->network.train();
-    std::cout << format("{} parameters, {} of them trained; {} batches an epoch\n", model_->parameters.count(),
-                        model_->parameters.trainable(), epoch_batches_);
+    result_.parameters = model_->parameters.count();
+    result_.trained = model_->parameters.trainable();
+    const double share = double(result_.trained) / double(result_.parameters);
+    std::cout << format("{} parameters, {} of them trained ({} %); {} batches an epoch\n", result_.parameters,
+                        result_.trained, fixed(100 * share, 3), epoch_batches_);
+    write_file(folder_ + "/trained.json", Json::object().set("mode", o_.train_mode)
+                   .set("parameters", result_.parameters).set("trained", result_.trained).set("share", share).dump());
     log_.start(epoch_batches_ * o_.epochs);
     if (batch_in_epoch() == epoch_batches_) finish_epoch();       // saved before this epoch was scored
     while (!finished_ && log_.goes_on(stop_after)) {

@@ -1,0 +1,304 @@
+// What is trained: the modes by name, masks, and that what is frozen neither moves nor costs anything.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "error_of.h"
+#include "minbert/heads.h"
+#include "minbert/optimizer.h"
+#include "minbert/train_mode.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+constexpr int64_t H = 8, I = 16, L = 1;             // of SmallWorld's model
+constexpr int64_t sst_head = 5 * H + 5;
+
+Model small_model(const SmallWorld& world) {
+  const BertConfig config = BertConfig::load(world.path("start/config.json"));
+  return Model(config, 5, true, heads_of(parse_tasks("sst")), 0);
+}
+
+std::vector<real> state_of(const std::string& run, const std::string& name) {
+  return SafeTensors(run + "/state.safetensors").read(name);
+}
+
+// A mask by which every third element of every parameter learns.
+std::map<std::string, Mask> every_third(const Parameters& parameters) {
+  std::map<std::string, Mask> masks;
+  for (const Parameter& p : parameters.items()) {
+    Mask& mask = masks[p.name] = Mask(size_t(p.value.size()));
+    for (size_t i = 0; i < mask.size(); i += 3) mask[i] = 1;
+  }
+  return masks;
+}
+
+TrainOptions sst_options(const SmallWorld& world, const std::string& mode) {
+  TrainOptions o = world.options();
+  o.tasks = "sst";
+  o.train_mode = mode;
+  return o;
+}
+
+struct Pair : Module {
+  Pair() {
+    parameter("weight", {3, 4}, Init::random);
+    parameter("bias", {4}, Init::ones, Decay::yes);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("train mode: BERT-large-cased with 2 labels has the document's numbers of parameters") {
+  BertConfig config = BertConfig::named("large");
+  config.vocab_size = 28996;
+  config.tasks = {"rte"};
+  Model model(config, 0, false, heads_of(parse_tasks("rte")), 0);
+  const auto trained = [&](const std::string& mode) {
+    set_trained(model.parameters, mode, 0);
+    return model.parameters.trainable();
+  };
+  CHECK(trained("full-model") == 333581314);
+  CHECK(trained("bitfit") == 274434);
+  CHECK(trained("layer-norm") == 51202);
+  CHECK(trained("last-linear-layer") == 2 * 1024 + 2);
+  CHECK(trained("layer-norm:all") == 51202 + 24 * 2 * 1024 + 2 * 1024);
+}
+
+TEST_CASE("train mode: each name trains its parameters and no others") {
+  const SmallWorld world;
+  Model model = small_model(world);
+  const auto trained = [&](const std::string& mode) {
+    set_trained(model.parameters, mode, 1);
+    return model.parameters.trainable();
+  };
+  CHECK(trained("full-model") == model.parameters.count());
+  CHECK(trained("finetune") == model.parameters.count());
+  CHECK(trained("pretrain") == sst_head);
+  CHECK(trained("layer-norm") == sst_head + L * 2 * H);
+  CHECK(trained("layer-norm:all") == sst_head + L * 4 * H + 2 * H);
+  CHECK(trained("bitfit") == sst_head + L * (7 * H + I) + 2 * H);       // and embeddings, pooler
+  CHECK(trained("random") == sst_head + L * 2 * H);
+  CHECK(trained(format("random:{}", sst_head + 7)) == sst_head + 7);
+  CHECK(trained(format("random:{}", model.parameters.count())) == model.parameters.count());
+  set_trained(model.parameters, "layer-norm", 1);
+  for (const Parameter& p : model.parameters.items())
+    CHECK(p.value.requires_grad() == (p.name.starts_with("heads.") ||
+                                      p.name.starts_with("bert.encoder.layer.0.output.LayerNorm.")));
+}
+
+TEST_CASE("train mode: random elements follow from the seed, and each is as likely as any other") {
+  const SmallWorld world;
+  Model model = small_model(world);
+  const int64_t others = model.parameters.count() - sst_head, drawn = others / 4;
+  const auto chosen = [&](uint64_t seed) {
+    set_trained(model.parameters, format("random:{}", sst_head + drawn), seed);
+    std::vector<double> all;
+    for (size_t i = 0; i < model.parameters.items().size(); ++i) {
+      const Parameter& p = model.parameters.items()[i];
+      if (p.name.starts_with("heads.")) continue;
+      const uint8_t* mask = model.parameters.mask(i);
+      for (int64_t e = 0; e < p.value.size(); ++e)
+        all.push_back(mask ? mask[e] : p.value.requires_grad());
+    }
+    return all;
+  };
+  CHECK(chosen(3) == chosen(3));
+  CHECK(chosen(3) != chosen(4));
+  const int seeds = 400;
+  std::vector<double> times(static_cast<size_t>(others));
+  for (int seed = 0; seed < seeds; ++seed) {
+    const std::vector<double> one = chosen(uint64_t(seed));
+    for (size_t i = 0; i < one.size(); ++i) times[i] += one[i];
+  }
+  // Binomial(400, 1/4): the mean of the squared distances from 100, and the first and the last quarter
+  const double variance = seeds * 0.25 * 0.75;
+  double squares = 0, first = 0;
+  for (size_t i = 0; i < times.size(); ++i) {
+    squares += (times[i] - seeds / 4.0) * (times[i] - seeds / 4.0) / double(others);
+    first += i < times.size() / 4 ? times[i] / (double(others) / 4) : 0;
+  }
+  CHECK(squares == doctest::Approx(variance).epsilon(0.2));
+  CHECK(first == doctest::Approx(seeds / 4.0).epsilon(0.02));
+}
+
+TEST_CASE("train mode: a mode, an N and a mask that do not fit are refused with what is valid") {
+  const SmallWorld world;
+  Model model = small_model(world);
+  const auto refused = [&](const std::string& mode) {
+    return error_of([&] { set_trained(model.parameters, mode, 1); });
+  };
+  CHECK(refused("layernorm").find("--train: there is no \"layernorm\"; valid are: full-model, last-linear-layer, "
+                                  "bitfit, layer-norm, layer-norm:all, random[:N], mask:FILE") != std::string::npos);
+  CHECK(refused("mask:").find("--train: there is no \"mask:\"") != std::string::npos);
+  CHECK(refused("random:x").find("--train random:x: \"x\" is not a whole number above 0") != std::string::npos);
+  CHECK(refused("random:3").find(format("expected a number from {}, the size of the heads, to {}, that of the model",
+                                        sst_head, model.parameters.count())) != std::string::npos);
+  const std::string file = world.path("mask.safetensors");
+  const std::string first = model.parameters.items()[0].name;
+  const auto written = [&](const std::function<void(std::map<std::string, Mask>&, SafeTensorsWriter&)>& change) {
+    std::map<std::string, Mask> masks = every_third(model.parameters);
+    SafeTensorsWriter writer;
+    change(masks, writer);
+    for (const Parameter& p : model.parameters.items())
+      if (masks.contains(p.name))
+        writer.add(p.name, sizes_of(p.value.shape()), std::span<const uint8_t>(masks.at(p.name)));
+    writer.write(file);
+    return refused("mask:" + file);
+  };
+  CHECK(written([](auto&, auto&) {}) == "no error");
+  CHECK(written([&](auto& masks, auto&) { masks.erase(first); })
+            .find(format("{}: there is no mask for {}; expected one for every parameter", file, first)) !=
+        std::string::npos);
+  const Mask one = {1};
+  CHECK(written([&](auto&, auto& writer) { writer.add("bert.extra", {1}, std::span<const uint8_t>(one)); })
+            .find(format("{}: the model has no parameter bert.extra", file)) != std::string::npos);
+  CHECK(written([&](auto& masks, auto& writer) {
+          masks.erase(first);
+          writer.add(first, {1}, std::span<const uint8_t>(one));
+        }).find(format("{}: the mask {} is [1], but the parameter is [20, 8]", file, first)) != std::string::npos);
+  const std::vector<real> numbers(160);
+  CHECK(written([&](auto& masks, auto& writer) {
+          masks.erase(first);
+          writer.add(first, {20, 8}, numbers);
+        }).find(format("{}: {} is of type F32, expected BOOL", file, first)) != std::string::npos);
+  CHECK(written([&](auto& masks, auto&) { masks.at(first)[5] = 2; })
+            .find(format("{}: element 5 of {} is 2, expected 0 or 1", file, first)) != std::string::npos);
+}
+
+TEST_CASE("train mode: a mask that was written is read again") {
+  const SmallWorld world;
+  const Model model = small_model(world);
+  const std::string file = world.path("mask.safetensors");
+  write_masks(file, model.parameters, every_third(model.parameters));
+  CHECK(read_masks(file, model.parameters) == every_third(model.parameters));
+}
+
+TEST_CASE("optimizer: a frozen element is moved by nothing, its neighbors as without a mask; bit for bit") {
+  const std::vector<OptimizerOptions> kinds = {{.kind = "adamw", .weight_decay = 0.1},
+                                               {.kind = "adamw-course", .weight_decay = 0.1},
+                                               {.kind = "sgd", .weight_decay = 0.1, .momentum = 0.9}};
+  for (const OptimizerOptions& options : kinds) {
+    INFO(options.kind);
+    Pair masked_module, whole_module;
+    Parameters masked(masked_module, {}), whole(whole_module, {});
+    Mask weight(12), bias(4, 1);
+    weight[1] = weight[2] = weight[7] = 1;
+    masked.set_trainable({{"weight", weight}, {"bias", bias}});
+    CHECK(masked.trainable() == 3 + 4);
+    Optimizer masked_optimizer(masked, options), whole_optimizer(whole, options);
+    const std::vector<real> start = masked.value("weight").values();
+    for (int step = 0; step < 5; ++step) {
+      for (const Parameters* p : {&masked, &whole})
+        for (const Parameter& item : p->items()) {
+          std::vector<real> gradient;
+          for (int64_t i = 0; i < item.value.size(); ++i) gradient.push_back(real(0.3 * double(i) - 1 + step));
+          backward(sum(mul(item.value, Tensor::from(item.value.shape(), gradient))));
+        }
+      masked_optimizer.step(0.1);
+      whole_optimizer.step(0.1);
+    }
+    CHECK(masked.value("bias").values() == whole.value("bias").values());
+    const std::vector<real> now = masked.value("weight").values(), free = whole.value("weight").values();
+    for (size_t i = 0; i < 12; ++i) {
+      CHECK(now[i] == (weight[i] ? free[i] : start[i]));
+      CHECK(free[i] != start[i]);
+    }
+    for (const auto& [name, moment] : masked_optimizer.moments())
+      for (size_t i = 0; i < 12; ++i) CHECK((moment.values()[i] == 0) == !weight[i]);
+  }
+}
+
+TEST_CASE("optimizer: the norm of the gradient leaves frozen elements out") {
+  Pair module;
+  Parameters parameters(module, {});
+  parameters.set_trainable({{"weight", Mask(12)}, {"bias", {1, 0, 0, 1}}});
+  Optimizer optimizer(parameters, {.kind = "sgd"});
+  backward(sum(mul(parameters.value("bias"), Tensor::from({4}, std::vector<real>{3, 100, 7, 4}))));
+  optimizer.clip(1);
+  CHECK(optimizer.gradient_norm() == doctest::Approx(5));
+  optimizer.step(1);
+  const std::vector<real> bias = parameters.value("bias").values();
+  CHECK(bias[0] == doctest::Approx(1 - 0.6));
+  CHECK(bias[1] == 1);
+  CHECK(bias[3] == doctest::Approx(1 - 0.8));
+}
+
+TEST_CASE("train mode: what is frozen has no gradient, no moments, and below the first that learns no record") {
+  const SmallWorld world;
+  BertConfig config = BertConfig::load(world.path("start/config.json"));
+  config.num_hidden_layers = 2;
+  Model model(config, 5, true, heads_of(parse_tasks("sst")), 0);
+  set_trained(model.parameters, "layer-norm", 1);
+  const Optimizer optimizer(model.parameters, {});
+  CHECK(optimizer.moments()[0].second.size() == sst_head + 2 * 2 * H);
+  const Tensor logits = model.network.forward(pack(std::vector<Sequence>{{{2, 7, 9, 3}, {0, 0, 0, 0}}}), 0);
+  std::ostringstream tape;
+  print_tape(tape);
+  CHECK(tape.str().starts_with("layer_norm"));      // of the first layer's output
+  CHECK(tape.str().find("(bert.encoder.layer.0.attention") == std::string::npos);
+  CHECK(tape.str().find("(bert.encoder.layer.1.attention") != std::string::npos);
+  backward(cross_entropy(logits, {1}));
+  for (const Parameter& p : model.parameters.items())
+    CHECK(bool(p.value.grad()) == (p.name.starts_with("heads.") || (p.name.find(".attention.") == p.name.npos &&
+                                                                    p.name.find(".output.LayerNorm.") != p.name.npos)));
+}
+
+TEST_CASE("train mode: a run trains what its mode says, and says how much that is") {
+  SmallWorld world;
+  Model model = small_model(world);
+  write_masks(world.path("third.safetensors"), model.parameters, every_third(model.parameters));
+  for (const std::string& mode : {std::string("layer-norm"), std::string("bitfit"), std::string("random"),
+                                  "mask:" + world.path("third.safetensors")}) {
+    INFO(mode);
+    TrainOptions o = sst_options(world, mode);
+    o.epochs = 0;
+    world.run(o, "before-" + mode.substr(0, 4), 0, "layer");
+    o.epochs = 2;
+    const RunResult result = world.run(o, "run-" + mode.substr(0, 4), 0, "layer");
+    set_trained(model.parameters, mode, 1);
+    CHECK(result.trained == model.parameters.trainable());
+    CHECK(result.parameters == model.parameters.count());
+    CHECK(world.printed.find(format("{} parameters, {} of them trained (", result.parameters, result.trained)) !=
+          std::string::npos);
+    const Json log = Json::load(world.path("run-" + mode.substr(0, 4)) + "/trained.json");
+    CHECK(log["trained"].integer() == result.trained);
+    CHECK(log["share"].number() == doctest::Approx(double(result.trained) / double(result.parameters)));
+    int64_t moved = 0;
+    const SafeTensors before(world.path("before-" + mode.substr(0, 4)) + "/model/model.safetensors");
+    for (size_t i = 0; i < model.parameters.items().size(); ++i) {
+      const Parameter& p = model.parameters.items()[i];
+      const uint8_t* mask = model.parameters.mask(i);
+      const std::vector<real> start = before.read(p.name);
+      const std::vector<real> now = state_of(world.path("run-" + mode.substr(0, 4)), p.name);
+      for (size_t e = 0; e < now.size(); ++e) {
+        const bool learns = mask ? mask[e] : p.value.requires_grad();
+        if (!learns) CHECK(float(now[e]) == float(start[e]));          // model/ is stored as float32
+        moved += float(now[e]) != float(start[e]);
+      }
+    }
+    CHECK(moved > result.trained / 2);              // rows of words that do not occur stay
+  }
+}
+
+TEST_CASE("train mode: a run with a mask that was stopped and resumed equals the uninterrupted one, bit for bit") {
+  SmallWorld world;
+  const Model model = small_model(world);
+  const std::string file = world.path("third.safetensors");
+  for (const std::string& mode : {"mask:" + file, std::string("random"), std::string("layer-norm:all")}) {
+    INFO(mode);
+    write_masks(file, model.parameters, every_third(model.parameters));
+    TrainOptions o = sst_options(world, mode);
+    const std::string word = mode.substr(0, 4);
+    world.run(o, "whole-" + word, 0, "layer");
+    world.run(o, "parts-" + word, 1, "layer");
+    std::filesystem::remove(file);                  // the run has kept it
+    world.run(o, "parts-" + word, 0, "layer");
+    CHECK(contents(world.path("parts-" + word)) == contents(world.path("whole-" + word)));
+    CHECK(std::filesystem::exists(world.path("whole-" + word + "/mask.safetensors")) == mode.starts_with("mask:"));
+  }
+}
+
+}  // namespace minbert::test
