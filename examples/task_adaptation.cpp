@@ -45,7 +45,6 @@ int main(int argc, char** argv) {
     const std::vector<GridValue> sec51 = {{"--epochs", "10"}, {"--lr", o.large ? "2e-5" : "5e-5"}};
     std::vector<GridValue> paper = sec51;
     paper.insert(paper.end(), {{"--seeds", "5"}, {"--limit", "0"}});
-    o.tasks_given = line.given("--tasks");
     use_grid(line, o, paper, {{"--tasks", "mrpc,sst2,qnli"}, {"--eps", "1e-5,0.1"}, {"--perplexity", "10"},
                               {"--iterations", "250"}, {"--head-epochs", "3"}});
     if (recipe)

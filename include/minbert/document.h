@@ -7,35 +7,12 @@
 // OUT has ITEM.csv and ITEM.svg, report.json and report.html, and runs/, a folder for each run.
 #pragma once
 
+#include "minbert/document_options.h"
 #include "minbert/experiment.h"
 #include "minbert/item_report.h"
 #include "minbert/study.h"
 
 namespace minbert {
-
-enum class Grid { quick, reduced, paper };         // some seconds, some minutes, the document's own
-inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"};
-
-struct DocumentOptions : MachineOptions {
-  std::string model = "data/mini/bert", data = "data/mini/glue", papers = "data/papers", out;
-  std::vector<std::string> items;                 // empty: all
-  std::string tasks, metric, grid = "reduced";
-  int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
-  bool quick = false;                             // the same as grid "quick"
-  bool tasks_given = false;                       // else tasks whose files are missing are left out
-  std::string only_run;                           // see StudyOptions::only
-  std::vector<std::string> command;               // of the program
-  std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
-};
-// Binds them; items: the names that there are.
-void add_document_options(CommandLine& line, DocumentOptions& options);
-// The options of the grid take the place of all that were not given; paper: the document's own;
-// quick: those that are the program's alone.
-struct GridValue {
-  std::string option, value;
-};
-void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper,
-              std::vector<GridValue> quick = {});
 
 struct Item {
   std::string name, title;
