@@ -24,7 +24,7 @@ TaskAdaptationOptions small_options(const SmallWorld& world) {
   o.tasks = "sst2,qnli,stsb";
   o.max_length = 16;
   o.limit = 0;
-  o.epochs = 1;
+  o.epochs = 2;
   o.lr = 1e-2;
   o.batch = 8;
   o.eps = {1e-5, 1};
@@ -90,6 +90,15 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 6 * 2);               // SST-2 and STS-B, methods, seeds
   CHECK(rows_of(world.path("study/tab2.csv")) == 6 * 2);                   // QNLI
   CHECK(rows_of(world.path("study/sec5.2.csv")) == 2 * 2 * (1 + 2 * 2));   // none once, z and min-max for each eps
+
+  // A claim is judged over both seeds, though the best epochs of its two methods need not be the same.
+  size_t judged = 0;
+  for (const Json& claim : item_of(report, "tab1")["claims"].items())
+    if (claim["where"].string() == "tab.1" && contains(claim["text"].string(), "SST-2")) {
+      CHECK(contains(claim["why"].string(), "of 2 seeds agree"));
+      ++judged;
+    }
+  CHECK(judged == 5);
 
   // The learned weights of the layers are a softmax.
   double sum = 0;
