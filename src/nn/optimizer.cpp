@@ -114,9 +114,11 @@ struct SquaresOfPiece {
     const OptimizedParameter& o = pieces.parameter_of(piece);
     const real* g = o.g ? o.g + pieces.begin[piece] : nullptr;
     const uint8_t* mask = o.mask ? o.mask + pieces.begin[piece] : nullptr;
-    const real sum = team.sum(g ? pieces.size(piece) : 0, [=](int i) {
-      return mask && !mask[i] ? real(0) : g[i] * g[i];
-    });
+    const int n = g ? pieces.size(piece) : 0;
+    const auto square_of = [=](int i) { return g[i] * g[i]; };
+    const real sum =
+        mask ? team.sum(n, [=](int i) { return mask[i] ? square_of(i) : real(0); })
+             : team.sum(n, square_of);
     team.each(1, [sum, square = squares + piece](int) { *square = sum; });
   }
 };
