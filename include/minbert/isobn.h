@@ -20,9 +20,9 @@ std::optional<Json> measure_cls(const IsoBnOptions& options, const Task& task,
                                 const std::string& folder);
 
 // fig1 fig2 fig3 eq3 eq5 tab2 fig4: of [CLS] of the pre-trained encoder over the training set. They
-// follow from its mean and covariance, which one pass gives. (src/analysis/isobn_cls.cpp)
+// follow from its mean and covariance, which one pass gives. (src/documents/isobn_cls.cpp)
 std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& options);
-// tab1: fine-tuning. (src/analysis/isobn_tuning.cpp)
+// tab1: fine-tuning. (src/documents/isobn_tuning.cpp)
 Item isobn_tuning_item(Document& document, const IsoBnOptions& options);
 
 }  // namespace minbert

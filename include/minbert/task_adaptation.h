@@ -30,15 +30,15 @@ inline const std::vector<TaMethod> ta_methods = {
     {"min-max", "min-max", 0},     {"l2", "l2", 0},
     {"gradient-0.5", "none", 0.5}, {"gradient-1", "none", 1}};
 
-// sec.1's feature extraction beside fine-tuning (src/analysis/ta_extraction.cpp)
+// sec.1's feature extraction beside fine-tuning (src/documents/ta_extraction.cpp)
 Item ta_extraction_item(Document& document, const TaskAdaptationOptions& options);
-// sec.3.1: the gradients of the last two layers (src/analysis/ta_gradients.cpp)
+// sec.3.1: the gradients of the last two layers (src/documents/ta_gradients.cpp)
 Item ta_gradients_item(Document& document, const TaskAdaptationOptions& options);
-// fig.1: t-SNE and the clusters of h^l (src/analysis/ta_tsne.cpp)
+// fig.1: t-SNE and the clusters of h^l (src/documents/ta_tsne.cpp)
 Item ta_tsne_item(Document& document, const TaskAdaptationOptions& options);
-// fig.2, eq.1, fig.3: mean, Fisher score and deviation of each dimension (src/analysis/ta_cls.cpp)
+// fig.2, eq.1, fig.3: mean, Fisher score and deviation of each dimension (src/documents/ta_cls.cpp)
 std::vector<Item> ta_cls_items(Document& document, const TaskAdaptationOptions& options);
-// fig.4: where a step changes, drawn from the tape (src/analysis/ta_tape.cpp)
+// fig.4: where a step changes, drawn from the tape (src/documents/ta_tape.cpp)
 Item ta_tape_item(Document& document, const TaskAdaptationOptions& options);
 
 // Fine-tuning by sec.5.1, and with a method; eps: of z and min-max.
@@ -48,7 +48,7 @@ std::vector<Task> ta_tasks(const Document& document, bool tab2);
 TrainOptions ta_options(const TaskAdaptationOptions& options);
 Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& options, const Task& task,
                    const TaMethod& method, int seed, double eps = ta_eps);
-// tab.1, tab.2, sec.5.2 (src/analysis/ta_tuning.cpp)
+// tab.1, tab.2, sec.5.2 (src/documents/ta_tuning.cpp)
 std::vector<Item> ta_tuning_items(Document& document, const TaskAdaptationOptions& options);
 
 // All of them, in the document's order

@@ -7,7 +7,6 @@
 #include "minbert/bert.h"
 #include "minbert/files.h"
 #include "minbert/names.h"
-#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "minbert/names.h"
-#include "minbert/sequence.h"
 
 namespace minbert {
 namespace {
