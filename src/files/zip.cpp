@@ -27,8 +27,12 @@ uint32_t crc32(const std::string& bytes) {
   return ~crc;
 }
 
+// The lowest byte first; bytes may be more than value has.
 void append(std::string& out, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += char(value >> (8 * i) & 255);
+  for (int i = 0; i < bytes; ++i) {
+    out += char(value & 255);
+    value >>= 8;
+  }
 }
 
 constexpr uint64_t first_day_of_1980 = 0x00210000;  // date and time of every file: equal files, equal archives
