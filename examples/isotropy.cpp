@@ -38,10 +38,7 @@ int main(int argc, char** argv) {
     const bool has_mrpc = std::find(tasks.begin(), tasks.end(), "mrpc") != tasks.end();
     if (has_mrpc && o.metric.find("mrpc=") == o.metric.npos)            // the printed values are k/408
       o.metric += std::string(o.metric.empty() ? "" : ",") + "mrpc=accuracy";
-    if (!o.only_run.empty()) o.threads = 1;
-    use_machine(o);
-    o.settings = line.values();
-    o.settings.erase("--only-run");
+    begin_document(line, o);
     Document document(o, "isobn");
     std::vector<Item> items = isobn_cls_items(document, o);
     items.insert(items.end() - 2, isobn_tuning_item(document, o));            // tab1 stands before tab2 and fig4

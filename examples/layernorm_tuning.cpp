@@ -35,10 +35,7 @@ int main(int argc, char** argv) {
                        {"--seeds", "1"}, {"--limit", "0"}, {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
     for (const double f : o.fraction)
       MB_CHECK(f > 0 && f <= 1, "--fraction {}: expected a share above 0 and at most 1", f);
-    if (!o.only_run.empty()) o.threads = 1;
-    use_machine(o);
-    o.settings = line.values();
-    o.settings.erase("--only-run");
+    begin_document(line, o);
     Document document(o, "lnpeft");
     return document.run(lnpeft_items(document, o));
   });

@@ -50,10 +50,7 @@ int main(int argc, char** argv) {
     if (recipe)
       for (const GridValue& v : sec51)
         if (!line.given(v.option)) line.set(v.option, v.value);
-    if (!o.only_run.empty()) o.threads = 1;
-    use_machine(o);
-    o.settings = line.values();
-    o.settings.erase("--only-run");
+    begin_document(line, o);
     Document document(o, "task-adaptation");
     return document.run(ta_items(document, o));
   });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "minbert/document_options.h"
 #include "minbert/json.h"
 #include "small_run.h"
 
@@ -34,6 +35,20 @@ inline void write_glue(const SmallWorld& world, const std::string& name = "SST-2
     }
     write_file(world.path(format("glue/{}/{}.tsv", name, split)), file);
   }
+}
+
+// The options of a document's program, for the small model, glue/ and the folder study/.
+template <class Options>
+Options small_study(const SmallWorld& world, const std::string& tasks) {
+  Options o;
+  o.model = world.path("start");
+  o.data = world.path("glue");
+  o.out = world.path("study");
+  o.tasks = tasks;
+  o.max_length = 16;
+  o.limit = 0;
+  o.epochs = 1;
+  return o;
 }
 
 inline Json item_of(const Json& report, const std::string& name) {

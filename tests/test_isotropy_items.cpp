@@ -14,14 +14,7 @@ namespace minbert::test {
 namespace {
 
 IsoBnOptions small_options(const SmallWorld& world) {
-  IsoBnOptions o;
-  o.model = world.path("start");
-  o.data = world.path("glue");
-  o.out = world.path("study");
-  o.tasks = "sst2";
-  o.max_length = 16;
-  o.limit = 0;
-  o.epochs = 1;
+  IsoBnOptions o = small_study<IsoBnOptions>(world, "sst2");
   o.lr = {1e-3, 1e-2};
   return o;
 }

@@ -26,14 +26,7 @@ void write_tasks(const SmallWorld& world) {
 }
 
 LnPeftOptions small_options(const SmallWorld& world) {
-  LnPeftOptions o;
-  o.model = world.path("start");
-  o.data = world.path("glue");
-  o.out = world.path("study");
-  o.tasks = "sst2,qnli";
-  o.max_length = 16;
-  o.limit = 0;
-  o.epochs = 1;
+  LnPeftOptions o = small_study<LnPeftOptions>(world, "sst2,qnli");
   o.lr_full = {1e-3, 1e-2};
   o.lr_part = {1e-2};
   o.fraction = {0.25, 1};

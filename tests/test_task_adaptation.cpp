@@ -17,13 +17,7 @@ namespace minbert::test {
 namespace {
 
 TaskAdaptationOptions small_options(const SmallWorld& world) {
-  TaskAdaptationOptions o;
-  o.model = world.path("start");
-  o.data = world.path("glue");
-  o.out = world.path("study");
-  o.tasks = "sst2,qnli,stsb";
-  o.max_length = 16;
-  o.limit = 0;
+  TaskAdaptationOptions o = small_study<TaskAdaptationOptions>(world, "sst2,qnli,stsb");
   o.epochs = 2;
   o.lr = 1e-2;
   o.batch = 8;

@@ -32,6 +32,7 @@ class Document {
   Study& study() { return study_; }
   const std::vector<Task>& tasks() const { return tasks_; }
   const DocumentOptions& options() const { return options_; }
+  std::vector<int> seeds() const;                 // seed, seed+1, ...
   // What is different from the document in every item: the model, where its sizes are not those of
   // the document's, data sets that are missing, and stand-ins for some.
   std::vector<std::string> differences() const;
@@ -39,8 +40,10 @@ class Document {
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
   // how they are read.
   std::map<std::string, std::string> inputs(const Task& task);
+  // The same options for this task, with the model and the data of the document's.
+  TrainOptions on_task(const Task& task, TrainOptions o) const;
   // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
-  // and "warnings". o: its data, model, limit and max_length are those of the options.
+  // and "warnings". o: see on_task.
   Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);
 
  private:

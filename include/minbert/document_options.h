@@ -34,4 +34,7 @@ struct GridValue {
 void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper,
               std::vector<GridValue> quick = {});
 
+// When every option has its value: a process of one run has one thread; use_machine; the settings.
+void begin_document(const CommandLine& line, DocumentOptions& options);
+
 }  // namespace minbert

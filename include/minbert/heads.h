@@ -21,9 +21,9 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
 struct Predictions {
   std::vector<double> values, probabilities;        // probabilities: 1 for a similarity
 };
-// Appends the prediction of each row of logits, for the next examples of data. Error for a logit
-// that is not finite.
-void read_logits(const Task& task, const Dataset& data, const Tensor& logits,
+// Appends the prediction of each row of logits, for the next examples of the file. Error for a
+// logit that is not finite: names file and example.
+void read_logits(const Task& task, const std::string& file, const Tensor& logits,
                  Predictions& predictions);
 
 }  // namespace minbert

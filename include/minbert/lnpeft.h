@@ -90,7 +90,7 @@ class LnPeftRuns {
   // layer-norm. kind: individual, global, cross-validated or random.
   std::vector<std::string> mask_kinds() const;      // cross-validated needs a second task
   Run masked(const Task& task, const std::string& kind, double f, int seed) const;
-  std::vector<int> seeds() const;
+  std::vector<int> seeds() const { return document_.seeds(); }
   TrainOptions train_options(const std::string& mode, double lr, int seed) const;
 
  private:

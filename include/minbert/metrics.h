@@ -33,6 +33,7 @@ struct Measure {
 std::vector<Measure> measures(const Task& task);
 std::string column_name(const Task& task, const Measure& measure);  // "mrpc_f1", "mnli_mm_accuracy"
 std::string title_of(const Task& task, const std::string& set);     // "MRPC", "MNLI-mm"
+std::string set_name(const Task& task, const std::string& set);     // "mrpc", "mnli-mm"
 
 // A task's scores in the order of measures(); scores() computes those of one set. Errors: as of the
 // metrics.

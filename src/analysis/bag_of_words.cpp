@@ -79,7 +79,7 @@ TaskScores scores_on(const std::vector<Bags>& sets, const Task& task, const Regr
   TaskScores all;
   for (const Bags& dev : sets) {
     Predictions predictions;
-    read_logits(task, dev.data, model.forward(pack(dev.bags), mean_length), predictions);
+    read_logits(task, dev.data.file, model.forward(pack(dev.bags), mean_length), predictions);
     for (const std::optional<double>& score : scores(task, dev.data, predictions)) all.push_back(score);
   }
   return all;

@@ -48,8 +48,9 @@ std::vector<int64_t> ClassMoments::counts() const {
 
 std::vector<double> ClassMoments::mean() const {
   std::vector<double> mu(H_);
+  const double N = double(rows());
   for (const Class& c : classes_)
-    for (size_t j = 0; j < H_; ++j) mu[j] += double(c.n) / double(rows()) * c.mu[j];
+    for (size_t j = 0; j < H_; ++j) mu[j] += double(c.n) / N * c.mu[j];
   return mu;
 }
 
@@ -67,8 +68,9 @@ double ClassMoments::within(size_t j) const {
 
 std::vector<double> ClassMoments::deviation() const {
   const std::vector<double> mu = mean();
+  const double N = double(rows());
   std::vector<double> sigma;
-  for (size_t j = 0; j < H_; ++j) sigma.push_back(std::sqrt((within(j) + between(j, mu[j])) / double(rows())));
+  for (size_t j = 0; j < H_; ++j) sigma.push_back(std::sqrt((within(j) + between(j, mu[j])) / N));
   return sigma;
 }
 

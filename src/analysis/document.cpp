@@ -85,13 +85,24 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
   return all;
 }
 
-Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
+std::vector<int> Document::seeds() const {
+  std::vector<int> all;
+  for (int i = 0; i < options_.seeds; ++i) all.push_back(options_.seed + i);
+  return all;
+}
+
+TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
   o.tasks = task.name;
   o.metric = task.name + "=" + metric_key(task.metrics[0]);
   o.model = options_.model;
   o.data = options_.data;
   o.limit = options_.limit;
   o.max_length = options_.max_length;
+  return o;
+}
+
+Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
+  o = on_task(task, o);
   Run run{name, settings_of(o), {}, double(o.epochs)};
   for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);      // their contents count
   run.options.merge(inputs(task));
@@ -196,10 +207,11 @@ Json Document::show(const Item& item) {
   const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
   if (chosen) item.show(report);
   for (const std::string& sentence : different) report.differs(sentence);
+  const std::string model = model_of_document()["name"].string();
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
     if (claim["item"].string() == item.name)
-      claims.push_back(judged(claim, chosen, model_of_document()["name"].string(), different, report.values()));
+      claims.push_back(judged(claim, chosen, model, different, report.values()));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   if (!chosen)

@@ -41,4 +41,11 @@ void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue
     if (!line.given(v.option)) line.set(v.option, v.value);
 }
 
+void begin_document(const CommandLine& line, DocumentOptions& o) {
+  if (!o.only_run.empty()) o.threads = 1;
+  use_machine(o);
+  o.settings = line.values();
+  o.settings.erase("--only-run");
+}
+
 }  // namespace minbert

@@ -58,7 +58,7 @@ LongTable table_of(const Json& printed) {
     const Json::Array values = row.items();
     std::vector<std::string> of;
     for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
-    table.add(of, values.back().is_null() ? std::nullopt : std::optional(values.back().number()));
+    table.add(of, values.back().number_if());
   }
   return table;
 }

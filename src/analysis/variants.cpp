@@ -21,7 +21,7 @@ Scores scores_of(const Json& json) {
   for (const Json& task : json.items()) {
     scores.emplace_back();
     for (const Json& score : task.items())
-      scores.back().push_back(score.is_null() ? std::nullopt : std::optional(score.number()));
+      scores.back().push_back(score.number_if());
   }
   return scores;
 }

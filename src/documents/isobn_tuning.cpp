@@ -74,7 +74,7 @@ Run TuningItems::fine_tuning(const Task& task, const Setting& s, int seed) const
 
 std::vector<Run> TuningItems::runs() const {
   std::vector<Run> runs = yardstick_runs(document_, document_.tasks(), train_options(settings().front()));
-  for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed)
+  for (const int seed : document_.seeds())
     for (const Task& task : document_.tasks())
       for (const Setting& setting : settings()) runs.push_back(fine_tuning(task, setting, seed));
   return runs;
@@ -88,7 +88,7 @@ ItemReport::Cell TuningItems::best_of(const Task& task, const std::string& norm,
     if (s.norm != norm) continue;
     std::vector<double> scores;
     std::string warning;
-    for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) {
+    for (const int seed : document_.seeds()) {
       const Json result = document_.study().result(fine_tuning(task, s, seed));
       for (const Measure& m : list) {
         const Json score = result[column_name(task, m)];

@@ -210,7 +210,7 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
     for (const Json& value : values.items()) {
       const Json score = value["score"];
       const std::string what = value["what"].string(), layer = value["layer"].string();
-      table.add({task, what, layer}, score.is_null() ? std::nullopt : std::optional(score.number()));
+      table.add({task, what, layer}, score.number_if());
       for (ItemReport::TableRow& row : rows)
         if (row.head == what && (layer == "every" || layer == "none"))
           row.cells.push_back({"", score.is_null() ? "undefined" : fixed(score.number(), 4)});

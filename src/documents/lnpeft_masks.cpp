@@ -41,7 +41,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const std::vector<s
     for (size_t set = 0; set < task.sets.size(); ++set) {
       figure.panels.push_back({.title = title_of(task, task.sets[set]), .x_label = "f",
                                .y_label = metric_name(task.metrics[0])});
-      const std::string name = task.sets[set].empty() ? task.name : task.name + "-" + task.sets[set];
+      const std::string name = set_name(task, task.sets[set]);
       for (const std::string& kind : kinds) {
         Curve curve{.title = kind, .style = Curve::Style::line_and_points};
         for (const double f : runs.options().fraction) {
@@ -63,8 +63,8 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const std::vector<s
   std::string rates;
   for (const Task& task : runs.document().tasks())
     rates += format("{}{} {}", rates.empty() ? "" : ", ", task.title, runs.best_rate(task, trained::layer_norm));
-  report.caption(format("mean and standard deviation of {} {}; tab.2's best rate of layer-norm: {}",
-                        runs.options().seeds, runs.options().seeds == 1 ? "seed" : "seeds", rates));
+  report.caption(format("mean and standard deviation of {}; tab.2's best rate of layer-norm: {}",
+                        counted(runs.options().seeds, "seed"), rates));
   report.differs("the head is always trained; f counts the weights and the biases of LayerNorm together");
 }
 

@@ -76,12 +76,7 @@ std::optional<LayerPlace> layer_place(const std::string& parameter) {
 }
 
 Run LnPeftRuns::fisher(const Task& task) const {
-  TrainOptions o = train_options(trained::full_model, 0, o_.seed);
-  o.tasks = task.name;
-  o.model = o_.model;
-  o.data = o_.data;
-  o.limit = o_.limit;
-  o.max_length = o_.max_length;
+  const TrainOptions o = document_.on_task(task, train_options(trained::full_model, 0, o_.seed));
   Run run{"fisher-" + task.name, document_.inputs(task), {}, 2};
   run.options["seed"] = std::to_string(o_.seed);
   run.options["fisher-examples"] = std::to_string(o_.fisher_examples);

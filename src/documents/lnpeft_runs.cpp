@@ -77,12 +77,6 @@ const std::vector<double>& LnPeftRuns::rates(const std::string& mode) const {
   return mode == trained::full_model ? o_.lr_full : o_.lr_part;
 }
 
-std::vector<int> LnPeftRuns::seeds() const {
-  std::vector<int> all;
-  for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) all.push_back(seed);
-  return all;
-}
-
 // [LN-PEFT sec.3.1]; batch size and schedule are ours, the document does not say them.
 TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int seed) const {
   TrainOptions o;
@@ -111,8 +105,7 @@ std::vector<Run> LnPeftRuns::tunings(const std::vector<std::string>& modes) cons
 }
 
 double LnPeftRuns::score(const Task& task, const Run& run, size_t set) const {
-  const Json value = result(run)[column_name(task, {task.sets.at(set), task.metrics[0]})];
-  return value.is_null() ? 0 : value.number();
+  return result(run)[column_name(task, {task.sets.at(set), task.metrics[0]})].number_if().value_or(0);
 }
 
 std::vector<double> LnPeftRuns::scores(const Task& task, const std::string& mode, double lr, size_t set) const {

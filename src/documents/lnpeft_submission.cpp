@@ -41,10 +41,10 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
           if (!there) missing.push_back(data_file(runs.options().data, task, Split::test, i));
         }
         ItemReport::Cell cell{"", there ? name : "no test file"};
-        for (const double v : report.printed().values({{"mode", row.head}, {"task", task.name + ending}}))
+        for (const double v : report.printed().values({{"mode", row.head}, {"task", set_name(task, set)}}))
           cell.printed = fixed(v, 3);
         row.cells.push_back(cell);
-        table.add({row.head, task.name + ending, there ? name : ""}, runs.score(task, run, i));
+        table.add({row.head, set_name(task, set), there ? name : ""}, runs.score(task, run, i));
       }
     }
     write_zip(format("{}/tab3-{}.zip", runs.document().study().out(), row.head), files);

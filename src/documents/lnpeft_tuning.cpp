@@ -9,10 +9,6 @@
 namespace minbert {
 namespace {
 
-std::string set_name(const Task& task, size_t set) {
-  return task.sets[set].empty() ? task.name : task.name + "-" + task.sets[set];
-}
-
 std::string title_of_mode(const LnPeftRuns& runs, const std::string& mode) {
   const Task& task = runs.document().tasks()[0];
   const Json result = runs.result(runs.tuning(task, mode, runs.rates(mode)[0], runs.options().seed));
@@ -34,7 +30,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   for (const Task& task : runs.document().tasks())
     for (size_t set = 0; set < task.sets.size(); ++set) {
       columns.push_back(format("{} ({})", title_of(task, task.sets[set]), metric_name(task.metrics[0])));
-      const std::string name = set_name(task, set);
+      const std::string name = set_name(task, task.sets[set]);
       for (ItemReport::TableRow& row : rows) {
         const std::string& mode = row.head;
         for (const double lr : runs.rates(mode))
@@ -65,8 +61,8 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   report.judge_by(best);
   report.table("Dev scores of the best epoch at the best rate by the mean over the seeds", columns, rows);
   show_yardsticks(runs.document(), runs.document().tasks(), full_model(runs), report);
-  report.caption(format("{} {}, {} epochs; batch 16, linear schedule", runs.options().seeds,
-                        runs.options().seeds == 1 ? "seed" : "seeds", runs.options().epochs));
+  report.caption(format("{}, {}; batch 16, linear schedule", counted(runs.options().seeds, "seed"),
+                        counted(runs.options().epochs, "epoch")));
   report.differs("the best epoch and the best rate are chosen on the dev set on which they are scored, as there");
   report.differs("the document says neither batch size nor schedule nor seeds; these are ours");
   report.differs("an undefined score counts as 0");

@@ -47,6 +47,7 @@ class LayerMixture : public Module {
 
 // h^(l) of every example of a set.
 struct Features {
+  std::string file;
   std::vector<std::vector<real>> layers;            // [L+1] of [N,H]
   std::vector<double> labels;
   int64_t H = 0;
@@ -59,9 +60,10 @@ struct Features {
   }
 };
 
-std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& task, Split split, Dataset& data) {
+std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
   EncodedSet set(o, task, split, Pooler::unused);
   Features features;
+  features.file = set.data().file;
   features.H = set.config().hidden_size;
   features.layers.resize(size_t(set.config().num_hidden_layers) + 1);
   const size_t numbers = set.data().examples.size() * size_t(features.H);
@@ -76,26 +78,23 @@ std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& 
     }
     for (const double label : labels(set.data(), examples)) features.labels.push_back(label);
   });
-  data = set.data();
   return finished ? std::optional(std::move(features)) : std::nullopt;
 }
 
-std::optional<double> score_on(const LayerMixture& mixture, const Task& task, const Features& dev,
-                               const Dataset& data) {
+std::optional<double> score_on(const LayerMixture& mixture, const Task& task, const Features& dev) {
   const NoGrad no_tape;
   Predictions predictions;
   for (size_t begin = 0; begin < dev.rows(); begin += 64) {
     std::vector<int32_t> some;
     for (size_t i = begin; i < std::min(begin + 64, dev.rows()); ++i) some.push_back(int32_t(i));
-    read_logits(task, data, mixture.forward(dev.of(some), int64_t(some.size())), predictions);
+    read_logits(task, dev.file, mixture.forward(dev.of(some), int64_t(some.size())), predictions);
   }
   return scores(task, predictions.values, dev.labels)[0];
 }
 
 std::optional<Json> extract(const TaskAdaptationOptions& o, const Task& task) {
-  Dataset data;
-  const std::optional<Features> train = features_of(o, task, Split::train, data);
-  const std::optional<Features> dev = train ? features_of(o, task, Split::dev, data) : std::nullopt;
+  const std::optional<Features> train = features_of(o, task, Split::train);
+  const std::optional<Features> dev = train ? features_of(o, task, Split::dev) : std::nullopt;
   if (!dev) return std::nullopt;
   Json result = Json::object();
   for (int seed = o.seed; seed < o.seed + o.seeds; ++seed) {
@@ -119,7 +118,7 @@ std::optional<Json> extract(const TaskAdaptationOptions& o, const Task& task) {
         optimizer.step(o.head_lr * schedule_factor("linear", step++, steps, 0.06));
       }
       mixture.train(false);
-      const std::optional<double> now = score_on(mixture, task, *dev, data);
+      const std::optional<double> now = score_on(mixture, task, *dev);
       if (now && (!best || *now > *best)) {
         best = now;
         weights = mixture.weights();
@@ -165,7 +164,7 @@ std::vector<Run> ExtractionItem::runs() const {
   std::vector<Run> runs;
   for (const Task& task : ta_tasks(document_, false)) {
     runs.push_back(extraction(task));
-    for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) runs.push_back(fine_tuning(task, seed));
+    for (const int seed : document_.seeds()) runs.push_back(fine_tuning(task, seed));
   }
   return runs;
 }
@@ -206,7 +205,7 @@ void ExtractionItem::show(ItemReport& report) const {
     columns.push_back(format("{} ({})", task.title, metric_name(task.metrics[0])));
     const std::string column = column_name(task, measures(task)[0]);
     std::vector<double> points[2];
-    for (int seed = o_.seed; seed < o_.seed + o_.seeds; ++seed) {
+    for (const int seed : document_.seeds()) {
       const Json heads = document_.study().result(extraction(task));
       const std::optional<double> head = heads[std::to_string(seed)]["score"].number_if();
       const std::optional<double> tuned = document_.study().result(fine_tuning(task, seed))[column].number_if();

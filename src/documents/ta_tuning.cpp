@@ -9,13 +9,13 @@
 namespace minbert {
 namespace {
 
-constexpr int seeds_of_tab2 = 3;
+constexpr size_t seeds_of_tab2 = 3;
 
 // A dev set on which a method is scored: MNLI has two.
 struct DevSet {
   Task task;
   Measure measure;
-  std::string key() const { return task.name + (measure.set.empty() ? "" : "-" + measure.set); }
+  std::string key() const { return set_name(task, measure.set); }
   std::string title() const { return title_of(task, measure.set); }
 };
 
@@ -63,8 +63,8 @@ std::vector<DevSet> TuningItems::dev_sets(bool tab2) const {
 }
 
 std::vector<int> TuningItems::seeds(bool tab2) const {
-  std::vector<int> all;
-  for (int i = 0; i < (tab2 ? std::min(o_.seeds, seeds_of_tab2) : o_.seeds); ++i) all.push_back(o_.seed + i);
+  std::vector<int> all = document_.seeds();
+  if (tab2) all.resize(std::min(all.size(), seeds_of_tab2));
   return all;
 }
 

@@ -158,6 +158,7 @@ std::string column_name(const Task& task, const Measure& measure) {
   return task.name + (measure.set.empty() ? "_" : "_" + measure.set + "_") + metric_key(measure.metric);
 }
 std::string title_of(const Task& task, const std::string& set) { return task.title + (set.empty() ? "" : "-" + set); }
+std::string set_name(const Task& task, const std::string& set) { return task.name + (set.empty() ? "" : "-" + set); }
 
 std::string score_text(std::optional<double> score) { return score ? fixed(*score, 3) : "undefined"; }
 

@@ -32,7 +32,7 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
     const std::vector<int32_t> examples = evaluation_batch(data, begin);
     profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
-    read_logits(task, data, logits, predictions);
+    read_logits(task, data.file, logits, predictions);
     progress.update(int64_t(predictions.values.size()));
   }
   return predictions;

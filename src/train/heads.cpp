@@ -49,7 +49,7 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
   fail("unknown kind of task");
 }
 
-void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Predictions& predictions) {
+void read_logits(const Task& task, const std::string& file, const Tensor& logits, Predictions& predictions) {
   std::vector<real> room;
   const std::span<const real> values = logits.on_host(room);
   for (int64_t row = 0; row < logits.rows(); ++row) {
@@ -57,7 +57,7 @@ void read_logits(const Task& task, const Dataset& data, const Tensor& logits, Pr
     MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
              "{}: the output of {} for example {} is not a finite number: the weights have diverged. Train "
              "again with a smaller --lr, --clip 1 or --warmup 0.1",
-             data.file, task.name, predictions.values.size() + 1);
+             file, task.name, predictions.values.size() + 1);
     const auto [value, probability] = read_row(task.kind, x, logits.cols());
     predictions.values.push_back(value);
     predictions.probabilities.push_back(probability);
