@@ -1,6 +1,7 @@
 // Fisher information against plain loops in double; the Kruskal-Wallis test.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,12 +30,13 @@ struct TinyModel {
   std::vector<Task> tasks = parse_tasks("sst2,stsb,quora");
   MultitaskBert network;
   Parameters parameters;
-  explicit TinyModel(double dropout = 0)
-      : network(config(dropout), heads_of(tasks), dropout), parameters(network, {}) {
+  explicit TinyModel(double dropout = 0, const std::string& norm = "layer", const std::string& placement = "post")
+      : network(config(dropout, norm, placement), heads_of(tasks), dropout), parameters(network, {}) {
     randomise(parameters);
   }
-  static BertConfig config(double dropout) {
-    BertConfig c = tiny_config("layer", 8, dropout);
+  static BertConfig config(double dropout, const std::string& norm, const std::string& placement) {
+    BertConfig c = tiny_config(norm, 8, dropout);
+    c.placement = placement;
     c.tasks = {"sst2", "quora", "stsb"};
     return c;
   }
@@ -122,18 +124,41 @@ TEST_CASE("fisher: every parameter's is the mean square of differences of log p,
   }
 }
 
+TEST_CASE("fisher: squared within a batch or one example after the other, for every norm and placement") {
+  for (const std::string norm : {"layer", "conditional-layer", "rms", "instance", "batch", "none"})
+    for (const std::string placement : {"post", "pre", "normformer"}) {
+      INFO(norm, " ", placement);
+      TinyModel model(0, norm, placement);
+      for (const Task& task : model.tasks) {
+        INFO(task.name);
+        const Dataset data = examples_of(task);
+        const auto F = [&](int batch) {
+          return *fisher_information(model.network, model.parameters, task, data, all_six, {.batch = batch});
+        };
+        const ElementValues reference = F(1), four = F(4);
+        for (const auto& [name, values] : reference) {
+          INFO(name);
+          const double largest = *std::ranges::max_element(values), bound = is_double ? 1e-12 : 1e-5;
+          for (size_t i = 0; i < values.size(); ++i)
+            CHECK(std::abs(four.at(name)[i] - values[i]) <= bound * (largest + 1e-6));
+        }
+      }
+    }
+}
+
 TEST_CASE("fisher: the square of a batch's mean gradient is another thing, but for equal examples") {
   TinyModel model;
   const Task& task = model.tasks[1];
   const Dataset data = examples_of(task);
   const std::vector<int32_t> same = {2, 2, 2};
   const std::string name = "bert.encoder.layer.1.output.LayerNorm.bias";
-  const auto F = [&](const std::vector<int32_t>& examples, int batch) {
-    return fisher_information(model.network, model.parameters, task, data, examples, batch)->at(name);
+  const auto F = [&](const std::vector<int32_t>& examples, bool of_means) {
+    const FisherOptions options{.of_means = of_means};
+    return fisher_information(model.network, model.parameters, task, data, examples, options)->at(name);
   };
-  const std::vector<double> single = F(same, 1), together = F(same, 3);
+  const std::vector<double> single = F(same, false), together = F(same, true);
   for (size_t i = 0; i < single.size(); ++i) CHECK(together[i] == doctest::Approx(single[i]).epsilon(1e-3));
-  const std::vector<double> six = F(all_six, 1), mean = F(all_six, 6);
+  const std::vector<double> six = F(all_six, false), mean = F(all_six, true);
   double ratio = 0;
   for (size_t i = 0; i < six.size(); ++i) {
     CHECK(mean[i] <= six[i] * (1 + 1e-3));          // (Σ g/N)² <= Σ g²/N

@@ -20,13 +20,22 @@ namespace minbert {
 // A number for each element of a parameter, under the parameter's name.
 using ElementValues = std::map<std::string, std::vector<double>>;
 
+// How many examples run at once, and what of their gradients is squared.
+struct FisherOptions {
+  int batch = 16;
+  bool of_means = false;                            // square each batch's mean gradient: not eq.2,
+};                                                  // since gradients of opposite signs cancel
+
 // F of every parameter that learns, without dropout; the network stays in evaluation. examples:
-// indices into data. batch 1 is eq.2. With more the gradient's mean over each batch is squared, and
-// F is the mean over the batches: this is not eq.2, since gradients of opposite signs cancel.
-// None: interrupted. Errors: no example; a task that the network has no head for.
+// indices into data. The examples of a batch share their forward, and backward squares the gradient
+// of each (PerExample); a network for which that does not work (norms with parameters that see the
+// batch as a whole, pairs whose sentences are encoded apart) runs one example at a time, which gives
+// the same. of_means: the mean over the batches, each by its examples. None: interrupted. Errors: no example; a task that
+// the network has no head for.
 std::optional<ElementValues> fisher_information(MultitaskBert& network,
                                                 const Parameters& parameters, const Task& task,
                                                 const Dataset& data,
-                                                std::span<const int32_t> examples, int batch = 1);
+                                                std::span<const int32_t> examples,
+                                                const FisherOptions& options = {});
 
 }  // namespace minbert

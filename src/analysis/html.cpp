@@ -44,7 +44,7 @@ table { border-collapse: collapse; overflow-wrap: normal }
 th, td { padding: .3rem .75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line) }
 th { font-weight: 500 }
 thead th { border-top: 0; white-space: nowrap }
-.scroll tbody th:first-child { max-width: 11rem; overflow-wrap: break-word; hyphens: auto }
+.scroll tbody th:first-child { max-width: 15rem; overflow-wrap: break-word }
 tbody + tbody { border-top: 1px solid var(--line) }
 tr + tr > * { border-top: 0 }
 .scroll tr:first-child > th:first-child { position: sticky; left: 0; background: var(--back) }

@@ -164,7 +164,7 @@ std::string rate_text(const LnPeftRuns& runs) {
 void fig1(const LnPeftRuns& runs, ItemReport& report) {
   LongTable table({"task", "layer", "component", "n", "D", "L0", "L1"}), judged({"task", "layer", "component", "D"});
   Figure figure{.title = "", .columns = 2};
-  std::vector<std::string> columns = {"mean D over the layers"};
+  std::vector<std::string> columns = {"mean over the layers"};
   std::vector<ItemReport::TableRow> rows;
   for (const std::string& component : layer_components()) rows.push_back({component, {}});
   for (const Task& task : runs.document().tasks()) {
@@ -188,14 +188,14 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
     columns.push_back(task.title);
     for (size_t row = 0; row < rows.size(); ++row) {
       const std::vector<double>& D = panel.heat.values[row];
-      rows[row].cells.push_back({"", exact(std::accumulate(D.begin(), D.end(), 0.0) / double(D.size()))});
+      rows[row].cells.push_back({"", fixed(1000 * std::accumulate(D.begin(), D.end(), 0.0) / double(D.size()), 3)});
     }
   }
   report.csv(table);
   report.judge_by(judged);
   report.figure(figure, "For each task, D of each component in each layer: the mean absolute change of its weights and "
                         "biases in full fine-tuning");
-  report.table("D", columns, rows);
+  report.table("1000 D", columns, rows);
   report.caption(rate_text(runs));
 }
 
@@ -223,7 +223,8 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
     add("mlm", "pre-trained (held-out MLM loss)", values);
   else report.differs(format("{} has no head of masked words: no held-out loss", runs.options().model));
   report.csv(table);
-  for (size_t row = 1; row + 1 < rows.size(); ++row) rows[row].head += " largest dimensions";
+  for (size_t row = 1; row + 1 < rows.size(); ++row)
+    rows[row].head = counted(std::stoi(rows[row].head), "largest dimension");
   rows.back().head += " dimensions";
   report.table("Score with weight and bias of LayerNorm set to 0, by dimensions of largest |weight|", columns, rows);
   report.caption(rate_text(runs) + "; text held out of " + runs.options().corpus);

@@ -17,7 +17,9 @@ struct Target {
   bool add;
   HD Target(real* array, bool adds) : data(array), add(adds) {}
   Target(const Tensor& t) : data(t.data()), add(false) {}
-  Target(const Sink& gradient) : data(gradient.tensor.data()), add(gradient.add) {}
+  Target(const Sink& gradient) : data(gradient.tensor.data()), add(gradient.add) {
+    gradient.check_whole();
+  }
   HD void operator()(int64_t i, real v) const { data[i] = add ? data[i] + v : v; }
 };
 

@@ -44,6 +44,7 @@ class Tape {
   std::vector<Entry> entries;
   bool enabled = true;
   Trace* trace = nullptr;
+  const ExampleRows* examples = nullptr;
 
  private:
   void keep(const Tensor& result, const std::vector<Tensor>& inputs) const;      // the last entry, in the trace

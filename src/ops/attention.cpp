@@ -145,6 +145,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   const DropoutMask mask(p, key);
   const auto multiply = [=](Transpose form, Layout::Kind kind, const Tensor& a, const Tensor& b,
                             const Sink& c, real alpha) {
+    c.check_whole();
     const auto products = layout.products(kind, a.data(), b.data(), c.tensor.data());
     gemm_batch(device, form, products, alpha, c.beta());
   };
