@@ -146,6 +146,37 @@ TEST_CASE("fisher: squared within a batch or one example after the other, for ev
     }
 }
 
+TEST_CASE("per example: sums of squares of the examples' gradients; what has none is an error; a row a token or a row an "
+          "example") {
+  const Tensor weight = Tensor::full({1, 2}, 1), bias = Tensor::zeros({1}), table = Tensor::zeros({10, 1});
+  const Tensor x = Tensor::from({3, 2}, std::vector<real>{1, 2, 3, 4, 5, 6});    // two examples: two tokens, and one
+  for (const Tensor& leaf : {weight, bias, table}) leaf.set_requires_grad(true);
+  const auto clear = [&] {
+    for (const Tensor& leaf : {weight, bias, table}) leaf.clear_grad();
+  };
+  const auto squares = [&](const Tensor& of, const Tensor& loss, const Indices& offsets) {
+    clear();
+    const PerExample single(offsets);
+    backward(loss);
+    return of.grad().values();
+  };
+  CHECK(squares(weight, sum(linear(x, weight, bias)), {0, 2, 3}) == std::vector<real>{16 + 25, 36 + 36});
+  CHECK(squares(bias, sum(linear(x, weight, bias)), {0, 2, 3}) == std::vector<real>{4 + 1});
+  CHECK(squares(weight, sum(linear(x, weight, bias)), {0, 2, 4, 5}) == std::vector<real>{1 + 9 + 25, 4 + 16 + 36});
+  CHECK(squares(table, sum(embedding(table, {4, 4, 9})), {0, 2, 3})[4] == 4);
+  CHECK(squares(table, sum(embedding(table, {4, 9, 4})), {0, 2, 3})[4] == 2);
+  const auto refused = [&](const Tensor& loss) {
+    CHECK_THROWS_AS(squares(weight, loss, {0, 2, 3}), NoPerExample);
+    CHECK(tape_length() == 0);
+  };
+  refused(sum(linear(x, weight, bias) + linear(x, weight, bias)));               // a leaf used twice
+  refused(sum(square(weight)));
+  refused(sum(linear(Tensor::full({5, 2}, 1), weight, bias)));                   // neither 3 tokens nor 2 examples
+  clear();
+  backward(sum(linear(x, weight, bias)));
+  CHECK(weight.grad().values() == std::vector<real>{9, 12});                     // afterwards sums again
+}
+
 TEST_CASE("fisher: the square of a batch's mean gradient is another thing, but for equal examples") {
   TinyModel model;
   const Task& task = model.tasks[1];
