@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/storage.h"
+#include "error_of.h"
 #include "minbert/ops.h"
 #include "tiny_bert.h"
 
@@ -90,6 +91,48 @@ TEST_CASE("memory: storage is aligned, and a block given back is taken again") {
   const Tensor again({1234560});
   CHECK(again.data() == place);
   CHECK(pool_statistics().allocations == allocations);
+}
+
+TEST_CASE("memory: with --recompute a layer keeps its input alone; values and gradients are the same, bit for bit") {
+  struct Recompute {
+    Recompute() { set_recompute(true); }
+    ~Recompute() { set_recompute(false); }
+  };
+  const Batch batch = pack(sentences({5, 1, 9, 4}, "recompute"), {0});
+  for (const std::string norm : {"conditional-layer", "instance"})
+    for (const std::string placement : {"post", "normformer"})
+      for (const char* trained : {"", "output.LayerNorm"}) {
+        INFO(norm, " ", placement, " ", trained);
+        BertConfig config = tiny_config(norm, 32, 0.1);
+        config.placement = placement;
+        MultitaskBert model(config, three_heads(), 0.3);
+        Parameters parameters(model, {});
+        parameters.set_trainable([=](const std::string& name) { return name.find(trained) != name.npos; });
+        model.train();
+        int64_t kept = 0;
+        const auto gradients = [&] {
+          DropoutClock::current() = {3, 7};
+          const int64_t before = pool_statistics().bytes_in_use;
+          const Tensor loss = cross_entropy(model.forward(batch, 0), {1, 0, 4, 2});
+          kept = pool_statistics().bytes_in_use - before;
+          backward(loss);
+          std::vector<std::vector<real>> all = {loss.values()};
+          for (const Parameter& p : parameters.items()) all.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>());
+          parameters.clear_gradients();
+          CHECK(DropoutClock::current().step == 8);
+          return all;
+        };
+        const auto plain = gradients();
+        const int64_t kept_plain = kept, alive = Tensor::live();
+        const Recompute on;
+        CHECK(gradients() == plain);
+        CHECK(kept < kept_plain);
+        CHECK(Tensor::live() == alive);
+        CHECK(tape_length() == 0);
+      }
+  const Recompute on;
+  MultitaskBert model(tiny_config("batch"), three_heads(), 0);
+  CHECK(contains(error_of([&] { model.forward(batch, 0); }), "--recompute: the norm batch moves its statistics"));
 }
 
 }  // namespace minbert::test

@@ -96,6 +96,13 @@ class NoGrad {
   bool outer_;
 };
 
+// y = part(x), a part of a network. With set_recompute(true) it keeps x alone: backward() runs it
+// again, with the same dropout, and then its backward. Values and gradients are the same, bit for
+// bit (src/engine/recompute.cpp). part must not change anything when it runs, such as statistics.
+Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& part);
+void set_recompute(bool on);                        // off by default
+bool recomputes();
+
 // While it lives, backward() leaves in every leaf the sum over the batch's examples of g_e^2, where
 // g_e is the gradient of example e, in place of the sum of g_e: what the examples share in their
 // forward is computed once. Matrix products (the weight of `linear`), sums of rows (biases, the

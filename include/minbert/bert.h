@@ -103,7 +103,7 @@ class BertModel : public Module {
   std::unique_ptr<Norm> final_norm_;                // encoder.LayerNorm; none with placement post
   Linear pooler_;
   std::unique_ptr<Norm> cls_norm_;
-  bool norm_couples_tokens_;
+  Couples norm_couples_;
   std::string norm_place_, gradient_place_;             // of the norm of [CLS], of its gradient
   double gradient_alpha_ = 0;
 };

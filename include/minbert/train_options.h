@@ -33,6 +33,7 @@ struct RunOptions : MachineOptions {
   std::string out;
   double save_every = 10;                           // minutes; 0: only after an epoch or evaluation
   bool resume = false;
+  bool recompute = false;                           // layers keep their inputs alone
   bool check_nan = false, profile = false, trace = false;
 };
 

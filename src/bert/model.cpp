@@ -25,7 +25,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
       pooler_(config.hidden_size, config.hidden_size),
       cls_norm_(cls_norms().make(config.cls_norm, {.hidden = config.hidden_size})),
-      norm_couples_tokens_(norms().find(config.norm).couples != Couples::nothing),
+      norm_couples_(norms().find(config.norm).couples),
       norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
   const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
   child("embeddings", embeddings_);
@@ -44,13 +44,20 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 Tensor BertModel::encode(const Batch& batch, const Indices& rows,
                          std::vector<Tensor>* attention_weights,
                          std::vector<Tensor>* hidden_states) const {
-  const Indices last_rows = norm_couples_tokens_ ? all_rows : rows;
+  MB_CHECK(!recomputes() || norm_couples_ != Couples::batch,
+           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
+           config_.norm);
+  const Indices last_rows = norm_couples_ != Couples::nothing ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
   if (hidden_states) hidden_states->push_back(x);
   for (const auto& layer : layers_) {
-    Tensor weights;
     const Indices& layer_rows = layer == layers_.back() ? last_rows : all_rows;
-    x = layer->forward(x, batch, layer_rows, attention_weights ? &weights : nullptr);
+    Tensor weights;
+    if (attention_weights) x = layer->forward(x, batch, layer_rows, &weights);
+    else
+      x = recompute(x, [&layer = *layer, batch, layer_rows](const Tensor& u) {
+        return layer.forward(u, batch, layer_rows, nullptr);
+      });
     if (attention_weights) attention_weights->push_back(weights);
     if (hidden_states) hidden_states->push_back(x);
   }

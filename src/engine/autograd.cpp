@@ -107,7 +107,6 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
       throw;
     }
   }
-  ++DropoutClock::current().step;                      // the next forward draws other masks
 }
 
 void Tape::clear() {
@@ -151,7 +150,10 @@ Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs
   return Tape::current().record(name, std::move(result), inputs, std::move(backward));
 }
 bool will_record(const Tensor& input) { return Tape::current().enabled && input.requires_grad(); }
-void backward(const Tensor& result, Tensor cotangent) { Tape::current().backward(result, std::move(cotangent)); }
+void backward(const Tensor& result, Tensor cotangent) {
+  Tape::current().backward(result, std::move(cotangent));
+  ++DropoutClock::current().step;                      // the next forward draws other masks
+}
 void clear_tape() { Tape::current().clear(); }
 int64_t tape_length() { return int64_t(Tape::current().entries.size()); }
 void set_check_nan(bool on) { check_nan = on; }

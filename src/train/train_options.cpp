@@ -22,7 +22,7 @@ namespace {
 // They say what this start of the program does; the run does not remember them.
 const std::set<std::string> of_this_start = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan"};
 // A resumed run may be given another value of these: they do not change what is learnt.
-const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every"};
+const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every", "--recompute"};
 
 std::string options_file(const std::string& folder) { return folder + "/options.json"; }
 
@@ -68,6 +68,8 @@ void add_run_options(CommandLine& line, RunOptions& o) {
   line.option("--save-every", o.save_every, 0,
               "minutes from one save to the next, at most; 0: only after an epoch, or an evaluation");
   add_machine_options(line, o);
+  line.flag("--recompute", o.recompute,
+            "less memory: a layer keeps its input alone and runs again in backward; the same results, a third more time");
   line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
   line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
   line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
@@ -172,6 +174,7 @@ void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::se
   if (again) recall_options(line, o.out, others);
   use_machine(o);
   set_check_nan(o.check_nan);
+  set_recompute(o.recompute);
   if (again) return;
   MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
   std::error_code none;

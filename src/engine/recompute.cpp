@@ -1,0 +1,59 @@
+// Memory for time: part of a network keeps its input alone, and runs again when its backward comes.
+//
+//   Paper  Chen, Xu, Zhang & Guestrin 2016, Training Deep Nets with Sublinear Memory Cost
+//   Cost   one more forward: of the three parts of a step (forward, two products for each of its products in
+//          backward) four are computed. Of n layers one at a time has its activations in memory.
+#include "engine/tape.h"
+
+namespace minbert {
+namespace {
+
+bool recompute_on = false;
+
+// While it lives, the tape is empty; the entries of before come back at its end.
+class InnerTape {
+ public:
+  InnerTape() {
+    Tape& tape = Tape::current();
+    outer_.entries.swap(tape.entries);
+    std::swap(outer_.trace, tape.trace);
+    std::swap(outer_.enabled, tape.enabled);
+  }
+  ~InnerTape() {
+    Tape& tape = Tape::current();
+    tape.clear();
+    outer_.entries.swap(tape.entries);
+    std::swap(outer_.trace, tape.trace);
+    std::swap(outer_.enabled, tape.enabled);
+  }
+  InnerTape(const InnerTape&) = delete;
+  InnerTape& operator=(const InnerTape&) = delete;
+
+ private:
+  Tape outer_;
+};
+
+}  // namespace
+
+void set_recompute(bool on) { recompute_on = on; }
+bool recomputes() { return recompute_on; }
+
+Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& part) {
+  if (!recompute_on || !will_record(x)) return part(x);
+  Tensor y;
+  {
+    const NoGrad keeps_nothing;
+    y = part(x);
+  }
+  return record("recompute", y, {x}, [x, part](const Tensor& dy, Grads& g) {
+    const Tensor again = x.detach();
+    again.set_requires_grad(true);
+    {
+      const InnerTape tape;
+      Tape::current().backward(part(again), dy);              // the parameters' gradients, and that of x
+    }
+    if (const Tensor dx = again.grad()) g.pass(0, dx);
+  });
+}
+
+}  // namespace minbert
