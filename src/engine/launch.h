@@ -34,6 +34,8 @@
 // kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "engine/arithmetic.h"
@@ -160,13 +162,22 @@ void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, c
                         Target target, const F& f) {
   const ColumnSums<F> sums{rows, cols, groups, group, target, f};
   if (device == Device::cuda) return column_sums_on_gpu(sums);
-  constexpr int64_t block = 64;                     // columns that a thread sums at a time
+  // Columns that a thread sums at a time: its share of them, whole cache lines, and sums that fit in its first cache
+  const int64_t share = (cols + omp_get_max_threads() - 1) / omp_get_max_threads();
+  const int64_t block = std::clamp<int64_t>((share + 63) / 64 * 64, 64, 4096);
 #pragma omp parallel for schedule(static) if (rows * cols >= parallel_threshold)
   for (int64_t begin = 0; begin < cols; begin += block) {
     const int64_t end = cols - begin < block ? cols : begin + block;
     const F each = f;
     for (int64_t col = begin; col < end; ++col) sums.zero(col);
-    for (int64_t row = 0; row < rows; ++row) {
+    int64_t row = 0;
+    for (; !group && row + 4 <= rows; row += 4) {   // four rows at a time: a quarter of the loads and stores of sums
+      real* line = target.data;
+#pragma omp simd
+      for (int64_t col = begin; col < end; ++col)
+        line[col] = line[col] + each(row, col) + each(row + 1, col) + each(row + 2, col) + each(row + 3, col);
+    }
+    for (; row < rows; ++row) {
       real* line = target.data + (group ? group[row] : 0) * cols;
 #pragma omp simd
       for (int64_t col = begin; col < end; ++col) line[col] += each(row, col);

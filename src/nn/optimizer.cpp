@@ -27,43 +27,43 @@ struct OptimizedParameter {
 
 constexpr int64_t piece_size = 8192;
 
+// An element and its moments; the next step's of an element that learns
+struct Element {
+  real p, m, v;
+};
+
 // Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019, alg. 2, with lr on the decay as
 // in PyTorch:
 //   m = β₁ m + (1-β₁) g    v = β₂ v + (1-β₂) g²    m̂ = m / (1-β₁ᵗ)    v̂ = v / (1-β₂ᵗ)
 //   θ = θ - lr λ θ - lr m̂ / (√v̂ + ε)                                    θ: p   λ: weight decay
 struct AdamW {
-  HD static void step(const OptimizedParameter& o, int64_t i, real g) {
-    real *p = o.p + i, *m = o.m + i, *v = o.v + i;
-    const real m_now = o.beta1 * *m + (1 - o.beta1) * g;
-    const real v_now = o.beta2 * *v + (1 - o.beta2) * g * g;
-    const real before = *p;
-    *m = m_now;
-    *v = v_now;
-    *p = before - o.decay * before -
-         o.lr * (m_now / o.correction1) / (std::sqrt(v_now) / o.correction2 + o.eps);
+  static constexpr bool has_v = true;
+  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+    const real m = o.beta1 * e.m + (1 - o.beta1) * g;
+    const real v = o.beta2 * e.v + (1 - o.beta2) * g * g;
+    const real p = e.p - o.decay * e.p -
+                   o.lr * (m / o.correction1) / (std::sqrt(v) / o.correction2 + o.eps);
+    return {p, m, v};
   }
 };
 
 // The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay
 // of the new value.
 struct CourseAdamW {
-  HD static void step(const OptimizedParameter& o, int64_t i, real g) {
-    real *p = o.p + i, *m = o.m + i, *v = o.v + i;
-    const real m_now = o.beta1 * *m + (1 - o.beta1) * g;
-    const real v_now = o.beta2 * *v + (1 - o.beta2) * g * g;
-    const real moved =
-        *p - o.lr * o.correction2 / o.correction1 * m_now / (std::sqrt(v_now) + o.eps);
-    *m = m_now;
-    *v = v_now;
-    *p = moved - o.decay * moved;
+  static constexpr bool has_v = true;
+  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+    const real m = o.beta1 * e.m + (1 - o.beta1) * g;
+    const real v = o.beta2 * e.v + (1 - o.beta2) * g * g;
+    const real moved = e.p - o.lr * o.correction2 / o.correction1 * m / (std::sqrt(v) + o.eps);
+    return {moved - o.decay * moved, m, v};
   }
 };
 
 struct Sgd {
-  HD static void step(const OptimizedParameter& o, int64_t i, real g) {
-    real *p = o.p + i, *b = o.m + i;
-    *b = o.momentum * *b + g + o.decay * *p;
-    *p -= o.lr * *b;
+  static constexpr bool has_v = false;
+  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+    const real b = o.momentum * e.m + g + o.decay * e.p;
+    return {e.p - o.lr * b, b, 0};
   }
 };
 
@@ -96,11 +96,16 @@ struct StepPiece {
     const int64_t first = pieces.begin[piece];
     const real scale = *factor;
     if (!o.g) return;
-    const auto step = [=](int64_t i) { Form::step(o, i, scale * o.g[i]); };
-    if (!o.mask) return team.each(pieces.size(piece), [=](int i) { step(first + i); });
-    team.each(pieces.size(piece), [=](int i) {
-      if (o.mask[first + i]) step(first + i);
-    });
+    // A frozen element is written as it was read: a loop without a branch is vectorised.
+    const auto step = [=](int64_t i, bool learns) {
+      const Element before = {o.p[i], o.m[i], Form::has_v ? o.v[i] : 0};
+      const Element after = Form::step(o, before, scale * o.g[i]);
+      o.p[i] = learns ? after.p : before.p;
+      o.m[i] = learns ? after.m : before.m;
+      if (Form::has_v) o.v[i] = learns ? after.v : before.v;
+    };
+    if (!o.mask) return team.each(pieces.size(piece), [=](int i) { step(first + i, true); });
+    team.each(pieces.size(piece), [=](int i) { step(first + i, o.mask[first + i]); });
   }
 };
 

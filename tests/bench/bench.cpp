@@ -14,6 +14,7 @@
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
+//   Modes     modes.cpp
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@
 #include "common.h"
 #include "engine/openblas.h"
 #include "minbert/options.h"
+#include "minbert/train_mode.h"
 #include "paired.h"
 #include "workers.h"
 
@@ -177,7 +179,7 @@ class Bench {
  private:
   std::vector<std::string> bert(const std::string& config, const std::string& mode, const std::string& norm,
                                 const std::string& cls_norm) const {
-    return bert_command(options_, "fp32", config, mode, norm, cls_norm);
+    return bert_command(options_, "fp32", config, mode, norm, cls_norm, trained::full_model);
   }
 
   static std::string draw_batch(const Case& c, Random& random, double* tokens) {
@@ -238,7 +240,8 @@ int worker(const std::vector<std::string>& words) try {
   set_default_device(words[0]), set_matmul_precision(words[1]);
   if (words[2] == "sgemm") sgemm_worker();
   else if (words[2] == "product") gpu_product_worker();
-  else bert_worker(words[3], words[4], words[5], words[6], words[7] == "profile", std::stoi(words[8]));
+  else if (words[2] == "fisher") fisher_worker(words[3]);
+  else bert_worker(words[3], words[4], words[5], words[6], words[7], words[8] == "profile", std::stoi(words[9]));
   return 0;
 } catch (const Error& e) {
   std::cout << "not run (" << e.what() << ")" << std::endl;
@@ -251,7 +254,7 @@ int bench(int argc, char** argv) {
   std::vector<std::string> on_cpu = {"all"}, on_gpu = {"all"};
   for (const Case& c : cases) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"norms", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"norms", "modes", "modes-4x128", "fisher", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -280,13 +283,16 @@ int bench(int argc, char** argv) {
 
   prepare_openblas();                               // for PyTorch and --against, too: they inherit the choice
   const auto chosen = [&](const std::string& name) { return options.only == "all" || options.only == name; };
-  if (options.only != "tokenizer" && options.only != "load") {
+  if (chosen("norms") || of_bert) {
     Bench bench(options);
     for (const Case& c : cases)
       if (chosen(c.name)) options.against.empty() ? bench.run(c) : bench.run_against(c);
     if (!options.against.empty()) return 0;
     if (chosen("norms")) bench.run_norms();
   }
+  if (chosen("modes")) run_modes(options, 16);
+  if (options.only == "modes-4x128") run_modes(options, 4);
+  if (chosen("fisher")) run_fisher(options);
   omp_set_num_threads(options.threads);
   if (chosen("tokenizer")) tokenizer_speed();
   if (chosen("load")) load_time();

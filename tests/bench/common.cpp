@@ -50,9 +50,10 @@ std::vector<std::string> worker_command(const std::string& device, const std::st
 }
 
 std::vector<std::string> bert_command(const Options& options, const std::string& precision, const std::string& config,
-                                      const std::string& mode, const std::string& norm, const std::string& cls_norm) {
+                                      const std::string& mode, const std::string& norm, const std::string& cls_norm,
+                                      const std::string& trained) {
   const int uncounted = warm_up * (options.device == "cuda" ? options.group : 1);
-  return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm,
+  return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm, trained,
                                                     options.profile ? "profile" : "", std::to_string(uncounted)});
 }
 

@@ -19,7 +19,7 @@ struct Case {
 constexpr int warm_up = 2;                          // steps (on a GPU: groups) of each case that do not count
 
 struct Options {
-  std::string only = "all";                         // or the name of a case, norms, tokenizer, load
+  std::string only = "all";                         // or the name of a case, norms, modes, tokenizer, ...
   int steps = 0, threads = 0;
   bool no_torch = false, profile = false;
   std::string device = "cpu";
@@ -39,7 +39,8 @@ double work(const Case& c, const BertConfig& config, double tokens);
 std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
                                         const std::vector<std::string>& what);
 std::vector<std::string> bert_command(const Options& options, const std::string& precision, const std::string& config,
-                                      const std::string& mode, const std::string& norm, const std::string& cls_norm);
+                                      const std::string& mode, const std::string& norm, const std::string& cls_norm,
+                                      const std::string& trained);
 
 // The python3 that can import torch.
 struct PyTorch {
@@ -48,6 +49,10 @@ struct PyTorch {
   const Options& options;
   std::string python, why_not;                      // one of the two is empty
 };
+
+// modes.cpp: the modes of training beside full fine-tuning; per-example gradients beside those of batches
+void run_modes(const Options& options, int sentences);      // BERT-base, so many sentences of 128 tokens
+void run_fisher(const Options& options);
 
 // gpu.cpp
 std::vector<Case> gpu_cases();

@@ -19,6 +19,7 @@
 #include "common.h"
 #include "engine/cuda.h"
 #include "minbert/error.h"
+#include "minbert/train_mode.h"
 
 namespace minbert::bench {
 namespace {
@@ -109,7 +110,8 @@ class GpuBench {
   bool run(const Case& c, const SquareProduct& product) {
     std::vector<Program> programs(1);
     programs[0].name = "minbert";
-    programs[0].start(bert_command(options_, product.precision, c.config, c.mode, "layer", "none"), environment_);
+    programs[0].start(bert_command(options_, product.precision, c.config, c.mode, "layer", "none", trained::full_model),
+                      environment_);
     const auto add = [&](const std::string& name, const std::string& form, double faster, double memory) {
       Program& p = programs.emplace_back();
       p.name = name, p.faster = faster, p.memory = memory;

@@ -13,9 +13,11 @@
 #include "engine/openblas.h"
 #include "engine/storage.h"
 #include "minbert/bert.h"
+#include "minbert/fisher.h"
 #include "minbert/optimizer.h"
 #include "minbert/profile.h"
 #include "minbert/sequence.h"
+#include "minbert/train_mode.h"
 
 namespace minbert::bench {
 namespace {
@@ -71,7 +73,7 @@ int64_t gpu_bytes(const Parameters& parameters) {
 }  // namespace
 
 void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
-                 const std::string& cls_norm, bool profile, int warm_up) {
+                 const std::string& cls_norm, const std::string& trained, bool profile, int warm_up) {
   BertConfig config = BertConfig::named(config_name);
   config.norm = norm, config.cls_norm = cls_norm, config.cls_norm_at = cls_norm_place(cls_norm, "per-method");
   const bool train = mode != "forward", pretrain = mode == "pretrain";
@@ -82,6 +84,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
                                                     config.hidden_dropout_prob);
   Module& model = pretrain ? static_cast<Module&>(*pretraining) : *classifier;
   Parameters parameters(model, {});
+  set_trained(parameters, trained, 11711);
   model.train(train);
   std::unique_ptr<Optimizer> optimizer;
   if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{});
@@ -139,6 +142,38 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   profile_report(std::cerr);
   std::cerr << format("pool: {} MB in {} blocks; parameters {} MB\n", pool.bytes_held >> 20, pool.allocations,
                       parameters.count() * int64_t(sizeof(real)) >> 20);
+}
+
+void fisher_worker(const std::string& config_name) {
+  constexpr int count = 32, size = 16, length = 64;
+  BertConfig config = BertConfig::named(config_name);
+  config.tasks = {"sst"};
+  const std::vector<Task> tasks = parse_tasks("sst");
+  const Task& task = tasks[0];
+  MultitaskBert network(config, heads_of(tasks), 0);
+  const Parameters parameters(network, {});
+  parameters.reserve_gradients();
+  Random random(11711, "fisher");
+  Dataset data{"bench", {}};
+  std::vector<int32_t> examples;
+  for (int i = 0; i < count; ++i) {
+    Sequence s;
+    for (int j = 0; j < length; ++j) s.ids.push_back(int32_t(random.below(uint64_t(config.vocab_size))));
+    s.segments.assign(size_t(length), 0);
+    data.examples.push_back({"", double(random.below(5)), {s}});
+    examples.push_back(i);
+  }
+  std::cout << "minbert" << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::cout << seconds([&] {
+      if (line == "fisher") return void(fisher_information(network, parameters, task, data, examples));
+      for (int begin = 0; begin < count; begin += size) {
+        const auto batch = std::span(examples).subspan(size_t(begin), size);
+        backward(task_loss(task, network.forward(pack(inputs(data, batch), {0}), 0), labels(data, batch)));
+        parameters.clear_gradients();
+      }
+    }) << std::endl;
+  }
 }
 
 void sgemm_worker() {

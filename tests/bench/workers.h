@@ -11,10 +11,14 @@ namespace minbert::bench {
 // A line of sentence lengths ("12 33 7") is one batch. On a GPU several stand there, with ; between them: a step for
 // each, and the answer is the seconds of all, the bytes of the GPU held for them, the launches.
 // mode: "train", a step on it with one head for 5 classes; "pretrain", one with the two heads of pre-training;
-// "forward", a forward alone. norm, cls_norm: --norm, --cls-norm.
+// "forward", a forward alone. norm, cls_norm, trained: --norm, --cls-norm, --train of the programs.
 // profile: at the end, the table of operations without the first `warm_up` steps on stderr.
 void bert_worker(const std::string& config, const std::string& mode, const std::string& norm,
-                 const std::string& cls_norm, bool profile, int warm_up);
+                 const std::string& cls_norm, const std::string& trained, bool profile, int warm_up);
+
+// A line "fisher" or "gradients" is answered by the seconds of fisher_information for 2 x 16 sentences of 64 tokens, or
+// of their plain gradients in batches of 16. BERT of the config, one head for 5 classes, no dropout.
+void fisher_worker(const std::string& config);
 
 inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 

@@ -1,0 +1,121 @@
+// What each mode of training costs beside full fine-tuning, and gradients of single examples beside those of batches.
+//
+//   Modes   --train: a step of BERT-base (as in bench.cpp) in each mode, every mode a process of its own. A round asks
+//           all of them for the same batch, each round beginning with another one; a ratio is the median over the
+//           rounds, with its 95% interval. Memory: the most that the process held in RAM.
+//   Mask    every second element of every parameter, drawn at random
+//   Fisher  fisher_information of sentences, and plain gradients of the same sentences in batches of 16: one process,
+//           by turns, with the same weights
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "child.h"
+#include "common.h"
+#include "minbert/bert.h"
+#include "minbert/error.h"
+#include "minbert/train_mode.h"
+#include "paired.h"
+
+namespace minbert::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Mode {
+  std::string name, trained;
+  double time, memory;                              // to reach, times those of full fine-tuning; 0: no goal
+  std::unique_ptr<Child> child = nullptr;
+  std::vector<double> seconds = {};
+};
+
+std::vector<double> ratios(const Mode& a, const Mode& b) {
+  std::vector<double> list;
+  for (size_t i = 0; i < a.seconds.size(); ++i) list.push_back(a.seconds[i] / b.seconds[i]);
+  return list;
+}
+
+// For the model that bert_worker builds: it has the same parameters.
+void write_half_mask(const fs::path& file) {
+  MultitaskBert model(BertConfig::named("base"), {{"sst", 5, false, false}}, 0);
+  const Parameters parameters(model, {.initialise = false});
+  Random random(11711, "mask");
+  std::map<std::string, Mask> masks;
+  for (const Parameter& p : parameters.items()) {
+    Mask& mask = masks[p.name] = Mask(size_t(p.value.size()));
+    for (uint8_t& learns : mask) learns = uint8_t(random.below(2));
+  }
+  write_masks(file, parameters, masks);
+}
+
+std::vector<std::string> environment_of(const Options& options) {
+  return {format("OMP_NUM_THREADS={}", options.threads)};
+}
+
+}  // namespace
+
+void run_modes(const Options& options, int sentences) {
+  const fs::path mask = fs::temp_directory_path() / format("minbert-bench-mask-{}.safetensors", getpid());
+  write_half_mask(mask);
+  std::vector<Mode> modes;
+  modes.push_back({trained::full_model, trained::full_model, 0, 0});
+  modes.push_back({trained::layer_norm, trained::layer_norm, 0.7, 0.45});
+  modes.push_back({trained::bitfit, trained::bitfit, 0.735, 0.4725});      // LayerNorm's, and 5%
+  modes.push_back({trained::random, trained::random, 0, 0});
+  modes.push_back({"mask:half", "mask:" + mask.string(), 1.01, 0});
+  for (Mode& m : modes) {
+    m.child = std::make_unique<Child>(bert_command(options, "fp32", "base", "train", "layer", "none", m.trained),
+                                      environment_of(options));
+    m.child->listen();
+  }
+  fs::remove(mask);
+
+  std::string line;
+  for (int b = 0; b < sentences; ++b) line += "128 ";
+  const int rounds = options.steps ? options.steps : 9;
+  for (int round = -warm_up; round < rounds; ++round)
+    for (size_t i = 0; i < modes.size(); ++i) {
+      Mode& m = modes[(i + size_t(round + warm_up)) % modes.size()];
+      const double seconds = m.child->ask(line);
+      if (round >= 0) m.seconds.push_back(seconds);
+    }
+
+  std::printf("\n%-15s%5s%9s  %-21s%6s%11s%9s%9s%6s        BERT-base, %d x 128 tokens\n", "mode", "n", "seconds",
+              "times full's [95%]", "goal", "", "peak MB", "of full", "goal", sentences);
+  double full_memory = 0;
+  for (Mode& m : modes) {
+    const double held = m.child->finish() / 1e6;
+    if (full_memory == 0) full_memory = held;
+    const Interval times = median_interval(ratios(m, modes[0]));
+    std::printf("%-15s%5zu%9.3f  %-21s%6s%11s%9.0f%9.3f%6s\n", m.name.c_str(), m.seconds.size(), median(m.seconds),
+                interval_text(times, 3).c_str(), goal_text(m.time).c_str(),
+                m.time > 0 ? verdict(times, m.time).c_str() : "", held, held / full_memory,
+                goal_text(m.memory).c_str());
+  }
+  std::printf("bitfit / layer-norm          %s\n",
+              interval_text(median_interval(ratios(modes[2], modes[1])), 3).c_str());
+  std::fflush(stdout);
+}
+
+void run_fisher(const Options& options) {
+  constexpr double goal = 2.5;
+  Child child(worker_command(options.device, "fp32", {"fisher", "base"}), environment_of(options));
+  child.listen();
+  std::vector<double> fisher, gradients, ratio;
+  const int rounds = options.steps ? options.steps : 7;
+  for (int round = -1; round < rounds; ++round) {
+    const double single = child.ask("fisher"), batches = child.ask("gradients");
+    if (round < 0) continue;
+    fisher.push_back(single), gradients.push_back(batches), ratio.push_back(single / batches);
+  }
+  const double held = child.finish() / 1e6;
+  const Interval times = median_interval(ratio);
+  std::printf("\nFisher information of BERT-base, 32 sentences of 64 tokens: %.3f s; plain gradients, batches of 16: "
+              "%.3f s\n%s times as long (n = %d, goal %.3g: %s); peak %.0f MB\n", median(fisher), median(gradients),
+              interval_text(times, 2).c_str(), rounds, goal, verdict(times, goal).c_str(), held);
+  std::fflush(stdout);
+}
+
+}  // namespace minbert::bench
