@@ -152,7 +152,8 @@ void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t ind
     const size_t target = random.below(10) == 0 ? 2 + random.below(room - 1) : room;
     end = begin + 1;
     while (end < own.count() && own.run(begin, end).size() < target) ++end;
-    size_t middle = end - begin > 1 ? begin + 1 + random.below(end - begin - 1) : end;     // where B begins
+    size_t middle = end;                            // where B begins
+    if (end - begin > 1 && !options_.one_text) middle = begin + 1 + random.below(end - begin - 1);
     Ids a = own.run(begin, middle), b = own.run(middle, end);
 
     const bool next = !options_.next_sentence || (!b.empty() && random.below(2) == 0);

@@ -16,7 +16,7 @@ std::string model_folder(const std::string& folder) {
 }
 
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved, const Parameters& parameters) {
-  const WeightsReport report = load_weights(folder, parameters, int64_t(saved.tasks.size()));
+  const WeightsReport report = load_weights(folder, parameters, &saved);
   const int layers = saved.num_hidden_layers;
   for (const std::string& name : report.unused)
     MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
@@ -66,13 +66,13 @@ void print_placement(std::ostream& out, const std::string& folder, const BertCon
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
                 const Parameters& parameters, SafeTensorsWriter::As as) {
   make_folder(folder);
-  save_weights(folder + "/model.safetensors", parameters, as);
+  save_weights(folder + "/model.safetensors", parameters, as, &config);
   config.save(folder + "/config.json");
   write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
   write_file(folder + "/tokenizer_config.json", Json::object()
                                                     .set("do_lower_case", tokenizer.lower_case())
-                                                    .set("model_max_length", config.max_position_embeddings)
-                                                    .set("tokenizer_class", "BertTokenizer")
+                                                    .set("model_max_length", config.max_tokens())
+                                                    .set("tokenizer_class", config.family().tokenizer)
                                                     .dump() + "\n");
 }
 

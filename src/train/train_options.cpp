@@ -129,6 +129,8 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.section("Where it starts");
   line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
   add_network_options(line, o, "--init");
+  line.choice("--tokenizer", o.tokenizer, {"wordpiece", "bpe"},
+              "of a new network: wordpiece makes it a BERT, bpe a RoBERTa, which learns masked words alone");
   line.option("--vocab-size", o.vocab_size, 0, "instead of --vocab: make one of N tokens from the corpus");
   add_norm_options(line, o);
 
