@@ -55,7 +55,7 @@ struct PretrainingDataOptions {
   int max_length = 128;                     // tokens of a sequence, with [CLS] and [SEP]
   bool whole_words = false;                 // mask all pieces of a word, or each piece by itself
   bool next_sentence = true;                // false: every B follows its A
-  bool one_text = false;                    // A and B are one text, [CLS] A B [SEP]
+  bool one_text = false;                    // A and B are one text, [CLS] A B [SEP]: RoBERTa's
   int page = 1;                             // neighbouring documents that form a page: half of the
                                             // foreign B come from A's own; 1: no pages
   double held_out = 0.01;                   // share of the text for evaluation

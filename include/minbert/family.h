@@ -13,7 +13,6 @@ namespace minbert {
 struct Family {
   std::string model_type;                 // of config.json
   std::string architecture;               // "architectures" of what was pre-trained
-  std::string tokenizer;                  // "tokenizer_class" of tokenizer_config.json
   // Of a new network. Where positions_behind_padding, a sequence's first token has the position
   // pad_token_id + 1, and max_position_embeddings has as many more; else it has the position 0.
   bool positions_behind_padding;

@@ -15,7 +15,6 @@ namespace {
 const std::vector<Family> families = {
     {.model_type = "bert",
      .architecture = "BertForPreTraining",
-     .tokenizer = "BertTokenizer",
      .positions_behind_padding = false,
      .pad_token_id = 0,
      .type_vocab_size = 2,
@@ -29,7 +28,6 @@ const std::vector<Family> families = {
      .others = {}},
     {.model_type = "roberta",
      .architecture = "RobertaForMaskedLM",
-     .tokenizer = "RobertaTokenizer",
      .positions_behind_padding = true,
      .pad_token_id = 1,
      .type_vocab_size = 1,

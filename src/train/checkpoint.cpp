@@ -72,7 +72,7 @@ void save_model(const std::string& folder, const BertConfig& config, const Token
   write_file(folder + "/tokenizer_config.json", Json::object()
                                                     .set("do_lower_case", tokenizer.lower_case())
                                                     .set("model_max_length", config.max_tokens())
-                                                    .set("tokenizer_class", config.family().tokenizer)
+                                                    .set("tokenizer_class", "BertTokenizer")
                                                     .dump() + "\n");
 }
 
