@@ -11,6 +11,7 @@
 #include "minbert/isobn.h"
 #include "minbert/isotropy.h"
 #include "minbert/lnpeft.h"
+#include "minbert/names.h"
 #include "minbert/task_adaptation.h"
 #include "small_study.h"
 #include "tiny_bert.h"

@@ -4,6 +4,7 @@
 //            RoBERTa: Liu, Ott, Goyal, Du, Joshi, Chen, Levy, Lewis, Zettlemoyer & Stoyanov 2019
 #pragma once
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +21,10 @@ struct Family {
   double layer_norm_eps;
   bool next_sentence;                     // is that pre-trained, and with it the pooler?
 
-  // Beginnings of names in a file of weights where they differ from ours, which are BERT's.
-  std::string encoder;                    // for "bert."
-  std::string pooler_without_task;        // for "bert.pooler.dense."; "": it is not in the file
-  std::string pooler_with_one_task, pooler_with_tasks;
-  std::string head_of_one_task;           // for "heads.TASK."; "": no other name
+  // What a file calls weights whose names begin so in ours, which are BERT's; "": it has none.
+  std::string encoder;                    // "bert."
+  std::array<std::string, 3> pooler;      // "bert.pooler.dense.": of no task, of one, of several
+  std::string head_of_one_task;           // "heads.TASK."; "": the same
   std::vector<std::pair<std::string, std::string>> others;        // ours, the file's
 };
 

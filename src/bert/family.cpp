@@ -1,5 +1,6 @@
 // The table of BERT and RoBERTa.
 //
+//   Pooler      RoBERTa's starts new: pre-training leaves none
 //   Deviation   RoBERTa's classifier has dropout before each of its two matrices; ours only before
 //               the second, as BERT's.
 #include "minbert/family.h"
@@ -21,9 +22,7 @@ const std::vector<Family> families = {
      .layer_norm_eps = 1e-12,
      .next_sentence = true,
      .encoder = "bert.",
-     .pooler_without_task = "bert.pooler.dense.",
-     .pooler_with_one_task = "bert.pooler.dense.",
-     .pooler_with_tasks = "bert.pooler.dense.",
+     .pooler = {"bert.pooler.dense.", "bert.pooler.dense.", "bert.pooler.dense."},
      .head_of_one_task = "",
      .others = {}},
     {.model_type = "roberta",
@@ -34,9 +33,7 @@ const std::vector<Family> families = {
      .layer_norm_eps = 1e-5,
      .next_sentence = false,
      .encoder = "roberta.",
-     .pooler_without_task = "",                     // it starts new
-     .pooler_with_one_task = "classifier.dense.",
-     .pooler_with_tasks = "roberta.pooler.dense.",
+     .pooler = {"", "classifier.dense.", "roberta.pooler.dense."},
      .head_of_one_task = "classifier.out_proj.",
      .others = {{"cls.predictions.transform.dense.", "lm_head.dense."},
                 {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},

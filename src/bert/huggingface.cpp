@@ -19,9 +19,8 @@ struct FileNames {
     const Family& family = config.family();
     const bool one = config.tasks.size() == 1 && pairs_of(config.pairs) == Pairs::cross;
     beginnings = family.others;
-    beginnings.emplace_back("bert.pooler.dense.", config.tasks.empty() ? family.pooler_without_task
-                                                  : one ? family.pooler_with_one_task
-                                                        : family.pooler_with_tasks);
+    const size_t tasks = config.tasks.empty() ? 0 : one ? 1 : 2;
+    beginnings.emplace_back("bert.pooler.dense.", family.pooler[tasks]);
     beginnings.emplace_back("bert.", family.encoder);
     if (one && !family.head_of_one_task.empty())
       beginnings.emplace_back(format("heads.{}.", config.tasks[0]), family.head_of_one_task);
