@@ -3,8 +3,6 @@
 
 #include <filesystem>
 
-#include "minbert/vocabulary.h"
-
 namespace minbert {
 
 std::string model_folder(const std::string& folder) {
@@ -34,10 +32,9 @@ std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true
 
 Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
   Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
-  MB_CHECK(
-      tokenizer.size() <= config.vocab_size,
-      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
-      folder, tokenizer.size(), config.vocab_size);
+  MB_CHECK(tokenizer.size() <= config.vocab_size,
+           "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
+           tokenizer.vocab_file(), tokenizer.size(), config.vocab_size);
   return tokenizer;
 }
 
@@ -68,12 +65,7 @@ void save_model(const std::string& folder, const BertConfig& config, const Token
   make_folder(folder);
   save_weights(folder + "/model.safetensors", parameters, as);
   config.save(folder + "/config.json");
-  write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
-  write_file(folder + "/tokenizer_config.json", Json::object()
-                                                    .set("do_lower_case", tokenizer.lower_case())
-                                                    .set("model_max_length", config.max_position_embeddings)
-                                                    .set("tokenizer_class", "BertTokenizer")
-                                                    .dump() + "\n");
+  tokenizer.save(folder, config.max_position_embeddings);
 }
 
 }  // namespace minbert
