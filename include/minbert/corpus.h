@@ -88,6 +88,7 @@ class PretrainingData {
   using Parts = std::vector<const Corpus::Part*>;
   struct Sentences;
   Sentences sentences_of(const Corpus::Part& part) const;
+  int room() const;                                 // for the ids of an example's texts
   int64_t page_of(int64_t document) const { return document / options_.page; }
   std::vector<PretrainingExample> examples_of(const Parts& parts, const std::string& stream) const;
   void add_examples(const std::vector<Sentences>& all, size_t index, Random& random,

@@ -73,7 +73,9 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
                                             {"limit", std::to_string(options_.limit)},
                                             {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = model_folder(options_.model);
-  for (const char* file : {"config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"})
+  std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
+  files.insert(files.end(), {"config.json", "model.safetensors"});
+  for (const char* file : files)
     if (fs::exists(folder + "/" + file)) all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
   if (const std::string rows = find_files(options_.data, task).dev_rows; !rows.empty())
     all["data " + fs::path(rows).filename().string()] = study_.fingerprint(options_.data + "/" + rows);

@@ -18,11 +18,7 @@
 namespace minbert {
 namespace {
 
-struct Hash {
-  using is_transparent = void;                     // looks up a string_view without making a string
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
+using Counts = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
 
 void add(Counts& counts, std::string_view text, int64_t count) {
   const auto entry = counts.find(text);

@@ -43,9 +43,7 @@ Experiment::Experiment(const TrainOptions& o) : options_(o) {
              "--from-scratch: new weights of --model's sizes need a --model; a network by --config is new anyway");
     MB_CHECK(!o.vocab.empty(), "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
     tokenizer_ = Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
-    config_ = BertConfig::named(o.config);
-    config_.vocab_size = tokenizer_->size();
-    config_.tasks.clear();
+    config_ = new_config(o.config, *tokenizer_);
   } else {
     MB_CHECK(o.vocab.empty(), "--vocab {}: --model {} brings its own vocabulary; leave one of them out", o.vocab,
              o.model);

@@ -35,20 +35,9 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
   return Tokenizer(file, !o.cased);
 }
 
-// A new network: a RoBERTa where the tokenizer is its, else a BERT.
-BertConfig new_config(const PretrainOptions& o, const Tokenizer& tokenizer) {
-  BertConfig config = BertConfig::named(o.config);
-  const std::string wanted = o.tokenizer == "bpe" ? "roberta" : "bert";
-  if (wanted == "roberta" && config.model_type == "bert") config.set_family(wanted);
-  MB_CHECK(config.model_type == wanted, "--config {}: \"model_type\" is \"{}\"; it needs --tokenizer bpe", o.config,
-           config.model_type);
-  config.vocab_size = tokenizer.size();
-  return config;
-}
-
 BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
   BertConfig config =
-      o.init.empty() ? new_config(o, tokenizer) : BertConfig::load(model_folder(o.init) + "/config.json");
+      o.init.empty() ? new_config(o.config, tokenizer) : BertConfig::load(model_folder(o.init) + "/config.json");
   MB_CHECK(o.max_length <= config.max_tokens(), "--max-length {}: this network has {} positions",
            o.max_length, config.max_tokens());
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
