@@ -19,8 +19,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   std::string output, tokenizer = "wordpiece";
   bool cased = false;
-  CommandLine line("vocabulary", "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level BPE, "
-                   "RoBERTa's.");
+  CommandLine line("vocabulary", "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level "
+                   "BPE, RoBERTa's.");
   line.choice("--tokenizer", tokenizer, tokenizer_names, "whose vocabulary it is");
   line.option("--input", files, "the texts, in UTF-8");
   line.option("--output", output, "the vocabulary: one token a line, its id the line's number from 0; of bpe a folder "

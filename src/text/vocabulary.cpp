@@ -156,7 +156,7 @@ Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions&
   const Counts words = count_words(files, [](std::string_view line, auto on_word) {
     for_each_byte_word(line, on_word);
   });
-  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};     // the ids of RoBERTa's config.json
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};     // as RoBERTa's ids
   const size_t specials = tokens.size();
   std::vector<std::pair<std::string, uint8_t>> alphabet;
   for (int byte = 0; byte < 256; ++byte) alphabet.emplace_back(to_letters(std::string(1, char(byte))), uint8_t(byte));
