@@ -5,10 +5,11 @@
 //   byte-level BPE  RoBERTa's: Sennrich et al. 2016, sec. 3.2; Radford et al. 2019, sec. 2.2.
 //                   vocab.json and merges.txt, or tokenizer.json. See src/text/bpe.cpp.
 //
-// Deviation: Hugging Face's WordPiece uses the tables of Unicode 8, its BPE newer ones, and utf8proc
-// those of its own version (15 in 2.8). Characters that are newer or changed their category may
-// differ: for WordPiece about 600 punctuation characters, combining marks, format characters and
-// capital letters, all of rare scripts.
+// Deviation: Hugging Face's WordPiece uses the tables of Unicode 8, its BPE those of Unicode 16, and
+// utf8proc those of its own version (15 in 2.8). Characters that are newer or changed their
+// category may differ: for WordPiece about 600 punctuation characters, combining marks, format
+// characters and capital letters, all of rare scripts; for BPE the 5004 letters and digits that
+// Unicode 15.1 and 16 added.
 #pragma once
 
 #include <array>
@@ -27,11 +28,12 @@ namespace minbert {
 struct TokenizerKind {
   std::string_view name;                         // "wordpiece" or "bpe", for --tokenizer
   std::string_view model;                        // "BERT" or "RoBERTa"
+  std::string_view tokenizer_class;              // its name in Hugging Face's tokenizer_config.json
   std::array<std::string_view, 5> special;       // pad, unk, cls, sep, mask
   int separators;                                // between the texts of a pair
   int32_t second_segment;                        // segment of the second text of a pair
   bool (*continues_word)(std::string_view token);     // does it stand inside a word?
-  std::string_view setting;                      // the flag that tokenizer_config.json records
+  std::string_view setting;                      // the flag in tokenizer_config.json
 };
 
 // The files of a folder that make up a tokenizer, of either kind.
@@ -49,15 +51,15 @@ class Tokenizer {
   Tokenizer(const std::string& vocab_file, bool lower_case);
   explicit Tokenizer(std::shared_ptr<const Pieces> pieces) : pieces_(std::move(pieces)) {}
 
-  // WordPiece, lower case unless `cased`. If `cased` is not given and the vocabulary has capitalised
-  // words, warns on stderr. A folder instead of a file: from_folder.
+  // WordPiece, lower case unless `cased`. If `cased` is not given and the vocabulary has
+  // capitalised words, warns on stderr. A folder instead of a file: from_folder.
   static Tokenizer from_vocab(const std::string& vocab_file, std::optional<bool> cased = {});
 
   // The tokenizer of a model's folder, whose files decide its kind.
   //
-  // vocab.txt: WordPiece, with do_lower_case from tokenizer_config.json. `cased` overrides the file,
-  // with a message on stderr if they disagree, and decides if the file has nothing. Error for a
-  // tokenizer that strips accents without lower case or the reverse, or keeps Chinese words
+  // vocab.txt: WordPiece, with do_lower_case from tokenizer_config.json. `cased` overrides the
+  // file, with a message on stderr if they disagree, and decides if the file has nothing. Error
+  // for a tokenizer that strips accents without lower case or the reverse, or keeps Chinese words
   // together.
   //
   // vocab.json and merges.txt, or tokenizer.json alone: byte-level BPE, with add_prefix_space from
@@ -88,7 +90,8 @@ class Tokenizer {
   int32_t cls() const { return special(2); }
   int32_t sep() const { return special(3); }
   int32_t mask() const { return special(4); }
-  int special_tokens(bool pair) const { return 2 + (pair ? kind().separators : 0); }  // of a sequence
+  // How many a sequence has
+  int special_tokens(bool pair) const { return 2 + (pair ? kind().separators : 0); }
   bool lower_case() const;
   const std::vector<std::string>& tokens() const;                          // by id
   const std::string& vocab_file() const;

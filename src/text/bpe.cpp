@@ -11,8 +11,8 @@
 // Deviation: a byte that the vocabulary lacks is <unk>, as in Hugging Face's Python code; its Rust code drops it.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <queue>
-#include <unordered_map>
 
 #include "byte_letters.h"
 #include "byte_words.h"
@@ -25,6 +25,7 @@ namespace minbert {
 namespace {
 
 constexpr size_t unk = 1, mask = 4;                // places in TokenizerKind::special
+constexpr size_t remembered_words = 1 << 16, longest_remembered = 64;      // bytes
 
 std::string_view without_last_spaces(std::string_view text) {
   size_t end = text.size();
@@ -43,16 +44,15 @@ class Bpe : public Pieces {
   std::map<std::string, std::string> files() const override;
 
  private:
-  struct Merge {
-    int32_t rank, joined;
+  struct Merge {                                   // of an open-addressing hash table
+    int32_t left = -1, right = -1, rank = 0, joined = 0;         // left -1: a free slot
   };
-  static uint64_t key(int32_t left, int32_t right) { return uint64_t(left) << 32 | uint32_t(right); }
-  const Merge* merge_of(int32_t left, int32_t right) const;
+  size_t slot_of(int32_t left, int32_t right) const;             // where the merge stands, or could
   std::vector<int32_t> join(std::string_view word) const;
   void append_word(std::string_view word, std::vector<int32_t>& ids) const;
 
   Merges merges_;                                  // by rank
-  std::unordered_map<uint64_t, Merge> ranks_;      // by key(left, right)
+  std::vector<Merge> slots_;                       // a power of two, at most half of it in use
   std::array<int32_t, 256> bytes_;                 // the id of each byte
   uint64_t number_;                                // no two of a process have the same
 };
@@ -65,16 +65,19 @@ Bpe::Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_pre
     bytes_[byte] = table.find(to_letters(std::string(1, char(byte))));
     if (bytes_[byte] < 0) bytes_[byte] = special[unk];
   }
+  slots_.resize(std::bit_ceil(2 * merges_.size() + 2));
   for (size_t rank = 0; rank < merges_.size(); ++rank) {
     const auto [left, right] = merges_[rank];
     const int32_t joined = table.find(table.tokens()[size_t(left)] + table.tokens()[size_t(right)]);
-    ranks_[key(left, right)] = {int32_t(rank), joined};
+    slots_[slot_of(left, right)] = {left, right, int32_t(rank), joined};
   }
 }
 
-const Bpe::Merge* Bpe::merge_of(int32_t left, int32_t right) const {
-  const auto found = ranks_.find(key(left, right));
-  return found == ranks_.end() ? nullptr : &found->second;
+size_t Bpe::slot_of(int32_t left, int32_t right) const {
+  const uint64_t hash = (uint64_t(left) << 32 | uint32_t(right)) * 0x9E3779B97F4A7C15u;
+  size_t i = size_t(hash >> 32) & (slots_.size() - 1);
+  while (slots_[i].left >= 0 && (slots_[i].left != left || slots_[i].right != right)) i = (i + 1) & (slots_.size() - 1);
+  return i;
 }
 
 // In O(n log n): a queue of the pairs that can be joined, and the pieces as a list of neighbours. An entry of the queue
@@ -89,9 +92,10 @@ std::vector<int32_t> Bpe::join(std::string_view word) const {
   for (size_t i = 0; i < none; ++i) pieces.push_back({bytes_[uint8_t(word[i])], i == 0 ? none : i - 1, i + 1});
   using Entry = std::pair<int32_t, size_t>;        // the rank of a merge, the place of its left piece
   std::vector<Entry> first;
-  const auto merge_at = [&](size_t i) {
-    const bool is_pair = i != none && pieces[i].id >= 0 && pieces[i].after != none;
-    return is_pair ? merge_of(pieces[i].id, pieces[pieces[i].after].id) : nullptr;
+  const auto merge_at = [&](size_t i) -> const Merge* {        // of piece i and the next; nullptr: none
+    if (i == none || pieces[i].id < 0 || pieces[i].after == none) return nullptr;
+    const Merge& merge = slots_[slot_of(pieces[i].id, pieces[pieces[i].after].id)];
+    return merge.left < 0 ? nullptr : &merge;
   };
   for (size_t i = 0; i < none; ++i)
     if (const Merge* merge = merge_at(i)) first.emplace_back(merge->rank, i);
@@ -114,20 +118,23 @@ std::vector<int32_t> Bpe::join(std::string_view word) const {
   return ids;
 }
 
-// Each thread remembers the words that it has met, up to a limit.
+// Each thread remembers words that it has met; a word takes the place of the last one with the same hash.
 void Bpe::append_word(std::string_view word, std::vector<int32_t>& ids) const {
-  constexpr size_t most_words = 1 << 16, longest_word = 64;
+  struct Known {
+    std::string word;
+    std::vector<int32_t> ids;
+  };
   thread_local uint64_t owner = 0;
-  thread_local std::unordered_map<std::string, std::vector<int32_t>, TextHash, std::equal_to<>> cache;
-  if (owner != number_ || cache.size() == most_words) cache.clear();
+  thread_local std::vector<Known> all;
+  if (owner != number_) all.assign(remembered_words, {});
   owner = number_;
-  auto found = cache.find(word);
-  if (found == cache.end()) {
-    std::vector<int32_t> joined = join(word);
-    if (word.size() > longest_word) return void(ids.insert(ids.end(), joined.begin(), joined.end()));
-    found = cache.emplace(word, std::move(joined)).first;
+  Known& known = all[std::hash<std::string_view>()(word) % remembered_words];
+  if (word.size() > longest_remembered) {
+    const std::vector<int32_t> joined = join(word);
+    return void(ids.insert(ids.end(), joined.begin(), joined.end()));
   }
-  ids.insert(ids.end(), found->second.begin(), found->second.end());
+  if (known.word != word) known = {std::string(word), join(word)};
+  ids.insert(ids.end(), known.ids.begin(), known.ids.end());
 }
 
 std::vector<int32_t> Bpe::encode(std::string_view text) const {

@@ -19,6 +19,7 @@ namespace minbert {
 constexpr TokenizerKind word_piece_kind = {
     .name = "wordpiece",
     .model = "BERT",
+    .tokenizer_class = "BertTokenizer",
     .special = special_names,
     .separators = 1,
     .second_segment = 1,
@@ -27,6 +28,7 @@ constexpr TokenizerKind word_piece_kind = {
 constexpr TokenizerKind bpe_kind = {
     .name = "bpe",
     .model = "RoBERTa",
+    .tokenizer_class = "RobertaTokenizer",
     .special = {"<pad>", "<unk>", "<s>", "</s>", "<mask>"},
     .separators = 2,
     .second_segment = 0,
@@ -73,7 +75,7 @@ void Tokenizer::save(const std::string& folder, int max_length) const {
   write_file(folder + "/tokenizer_config.json", Json::object()
                                                     .set(std::string(kind().setting), pieces_->setting)
                                                     .set("model_max_length", max_length)
-                                                    .set("tokenizer_class", format("{}Tokenizer", kind().model))
+                                                    .set("tokenizer_class", std::string(kind().tokenizer_class))
                                                     .dump() + "\n");
 }
 

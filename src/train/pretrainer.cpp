@@ -19,7 +19,7 @@ namespace {
 using PretrainModel = WithParameters<BertForPreTraining>;
 using Batches = std::span<const PretrainingBatch>;
 
-// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT/vocab.txt.
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT.
 Tokenizer tokenizer_of(const PretrainOptions& o) {
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
@@ -29,10 +29,12 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
     return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
   }
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
-  const std::string file = o.out + "/vocab.txt";
-  if (!has_state(o.out))
-    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
-  return Tokenizer(file, !o.cased);
+  if (!has_state(o.out)) {
+    const VocabularyOptions options{.size = o.vocab_size, .lower_case = !o.cased};
+    if (o.tokenizer == "bpe") train_bpe(o.corpus, options).save(o.out, o.max_length);
+    else write_vocabulary(o.out + "/vocab.txt", train_vocabulary(o.corpus, options));
+  }
+  return Tokenizer::from_folder(o.out, o.cased);
 }
 
 BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
@@ -237,7 +239,8 @@ PretrainResult pretrain(const PretrainOptions& options, const std::function<void
   try {
     run = std::make_unique<PretrainRun>(options);
   } catch (const std::exception&) {                 // what cannot start leaves nothing behind
-    if (!has_state(options.out)) std::filesystem::remove(options.out + "/vocab.txt");
+    for (const char* file : tokenizer_files)
+      if (!has_state(options.out)) std::filesystem::remove(options.out + "/" + file);
     throw;
   }
   if (started) started();

@@ -15,6 +15,7 @@
 #include "minbert/sequence.h"
 #include "minbert/task.h"
 #include "minbert/train_mode.h"
+#include "minbert/vocabulary.h"
 
 namespace minbert {
 namespace {
@@ -31,7 +32,7 @@ void add_network_options(CommandLine& line, RunOptions& o, const std::string& pr
   line.option("--config", o.config, "without " + pretrained +
               ": a new network: tiny, mini, small, base, large, or its config.json", "NAME");
   line.option("--vocab", o.vocab,
-              "without " + pretrained + ": its vocabulary, one token a line, or the folder of a RoBERTa's", "FILE");
+              "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt", "FILE");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 }
 
@@ -131,7 +132,7 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
   add_network_options(line, o, "--init");
   line.option("--vocab-size", o.vocab_size, 0, "instead of --vocab: make one of N tokens from the corpus");
-  line.choice("--tokenizer", o.tokenizer, {"wordpiece", "bpe"},
+  line.choice("--tokenizer", o.tokenizer, tokenizer_names,
               "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words alone");
   add_norm_options(line, o);
 
