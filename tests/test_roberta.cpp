@@ -173,7 +173,7 @@ TEST_CASE("roberta: pre-training from nothing and from a RoBERTa, resumed, leave
 
   o = roberta.options("mixed");
   o.config = model + "/config.json";                // a RoBERTa's, with the vocabulary of a BERT
-  CHECK(contains(error_of([&] { pretrain(o); }), "it needs --tokenizer bpe"));
+  CHECK(contains(error_of([&] { pretrain(o); }), "\"model_type\" is \"roberta\", but "));
 }
 
 TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, and is fine-tuned again") {
