@@ -197,8 +197,8 @@ TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, a
   CHECK(count_of(names_in(world.path("three/model/model.safetensors")), "roberta.pooler.dense.") == 2);
 
   write_file(world.path("texts"), "a good film\nwhy\ta film \xf0\x9f\x8e\xac\n");
-  const EncodeReport report = encode(three, {.input = world.path("texts"), .output = world.path("vectors"), .task = "sst",
-                                             .tokens = true});
+  const EncodeReport report = encode(three, {.input = world.path("texts"), .output = world.path("vectors"),
+                                             .task = "sst", .tokens = true});
   CHECK(report.texts == 2);
 }
 

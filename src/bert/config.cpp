@@ -52,8 +52,8 @@ const Choice choices[] = {
 void check_kind(const Json& json, const std::string& file) {
   const std::string positions = json.get("position_embedding_type", std::string("absolute"));
   MB_CHECK(positions == "absolute",
-           "{}: \"position_embedding_type\" is \"{}\"; minbert computes absolute only, so this model "
-           "would give wrong results",
+           "{}: \"position_embedding_type\" is \"{}\"; minbert computes \"absolute\" only, so this "
+           "model would give wrong results",
            file, positions);
   for (const char* key : {"is_decoder", "add_cross_attention"})
     MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder",
