@@ -12,8 +12,6 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/progress.h"
-#include "byte_letters.h"
-#include "byte_words.h"
 #include "pair_merges.h"
 #include "pieces.h"
 #include "words.h"
