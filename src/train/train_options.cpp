@@ -31,7 +31,8 @@ std::string options_file(const std::string& folder) { return folder + "/options.
 void add_network_options(CommandLine& line, RunOptions& o, const std::string& pretrained) {
   line.option("--config", o.config, "without " + pretrained +
               ": a new network: tiny, mini, small, base, large, or its config.json", "NAME");
-  line.option("--vocab", o.vocab, "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt", "FILE");
+  line.option("--vocab", o.vocab,
+              "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt", "FILE");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 }
 
