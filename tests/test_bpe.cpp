@@ -23,7 +23,8 @@ using Ids = std::vector<int32_t>;
 std::string golden_vocab() { return read_file(golden_file("bpe-vocab.json")); }
 std::string golden_merges() { return read_file(golden_file("bpe-merges.txt")); }
 
-Tokenizer bpe(const Folder& folder, const std::string& vocab = golden_vocab(), const std::string& merges = golden_merges()) {
+Tokenizer bpe(const Folder& folder, const std::string& vocab = golden_vocab(),
+              const std::string& merges = golden_merges()) {
   folder.file("vocab.json", vocab);
   folder.file("merges.txt", merges);
   return Tokenizer::from_folder(folder.path.string());
@@ -48,8 +49,8 @@ std::string with_specials(std::vector<std::string> tokens) {
 }
 
 std::string random_bytes(Random& random, uint64_t longest) {
-  const std::string_view frequent[] = {" ", "  ", "'s", "'ll", "\n", "the", "Alice", "12", "!", "<", "\xC3\xA9", "\xC2\xA0",
-                                       "\xE3\x80\x80", "\xF0\x9F\x98\x80", "\xE6\x9D\xB1"};
+  const std::string_view frequent[] = {" ", "  ", "'s", "'ll", "\n", "the", "Alice", "12", "!", "<", "\xC3\xA9",
+                                       "\xC2\xA0", "\xE3\x80\x80", "\xF0\x9F\x98\x80", "\xE6\x9D\xB1"};
   std::string text;
   for (uint64_t left = random.below(longest); left > 0; --left) {
     if (random.below(3)) text += frequent[random.below(std::size(frequent))];
@@ -148,8 +149,8 @@ TEST_CASE("bpe: decoding gives the bytes back, whatever they are") {
     CHECK(t.decode(ids) == text);
     CHECK(t.encode(text) == ids);                  // the second time from memory
   }
-  const Ids mixed = t.encode("<s>caf\xC3\xA9 \xFF<mask></s>");
-  CHECK(t.decode(mixed) == "<s>caf\xC3\xA9 \xFF<mask></s>");
+  const std::string mixed = "<s>caf\xC3\xA9 \xFF<mask></s>";
+  CHECK(t.decode(t.encode(mixed)) == mixed);
   CHECK_THROWS_AS(t.decode(Ids{600}), Error);
   const Tokenizer words(folder.file("words.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##able\na\n"), true);
   CHECK(words.decode(words.encode("a unable [MASK]")) == "a unable [MASK]");

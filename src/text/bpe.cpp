@@ -3,7 +3,7 @@
 //   Papers   Neural Machine Translation of Rare Words with Subword Units, Sennrich et al. 2016, sec. 3.2 (joins)
 //            Language Models are Unsupervised Multitask Learners, Radford et al. 2019, sec. 2.2 (bytes, words)
 //   Steps    special tokens written in the text stay whole; <mask> takes the white space before it
-//            words by GPT-2's pattern (byte_words.h)
+//            words by GPT-2's pattern (words.h)
 //            the bytes of a word are its first pieces; the pair that stands first among the merges is joined, of
 //            several occurrences the leftmost, until no pair of neighbours is a merge
 //   Letters  in the files each byte is a printable character: itself, or U+0100 + n (Ġ is a space)
@@ -14,8 +14,6 @@
 #include <bit>
 #include <queue>
 
-#include "byte_letters.h"
-#include "byte_words.h"
 #include "minbert/error.h"
 #include "minbert/json.h"
 #include "pieces.h"

@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 
-#include "byte_letters.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"

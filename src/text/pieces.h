@@ -71,4 +71,9 @@ std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, Toke
                                              bool add_prefix_space);
 std::shared_ptr<const Pieces> load_bpe(const std::string& folder);
 
+// Bytes as the printable characters of its files (Radford et al. 2019, encoder.py, bytes_to_unicode), and back: the
+// text itself if it has any other character.
+std::string to_letters(std::string_view bytes);
+std::string from_letters(std::string_view letters);
+
 }  // namespace minbert

@@ -12,8 +12,6 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/progress.h"
-#include "byte_letters.h"
-#include "byte_words.h"
 #include "pair_merges.h"
 #include "pieces.h"
 #include "words.h"
@@ -166,8 +164,8 @@ Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions&
     id_of[byte] = int32_t(tokens.size());
     tokens.push_back(letter);
   }
-  MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the bytes take "
-           "{}; ask for a size of {} or more", options.size, specials, tokens.size(), tokens.size());
+  MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the bytes "
+           "take {}; ask for a size of {} or more", options.size, specials, tokens.size(), tokens.size());
 
   PairMerges pairs(int32_t(tokens.size()), options.least_frequency, PairMerges::Score::frequency);
   for (const auto& [word, count] : words) {
