@@ -3,7 +3,7 @@
 #
 #   data/download.sh --list                          what there is: files, sizes, addresses
 #   data/download.sh course bert-base-uncased        all that `multitask` needs for the course's three tasks
-#   data/download.sh glue phrasebank bert            every task of GLUE, the Financial PhraseBank, every model
+#   data/download.sh glue phrasebank bert roberta    every task of GLUE, the Financial PhraseBank, every model
 #   build/bin/multitask --model data/models/bert-base-uncased --data data --out runs/first
 #
 # A name stands for itself and for all that begin with it and a hyphen: glue is glue-cola, glue-rte and so on.
@@ -144,6 +144,22 @@ to    models/bert-medium
 file  config.json                        - -
 file  vocab.txt                          - -
 text  tokenizer_config.json {"do_lower_case": true}
+file  model.safetensors                  - -
+group roberta-base        12 layers, H = 768, capitals kept
+from  https://huggingface.co/FacebookAI/roberta-base/resolve/main
+to    models/roberta-base
+file  config.json                        - -
+file  vocab.json                         - -
+file  merges.txt                         - -
+file  tokenizer_config.json              - -
+file  model.safetensors                  - -
+group roberta-large       24 layers, H = 1024, capitals kept (about 1.4 GB)
+from  https://huggingface.co/FacebookAI/roberta-large/resolve/main
+to    models/roberta-large
+file  config.json                        - -
+file  vocab.json                         - -
+file  merges.txt                         - -
+file  tokenizer_config.json              - -
 file  model.safetensors                  - -
 END
 

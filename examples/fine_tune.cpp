@@ -31,13 +31,14 @@ int main(int argc, char** argv) {
 
   return run_program("fine_tune", [&] {
     const std::vector<Task> tasks = parse_tasks(list);
-    BertConfig config = BertConfig::load(folder + "/config.json");
+    const BertConfig saved = BertConfig::load(folder + "/config.json");
+    BertConfig config = saved;
     const Tokenizer tokenizer = tokenizer_of(folder, config);
     config.tasks = names_of(tasks);
     config.pairs = "cross";
-    config.max_length = std::min(512, config.max_position_embeddings);
+    config.max_length = std::min(512, config.max_tokens());
     Model model(config, seed, false, heads_of(tasks), 0.3);
-    load_weights(folder, model.parameters);
+    load_weights(folder, model.parameters, &saved);
 
     std::vector<Dataset> train, dev;
     std::vector<TaskSize> sizes;

@@ -1,4 +1,5 @@
-// Pre-trains a BERT on plain text: masked words and next sentences (Devlin et al. 2019, sec. 3.1).
+// Pre-trains a BERT on plain text: masked words and next sentences (Devlin et al. 2019, sec. 3.1); or a RoBERTa: masked
+// words alone, of one run of sentences (Liu et al. 2019, sec. 4.2: DOC-SENTENCES).
 //
 //   pretrain --corpus text.txt --vocab-size 8000 --config mini --out runs/first     from nothing
 //   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
@@ -12,11 +13,12 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   PretrainOptions o;
-  CommandLine line("pretrain", "Pre-trains a BERT on plain text: masked words and next sentences.");
+  CommandLine line("pretrain", "Pre-trains a BERT or RoBERTa on plain text: masked words and next sentences.");
   add_pretrain_options(line, o);
   line.epilogue("Examples:\n"
                 "  pretrain --corpus text.txt --vocab-size 8000 --config mini --out runs/first\n"
                 "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
+                "  pretrain --corpus text.txt --tokenizer bpe --vocab-size 8000 --out runs/roberta\n"
                 "  pretrain --out runs/first --resume\n"
                 "Then fine-tune it: multitask --model runs/first/model --data data\n");
   line.parse(argc, argv, "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "

@@ -1,7 +1,11 @@
-// Prints the WordPiece ids of each line of its input.
+// Prints the ids of each line of its input, by WordPiece or by byte-level BPE.
 //
 //   $ tokenize --vocab vocab.txt <<< "Unaffable [MASK]!"
 //   14477 20961 3468 103 999
+//   $ tokenize --vocab vocab.txt --pieces <<< "Unaffable [MASK]!"
+//   una ##ffa ##ble [MASK] !
+//   $ tokenize --bpe roberta-base --pieces <<< "Unaffable<mask>!"
+//   Una ff able <mask> !
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -21,14 +25,18 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, std::string_view line, b
                  : tokenizer.encode(line);
 }
 
-void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& name, bool special) {
+struct Form {
+  bool special = false, pieces = false;
+};
+
+void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& name, Form form) {
   Progress progress("", file_size(&in == &std::cin ? "/dev/stdin" : name), Progress::Where::beside_results);
   std::string line, text;
   int64_t lines = 0, bytes = 0;
   while (std::getline(in, line)) {
     text.clear();
-    for (const int32_t id : encode(tokenizer, line, special))
-      text += (text.empty() ? "" : " ") + std::to_string(id);
+    for (const int32_t id : encode(tokenizer, line, form.special))
+      text += (text.empty() ? "" : " ") + (form.pieces ? tokenizer.token(id) : std::to_string(id));
     MB_CHECK(std::cout << text << '\n', "standard output cannot be written");
     ++lines;
     bytes += int64_t(line.size()) + 1;
@@ -40,24 +48,31 @@ void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& n
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string vocab;
+  std::string vocab, bpe;
   std::vector<std::string> files;
-  bool cased = false, special = false;
-  CommandLine line("tokenize", "Prints the WordPiece ids of each line of the files, or of standard input.");
+  bool cased = false;
+  Form form;
+  CommandLine line("tokenize", "Prints the ids of each line of the files, or of standard input: WordPiece (BERT) with "
+                   "--vocab, byte-level BPE (RoBERTa) with --bpe.");
   line.option("--vocab", vocab, "a BERT vocabulary: one token a line, its id the line's number from 0",
               "FILE");
-  line.flag("--cased", cased, "keep capitals and accents (for a cased vocabulary)");
-  line.flag("--special", special, "print [CLS] text [SEP]; a TAB in a line separates a pair");
+  line.option("--bpe", bpe, "instead: a folder with vocab.json and merges.txt, or with a tokenizer.json", "DIR");
+  line.flag("--cased", cased, "keep capitals and accents (for a cased vocabulary); BPE always does");
+  line.flag("--special", form.special,
+            "print [CLS] text [SEP], for BPE <s> text </s>; a TAB in a line separates a pair");
+  line.flag("--pieces", form.pieces,
+            "print pieces, not ids: ## continues a word; BPE writes a space as Ġ, other bytes as letters too");
   line.option("files", files, "texts to tokenize; none: standard input");
   line.parse(argc, argv);
   return run_program("tokenize", [&] {
-    MB_CHECK(!vocab.empty(), "--vocab is missing; see --help");
-    const Tokenizer tokenizer = Tokenizer::from_vocab(vocab, cased ? std::optional(true) : std::nullopt);
-    if (files.empty()) tokenize(tokenizer, std::cin, "standard input", special);
+    MB_CHECK(vocab.empty() != bpe.empty(), "give one of --vocab and --bpe; see --help");
+    const Tokenizer tokenizer = bpe.empty() ? Tokenizer::from_vocab(vocab, cased ? std::optional(true) : std::nullopt)
+                                            : Tokenizer::from_folder(bpe);
+    if (files.empty()) tokenize(tokenizer, std::cin, "standard input", form);
     for (const std::string& file : files) {
       std::ifstream in(file);
       MB_CHECK(in, "{}: cannot be read", file);
-      tokenize(tokenizer, in, file, special);
+      tokenize(tokenizer, in, file, form);
     }
     MB_CHECK(std::cout.flush(), "standard output cannot be written");
     return 0;

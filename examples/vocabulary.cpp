@@ -1,8 +1,11 @@
-// Trains a WordPiece vocabulary on plain text.
+// Trains a vocabulary on plain text, of WordPiece or of byte-level BPE.
 //
 //   $ vocabulary --input corpus.txt --size 8000 --output vocab.txt
 //   vocab.txt: 8000 tokens
 //   $ tokenize --vocab vocab.txt corpus.txt
+//   $ vocabulary --tokenizer bpe --input corpus.txt --size 8000 --output bpe
+//   bpe: 8000 tokens
+//   $ tokenize --bpe bpe corpus.txt
 #include <iostream>
 
 #include "minbert/error.h"
@@ -14,22 +17,34 @@ using namespace minbert;
 int main(int argc, char** argv) {
   VocabularyOptions options;
   std::vector<std::string> files;
-  std::string output;
+  std::string output, tokenizer = "wordpiece";
   bool cased = false;
-  CommandLine line("vocabulary", "Trains a WordPiece vocabulary on plain text.");
+  CommandLine line("vocabulary", "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level "
+                   "BPE, RoBERTa's.");
+  line.choice("--tokenizer", tokenizer, tokenizer_names, "whose vocabulary it is");
   line.option("--input", files, "the texts, in UTF-8");
-  line.option("--output", output, "the vocabulary: one token a line, its id the line's number from 0", "FILE");
+  line.option("--output", output, "the vocabulary: one token a line, its id the line's number from 0; of bpe a folder "
+              "for vocab.json and merges.txt", "FILE");
   line.option("--size", options.size, 1, "tokens at most, special tokens and alphabet included");
-  line.flag("--cased", cased, "keep capitals and accents");
-  line.option("--alphabet", options.alphabet, 1, "characters at most, the most frequent; words with others: [UNK]");
+  line.flag("--cased", cased, "keep capitals and accents; bpe always does");
+  line.option("--alphabet", options.alphabet, 1,
+              "characters at most, the most frequent; words with others: [UNK]. bpe's alphabet are the 256 bytes");
   line.option("--least-frequency", options.least_frequency, 1, "of a pair of pieces that becomes a token");
   line.parse(argc, argv);
   return run_program("vocabulary", [&] {
     MB_CHECK(!files.empty(), "--input is missing; see --help");
     MB_CHECK(!output.empty(), "--output is missing; see --help");
     options.lower_case = !cased;
-    const std::vector<std::string> tokens = train_vocabulary(files, options);
-    write_vocabulary(output, tokens);
+    std::vector<std::string> tokens;
+    if (tokenizer == "bpe") {
+      constexpr int roberta_length = 512;          // of RoBERTa's models
+      const Tokenizer trained = train_bpe(files, options);
+      trained.save(output, roberta_length);
+      tokens = trained.tokens();
+    } else {
+      tokens = train_vocabulary(files, options);
+      write_vocabulary(output, tokens);
+    }
     std::cerr << output << ": " << tokens.size() << " tokens";
     if (int(tokens.size()) < options.size) {
       std::cerr << "; no other pair of pieces occurs " << options.least_frequency << " times in the text";

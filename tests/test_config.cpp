@@ -106,7 +106,7 @@ TEST_CASE("config: values that make no BERT are refused") {
   CHECK(refusal("hidden_act", "relu") == "no error");
   CHECK(refusal("hidden_act", "silu") == ": \"hidden_act\" is \"silu\"; minbert computes gelu, gelu_new, relu");
   const std::string wrong = "so this model would give wrong results";
-  for (const auto& [key, value] : {std::pair("model_type", "roberta"),
+  for (const auto& [key, value] : {std::pair("model_type", "xlm-roberta"),
                                    std::pair("position_embedding_type", "relative_key")}) {
     const std::string message = refusal(key, value);
     CAPTURE(message);
@@ -117,6 +117,46 @@ TEST_CASE("config: values that make no BERT are refused") {
   const File file("{}");
   CHECK_THROWS_WITH_AS(BertConfig::load(file.path), (file.path + ": \"vocab_size\" is missing").c_str(),
                        Error);
+}
+
+TEST_CASE("config: a RoBERTa's first positions are padding's, and its pooler is trained by a task alone") {
+  Json json = Json::parse(google, "google");
+  json.set("model_type", "roberta").set("max_position_embeddings", 514).set("type_vocab_size", 1)
+      .set("pad_token_id", 1).set("layer_norm_eps", 1e-5);
+  const File file(json.dump());
+  BertConfig c = BertConfig::load(file.path);
+  CHECK(c.first_position() == 2);
+  CHECK(c.max_tokens() == 512);
+  CHECK(c.max_length == 512);
+  CHECK_FALSE(c.has_trained_pooler());
+  c.tasks = {"rte"};
+  CHECK(c.has_trained_pooler());
+  c.save(file.path);
+  CHECK(BertConfig::load(file.path).model_type == "roberta");
+  CHECK(BertConfig::load(file.path).loaded["model_type"].string() == "roberta");
+
+  BertConfig made = BertConfig::named("tiny");
+  CHECK(made.has_trained_pooler());
+  made.set_family("roberta");
+  CHECK(made.max_position_embeddings == 514);
+  CHECK(made.type_vocab_size == 1);
+  CHECK(made.pad_token_id == 1);
+  CHECK(made.layer_norm_eps == 1e-5);
+  made.set_family("bert");
+  CHECK(made.max_position_embeddings == 512);
+
+  const auto refused = [&](const std::string& key, Json value, const std::string& message) {
+    Json wrong = json;
+    write_file(file.path, wrong.set(key, std::move(value)).dump());
+    CHECK_THROWS_WITH_AS(BertConfig::load(file.path), (file.path + message).c_str(), Error);
+  };
+  refused("max_position_embeddings", 2,
+          ": \"max_position_embeddings\" is 2, expected 3 or more: the first 2 are padding's");
+  refused("minbert", Json::object().set("max_length", 513),
+          ": \"minbert.max_length\" is 513, expected 1 to max_position_embeddings - pad_token_id - 1 = 512");
+  refused("model_type", "camembert",
+          ": \"model_type\" is \"camembert\"; minbert computes bert, roberta only, so this model would give wrong "
+          "results");
 }
 
 TEST_CASE("config: real files load") {

@@ -5,6 +5,8 @@
 // sums of a few dozen terms each.
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "golden_file.h"
 #include "gradcheck.h"
 #include "minbert/bert.h"
@@ -51,14 +53,37 @@ BertConfig stored_config(const std::string& placement = "post") {
 }
 
 // A key's bias changes no softmax: its gradient is 0, and what is computed is rounding beside the other gradients.
-void check_gradients(const Parameters& parameters, const SafeTensors& file) {
+using Rename = std::function<std::string(const std::string&)>;
+void check_gradients(const Parameters& parameters, const SafeTensors& file,
+                     const Rename& name = [](const std::string& ours) { return "gradient." + ours; }) {
   double size = 0;
-  for (const Parameter& item : parameters.items()) size = std::max(size, largest(item.value.grad().values()));
+  for (const Parameter& item : parameters.items())
+    if (item.value.grad()) size = std::max(size, largest(item.value.grad().values()));
   for (const Parameter& item : parameters.items()) {
     INFO(item.name);
-    CHECK(difference(item.value.grad().values(), file.read("gradient." + item.name), 1e-2 * size) <
-          tolerance(2e-5, 1e-7));
+    if (!item.value.grad()) CHECK_FALSE(file.entries().contains(name(item.name)));
+    else CHECK(difference(item.value.grad().values(), file.read(name(item.name)), 1e-2 * size) <
+               tolerance(2e-5, 1e-7));
   }
+}
+
+// A RoBERTa with the sizes of stored_config(); tasks: what its file has a head of.
+BertConfig stored_roberta(const std::vector<std::string>& tasks = {}) {
+  BertConfig config = stored_config();
+  config.set_family("roberta");
+  config.tasks = tasks;
+  return config;
+}
+
+// The name in a RoBERTa's file, by hand.
+std::string roberta_name(std::string name) {
+  for (const auto& [ours, theirs] :
+       {std::pair("heads.mnli", "classifier.out_proj"), std::pair("bert.pooler", "classifier"),
+        std::pair("cls.predictions.transform.dense", "lm_head.dense"),
+        std::pair("cls.predictions.transform.LayerNorm", "lm_head.layer_norm"),
+        std::pair("cls.predictions.bias", "lm_head.bias"), std::pair("bert.", "roberta.")})
+    if (name.starts_with(ours)) return theirs + name.substr(std::string(ours).size());
+  return name;
 }
 
 }  // namespace
@@ -133,6 +158,41 @@ TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; t
   CHECK(double(nsp.item()) == doctest::Approx(double(file.read("nsp_loss").at(0))).epsilon(1e-6));
   backward(add(out.mlm_loss, nsp));
   check_gradients(parameters, file);
+}
+
+TEST_CASE("golden: a RoBERTa's two heads and their gradients are those of one written out from its definition") {
+  const SafeTensors file(golden_file("roberta-expected.safetensors"));
+  const Batch batch = pack(stored_sequences(file));
+  const BertConfig plain = stored_roberta(), tuned = stored_roberta({"mnli"});
+  CHECK(plain.max_position_embeddings == 14);       // two more than tokens: padding_idx + 1
+  CHECK(plain.max_tokens() == 12);
+  const std::vector<int64_t> positions = file.read_integers("positions");
+  for (int64_t row = 0; row < batch.tokens(); ++row)
+    CHECK(batch.positions[row] + plain.first_position() == positions[size_t(row)]);
+
+  BertForPreTraining masked(plain);
+  Parameters parameters(masked, {});
+  const WeightsReport report = load_weights(golden_file("roberta.safetensors"), parameters, &plain);
+  CHECK(report.initialised == std::vector<std::string>{"bert.pooler.dense.weight", "bert.pooler.dense.bias",
+                                                       "cls.seq_relationship.weight", "cls.seq_relationship.bias"});
+  CHECK(report.unused.size() == 4);                 // classifier.*: no task is said to have trained it
+  CHECK(difference(masked.bert().forward(batch).last_hidden_state.values(), file.read("last_hidden_state")) <
+        tolerance(1e-5, 1e-7));
+  const Indices rows = stored_indices(file, "masked");
+  const PretrainingOutput out = masked.forward(batch, rows, stored_indices(file, "originals"));
+  CHECK(double(out.mlm_loss.item()) == doctest::Approx(double(file.read("mlm_loss").at(0))).epsilon(1e-6));
+  backward(out.mlm_loss);
+  check_gradients(parameters, file, [](const std::string& ours) { return "mlm." + roberta_name(ours); });
+
+  MultitaskBert model(tuned, {{"mnli", 3, true, false}}, 0);
+  Parameters all(model, {});
+  const WeightsReport whole = load_weights(golden_file("roberta.safetensors"), all, &tuned);
+  CHECK(whole.loaded.size() == all.items().size());
+  CHECK(whole.unused.empty());
+  const Tensor logits = model.forward(batch, 0);
+  CHECK(difference(logits.values(), file.read("logits")) < tolerance(1e-5, 1e-7));
+  backward(cross_entropy(logits, stored_indices(file, "labels")));
+  check_gradients(all, file, [](const std::string& ours) { return "task." + roberta_name(ours); });
 }
 
 }  // namespace minbert::test

@@ -26,7 +26,7 @@ struct BertOutput {
   Tensor pooler_output;                     // [B,H] tanh(W_f cls + b_f), with the norm of [CLS]
 };
 
-// Dropout(Norm(word + position + segment))
+// Dropout(Norm(word + position + segment)); positions count from config.first_position() on.
 class BertEmbeddings : public Module {
  public:
   BertEmbeddings(const BertConfig& config, const NormOptions& norm);
@@ -35,6 +35,7 @@ class BertEmbeddings : public Module {
 
  private:
   Embedding word_, position_, segment_;
+  int first_position_;
   std::unique_ptr<Norm> norm_;
   Dropout dropout_;
 };
@@ -79,7 +80,8 @@ class BertModel : public Module {
   // rows [R]: rows of the batch for last_hidden_state. If no norm couples tokens, the last layer
   // computes only these and the [CLS] rows after its attention.
   // attention_weights, if given, receives one tensor for each layer (see attention() in ops.h).
-  // Errors: an id, a position (max_position_embeddings or above) or a segment outside of its table.
+  // Errors: an id, a position (of a sequence of more than max_tokens()) or a segment outside of its
+  // table.
   BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
   // The hidden states of [CLS] behind the embeddings and behind every layer: L+1 tensors [B,H]

@@ -1,5 +1,5 @@
-// Models in folders: a Hugging Face folder (config.json, vocab.txt, model.safetensors), or a run's
-// with model/ in it.
+// Models in folders: a Hugging Face folder (config.json, the tokenizer's files, model.safetensors),
+// or a run's with model/ in it.
 #pragma once
 
 #include <optional>
@@ -31,6 +31,9 @@ std::string model_folder(const std::string& folder);
 // The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
 Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
                        std::optional<bool> cased = {});
+// BertConfig::named, with the tokenizer's vocabulary; byte-level BPE makes it a RoBERTa. Error for
+// the config.json of a RoBERTa with a vocabulary of WordPiece.
+BertConfig new_config(const std::string& name, const Tokenizer& tokenizer);
 // What --cased says of a vocabulary: that it is cased, or nothing.
 std::optional<bool> cased_option(bool cased);
 
@@ -46,7 +49,7 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
 void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
                      const std::string& placement);
 
-// Writes a Hugging Face folder: config.json, vocab.txt, tokenizer_config.json, model.safetensors.
+// Writes a Hugging Face folder: config.json, the tokenizer's files, model.safetensors.
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
                 const Parameters& parameters,
                 SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);

@@ -1,9 +1,11 @@
-// BERT's configuration: the sizes of the network, in Hugging Face's names and file.
+// The configuration of a BERT or RoBERTa: the sizes of the network, in Hugging Face's names and
+// file.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "minbert/family.h"
 #include "minbert/json.h"
 
 namespace minbert {
@@ -17,6 +19,7 @@ inline const std::vector<std::string> pair_names = {"cross", "siamese"};
 Pairs pairs_of(const std::string& name);            // Error lists the names
 
 struct BertConfig {
+  std::string model_type = "bert";                 // or another of src/bert/family.cpp
   int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
       intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
   double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
@@ -25,7 +28,7 @@ struct BertConfig {
   int pad_token_id = 0;
 
   // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,
-  // and max_length is at most max_position_embeddings.
+  // and max_length is at most max_tokens().
   // norm and cls_norm with their options: "group:groups=8"
   std::string norm = "layer", placement = "post", pairs = "cross";
   std::string cls_norm = "none", cls_norm_at = "per-method", initialisation = "normal";
@@ -39,6 +42,13 @@ struct BertConfig {
   void save(const std::string& file) const;
   // Sets the norm with its options; an eps whose default is layer_norm_eps is stored there.
   void set_norm(const std::string& norm);
+  // The sizes of a new network as those of another family: model_type, pad_token_id, ...
+  void set_family(const std::string& model_type);
+  const Family& family() const { return family_of(model_type, "config.json"); }
+  int first_position() const;           // in the table of positions: of a sequence's first token
+  int max_tokens() const { return max_position_embeddings - first_position(); }   // of a sequence
+  // Did pre-training, or a task, train it? If not, it starts new.
+  bool has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
   int head_size() const { return hidden_size / num_attention_heads; }
 
   Json loaded;                          // as read: save() keeps the keys that minbert does not know

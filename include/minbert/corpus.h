@@ -55,6 +55,7 @@ struct PretrainingDataOptions {
   int max_length = 128;                     // tokens of a sequence, with [CLS] and [SEP]
   bool whole_words = false;                 // mask all pieces of a word, or each piece by itself
   bool next_sentence = true;                // false: every B follows its A
+  bool one_text = false;                    // A and B are one text, [CLS] A B [SEP]: RoBERTa's
   int page = 1;                             // neighbouring documents that form a page: half of the
                                             // foreign B come from A's own; 1: no pages
   double held_out = 0.01;                   // share of the text for evaluation
@@ -87,6 +88,7 @@ class PretrainingData {
   using Parts = std::vector<const Corpus::Part*>;
   struct Sentences;
   Sentences sentences_of(const Corpus::Part& part) const;
+  int room() const;                                 // for the ids of an example's texts
   int64_t page_of(int64_t document) const { return document / options_.page; }
   std::vector<PretrainingExample> examples_of(const Parts& parts, const std::string& stream) const;
   void add_examples(const std::vector<Sentences>& all, size_t index, Random& random,

@@ -15,8 +15,13 @@
 namespace minbert {
 
 enum class Pooler { needed, unused };
-// Error: these weights were loaded from this model, and its pooler was not among them.
-void require_pooler(const WeightsReport& weights, const std::string& model);
+// Error: these weights were loaded from this model, and the pooler that its family is pre-trained
+// with was not among them.
+void require_pooler(const WeightsReport& weights, const BertConfig& saved,
+                    const std::string& model);
+// Where a document's [CLS] is read in this model: at the wanted place, or at "pre-pooler" if the
+// pooler starts new, as that of a pre-trained RoBERTa.
+std::string place_in(const BertConfig& saved, const std::string& wanted);
 
 class EncodedSet {
  public:

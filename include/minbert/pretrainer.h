@@ -17,7 +17,7 @@ struct PretrainResult {
   PretrainScores held_out, untrained;
   double unigram_entropy = 0;                       // MLM loss of the word frequencies alone
   int64_t steps = 0;
-  bool interrupted = false;
+  bool interrupted = false, next_sentence = true;   // the latter: was it learnt?
 };
 
 // One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv,

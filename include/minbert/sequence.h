@@ -12,7 +12,8 @@
 
 namespace minbert {
 
-// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on.
+// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on. RoBERTa's: <s> a </s>, or
+// <s> a </s></s> b </s> with segment 0 everywhere.
 struct Sequence {
   std::vector<int32_t> ids;
   std::vector<int32_t> segments;                   // as long as ids
@@ -23,8 +24,8 @@ struct Sequence {
 // A text that is too long loses its end: of a pair the longer one until both are equally long, then
 // both; an odd id stays with the text that was longer, or with b. This is Hugging Face's
 // `longest_first`, except that its newer versions stop reading a text soon after max_length ids,
-// and so may not know which was longer. *truncated: was anything cut? Error: max_length under 2, or
-// under 3 with b.
+// and so may not know which was longer. *truncated: was anything cut? Error: max_length has
+// no room for the special tokens.
 Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
                         std::optional<std::span<const int32_t>> b, int max_length,
                         bool* truncated = nullptr);

@@ -1,76 +1,105 @@
-// WordPiece: text to the ids of a BERT vocabulary, with the results of Hugging Face's `tokenizers`.
+// Text to the ids of a vocabulary, with the results of Hugging Face's `tokenizers`, and back.
 //
-//   Papers   Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1 (word pieces)
-//            BERT, Devlin et al. 2019, sec. 3 ([CLS] a [SEP] b [SEP], segments)
-//   Steps    special tokens written in the text stay whole
-//            clean-up, a space around each Chinese character; uncased: NFD, no accents, lower case
-//            words; each punctuation character is a word
-//            longest match first; [UNK] for a word over 100 characters or with an unknown piece
+//   WordPiece       BERT's: Wu et al. 2016, sec. 4.1; Devlin et al. 2019, sec. 3. vocab.txt.
+//                   See src/text/word_piece.cpp.
+//   byte-level BPE  RoBERTa's: Sennrich et al. 2016, sec. 3.2; Radford et al. 2019, sec. 2.2.
+//                   vocab.json and merges.txt, or tokenizer.json. See src/text/bpe.cpp.
 //
-// Deviation: Hugging Face uses the tables of Unicode 8, utf8proc those of its own version (15 in
-// 2.8). Characters that are newer or changed their category may differ: about 600 punctuation
-// characters, combining marks, format characters and capital letters, all of rare scripts.
+// Deviation: Hugging Face's WordPiece uses the tables of Unicode 8, its BPE those of Unicode 16,
+// and utf8proc those of its own version (15 in 2.8). Characters that are newer or changed their
+// category may differ: for WordPiece about 600 punctuation characters, combining marks, format
+// characters and capital letters, all of rare scripts; for BPE the 5004 letters and digits that
+// Unicode 15.1 and 16 added.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace minbert {
 
-// A tokenizer never changes: one serves any number of threads.
+// What differs between the two kinds of tokenizers, beside the cutting of words. tokenizer.cpp has
+// the table of both.
+struct TokenizerKind {
+  std::string_view name;                         // "wordpiece" or "bpe", for --tokenizer
+  std::string_view model;                        // "BERT" or "RoBERTa"
+  std::string_view tokenizer_class;              // its name in Hugging Face's tokenizer_config.json
+  std::array<std::string_view, 5> special;       // pad, unk, cls, sep, mask
+  int separators;                                // between the texts of a pair
+  int32_t second_segment;                        // segment of the second text of a pair
+  bool (*continues_word)(std::string_view token);     // does it stand inside a word?
+  std::string_view setting;                      // the flag in tokenizer_config.json
+};
+
+// The files of a folder that make up a tokenizer, of either kind.
+inline constexpr std::array<const char*, 5> tokenizer_files = {
+    "vocab.txt", "vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json"};
+
+class Pieces;                                    // WordPiece or BPE: src/text/pieces.h
+
+// A tokenizer never changes: one serves any number of threads, and copies share its memory.
 class Tokenizer {
  public:
-  // vocab_file: one token on each line; a token's id is its line number, from 0. Error, with file
-  // and line, for an empty line, a token that is there twice or not UTF-8, a missing [PAD], [UNK],
-  // [CLS], [SEP] or [MASK].
+  // WordPiece. vocab_file: one token on each line; a token's id is its line number, from 0. Error,
+  // with file and line, for an empty line, a token that is there twice or not UTF-8, a missing
+  // [PAD], [UNK], [CLS], [SEP] or [MASK].
   Tokenizer(const std::string& vocab_file, bool lower_case);
+  explicit Tokenizer(std::shared_ptr<const Pieces> pieces) : pieces_(std::move(pieces)) {}
 
-  // Lower case unless `cased`. If `cased` is not given and the vocabulary has capitalised words,
-  // warns on stderr.
+  // WordPiece, lower case unless `cased`. If `cased` is not given and the vocabulary has
+  // capitalised words, warns on stderr. A folder instead of a file: from_folder.
   static Tokenizer from_vocab(const std::string& vocab_file, std::optional<bool> cased = {});
 
-  // vocab.txt of a model's folder, with do_lower_case from its tokenizer_config.json. `cased`
-  // overrides the file, with a message on stderr if they disagree, and decides if the file has
-  // nothing. Error for a tokenizer that strips accents without lower case or the reverse, or keeps
-  // Chinese words together.
+  // The tokenizer of a model's folder, whose files decide its kind.
+  //
+  // vocab.txt: WordPiece, with do_lower_case from tokenizer_config.json. `cased` overrides the
+  // file, with a message on stderr if they disagree, and decides if the file has nothing. Error
+  // for a tokenizer that strips accents without lower case or the reverse, or keeps Chinese words
+  // together.
+  //
+  // vocab.json and merges.txt, or tokenizer.json alone: byte-level BPE, with add_prefix_space from
+  // tokenizer_config.json or tokenizer.json, otherwise false. `cased` has no meaning: BPE keeps
+  // capitals. Error for ids with holes or that two tokens share, a merge of unknown pieces, with
+  // file and line, a missing <pad>, <unk>, <s>, </s> or <mask>.
   static Tokenizer from_folder(const std::string& folder, std::optional<bool> cased = {});
 
   // The ids of a text of any length. Special tokens are only those in the text: "a [MASK] b" has
-  // one. Bytes that are not UTF-8 count as U+FFFD, which the clean-up removes. Time is linear in
-  // the text.
+  // one. WordPiece: bytes that are not UTF-8 count as U+FFFD, which the clean-up removes; time is
+  // linear in the text. BPE: any bytes; O(n log n) for the longest word.
   std::vector<int32_t> encode(std::string_view text) const;
 
+  // The text of the ids. BPE: exactly the bytes that were encoded, save white space before <mask>.
+  // WordPiece: words with a space between them. Error if an id is not in [0, size).
+  std::string decode(std::span<const int32_t> ids) const;
+
+  // Writes the vocabulary's files and tokenizer_config.json. max_length: ids that the model can
+  // read, special tokens included. Error if they cannot be written.
+  void save(const std::string& folder, int max_length) const;
+
+  const TokenizerKind& kind() const;
   int32_t id(std::string_view token) const;        // Error if the vocabulary has no such token
   const std::string& token(int32_t id) const;      // Error if the id is not in [0, size)
-  int32_t size() const { return int32_t(tokens_.size()); }
-  int32_t pad() const { return special_[0]; }
-  int32_t unk() const { return special_[1]; }
-  int32_t cls() const { return special_[2]; }
-  int32_t sep() const { return special_[3]; }
-  int32_t mask() const { return special_[4]; }
-  bool lower_case() const { return lower_case_; }
-  const std::vector<std::string>& tokens() const { return tokens_; }       // by id
-  const std::string& vocab_file() const { return vocab_file_; }
+  int32_t size() const { return int32_t(tokens().size()); }
+  int32_t pad() const { return special(0); }
+  int32_t unk() const { return special(1); }
+  int32_t cls() const { return special(2); }
+  int32_t sep() const { return special(3); }
+  int32_t mask() const { return special(4); }
+  // How many a sequence has
+  int special_tokens(bool pair) const { return 2 + (pair ? kind().separators : 0); }
+  bool lower_case() const;
+  const std::vector<std::string>& tokens() const;                          // by id
+  const std::string& vocab_file() const;
 
  private:
-  struct Slot {                               // of an open-addressing hash table
-    uint32_t hash = 0;
-    int32_t id = -1;                          // -1: a free slot
-  };
-  // The id of prefix + rest, or -1
-  int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const;
-  void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
+  int32_t special(size_t i) const;
 
-  std::string vocab_file_;
-  bool lower_case_;
-  std::vector<std::string> tokens_;
-  std::vector<Slot> table_;                 // its size is a power of two, at most half of it in use
-  size_t longest_ = 0;                      // bytes of the longest token
-  std::array<int32_t, 5> special_{};        // the ids of [PAD], [UNK], [CLS], [SEP], [MASK]
+  std::shared_ptr<const Pieces> pieces_;
 };
 
 }  // namespace minbert

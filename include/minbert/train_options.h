@@ -63,7 +63,7 @@ struct TrainOptions : RunOptions {
 // Pre-training on plain text.
 struct PretrainOptions : RunOptions {
   std::vector<std::string> corpus;
-  std::string init;
+  std::string init, tokenizer = "wordpiece";        // or bpe: for a new RoBERTa
   int vocab_size = 0, page = 1, steps = 10000, evaluate_every = 500;
   bool whole_words = false, no_nsp = false, f16 = false;
   double held_out = 0.01, dropout = 0.1;

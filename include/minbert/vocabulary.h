@@ -1,4 +1,4 @@
-// Training of a WordPiece vocabulary on text.
+// Training of a vocabulary on text: of WordPiece (here) or of byte-level BPE (train_bpe).
 //
 //   Papers    Japanese and Korean Voice Search, Schuster & Nakajima 2012, sec. 3
 //             Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1
@@ -28,7 +28,11 @@
 #include <string>
 #include <vector>
 
+#include "minbert/tokenizer.h"
+
 namespace minbert {
+
+inline const std::vector<std::string> tokenizer_names = {"wordpiece", "bpe"};     // --tokenizer
 
 struct VocabularyOptions {
   int size = 30522;                     // at most so many tokens, with special tokens and alphabet
@@ -44,6 +48,13 @@ struct VocabularyOptions {
 // Error: a file that cannot be read, no words, a size too small for the alphabet.
 std::vector<std::string> train_vocabulary(std::span<const std::string> files,
                                           const VocabularyOptions& options = {});
+
+// Byte-level BPE (Sennrich et al. 2016, sec. 3.2): joins the most frequent pair of neighbours, of
+// equally frequent ones that with the smaller ids; options.size and options.least_frequency count.
+// The ids are <s> <pad> </s> <unk> <mask>, 256 bytes in the order of their letters, joined tokens.
+// The line ends are part of the text. All this is as in Hugging Face's ByteLevelBPETokenizer.
+// Error: a file that cannot be read, no words, a size below 261.
+Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions& options = {});
 
 // Writes vocab.txt atomically. Error if it cannot be written: a full disk, say.
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens);

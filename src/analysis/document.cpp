@@ -73,7 +73,9 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
                                             {"limit", std::to_string(options_.limit)},
                                             {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = model_folder(options_.model);
-  for (const char* file : {"config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"})
+  std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
+  files.insert(files.end(), {"config.json", "model.safetensors"});
+  for (const char* file : files)
     if (fs::exists(folder + "/" + file)) all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
   if (const std::string rows = find_files(options_.data, task).dev_rows; !rows.empty())
     all["data " + fs::path(rows).filename().string()] = study_.fingerprint(options_.data + "/" + rows);
@@ -147,11 +149,13 @@ std::string Document::extent() const {
                 options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows");
 }
 
-// The model of the document that ours stands for: its large one, where it has one and ours is as wide.
+// The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if ours is as wide.
 Json Document::model_of_document() const {
   const Json about = paper_["document"];
-  const int hidden = BertConfig::load(model_folder(options_.model) + "/config.json").hidden_size;
-  return about.has("large") && hidden >= about["large"]["hidden_size"].integer() ? about["large"] : about["model"];
+  const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
+  if (about.has(config.model_type)) return about[config.model_type];
+  const bool large = about.has("large") && config.hidden_size >= about["large"]["hidden_size"].integer();
+  return large ? about["large"] : about["model"];
 }
 
 std::vector<std::string> Document::differences() const {
@@ -165,6 +169,11 @@ std::vector<std::string> Document::differences() const {
                          config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
                          model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
                          model.has("vocab_size") ? format(", and {} word pieces", vocabulary) : ""));
+  if (config.model_type != "bert" && !paper_["document"].has(config.model_type))
+    all.push_back(format("the model is a {}; the document has none", config.model_type));
+  if (!config.has_trained_pooler())
+    all.push_back("the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its last hidden "
+                  "state, and fine-tuning starts with a new pooler");
   if (!missing_.empty())
     all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));

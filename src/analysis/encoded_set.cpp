@@ -12,7 +12,12 @@
 
 namespace minbert {
 
-void require_pooler(const WeightsReport& weights, const std::string& model) {
+std::string place_in(const BertConfig& saved, const std::string& wanted) {
+  return saved.has_trained_pooler() ? wanted : cls_place::pre_pooler;
+}
+
+void require_pooler(const WeightsReport& weights, const BertConfig& saved, const std::string& model) {
+  if (!saved.has_trained_pooler()) return;
   for (const std::string& name : weights.initialised)
     MB_CHECK(name.find("pooler") == name.npos,
              "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take a model that has "
@@ -24,10 +29,10 @@ EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, 
       tokenizer_(tokenizer_of(folder_, config_)),
       model_(config_, 0, false, heads_of(tasks_named(config_.tasks, "\"minbert.tasks\" in config.json")), 0),
       data_(read_set(o.data, task, split, 0, tokenizer_,
-                     {.max_length = std::min(o.max_length, config_.max_position_embeddings), .limit = o.limit},
+                     {.max_length = std::min(o.max_length, config_.max_tokens()), .limit = o.limit},
                      std::cout)) {
   const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
-  if (pooler == Pooler::needed) require_pooler(weights, o.model);
+  if (pooler == Pooler::needed) require_pooler(weights, config_, o.model);
   model_.network.train(false);
 }
 

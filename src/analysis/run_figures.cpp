@@ -88,7 +88,7 @@ void draw_pretraining(const PretrainOptions& o, const PretrainResult& result) {
     curves.push_back({.title = "held out", .x = x, .y = numbers(evaluations.at("mlm_loss")), .style = line_and_points});
     curves.push_back(level("words' frequencies", result.unigram_entropy));
     curves.push_back(level("untrained", result.untrained.mlm_loss));
-    if (!o.no_nsp) {
+    if (result.next_sentence) {
       Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
       const std::vector<double> right = numbers(evaluations.at("nsp_accuracy"));
       pairs.curves.push_back({.title = "", .x = x, .y = right, .style = line_and_points});

@@ -50,14 +50,11 @@ const Choice choices[] = {
 
 // Keys whose other values ask for a network that minbert does not compute.
 void check_kind(const Json& json, const std::string& file) {
-  for (const auto& [key, only] :
-       {std::pair("model_type", "bert"), std::pair("position_embedding_type", "absolute")}) {
-    const std::string value = json.get(key, std::string(only));
-    MB_CHECK(value == only,
-             "{}: \"{}\" is \"{}\"; minbert computes \"{}\" only, so this model would give wrong "
-             "results",
-             file, key, value, only);
-  }
+  const std::string positions = json.get("position_embedding_type", std::string("absolute"));
+  MB_CHECK(positions == "absolute",
+           "{}: \"position_embedding_type\" is \"{}\"; minbert computes \"absolute\" only, so this "
+           "model would give wrong results",
+           file, positions);
   for (const char* key : {"is_decoder", "add_cross_attention"})
     MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder",
              file, key);
@@ -87,9 +84,13 @@ void check_values(const BertConfig& c, const std::string& file) {
   MB_CHECK(std::ranges::count(activation_names, c.hidden_act) > 0,
            "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file, c.hidden_act,
            joined(activation_names));
-  MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
-           "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file,
-           c.max_length, c.max_position_embeddings);
+  MB_CHECK(c.max_tokens() > 0,
+           "{}: \"max_position_embeddings\" is {}, expected {} or more: the first {} are padding's",
+           file, c.max_position_embeddings, c.first_position() + 1, c.first_position());
+  const std::string behind = c.first_position() > 0 ? " - pad_token_id - 1" : "";
+  MB_CHECK(0 < c.max_length && c.max_length <= c.max_tokens(),
+           "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings{} = {}", file,
+           c.max_length, behind, c.max_tokens());
 }
 
 }  // namespace
@@ -109,6 +110,19 @@ void BertConfig::set_norm(const std::string& text) {
                layer_norm_eps);
       norm = norm_name(text);                      // eps is the only option of these norms
     }
+}
+
+void BertConfig::set_family(const std::string& type) {
+  max_position_embeddings -= first_position();
+  model_type = type;
+  pad_token_id = family().pad_token_id;
+  type_vocab_size = family().type_vocab_size;
+  layer_norm_eps = family().layer_norm_eps;
+  max_position_embeddings += first_position();
+}
+
+int BertConfig::first_position() const {
+  return family().positions_behind_padding ? pad_token_id + 1 : 0;
 }
 
 BertConfig BertConfig::named(const std::string& name) {
@@ -139,13 +153,14 @@ BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
+  c.model_type = family_of(c.loaded.get("model_type", c.model_type), file).model_type;
   // Sizes are required: a default would be a guess. Numbers have defaults: old files lack some.
   for (const auto& [key, size] : sizes) {
     c.loaded[key].integer();                       // fails if it is missing
     c.*size = c.loaded.get(key, 0);
   }
   for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);
-  c.pad_token_id = c.loaded.get("pad_token_id", 0);
+  c.pad_token_id = c.loaded.get("pad_token_id", c.family().pad_token_id);
   c.hidden_act = c.loaded.get("hidden_act", c.hidden_act);
 
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
@@ -157,7 +172,7 @@ BertConfig BertConfig::load(const std::string& file) {
   }
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
-  c.max_length = ours.get("max_length", std::min(c.max_length, c.max_position_embeddings));
+  c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));
   check_values(c, file);
   return c;
 }
@@ -168,7 +183,8 @@ void BertConfig::save(const std::string& file) const {
   kept.erase("iso_bn_preset");                     // now in cls_norm
   kept.erase("iso_bn_beta");
   Json json = loaded, ours = Json::object(kept);
-  json.set("model_type", "bert").set("hidden_act", hidden_act).set("pad_token_id", pad_token_id);
+  json.set("model_type", model_type).set("hidden_act", hidden_act);
+  json.set("pad_token_id", pad_token_id);
   for (const auto& [key, size] : sizes) json.set(key, this->*size);
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
   for (const Choice& choice : choices) ours.set(choice.key, this->*choice.value);

@@ -10,12 +10,38 @@
 namespace minbert {
 namespace {
 
-// The file's name for a parameter of ours, "" if it has none: our name, also without `bert.` (or
+// From our names to those of a file, by the table of src/bert/family.cpp.
+struct FileNames {
+  std::string encoder;                              // what its encoder's names begin with
+  std::vector<std::pair<std::string, std::string>> beginnings;       // ours, the file's
+
+  explicit FileNames(const BertConfig& config) : encoder(config.family().encoder) {
+    const Family& family = config.family();
+    const bool one = config.tasks.size() == 1 && pairs_of(config.pairs) == Pairs::cross;
+    beginnings = family.others;
+    const size_t tasks = config.tasks.empty() ? 0 : one ? 1 : 2;
+    beginnings.emplace_back("bert.pooler.dense.", family.pooler[tasks]);
+    beginnings.emplace_back("bert.", family.encoder);
+    if (one && !family.head_of_one_task.empty())
+      beginnings.emplace_back(format("heads.{}.", config.tasks[0]), family.head_of_one_task);
+  }
+  // "": it is not in the file
+  std::string of(const std::string& ours) const {
+    for (const auto& [from, to] : beginnings)
+      if (ours.starts_with(from)) return to.empty() ? "" : to + ours.substr(from.size());
+    return ours;
+  }
+};
+
+// The file's name for a parameter of ours, "" if it has none: `expected`, also without `bert.` (or
 // with it, if ours is from a BertModel by itself), and with the older LayerNorm.gamma and
 // LayerNorm.beta.
-std::string name_in(const SafeTensors& file, const std::string& ours) {
-  const bool has_prefix = ours.starts_with("bert.");
-  std::vector<std::string> names = {ours, has_prefix ? ours.substr(5) : "bert." + ours};
+std::string name_in(const SafeTensors& file, const std::string& expected,
+                    const std::string& encoder) {
+  if (expected.empty()) return "";
+  const bool has_prefix = expected.starts_with(encoder);
+  std::vector<std::string> names = {
+      expected, has_prefix ? expected.substr(encoder.size()) : encoder + expected};
   for (size_t i = 0, n = names.size(); i < n; ++i)
     for (const auto& [ending, older] :
          {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
@@ -42,12 +68,15 @@ bool may_be_missing(const std::string& name) {
 // Most published files have these, and an encoder does not use them: pre-training heads,
 // position_ids 0, 1, 2, ...
 bool expected_extra(const std::string& name) {
-  return name.starts_with("cls.") || name.ends_with("position_ids");
+  return name.starts_with("cls.") || name.starts_with("lm_head.") ||
+         name.ends_with("position_ids");
 }
 
 }  // namespace
 
-WeightsReport load_weights(const std::string& path, const Parameters& parameters, int64_t tasks) {
+WeightsReport load_weights(const std::string& path, const Parameters& parameters,
+                           const BertConfig* saved) {
+  const FileNames names(saved ? *saved : BertConfig());
   const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
   WeightsReport report;
   std::vector<std::pair<const Parameter*, std::string>> found;
@@ -55,19 +84,21 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
   std::set<std::string> used;
   for (const auto* list : {&parameters.items(), &parameters.buffers()})
     for (const Parameter& item : *list) {
-      const std::string name = name_in(file, item.name);
+      const std::string expected = names.of(item.name);
+      const std::string name = name_in(file, expected, names.encoder);
       if (name.empty()) {
         const bool buffer = list == &parameters.buffers();
         const bool fresh = buffer || may_be_missing(item.name);
         if (fresh && !buffer) parameters.initialise(item);
-        (fresh ? report.initialised : missing).push_back(item.name);
+        if (fresh) report.initialised.push_back(item.name);
+        else missing.push_back(expected);
         continue;
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;
-      std::vector<int64_t> expected = sizes_of(item.value.shape());
-      if (tasks >= 0 && has_row_for_each_task(item.name)) expected[0] = tasks;
-      MB_CHECK(sizes == expected, "{}: {} is {} in the file, but {} by config.json", file.file(),
-               name, sizes_text(sizes), sizes_text(expected));
+      std::vector<int64_t> shape = sizes_of(item.value.shape());
+      if (saved && has_row_for_each_task(item.name)) shape[0] = int64_t(saved->tasks.size());
+      MB_CHECK(sizes == shape, "{}: {} is {} in the file, but {} by config.json", file.file(),
+               name, sizes_text(sizes), sizes_text(shape));
       found.emplace_back(&item, name);
       report.loaded.push_back(item.name);
       used.insert(name);
@@ -89,10 +120,13 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
   return report;
 }
 
-void save_weights(const std::string& file, const Parameters& parameters, SafeTensorsWriter::As as) {
+void save_weights(const std::string& file, const Parameters& parameters, SafeTensorsWriter::As as,
+                  const BertConfig* config) {
+  const FileNames names(config ? *config : BertConfig());
   SafeTensorsWriter writer;
   for (const Parameter& item : parameters.all())
-    writer.add(item.name, item.value, as);
+    if (const std::string name = names.of(item.name); !name.empty())
+      writer.add(name, item.value, as);
   writer.write(file);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/text.h"
+#include "minbert/encoded_set.h"
 #include "minbert/isobn.h"
 
 namespace minbert {
@@ -11,7 +12,9 @@ namespace {
 
 class ClsItems {
  public:
-  ClsItems(Document& document, const IsoBnOptions& options) : document_(document), o_(options) {}
+  ClsItems(Document& document, const IsoBnOptions& options) : document_(document), o_(options) {
+    o_.cls_norm_at = place_in(BertConfig::load(model_folder(options.model) + "/config.json"), options.cls_norm_at);
+  }
   std::vector<Run> measurements() const;
   void deviations(ItemReport& report) const;
   void fig1(ItemReport& report) const;
@@ -187,8 +190,8 @@ void ClsItems::tab2(ItemReport& report, const std::vector<std::string>& norms) c
         table.add({task.name, norm, std::to_string(k)}, ev[k - 1]);
         ours += separator + fixed(ev[k - 1], 2);
         for (const double v : report.printed().rows().empty() ? std::vector<double>()
-                              : report.printed().values({{"model", "BERT-base"}, {"task", task.name}, {"norm", norm},
-                                                         {"k", std::to_string(k)}}))
+                              : report.printed().values({{"model", document_.printed_model()}, {"task", task.name},
+                                                         {"norm", norm}, {"k", std::to_string(k)}}))
           printed += separator + fixed(v, 2);
       }
       rows.back().cells.push_back({printed, ours});

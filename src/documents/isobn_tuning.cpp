@@ -147,7 +147,7 @@ void TuningItems::tab1(ItemReport& report) const {
     columns.push_back(format("{} ({})", task.title, metric_name(task.metrics[0])));
     for (ItemReport::TableRow& row : rows) {
       ItemReport::Cell cell = best_of(task, row.head, all, best);
-      const LongTable printed = report.printed().only({{"model", "BERT-base"}, {"task", task.name},
+      const LongTable printed = report.printed().only({{"model", document_.printed_model()}, {"task", task.name},
                                                        {"norm", row.head}});
       for (const double v : printed.values({{"statistic", "median"}})) {
         cell.printed = fixed(v, 2);

@@ -89,12 +89,14 @@ std::optional<Json> pretrained_without_norm(const LnPeftOptions& o) {
   const BertConfig config = BertConfig::load(folder + "/config.json");
   const Tokenizer tokenizer = tokenizer_of(folder, config);
   WithParameters<BertForPreTraining> model(config, 0, false);
-  const WeightsReport report = load_weights(folder, model.parameters);
+  const WeightsReport report = load_weights(folder, model.parameters, &config);
   Json result = Json::object().set("disabled", Json::array());
   for (const std::string& name : report.initialised)
     if (name.starts_with("cls.predictions")) return result;
   const Corpus corpus({o.corpus});
-  const PretrainingData data(corpus, tokenizer, {.max_length = std::min(o.max_length, config.max_position_embeddings)});
+  const bool next_sentence = config.family().next_sentence;
+  const PretrainingData data(corpus, tokenizer, {.max_length = std::min(o.max_length, config.max_tokens()),
+                                                 .next_sentence = next_sentence, .one_text = !next_sentence});
   std::vector<PretrainingExample> examples = data.held_out();
   MB_CHECK(!examples.empty(), "--corpus {}: expected 4 documents or more, so that one can be held out", o.corpus);
   if (o.limit > 0) examples.resize(std::min(examples.size(), size_t(o.limit)));

@@ -34,7 +34,7 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
     std::vector<double> labels = minbert::labels(set.data(), examples);
     if (classes == 1) labels.assign(labels.size(), 0);
     hl.add(cls_at(cls_place::pre_pooler, encoded, set.data(), examples), labels);
-    h.add(cls_at(cls_place::pooled, encoded, set.data(), examples), labels);
+    h.add(cls_at(place_in(set.config(), cls_place::pooled), encoded, set.data(), examples), labels);
   });
   if (!finished) return std::nullopt;
   return Json::object().set("hl", json_of(hl)).set("h", json_of(h));

@@ -38,18 +38,19 @@ using Operations = std::vector<Trace::Operation>;
 // One step of the real model without dropout, from [CLS] on: gather_rows takes [CLS] from the last hidden states.
 Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const TaMethod& method) {
   const std::string folder = model_folder(o.model);
-  BertConfig config = BertConfig::load(folder + "/config.json");
+  const BertConfig saved = BertConfig::load(folder + "/config.json");
+  BertConfig config = saved;
   config.cls_norm = method.cls_norm;
   config.cls_norm_at = config.cls_norm == "none" ? "per-method" : o.cls_norm_at;
   config.tasks = {task.name};
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0;
   Model model(config, uint64_t(o.seed), true, heads_of({task}), 0.0);
-  require_pooler(load_weights(folder, model.parameters), o.model);
+  require_pooler(load_weights(folder, model.parameters, &saved), saved, o.model);
   BertModel& bert = model.network.bert();
   bert.normalize_gradients(method.grad_norm, o.cls_norm_at);
   const Tokenizer tokenizer = tokenizer_of(folder, config);
   const Dataset data = read_set(o.data, task, Split::train, 0, tokenizer,
-                                {.max_length = std::min(o.max_length, config.max_position_embeddings), .limit = 32},
+                                {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32},
                                 std::cout);
   std::vector<int32_t> all(data.examples.size());
   std::iota(all.begin(), all.end(), 0);

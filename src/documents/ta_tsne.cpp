@@ -82,7 +82,8 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task, co
   const bool finished = set.for_each_batch(sample, [&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
     const std::vector<real> before = cls_at(cls_place::pre_pooler, encoded, set.data(), examples).values();
-    const std::vector<real> behind = cls_at(cls_place::pooled, encoded, set.data(), examples).values();
+    const std::string pooled = place_in(set.config(), cls_place::pooled);
+    const std::vector<real> behind = cls_at(pooled, encoded, set.data(), examples).values();
     hl.insert(hl.end(), before.begin(), before.end());
     h.insert(h.end(), behind.begin(), behind.end());
   });

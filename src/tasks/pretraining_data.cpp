@@ -66,7 +66,8 @@ struct PretrainingData::Sentences {
 
 PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options)
     : corpus_(corpus), tokenizer_(tokenizer), options_(options) {
-  MB_CHECK(options.max_length >= 5, "--max-length {}: [CLS] A [SEP] B [SEP] needs at least 5", options.max_length);
+  MB_CHECK(room() >= 2, "--max-length {}: A and B with their special tokens need at least {}", options.max_length,
+           options.max_length - room() + 2);
   MB_CHECK(corpus.documents() > 1 || !options.next_sentence,
            "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from "
            "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
@@ -79,13 +80,17 @@ PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenize
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
-    continues_.push_back(token.starts_with("##") && token.size() > 2);
+    continues_.push_back(tokenizer.kind().continues_word(token));
     ends_.push_back(token == "." || token == "!" || token == "?");
   }
 }
 
+int PretrainingData::room() const {
+  return options_.max_length - tokenizer_.special_tokens(!options_.one_text);
+}
+
 PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& part) const {
-  const size_t longest = size_t(options_.max_length - 3) / 2;
+  const size_t longest = size_t(room() / 2);
   Sentences s{part.document, {}};
   const std::string_view text = part.text();
   for (size_t begin = 0; begin < text.size();) {
@@ -147,12 +152,13 @@ std::vector<PretrainingExample> PretrainingData::examples_of(const Parts& parts,
 void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t index, Random& random,
                                    std::vector<PretrainingExample>& examples) const {
   const Sentences& own = all[index];
-  const size_t room = size_t(options_.max_length) - 3;
+  const size_t most = size_t(room());
   for (size_t begin = 0, end; begin < own.count(); begin = end) {
-    const size_t target = random.below(10) == 0 ? 2 + random.below(room - 1) : room;
+    const size_t target = random.below(10) == 0 ? 2 + random.below(most - 1) : most;
     end = begin + 1;
     while (end < own.count() && own.run(begin, end).size() < target) ++end;
-    size_t middle = end - begin > 1 ? begin + 1 + random.below(end - begin - 1) : end;     // where B begins
+    size_t middle = end;                            // where B begins
+    if (end - begin > 1 && !options_.one_text) middle = begin + 1 + random.below(end - begin - 1);
     Ids a = own.run(begin, middle), b = own.run(middle, end);
 
     const bool next = !options_.next_sentence || (!b.empty() && random.below(2) == 0);
@@ -166,7 +172,7 @@ void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t ind
       if (own.count() - middle > 1) end = middle;   // the sentences after A are used for the next example
     }
     if (b.empty() && options_.next_sentence) continue;
-    truncate(a, b, room, random);
+    truncate(a, b, most, random);
     const std::optional<Ids> second = b.empty() ? std::nullopt : std::optional(b);
     examples.push_back({build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
   }

@@ -91,11 +91,12 @@ void PairMerges::join(int32_t left, int32_t right) {
     });
 }
 
-// Puts the pair into the queue with its score freq(ab) / (freq(a) freq(b)), unless it is too rare.
+// Puts the pair into the queue with its score, unless it is too rare.
 void PairMerges::rank(Pair& pair) {
   pair.score = 0;
   if (pair.count < min_count_) return;
-  pair.score = double(pair.count) / (double(count_[size_t(pair.left)]) * double(count_[size_t(pair.right)]));
+  pair.score = double(pair.count);
+  if (score_ == Score::likelihood) pair.score /= double(count_[size_t(pair.left)]) * double(count_[size_t(pair.right)]);
   queue_.push({pair.score, pair.count, -pair.left, -pair.right});
 }
 

@@ -1,4 +1,4 @@
-// Chooses the two neighbouring symbols to join next, over a set of words: the inner loop of the vocabulary trainer.
+// Chooses the two neighbouring symbols to join next, over a set of words: the inner loop of the vocabulary trainers.
 // minbert/vocabulary.h has the score and the rule.
 //
 // Joining a and b changes the frequencies of a, b and ab, and so the score of every pair with one of them. Each symbol
@@ -20,8 +20,11 @@ namespace minbert {
 
 class PairMerges {
  public:
+  // likelihood: freq(ab) / (freq(a) freq(b)), for WordPiece; frequency: freq(ab), for BPE
+  enum class Score { likelihood, frequency };
   // Symbols are 0 .. symbols-1; join() adds the next numbers. A pair seen fewer than `floor` times is never joined.
-  PairMerges(int32_t symbols, int64_t floor) : floor_(floor), count_(size_t(symbols)), pairs_of_(size_t(symbols)) {}
+  PairMerges(int32_t symbols, int64_t floor, Score score = Score::likelihood)
+      : score_(score), floor_(floor), count_(size_t(symbols)), pairs_of_(size_t(symbols)) {}
   void add_word(std::span<const int32_t> symbols, int64_t count);   // all words come before the first best()
 
   std::optional<std::pair<int32_t, int32_t>> best();      // the pair to join; none: all are too rare
@@ -47,6 +50,7 @@ class PairMerges {
   void rank(Pair& pair);
   void lower_min_count();
 
+  Score score_;
   int64_t floor_, min_count_ = std::numeric_limits<int64_t>::max();
   std::vector<Word> words_;
   std::vector<int64_t> count_;                     // by symbol

@@ -9,7 +9,7 @@ namespace minbert {
 
 Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
                         std::optional<std::span<const int32_t>> b, int max_length, bool* truncated) {
-  const int special = b ? 3 : 2;
+  const int special = tokenizer.special_tokens(b.has_value());
   MB_CHECK(max_length >= special, "max_length is {}; the special tokens alone take {}", max_length, special);
   const size_t room = size_t(max_length - special);
   size_t length_a = a.size(), length_b = b ? b->size() : 0;
@@ -30,7 +30,11 @@ Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
   };
   sequence.ids.push_back(tokenizer.cls());
   append(a.first(length_a), 0);
-  if (b) append(b->first(length_b), 1);
+  if (b) {
+    const TokenizerKind& kind = tokenizer.kind();
+    for (int i = 1; i < kind.separators; ++i) sequence.ids.push_back(tokenizer.sep());
+    append(b->first(length_b), kind.second_segment);
+  }
   return sequence;
 }
 

@@ -1,4 +1,4 @@
-// The clean-up before WordPiece, the same as Hugging Face's, in one pass over the text.
+// Decoding and categories, and the clean-up before WordPiece, the same as Hugging Face's, in one pass over the text.
 //
 //   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and with it invalid UTF-8
 //   ' '          \t \n \r and the separators (Zs, Zl, Zp)
@@ -9,6 +9,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -35,12 +36,6 @@ bool is_chinese(int32_t c) {
 }
 
 bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
-
-void append_utf8(std::string& out, int32_t c) {
-  utf8proc_uint8_t bytes[4];
-  const utf8proc_ssize_t n = utf8proc_encode_char(c, bytes);
-  out.append(reinterpret_cast<const char*>(bytes), size_t(n));
-}
 
 // The output of normalize().
 class Output {
@@ -105,6 +100,12 @@ int32_t next_code_point(std::string_view text, size_t& pos) {
   return n > 0 ? c : 0xFFFD;
 }
 
+void append_utf8(std::string& out, int32_t c) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t n = utf8proc_encode_char(c, bytes);
+  out.append(reinterpret_cast<const char*>(bytes), size_t(n));
+}
+
 bool is_punctuation(int32_t c) {
   if (c < 128) {
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
@@ -112,6 +113,26 @@ bool is_punctuation(int32_t c) {
   }
   const utf8proc_category_t category = utf8proc_category(c);
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+CharacterClass class_of(int32_t c) {
+  const utf8proc_category_t category = utf8proc_category(c);
+  if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) return CharacterClass::letter;
+  if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO) return CharacterClass::number;
+  if (is_separator(c) || c == 0x0B || c == 0x0C || c == 0x85) return CharacterClass::space;
+  return CharacterClass::other;
+}
+
+CharacterClass class_at(std::string_view text, size_t& pos) {
+  static const auto ascii = [] {
+    std::array<CharacterClass, 128> classes;
+    for (int32_t c = 0; c < 128; ++c) classes[size_t(c)] = class_of(c);
+    return classes;
+  }();
+  const auto byte = uint8_t(text[pos]);
+  if (byte >= 128) return class_of(next_code_point(text, pos));
+  ++pos;
+  return ascii[byte];
 }
 
 std::string normalize(std::string_view text, bool lower_case) {

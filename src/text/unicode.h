@@ -1,4 +1,4 @@
-// Unicode for BERT's tokenizer: decoding, categories, clean-up.
+// Unicode for the tokenizers: decoding, categories, and BERT's clean-up.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,16 @@ namespace minbert {
 // The code point at text[pos]; moves `pos` past it. A byte that begins no valid UTF-8 is U+FFFD by itself.
 int32_t next_code_point(std::string_view text, size_t& pos);
 
+void append_utf8(std::string& text, int32_t code_point);
+
 // ASCII symbols count as punctuation even where Unicode says otherwise ($ + < = > ^ ` | ~).
 bool is_punctuation(int32_t code_point);
+
+// The classes of GPT-2's pattern: \p{L}, \p{N}, \s (White_Space), anything else.
+enum class CharacterClass : uint8_t { letter, number, space, other };
+CharacterClass class_of(int32_t code_point);
+// The class of the character at text[pos]; moves `pos` past it, as next_code_point does.
+CharacterClass class_at(std::string_view text, size_t& pos);
 
 // Clean text in valid UTF-8: no control characters, every white space a ' ', spaces around each Chinese
 // character; with lower_case also NFD, without nonspacing marks, in lower case. Time is linear in the text.

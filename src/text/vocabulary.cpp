@@ -1,4 +1,4 @@
-// The vocabulary trainer: counts words, chooses an alphabet, then joins pair after pair.
+// The vocabulary trainers: count words, choose an alphabet, then join pair after pair.
 #include "minbert/vocabulary.h"
 
 #include <algorithm>
@@ -13,16 +13,13 @@
 #include "minbert/files.h"
 #include "minbert/progress.h"
 #include "pair_merges.h"
+#include "pieces.h"
 #include "words.h"
 
 namespace minbert {
 namespace {
 
-struct Hash {
-  using is_transparent = void;                     // looks up a string_view without making a string
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
+using Counts = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
 
 void add(Counts& counts, std::string_view text, int64_t count) {
   const auto entry = counts.find(text);
@@ -30,7 +27,9 @@ void add(Counts& counts, std::string_view text, int64_t count) {
   else counts.emplace(text, count);
 }
 
-Counts count_words(std::span<const std::string> files, bool lower_case) {
+// cut(line, on_word): calls on_word for each word of the line, which has its line end.
+template <class Cut>
+Counts count_words(std::span<const std::string> files, Cut cut) {
   Counts words;
   int64_t total = 0;
   for (const std::string& file : files) {
@@ -40,17 +39,19 @@ Counts count_words(std::span<const std::string> files, bool lower_case) {
     Progress progress("", file_size(file));
     int64_t bytes = 0;
     const auto on_word = [&](std::string_view word) {
-      if (is_too_long(word)) return;
       add(words, word, 1);
       ++total;
     };
     for (std::string line; std::getline(in, line);) {
-      for_each_word(line, lower_case, on_word, [](size_t) {});
-      bytes += int64_t(line.size()) + 1;
+      if (!in.eof()) line += '\n';
+      cut(line, on_word);
+      bytes += int64_t(line.size());
       if (progress.due()) progress.show(bytes, format("{}: {} words, {} different", file, total, words.size()));
     }
     MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
   }
+  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
+           files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
   return words;
 }
 
@@ -100,12 +101,30 @@ std::vector<std::string> character_pieces(const Counts& words) {
   return in_order;
 }
 
+// Adds tokens until there are `size`. text_of(left, right): what the two become.
+//
+// No token is made twice: all occurrences of a text that become one token were joined in the same order, so ab + c
+// excludes a + bc.
+template <class TextOf>
+void join_pairs(PairMerges& merges, int size, std::vector<std::string>& tokens, TextOf text_of) {
+  Progress progress("", size);
+  while (int64_t(tokens.size()) < size) {
+    const auto best = merges.best();
+    if (!best) break;
+    const auto [left, right] = *best;
+    tokens.push_back(text_of(left, right));
+    merges.join(left, right);
+    if (progress.due()) progress.show(int64_t(tokens.size()), format("{} tokens", tokens.size()));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
-  Counts words = count_words(files, options.lower_case);
-  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
-           files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
+  Counts words = count_words(files, [&](std::string_view line, auto on_word) {
+    const auto on_short = [&](std::string_view word) { if (!is_too_long(word)) on_word(word); };
+    for_each_word(line, options.lower_case, on_short, [](size_t) {});
+  });
   const size_t alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
   MB_CHECK(!words.empty(), "every word has a character that is not among the {} most frequent; "
            "ask for a larger alphabet", alphabet);
@@ -125,18 +144,43 @@ std::vector<std::string> train_vocabulary(std::span<const std::string> files, co
     merges.add_word(ids, count);
   }
 
-  // No token is made twice: all occurrences of a text that become one token were joined in the same order, so ab + c
-  // excludes a + bc.
-  Progress progress("", options.size);
-  while (int64_t(tokens.size()) < options.size) {
-    const auto best = merges.best();
-    if (!best) break;
-    const auto [left, right] = *best;
-    tokens.push_back(tokens[size_t(left)] + tokens[size_t(right)].substr(continues.size()));
-    merges.join(left, right);
-    if (progress.due()) progress.show(int64_t(tokens.size()), format("{} tokens", tokens.size()));
-  }
+  join_pairs(merges, options.size, tokens, [&](int32_t left, int32_t right) {
+    return tokens[size_t(left)] + tokens[size_t(right)].substr(continues.size());
+  });
   return tokens;
+}
+
+Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions& options) {
+  const Counts words = count_words(files, [](std::string_view line, auto on_word) {
+    for_each_byte_word(line, on_word);
+  });
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};     // as RoBERTa's ids
+  const size_t specials = tokens.size();
+  std::vector<std::pair<std::string, uint8_t>> alphabet;
+  for (int byte = 0; byte < 256; ++byte) alphabet.emplace_back(to_letters(std::string(1, char(byte))), uint8_t(byte));
+  std::sort(alphabet.begin(), alphabet.end());
+  std::array<int32_t, 256> id_of;
+  for (const auto& [letter, byte] : alphabet) {
+    id_of[byte] = int32_t(tokens.size());
+    tokens.push_back(letter);
+  }
+  MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the bytes "
+           "take {}; ask for a size of {} or more", options.size, specials, tokens.size(), tokens.size());
+
+  PairMerges pairs(int32_t(tokens.size()), options.least_frequency, PairMerges::Score::frequency);
+  for (const auto& [word, count] : words) {
+    std::vector<int32_t> ids;
+    for (const char byte : word) ids.push_back(id_of[uint8_t(byte)]);
+    pairs.add_word(ids, count);
+  }
+  Merges merges;
+  join_pairs(pairs, options.size, tokens, [&](int32_t left, int32_t right) {
+    merges.emplace_back(left, right);
+    return tokens[size_t(left)] + tokens[size_t(right)];
+  });
+  TokenTable table(tokens.size());
+  for (const std::string& token : tokens) table.add(token);
+  return Tokenizer(byte_level_bpe("the new vocabulary", std::move(table), std::move(merges), false));
 }
 
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens) {

@@ -3,8 +3,6 @@
 
 #include <filesystem>
 
-#include "minbert/vocabulary.h"
-
 namespace minbert {
 
 std::string model_folder(const std::string& folder) {
@@ -12,11 +10,11 @@ std::string model_folder(const std::string& folder) {
   for (const std::string& place : {folder, folder + "/model"})
     if (std::filesystem::exists(place + "/config.json", none)) return place;
   fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
-              "(config.json, vocab.txt, model.safetensors) or the folder of a run", folder));
+              "(config.json, a vocabulary, model.safetensors) or the folder of a run", folder));
 }
 
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved, const Parameters& parameters) {
-  const WeightsReport report = load_weights(folder, parameters, int64_t(saved.tasks.size()));
+  const WeightsReport report = load_weights(folder, parameters, &saved);
   const int layers = saved.num_hidden_layers;
   for (const std::string& name : report.unused)
     MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
@@ -34,11 +32,22 @@ std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true
 
 Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
   Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
-  MB_CHECK(
-      tokenizer.size() <= config.vocab_size,
-      "{}: vocab.txt has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
-      folder, tokenizer.size(), config.vocab_size);
+  MB_CHECK(tokenizer.size() <= config.vocab_size,
+           "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
+           tokenizer.vocab_file(), tokenizer.size(), config.vocab_size);
   return tokenizer;
+}
+
+BertConfig new_config(const std::string& name, const Tokenizer& tokenizer) {
+  BertConfig config = BertConfig::named(name);
+  const std::string wanted = tokenizer.kind().name == "bpe" ? "roberta" : "bert";
+  MB_CHECK(config.model_type == wanted || config.model_type == "bert",
+           "--config {}: \"model_type\" is \"{}\", but {} is the vocabulary of a {}", name, config.model_type,
+           tokenizer.vocab_file(), wanted);
+  if (config.model_type != wanted) config.set_family(wanted);
+  config.vocab_size = tokenizer.size();
+  config.tasks.clear();
+  return config;
 }
 
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& source) {
@@ -66,14 +75,9 @@ void print_placement(std::ostream& out, const std::string& folder, const BertCon
 void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
                 const Parameters& parameters, SafeTensorsWriter::As as) {
   make_folder(folder);
-  save_weights(folder + "/model.safetensors", parameters, as);
+  save_weights(folder + "/model.safetensors", parameters, as, &config);
   config.save(folder + "/config.json");
-  write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
-  write_file(folder + "/tokenizer_config.json", Json::object()
-                                                    .set("do_lower_case", tokenizer.lower_case())
-                                                    .set("model_max_length", config.max_position_embeddings)
-                                                    .set("tokenizer_class", "BertTokenizer")
-                                                    .dump() + "\n");
+  tokenizer.save(folder, config.max_tokens());
 }
 
 }  // namespace minbert

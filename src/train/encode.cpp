@@ -166,7 +166,7 @@ void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weight
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
   constexpr size_t at_a_time = 32;
   const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(o.task)};
-  const int max_length = std::min(o.max_length, trained.config.max_position_embeddings);
+  const int max_length = std::min(o.max_length, trained.config.max_tokens());
   TokenizedTexts texts(o.input, o.output, trained.tokenizer, max_length);
   if (texts.cut > 0)
     std::cerr << o.input << ": " << texts.cut << " of " << texts.lengths.size() << " texts cut to " << max_length

@@ -43,9 +43,7 @@ Experiment::Experiment(const TrainOptions& o) : options_(o) {
              "--from-scratch: new weights of --model's sizes need a --model; a network by --config is new anyway");
     MB_CHECK(!o.vocab.empty(), "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
     tokenizer_ = Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
-    config_ = BertConfig::named(o.config);
-    config_.vocab_size = tokenizer_->size();
-    config_.tasks.clear();
+    config_ = new_config(o.config, *tokenizer_);
   } else {
     MB_CHECK(o.vocab.empty(), "--vocab {}: --model {} brings its own vocabulary; leave one of them out", o.vocab,
              o.model);
@@ -53,8 +51,8 @@ Experiment::Experiment(const TrainOptions& o) : options_(o) {
     config_ = BertConfig::load(folder + "/config.json");
     tokenizer_ = tokenizer_of(folder, config_, cased_option(o.cased));
   }
-  if (o.max_length > config_.max_position_embeddings)
-    std::cerr << "--max-length " << o.max_length << ": this model has " << config_.max_position_embeddings
+  if (o.max_length > config_.max_tokens())
+    std::cerr << "--max-length " << o.max_length << ": this model has " << config_.max_tokens()
               << " positions; longer inputs are cut to that\n";
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs), .limit = o.limit,
@@ -78,7 +76,7 @@ BertConfig Experiment::config(const TrainOptions& o) const {
            "--encoder-dropout {}: expected a probability, or -1: as config.json has it", o.encoder_dropout);
   BertConfig config = config_;
   configure(config, o);
-  config.max_length = std::min(o.max_length, config.max_position_embeddings);
+  config.max_length = std::min(o.max_length, config.max_tokens());
   if (o.encoder_dropout >= 0) config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.encoder_dropout;
   config.pairs = o.pairs;
   config.cls_norm = o.cls_norm;

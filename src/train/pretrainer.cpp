@@ -19,7 +19,7 @@ namespace {
 using PretrainModel = WithParameters<BertForPreTraining>;
 using Batches = std::span<const PretrainingBatch>;
 
-// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT/vocab.txt.
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT.
 Tokenizer tokenizer_of(const PretrainOptions& o) {
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
@@ -29,23 +29,24 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
     return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
   }
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
-  const std::string file = o.out + "/vocab.txt";
-  if (!has_state(o.out))
-    write_vocabulary(file, train_vocabulary(o.corpus, {.size = o.vocab_size, .lower_case = !o.cased}));
-  return Tokenizer(file, !o.cased);
+  if (!has_state(o.out)) {
+    const VocabularyOptions options{.size = o.vocab_size, .lower_case = !o.cased};
+    if (o.tokenizer == "bpe") train_bpe(o.corpus, options).save(o.out, o.max_length);
+    else write_vocabulary(o.out + "/vocab.txt", train_vocabulary(o.corpus, options));
+  }
+  return Tokenizer::from_folder(o.out, o.cased);
 }
 
 BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
   BertConfig config =
-      o.init.empty() ? BertConfig::named(o.config) : BertConfig::load(model_folder(o.init) + "/config.json");
-  if (o.init.empty()) config.vocab_size = tokenizer.size();
-  MB_CHECK(o.max_length <= config.max_position_embeddings, "--max-length {}: this network has {} positions",
-           o.max_length, config.max_position_embeddings);
+      o.init.empty() ? new_config(o.config, tokenizer) : BertConfig::load(model_folder(o.init) + "/config.json");
+  MB_CHECK(o.max_length <= config.max_tokens(), "--max-length {}: this network has {} positions",
+           o.max_length, config.max_tokens());
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
   configure(config, o);
   config.max_length = o.max_length;
   config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
-  config.loaded.set("architectures", Json::array({"BertForPreTraining"}));
+  config.loaded.set("architectures", Json::array({config.family().architecture}));
   return config;
 }
 
@@ -53,7 +54,10 @@ class PretrainRun {
  public:
   explicit PretrainRun(const PretrainOptions& o)
       : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
-        data_(corpus_, tokenizer_, {o.max_length, o.whole_words, !o.no_nsp, o.page, o.held_out, uint64_t(o.seed)}),
+        next_sentence_(!o.no_nsp && config_.family().next_sentence),
+        data_(corpus_, tokenizer_, {.max_length = o.max_length, .whole_words = o.whole_words,
+                                    .next_sentence = next_sentence_, .one_text = !config_.family().next_sentence,
+                                    .page = o.page, .held_out = o.held_out, .seed = uint64_t(o.seed)}),
         held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
         optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
@@ -68,11 +72,13 @@ class PretrainRun {
       example_ = state["example"].integer();
     } else if (!o.init.empty()) {
       const std::string folder = model_folder(o.init);
-      print_report(std::cout, load_all_layers(folder, config_, model_.parameters), o.init);
-      print_placement(std::cout, folder, BertConfig::load(folder + "/config.json"), o.placement);
+      const BertConfig saved = BertConfig::load(folder + "/config.json");
+      print_report(std::cout, load_all_layers(folder, saved, model_.parameters), o.init);
+      print_placement(std::cout, folder, saved, o.placement);
     }
     examples_ = data_.shard(epoch_, shard_);
     log_.keeps("the last good weights");
+    result_.next_sentence = next_sentence_;
   }
 
   PretrainResult go(int64_t stop_after) {
@@ -140,7 +146,7 @@ class PretrainRun {
     const double words = share(batch, batches, [](const PretrainingBatch& b) { return b.masked.size(); });
     const double pairs = share(batch, batches, [](const PretrainingBatch& b) { return b.not_next.size(); });
     const Tensor mlm = scale(losses[0], real(words));
-    return o_.no_nsp ? mlm : add(mlm, scale(losses[1], real(pairs)));
+    return next_sentence_ ? add(mlm, scale(losses[1], real(pairs))) : mlm;
   }
 
   void log(const PretrainingBatch& batch, const std::vector<Tensor>& losses) {
@@ -179,11 +185,11 @@ class PretrainRun {
     log_.pause();
     std::string row, line = format("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
                                    fixed(log_.mean_loss(0), 4));
-    if (!o_.no_nsp) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
+    if (next_sentence_) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
     if (!held_out_.empty()) {
       const PretrainScores scores = result_.held_out = evaluate(model_.network);
       line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
-      if (!o_.no_nsp) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
+      if (next_sentence_) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
       row = format("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
     }
     log_.report(line, row);
@@ -215,6 +221,7 @@ class PretrainRun {
   Corpus corpus_;
   Tokenizer tokenizer_;
   BertConfig config_;
+  bool next_sentence_;                              // is it learnt?
   PretrainingData data_;
   std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard at work
   PretrainModel model_;
@@ -232,7 +239,8 @@ PretrainResult pretrain(const PretrainOptions& options, const std::function<void
   try {
     run = std::make_unique<PretrainRun>(options);
   } catch (const std::exception&) {                 // what cannot start leaves nothing behind
-    if (!has_state(options.out)) std::filesystem::remove(options.out + "/vocab.txt");
+    for (const char* file : tokenizer_files)
+      if (!has_state(options.out)) std::filesystem::remove(options.out + "/" + file);
     throw;
   }
   if (started) started();

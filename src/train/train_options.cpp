@@ -15,6 +15,7 @@
 #include "minbert/sequence.h"
 #include "minbert/task.h"
 #include "minbert/train_mode.h"
+#include "minbert/vocabulary.h"
 
 namespace minbert {
 namespace {
@@ -30,7 +31,8 @@ std::string options_file(const std::string& folder) { return folder + "/options.
 void add_network_options(CommandLine& line, RunOptions& o, const std::string& pretrained) {
   line.option("--config", o.config, "without " + pretrained +
               ": a new network: tiny, mini, small, base, large, or its config.json", "NAME");
-  line.option("--vocab", o.vocab, "without " + pretrained + ": its vocabulary, one token a line", "FILE");
+  line.option("--vocab", o.vocab,
+              "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt", "FILE");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 }
 
@@ -78,7 +80,7 @@ void add_run_options(CommandLine& line, RunOptions& o) {
 void add_train_options(CommandLine& line, TrainOptions& o) {
   line.section("Where it starts");
   line.option("--model", o.model,
-              "a Hugging Face folder (config.json, vocab.txt, model.safetensors) to fine-tune", "DIR");
+              "a Hugging Face folder, of a BERT or a RoBERTa, to fine-tune", "DIR");
   line.flag("--from-scratch", o.from_scratch,
             "the sizes and vocabulary of --model, with new weights; with --compare: that too, for comparison");
   add_network_options(line, o, "--model");
@@ -132,6 +134,8 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
   line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
   add_network_options(line, o, "--init");
   line.option("--vocab-size", o.vocab_size, 0, "instead of --vocab: make one of N tokens from the corpus");
+  line.choice("--tokenizer", o.tokenizer, tokenizer_names,
+              "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words alone");
   add_norm_options(line, o);
 
   line.section("How it learns");

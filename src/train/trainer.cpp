@@ -68,7 +68,8 @@ class Run {
     result_.steps = log_.step();
     result_.seconds = log_.seconds();
     if (result_.interrupted || o_.epochs == 0) return result_;
-    load_weights(folder_ + "/model", model_->parameters);
+    const BertConfig config = experiment_.config(o_);
+    load_weights(folder_ + "/model", model_->parameters, &config);
     result_.dev = score_all(false);
     if (score_training) result_.train = score_all(true);
     write_predictions(folder_ + "/predictions", model_->network, experiment_.data());

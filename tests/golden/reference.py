@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Makes ops, optimizer, bert, bert-pre, bert-normformer and pretraining.safetensors, and those ending in -expected:
-# what PyTorch computes.
+# Makes ops, optimizer, bert, bert-pre, bert-normformer, pretraining and roberta.safetensors, and those ending in
+# -expected: what PyTorch computes.
 #
 #   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
 #
@@ -256,3 +256,71 @@ write_optimizers()
 write_pretraining()
 for placement in ("pre", "normformer"):
     write_bert(placement, f"bert-{placement}")
+
+
+# ---- a small RoBERTa, by its definition: positions, both heads, and the names of its files ----------------
+PADDING = 1
+
+
+class Roberta(Bert):
+    def __init__(self):
+        super().__init__()
+        self.position = nn.Embedding(max(LENGTHS) + PADDING + 1, HIDDEN)
+        self.segment = nn.Embedding(1, HIDDEN)
+        for norm in [module for module in self.modules() if isinstance(module, nn.LayerNorm)]:
+            norm.eps = 1e-5
+
+    def forward(self, ids):
+        padding = ids == PADDING
+        positions = torch.cumsum(~padding, 1) * ~padding + PADDING          # padding's own is PADDING
+        x = self.norm(self.word(ids) + self.position(positions) + self.segment(torch.zeros_like(ids)))
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=padding)
+        return x, positions
+
+
+def write_roberta():
+    roberta, transform, norm = Roberta(), nn.Linear(HIDDEN, HIDDEN), nn.LayerNorm(HIDDEN, eps=1e-5)
+    decoder_bias, out = nn.Parameter(torch.zeros(VOCABULARY)), nn.Linear(HIDDEN, 3)
+    everything = nn.ModuleList([roberta, transform, norm, out, nn.ParameterList([decoder_bias])]).double().train()
+    with torch.no_grad():
+        for parameter in everything.parameters():
+            parameter.copy_(random(*parameter.shape, scale=0.4))
+    longest = max(LENGTHS)
+    ids = torch.randint(PADDING + 1, VOCABULARY, (len(LENGTHS), longest))
+    ids[torch.arange(longest)[None] >= torch.tensor(LENGTHS)[:, None]] = PADDING
+    real_tokens = ids != PADDING
+    masked, originals = torch.tensor([1, 4, 7, 16, 18]), torch.tensor([3, 29, 0, 3, 11])     # packed rows
+    labels = torch.tensor([2, 0, 1, 1])
+
+    def named(value):
+        names = {name.replace("bert.pooler", "classifier").replace("bert.", "roberta.", 1): tensor
+                 for name, tensor in hugging_face_names(roberta, value).items()}
+        for name, module in {"lm_head.dense": transform, "lm_head.layer_norm": norm,
+                             "classifier.out_proj": out}.items():
+            names.update({f"{name}.weight": value(module.weight), f"{name}.bias": value(module.bias)})
+        return {**names, "lm_head.bias": value(decoder_bias)}
+
+    def gradients(loss):
+        for parameter in everything.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        loss.backward()
+        return named(lambda p: p.grad.clone())
+
+    hidden, positions = roberta(ids)
+    h = norm(F.gelu(transform(hidden[real_tokens][masked])))
+    mlm = F.cross_entropy(h @ roberta.word.weight.T + decoder_bias, originals)
+    mlm_gradients = gradients(mlm)
+    logits = out(torch.tanh(roberta.pooler(roberta(ids)[0][:, 0])))
+    task_gradients = gradients(F.cross_entropy(logits, labels))
+    write("roberta.safetensors", named(lambda p: p))
+    write("roberta-expected.safetensors", {
+        "ids": ids[real_tokens], "segments": torch.zeros(sum(LENGTHS), dtype=torch.int64),
+        "lengths": torch.tensor(LENGTHS), "positions": positions[real_tokens], "masked": masked, "originals": originals,
+        "labels": labels, "last_hidden_state": hidden[real_tokens], "logits": logits, "mlm_loss": mlm,
+        **{f"mlm.{name}": g for name, g in mlm_gradients.items() if not name.startswith("classifier")},
+        **{f"task.{name}": g for name, g in task_gradients.items() if not name.startswith("lm_head")},
+    })
+
+
+write_roberta()

@@ -1,0 +1,55 @@
+// The table of BERT and RoBERTa.
+//
+//   Pooler      RoBERTa's starts new: pre-training leaves none
+//   Deviation   RoBERTa's classifier has dropout before each of its two matrices; ours only before
+//               the second, as BERT's.
+#include "minbert/family.h"
+
+#include <algorithm>
+
+#include "minbert/error.h"
+#include "minbert/names.h"
+
+namespace minbert {
+namespace {
+
+const std::vector<Family> families = {
+    {.model_type = "bert",
+     .architecture = "BertForPreTraining",
+     .positions_behind_padding = false,
+     .pad_token_id = 0,
+     .type_vocab_size = 2,
+     .layer_norm_eps = 1e-12,
+     .next_sentence = true,
+     .encoder = "bert.",
+     .pooler = {"bert.pooler.dense.", "bert.pooler.dense.", "bert.pooler.dense."},
+     .head_of_one_task = "",
+     .others = {}},
+    {.model_type = "roberta",
+     .architecture = "RobertaForMaskedLM",
+     .positions_behind_padding = true,
+     .pad_token_id = 1,
+     .type_vocab_size = 1,
+     .layer_norm_eps = 1e-5,
+     .next_sentence = false,
+     .encoder = "roberta.",
+     .pooler = {"", "classifier.dense.", "roberta.pooler.dense."},
+     .head_of_one_task = "classifier.out_proj.",
+     .others = {{"cls.predictions.transform.dense.", "lm_head.dense."},
+                {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},
+                {"cls.predictions.bias", "lm_head.bias"},
+                {"cls.seq_relationship.", ""}}}};
+
+}  // namespace
+
+const Family& family_of(const std::string& model_type, const std::string& source) {
+  const auto found = std::ranges::find(families, model_type, &Family::model_type);
+  std::vector<std::string> valid;
+  for (const Family& family : families) valid.push_back(family.model_type);
+  MB_CHECK(found != families.end(),
+           "{}: \"model_type\" is \"{}\"; minbert computes {} only, so this model would give wrong "
+           "results", source, model_type, joined(valid));
+  return *found;
+}
+
+}  // namespace minbert

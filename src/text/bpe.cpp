@@ -1,0 +1,174 @@
+// Byte-level BPE: joins the bytes of each word, pair after pair, in the order in which training found the pairs.
+//
+//   Papers   Neural Machine Translation of Rare Words with Subword Units, Sennrich et al. 2016, sec. 3.2 (joins)
+//            Language Models are Unsupervised Multitask Learners, Radford et al. 2019, sec. 2.2 (bytes, words)
+//   Steps    special tokens written in the text stay whole; <mask> takes the white space before it
+//            words by GPT-2's pattern (words.h)
+//            the bytes of a word are its first pieces; the pair that stands first among the merges is joined, of
+//            several occurrences the leftmost, until no pair of neighbours is a merge
+//   Letters  in the files each byte is a printable character: itself, or U+0100 + n (Ġ is a space)
+//
+// Deviation: a byte that the vocabulary lacks is <unk>, as in Hugging Face's Python code; its Rust code drops it.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <queue>
+
+#include "minbert/error.h"
+#include "minbert/json.h"
+#include "pieces.h"
+#include "words.h"
+
+namespace minbert {
+namespace {
+
+constexpr size_t unk = 1, mask = 4;                // places in TokenizerKind::special
+constexpr size_t remembered_words = 1 << 16, longest_remembered = 64;      // bytes
+
+std::string_view without_last_spaces(std::string_view text) {
+  size_t end = text.size();
+  for (size_t begin = end; begin > 0 && end - begin < 3;) {    // white space has at most 3 bytes
+    size_t pos = --begin;
+    if (class_at(text.substr(0, end), pos) == CharacterClass::space && pos == end) end = begin;
+  }
+  return text.substr(0, end);
+}
+
+class Bpe : public Pieces {
+ public:
+  Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_prefix_space);
+  std::vector<int32_t> encode(std::string_view text) const override;
+  std::string decode(std::span<const int32_t> ids) const override;
+  std::map<std::string, std::string> files() const override;
+
+ private:
+  struct Merge {                                   // of an open-addressing hash table
+    int32_t left = -1, right = -1, rank = 0, joined = 0;         // left -1: a free slot
+  };
+  size_t slot_of(int32_t left, int32_t right) const;             // where the merge stands, or could
+  std::vector<int32_t> join(std::string_view word) const;
+  void append_word(std::string_view word, std::vector<int32_t>& ids) const;
+
+  Merges merges_;                                  // by rank
+  std::vector<Merge> slots_;                       // a power of two, at most half of it in use
+  std::array<int32_t, 256> bytes_;                 // the id of each byte
+  uint64_t number_;                                // no two of a process have the same
+};
+
+Bpe::Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_prefix_space)
+    : Pieces(bpe_kind, file, std::move(tokens), add_prefix_space), merges_(std::move(merges)) {
+  static std::atomic<uint64_t> count = 0;
+  number_ = ++count;
+  for (size_t byte = 0; byte < bytes_.size(); ++byte) {
+    bytes_[byte] = table.find(to_letters(std::string(1, char(byte))));
+    if (bytes_[byte] < 0) bytes_[byte] = special[unk];
+  }
+  slots_.resize(std::bit_ceil(2 * merges_.size() + 2));
+  for (size_t rank = 0; rank < merges_.size(); ++rank) {
+    const auto [left, right] = merges_[rank];
+    const int32_t joined = table.find(table.tokens()[size_t(left)] + table.tokens()[size_t(right)]);
+    slots_[slot_of(left, right)] = {left, right, int32_t(rank), joined};
+  }
+}
+
+size_t Bpe::slot_of(int32_t left, int32_t right) const {
+  const uint64_t hash = (uint64_t(left) << 32 | uint32_t(right)) * 0x9E3779B97F4A7C15u;
+  size_t i = size_t(hash >> 32) & (slots_.size() - 1);
+  while (slots_[i].left >= 0 && (slots_[i].left != left || slots_[i].right != right)) i = (i + 1) & (slots_.size() - 1);
+  return i;
+}
+
+// In O(n log n): a queue of the pairs that can be joined, and the pieces as a list of neighbours. An entry of the queue
+// is out of date if one of its pieces has become part of another.
+std::vector<int32_t> Bpe::join(std::string_view word) const {
+  struct Piece {
+    int32_t id;                                    // -1: part of the piece before
+    size_t before, after;                          // neighbours; word.size(): none
+  };
+  const size_t none = word.size();
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < none; ++i) pieces.push_back({bytes_[uint8_t(word[i])], i == 0 ? none : i - 1, i + 1});
+  using Entry = std::pair<int32_t, size_t>;        // the rank of a merge, the place of its left piece
+  std::vector<Entry> first;
+  const auto merge_at = [&](size_t i) -> const Merge* {        // of piece i and the next; nullptr: none
+    if (i == none || pieces[i].id < 0 || pieces[i].after == none) return nullptr;
+    const Merge& merge = slots_[slot_of(pieces[i].id, pieces[pieces[i].after].id)];
+    return merge.left < 0 ? nullptr : &merge;
+  };
+  for (size_t i = 0; i < none; ++i)
+    if (const Merge* merge = merge_at(i)) first.emplace_back(merge->rank, i);
+  std::priority_queue queue(std::greater<Entry>(), std::move(first));
+  while (!queue.empty()) {
+    const auto [rank, i] = queue.top();
+    queue.pop();
+    const Merge* const merge = merge_at(i);
+    if (!merge || merge->rank != rank) continue;
+    Piece& left = pieces[i];
+    Piece& right = pieces[left.after];
+    left = {merge->joined, left.before, right.after};
+    right.id = -1;
+    if (left.after != none) pieces[left.after].before = i;
+    for (const size_t place : {left.before, i})
+      if (const Merge* next = merge_at(place)) queue.emplace(next->rank, place);
+  }
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < none; i = pieces[i].after) ids.push_back(pieces[i].id);
+  return ids;
+}
+
+// Each thread remembers words that it has met; a word takes the place of the last one with the same hash.
+void Bpe::append_word(std::string_view word, std::vector<int32_t>& ids) const {
+  struct Known {
+    std::string word;
+    std::vector<int32_t> ids;
+  };
+  thread_local uint64_t owner = 0;
+  thread_local std::vector<Known> all;
+  if (owner != number_) all.assign(remembered_words, {});
+  owner = number_;
+  Known& known = all[std::hash<std::string_view>()(word) % remembered_words];
+  if (word.size() > longest_remembered) {
+    const std::vector<int32_t> joined = join(word);
+    return void(ids.insert(ids.end(), joined.begin(), joined.end()));
+  }
+  if (known.word != word) known = {std::string(word), join(word)};
+  ids.insert(ids.end(), known.ids.begin(), known.ids.end());
+}
+
+std::vector<int32_t> Bpe::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  ids.reserve(text.size() / 4 + 1);
+  const auto on_text = [&](std::string_view part, size_t next_special) {
+    if (next_special == mask) part = without_last_spaces(part);
+    if (part.empty()) return;
+    const auto on_word = [&](std::string_view word) { append_word(word, ids); };
+    if (setting && part[0] != ' ') for_each_byte_word(" " + std::string(part), on_word);
+    else for_each_byte_word(part, on_word);
+  };
+  cut_specials(text, kind.special, on_text, [&](size_t i) { ids.push_back(special[i]); });
+  return ids;
+}
+
+std::string Bpe::decode(std::span<const int32_t> ids) const {
+  std::string text;
+  for (const int32_t id : ids) text += from_letters(table.tokens()[size_t(id)]);
+  return text;
+}
+
+std::map<std::string, std::string> Bpe::files() const {
+  std::string vocabulary, lines = "#version: 0.2\n";
+  for (size_t id = 0; id < table.tokens().size(); ++id)
+    vocabulary += format("{}{}:{}", id == 0 ? "{" : ",", Json(table.tokens()[id]).dump(-1), id);
+  for (const auto& [left, right] : merges_)
+    lines += format("{} {}\n", table.tokens()[size_t(left)], table.tokens()[size_t(right)]);
+  return {{"vocab.json", vocabulary + "}"}, {"merges.txt", lines}};
+}
+
+}  // namespace
+
+std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table, Merges merges,
+                                             bool add_prefix_space) {
+  return std::make_shared<Bpe>(vocab_file, std::move(table), std::move(merges), add_prefix_space);
+}
+
+}  // namespace minbert

@@ -1,0 +1,123 @@
+// WordPiece: cuts each word from left to right into the longest pieces that the vocabulary has.
+//
+//   Papers   Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1 (word pieces)
+//            BERT, Devlin et al. 2019, sec. 3
+//   Steps    special tokens written in the text stay whole
+//            clean-up, a space around each Chinese character; uncased: NFD, no accents, lower case
+//            words; each punctuation character is a word
+//            longest match first; [UNK] for a word over 100 characters or with an unknown piece
+//
+// One hash table holds all pieces. The hash of a string extends that of its prefix by one byte, so one pass over the
+// word gives the hashes of all candidates; for pieces after the first, it starts from the hash of "##".
+#include <algorithm>
+
+#include "minbert/error.h"
+#include "minbert/files.h"
+#include "pieces.h"
+#include "words.h"
+
+namespace minbert {
+namespace {
+
+bool is_utf8(std::string_view text) {
+  for (size_t pos = 0; pos < text.size();) {
+    const size_t begin = pos;
+    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return false;    // U+FFFD itself has 3 bytes
+  }
+  return true;
+}
+
+// The lines of a vocabulary file, without line ends, trailing blanks (CRLF files) and a byte order mark.
+std::vector<std::string> read_tokens(const std::string& file) {
+  const std::string text = read_file(file);
+  std::vector<std::string> tokens;
+  for (size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string token = text.substr(begin, end - begin);
+    token.erase(token.find_last_not_of(" \t\r") + 1);
+    const size_t line = tokens.size() + 1;
+    MB_CHECK(!token.empty(), "{}:{}: the line is empty; expected one token a line\n"
+             "a token's id is its line number: restore what stood here, or later ids change", file, line);
+    MB_CHECK(is_utf8(token), "{}:{}: the token is not UTF-8; save the file in that encoding", file, line);
+    tokens.push_back(std::move(token));
+    begin = end + 1;
+  }
+  return tokens;
+}
+
+TokenTable read_table(const std::string& file) {
+  const std::vector<std::string> tokens = read_tokens(file);
+  TokenTable table(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const int32_t before = table.add(tokens[i]);
+    MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
+             file, i + 1, tokens[i], before + 1);
+  }
+  return table;
+}
+
+class WordPiece : public Pieces {
+ public:
+  WordPiece(const std::string& file, bool lower_case) : Pieces(word_piece_kind, file, read_table(file), lower_case) {}
+  std::vector<int32_t> encode(std::string_view text) const override;
+  std::string decode(std::span<const int32_t> ids) const override;
+  std::map<std::string, std::string> files() const override;
+
+ private:
+  void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
+};
+
+std::vector<int32_t> WordPiece::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  ids.reserve(text.size() / 4 + 1);
+  for_each_word(text, setting, [&](std::string_view word) { encode_word(word, ids); },
+                [&](size_t i) { ids.push_back(special[i]); });
+  return ids;
+}
+
+void WordPiece::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
+  const int32_t unk = special[1];
+  if (is_too_long(word)) return ids.push_back(unk);
+  std::array<uint32_t, 4 * longest_word + 1> hashes;     // of the prefixes of `rest`
+  const size_t before = ids.size();
+  for (size_t begin = 0; begin < word.size();) {
+    const std::string_view prefix = begin == 0 ? "" : continues;
+    const std::string_view rest = word.substr(begin, table.longest());
+    hashes[0] = begin == 0 ? empty_hash : hash_of(continues);
+    for (size_t n = 0; n < rest.size(); ++n) hashes[n + 1] = extend(hashes[n], rest[n]);
+
+    int32_t piece = -1;
+    size_t n = rest.size();
+    while (n > 0 && (piece = table.find(hashes[n], prefix, rest.substr(0, n))) < 0) --n;
+    if (piece < 0) {
+      ids.resize(before);
+      return ids.push_back(unk);
+    }
+    ids.push_back(piece);
+    begin += n;
+  }
+}
+
+std::string WordPiece::decode(std::span<const int32_t> ids) const {
+  std::string text;
+  for (const int32_t id : ids) {
+    const std::string_view token = table.tokens()[size_t(id)];
+    if (kind.continues_word(token)) text += token.substr(continues.size());
+    else text.append(text.empty() ? "" : " ").append(token);
+  }
+  return text;
+}
+
+std::map<std::string, std::string> WordPiece::files() const {
+  std::string lines;
+  for (const std::string& token : table.tokens()) lines += token + '\n';
+  return {{"vocab.txt", lines}};
+}
+
+}  // namespace
+
+std::shared_ptr<const Pieces> word_piece(const std::string& vocab_file, bool lower_case) {
+  return std::make_shared<WordPiece>(vocab_file, lower_case);
+}
+
+}  // namespace minbert

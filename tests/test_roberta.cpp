@@ -1,0 +1,258 @@
+// A RoBERTa's folder: its names, what it refuses, and its way through the programs.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "error_of.h"
+#include "golden_file.h"
+#include "library.h"
+#include "minbert/encode.h"
+#include "minbert/encoded_set.h"
+#include "minbert/isobn.h"
+#include "minbert/isotropy.h"
+#include "minbert/lnpeft.h"
+#include "minbert/names.h"
+#include "minbert/task_adaptation.h"
+#include "small_study.h"
+#include "tiny_bert.h"
+
+namespace minbert::test {
+namespace {
+
+// The sizes of golden/roberta.safetensors.
+BertConfig golden_roberta(const std::vector<std::string>& tasks = {}) {
+  BertConfig config = tiny_config("layer", 16);
+  config.vocab_size = 30, config.max_position_embeddings = 12;
+  config.set_family("roberta");
+  config.max_length = config.max_tokens();
+  config.tasks = tasks;
+  return config;
+}
+
+std::vector<std::string> names_in(const std::string& file) {
+  std::vector<std::string> names;
+  const SafeTensors weights(file);
+  for (const auto& [name, entry] : weights.entries()) names.push_back(name);
+  return names;
+}
+
+size_t count_of(const std::vector<std::string>& names, const std::string& beginning) {
+  return size_t(std::ranges::count_if(names, [&](const std::string& name) { return name.starts_with(beginning); }));
+}
+
+// The golden weights under other names; "": left out.
+void write_renamed(const std::string& to, const std::function<std::string(const std::string&)>& rename) {
+  const SafeTensors golden(golden_file("roberta.safetensors"));
+  std::map<std::string, std::vector<real>> kept;
+  SafeTensorsWriter writer;
+  for (const auto& [name, entry] : golden.entries())
+    if (const std::string other = rename(name); !other.empty())
+      writer.add(other, entry.shape, kept[name] = golden.read(name));
+  writer.write(to);
+}
+
+// A library, and a RoBERTa that was pre-trained on it for three steps, in the run "roberta".
+struct SmallRoberta {
+  Library library;
+  std::string folder;
+  SmallRoberta() {
+    BertConfig config = tiny_config("layer", 8, 0.1);
+    config.max_position_embeddings = 32, config.max_length = 32;
+    config.save(library.path("small.json"));
+    PretrainOptions o = options("roberta");
+    o.config = library.path("small.json"), o.vocab.clear(), o.tokenizer = "bpe", o.vocab_size = 280;
+    pretrain(o);
+    folder = o.out;
+  }
+  PretrainOptions options(const std::string& out) const {
+    PretrainOptions o = library.options(out);
+    o.steps = 3, o.evaluate_every = 2;
+    return o;
+  }
+};
+
+// The items of a document of a RoBERTa, on small tasks.
+template <class Options>
+Options small_items(const SmallWorld& world, const SmallRoberta& roberta, const std::string& tasks,
+                    const std::vector<std::string>& items) {
+  Options o = small_study<Options>(world, tasks);
+  o.model = roberta.folder, o.items = items;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("roberta: none, one and several tasks have the names of Hugging Face's classes, and load again") {
+  const SmallWorld world;
+  const std::string file = world.path("roberta.safetensors");
+  const std::vector<HeadSpec> all = {{"rte", 2, true, false}, {"mnli", 3, true, false}};
+  for (const size_t tasks : {0, 1, 2}) {
+    INFO(tasks);
+    const std::vector<HeadSpec> heads(all.begin(), all.begin() + int64_t(tasks));
+    BertConfig config = golden_roberta(names_of(heads));
+    const Model one(config, 1, true, heads, 0), two(config, 2, true, heads, 0);
+    save_weights(file, one.parameters, SafeTensorsWriter::As::f32, &config);
+    const std::vector<std::string> names = names_in(file);
+    CHECK(count_of(names, "bert.") == 0);
+    CHECK(count_of(names, "roberta.encoder.layer.1.") == 16);
+    CHECK(count_of(names, "roberta.pooler.dense.") == (tasks == 2 ? 2 : 0));
+    CHECK(count_of(names, "classifier.dense.") == (tasks == 1 ? 2 : 0));
+    CHECK(count_of(names, "classifier.out_proj.") == (tasks == 1 ? 2 : 0));
+    CHECK(count_of(names, "heads.") == (tasks == 2 ? 4 : 0));
+    const WeightsReport report = load_weights(file, two.parameters, &config);
+    CHECK(report.unused.empty());
+    CHECK(report.initialised.size() == (tasks == 0 ? 2 : 0));            // the pooler starts new
+    for (const Parameter& item : one.parameters.items())
+      if (tasks > 0 || item.name.find("pooler") == item.name.npos)
+        CHECK(difference(two.parameters.value(item.name).values(), item.value.values()) < 1e-7);
+  }
+  BertConfig siamese = golden_roberta({"rte"});     // its head takes more than classifier.out_proj could
+  siamese.pairs = "siamese";
+  save_weights(file, Model(siamese, 1, true, std::vector<HeadSpec>{all[0]}, 0).parameters,
+               SafeTensorsWriter::As::f32, &siamese);
+  CHECK(count_of(names_in(file), "heads.rte.") == 2);
+}
+
+TEST_CASE("roberta: names without the prefix load, a pooler that no task trained does not, a missing tensor is named") {
+  const SmallWorld world;
+  const std::string file = world.path("roberta.safetensors");
+  const BertConfig config = golden_roberta();
+  const Model model(config, 1, true, std::vector<HeadSpec>(), 0);
+  const Tensor query = model.parameters.value("bert.encoder.layer.1.attention.self.query.weight");
+  write_renamed(file, [](const std::string& name) {
+    if (name.starts_with("classifier.dense.")) return "pooler." + name.substr(11);
+    return name.starts_with("classifier.") ? "" : name.starts_with("roberta.") ? name.substr(8) : name;
+  });
+  const WeightsReport report = load_weights(file, model.parameters, &config);
+  CHECK(query.values() == SafeTensors(file).read("encoder.layer.1.attention.self.query.weight"));
+  CHECK(report.initialised == std::vector<std::string>{"bert.pooler.dense.weight", "bert.pooler.dense.bias"});
+  CHECK(report.unused == std::vector<std::string>{"pooler.dense.bias", "pooler.dense.weight"});
+
+  const std::string gone = "roberta.encoder.layer.0.output.LayerNorm.bias";
+  write_renamed(file, [&](const std::string& name) { return name == gone ? "" : name; });
+  CHECK_THROWS_WITH_AS(load_weights(file, model.parameters, &config), doctest::Contains(gone.c_str()), Error);
+}
+
+TEST_CASE("roberta: a segment other than 0, and a sequence longer than its positions, are errors") {
+  const BertConfig config = golden_roberta();
+  const Model model(config, 1, true, std::vector<HeadSpec>(), 0);
+  Sequence sequence{std::vector<int32_t>(12, 5), std::vector<int32_t>(12, 0)};
+  const auto forward = [&] { model.network.bert().forward(pack(std::vector<Sequence>{sequence})); };
+  CHECK_NOTHROW(forward());
+  sequence.segments[7] = 1;
+  CHECK(contains(error_of(forward), "bert.embeddings.token_type_embeddings"));
+  sequence = {std::vector<int32_t>(13, 5), std::vector<int32_t>(13, 0)};
+  CHECK(contains(error_of(forward), "bert.embeddings.position_embeddings"));
+}
+
+TEST_CASE("roberta: pre-training from nothing and from a RoBERTa, resumed, leaves a RoBERTa's folder") {
+  const Quiet quiet;
+  const SmallRoberta roberta;
+  const std::string model = roberta.folder + "/model";
+  const BertConfig config = BertConfig::load(model + "/config.json");
+  CHECK(config.model_type == "roberta");
+  CHECK(config.max_position_embeddings == 34);
+  CHECK(config.type_vocab_size == 1);
+  CHECK(config.loaded["architectures"].items()[0].string() == "RobertaForMaskedLM");
+  const std::vector<std::string> names = names_in(model + "/model.safetensors");
+  CHECK(count_of(names, "roberta.embeddings.") == 5);
+  CHECK(count_of(names, "lm_head.") == 5);
+  CHECK(names.size() == 5 + 2 * 16 + 5);            // no pooler, no next sentences
+  CHECK(Tokenizer::from_folder(model).size() == config.vocab_size);
+  CHECK_FALSE(contains(quiet.text(), "NSP"));
+
+  PretrainOptions o = roberta.options("further");
+  o.vocab.clear(), o.init = roberta.folder;
+  pretrain(o);
+  const auto whole = contents(o.out);
+  o.out = roberta.library.path("parts");
+  pretrain(o, {}, 1);
+  o.resume = true;
+  pretrain(o);
+  CHECK(contents(o.out) == whole);
+
+  o = roberta.options("mixed");
+  o.config = model + "/config.json";                // a RoBERTa's, with the vocabulary of a BERT
+  CHECK(contains(error_of([&] { pretrain(o); }), "\"model_type\" is \"roberta\", but "));
+}
+
+TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, and is fine-tuned again") {
+  const Quiet quiet;
+  const SmallRoberta roberta;
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.model = roberta.folder, o.tasks = "quora", o.epochs = 1, o.max_length = 512;
+  world.run(o, "one", 0, "layer");
+  CHECK(contains(world.printed, "this model has 32 positions"));
+  CHECK(count_of(names_in(world.path("one/model/model.safetensors")), "classifier.") == 4);
+  CHECK(BertConfig::load(world.path("one/model/config.json")).has_trained_pooler());
+  const Tensor pooler = TrainedModel(world.path("one")).model.parameters.value("bert.pooler.dense.weight");
+
+  o.model = world.path("one"), o.tasks = "sst,sts", o.epochs = 0;
+  world.run(o, "three", 0, "conditional-layer");
+  CHECK(contains(world.printed, "taken over: none; new: sst, sts; at rest, with heads and task parameters as they are: "
+                                "quora"));
+  TrainedModel three(world.path("three"));
+  CHECK(three.model.parameters.value("bert.pooler.dense.weight").values() == pooler.values());
+  CHECK(count_of(names_in(world.path("three/model/model.safetensors")), "roberta.pooler.dense.") == 2);
+
+  write_file(world.path("texts"), "a good film\nwhy\ta film \xf0\x9f\x8e\xac\n");
+  const EncodeReport report = encode(three, {.input = world.path("texts"), .output = world.path("vectors"),
+                                             .task = "sst", .tokens = true});
+  CHECK(report.texts == 2);
+}
+
+TEST_CASE("isotropy: a RoBERTa is read at its last hidden state, beside RoBERTa's printed numbers, and says so") {
+  const Quiet quiet;
+  const SmallRoberta roberta;
+  const SmallWorld world;
+  write_glue(world, "STS-B");
+  IsoBnOptions o = small_items<IsoBnOptions>(world, roberta, "stsb", {"fig1", "tab2", "fig4", "tab1"});
+  o.lr = {1e-3}, o.seeds = 1;
+  Document document(o, "isobn");
+  std::vector<Item> items = isobn_cls_items(document, o);
+  items.push_back(isobn_tuning_item(document, o));
+  REQUIRE(document.run(items) == 0);
+
+  EncodedSet encoded(o, parse_tasks("stsb")[0], Split::train, Pooler::unused);
+  std::vector<real> all;
+  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+    const std::vector<real> values = encoded.bert().forward(batch, cls_rows).cls.values();
+    all.insert(all.end(), values.begin(), values.end());
+  });
+  const std::vector<double> ev = explained_variance(Tensor::from({24, 8}, all));
+  const std::string tab2 = read_file(world.path("study/tab2.csv"));
+  const size_t line = tab2.find("stsb,none,2,");
+  REQUIRE(line != tab2.npos);
+  CHECK(std::stod(tab2.substr(line + 12)) == doctest::Approx(ev[1]).epsilon(1e-5));
+
+  const Json report = Json::load(world.path("study/report.json"));
+  for (const char* name : {"fig1", "tab2", "fig4", "tab1"}) {
+    const std::string item = item_of(report, name).dump();
+    CHECK(contains(item, "the model is pre-trained without a pooler"));
+    CHECK(contains(item, "RoBERTa-large has 24 layers"));
+  }
+  CHECK(contains(item_of(report, "tab2").dump(), "0.87 / 0.90 / 0.92"));
+  CHECK(contains(item_of(report, "tab2").dump(), "[CLS] before the pooler"));
+  CHECK(contains(item_of(report, "tab1").dump(), "92.24 (0.2)"));
+}
+
+TEST_CASE("roberta: the other documents' items take one, too") {
+  const Quiet quiet;
+  const SmallRoberta roberta;
+  const SmallWorld world;
+  write_glue(world);
+  TaskAdaptationOptions ta =
+      small_items<TaskAdaptationOptions>(world, roberta, "sst2", {"sec3.1", "fig1", "fig2", "fig3", "fig4"});
+  ta.perplexity = 3, ta.iterations = 20;
+  Document adaptation(ta, "task-adaptation");
+  CHECK(adaptation.run(ta_items(adaptation, ta)) == 0);
+  CHECK(contains(read_file(world.path("study/report.json")), "the model is a roberta; the document has none"));
+
+  LnPeftOptions ln = small_items<LnPeftOptions>(world, roberta, "sst2", {"fig1", "sec2.3"});
+  ln.corpus = roberta.library.path("corpus.txt"), ln.out = world.path("lnpeft");
+  Document tuning(ln, "lnpeft");
+  CHECK(tuning.run(lnpeft_items(tuning, ln)) == 0);
+}
+
+}  // namespace minbert::test
