@@ -49,6 +49,8 @@ class Tokenizer {
   // with file and line, for an empty line, a token that is there twice or not UTF-8, a missing
   // [PAD], [UNK], [CLS], [SEP] or [MASK].
   Tokenizer(const std::string& vocab_file, bool lower_case);
+  // The same of tokens by id, such as train_vocabulary's. source: what errors call them
+  Tokenizer(const std::vector<std::string>& tokens, const std::string& source, bool lower_case);
   explicit Tokenizer(std::shared_ptr<const Pieces> pieces) : pieces_(std::move(pieces)) {}
 
   // WordPiece, lower case unless `cased`. If `cased` is not given and the vocabulary has

@@ -49,6 +49,11 @@ struct VocabularyOptions {
 std::vector<std::string> train_vocabulary(std::span<const std::string> files,
                                           const VocabularyOptions& options = {});
 
+// The same of texts in memory, for which errors name `source`.
+std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts,
+                                            const std::string& source,
+                                            const VocabularyOptions& options = {});
+
 // Byte-level BPE (Sennrich et al. 2016, sec. 3.2): joins the most frequent pair of neighbours, of
 // equally frequent ones that with the smaller ids; options.size and options.least_frequency count.
 // The ids are <s> <pad> </s> <unk> <mask>, 256 bytes in the order of their letters, joined tokens.

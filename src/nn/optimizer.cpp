@@ -37,7 +37,7 @@ struct Element {
 //   m = β₁ m + (1-β₁) g    v = β₂ v + (1-β₂) g²    m̂ = m / (1-β₁ᵗ)    v̂ = v / (1-β₂ᵗ)
 //   θ = θ - lr λ θ - lr m̂ / (√v̂ + ε)                                    θ: p   λ: weight decay
 struct AdamW {
-  static constexpr bool has_v = true;
+  static constexpr bool has_m = true, has_v = true;
   HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
     const real m = o.beta1 * e.m + (1 - o.beta1) * g;
     const real v = o.beta2 * e.v + (1 - o.beta2) * g * g;
@@ -50,7 +50,7 @@ struct AdamW {
 // The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay
 // of the new value.
 struct CourseAdamW {
-  static constexpr bool has_v = true;
+  static constexpr bool has_m = true, has_v = true;
   HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
     const real m = o.beta1 * e.m + (1 - o.beta1) * g;
     const real v = o.beta2 * e.v + (1 - o.beta2) * g * g;
@@ -60,10 +60,17 @@ struct CourseAdamW {
 };
 
 struct Sgd {
-  static constexpr bool has_v = false;
+  static constexpr bool has_m = true, has_v = false;
   HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
     const real b = o.momentum * e.m + g + o.decay * e.p;
     return {e.p - o.lr * b, b, 0};
+  }
+};
+
+struct PlainSgd {                                   // without momentum: m is neither read nor written
+  static constexpr bool has_m = false, has_v = false;
+  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+    return {e.p - o.lr * (g + o.decay * e.p), 0, 0};
   }
 };
 
@@ -98,10 +105,10 @@ struct StepPiece {
     if (!o.g) return;
     // A frozen element is written as it was read: a loop without a branch is vectorised.
     const auto step = [=](int64_t i, bool learns) {
-      const Element before = {o.p[i], o.m[i], Form::has_v ? o.v[i] : 0};
+      const Element before = {o.p[i], Form::has_m ? o.m[i] : 0, Form::has_v ? o.v[i] : 0};
       const Element after = Form::step(o, before, scale * o.g[i]);
       o.p[i] = learns ? after.p : before.p;
-      o.m[i] = learns ? after.m : before.m;
+      if (Form::has_m) o.m[i] = learns ? after.m : before.m;
       if (Form::has_v) o.v[i] = learns ? after.v : before.v;
     };
     if (!o.mask) return team.each(pieces.size(piece), [=](int i) { step(first + i, true); });
@@ -149,8 +156,9 @@ void step_pieces(const Tensor& m, const Pieces& pieces, const real* factor) {
   launch_rows(m.device(), pieces.count, m.size(), StepPiece<Form>{pieces, factor});
 }
 
-// In the order of optimizer_names
-constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
+// In the order of optimizer_names; then SGD without momentum.
+constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>,
+                              step_pieces<PlainSgd>};
 
 Tensor flat_zeros(int64_t elements) {
   const Tensor t = Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), default_device()),
@@ -223,12 +231,13 @@ void Optimizer::clip(double max_norm) {
 void Optimizer::step(double learning_rate) {
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += bool(parameters_.items()[i].value.grad());
   const auto list = table(learning_rate);
-  kinds.at(kind_)(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
+  const bool plain = options_.kind == "sgd" && options_.momentum == 0;
+  kinds.at(kind_ + plain)(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
   parameters_.clear_gradients();
-  // Reads p, m, v, g and writes p, m, v; SGD has no v.
-  profile_charge(options_.kind.c_str(), "",
-                 parameters_.trainable() * int64_t(sizeof(real)) * (second_ ? 7 : 5));
+  // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.
+  const int64_t passes = second_ ? 7 : options_.momentum > 0 ? 5 : 3;
+  profile_charge(options_.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * passes);
 }
 
 std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {

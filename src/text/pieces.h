@@ -64,6 +64,8 @@ class Pieces {
 
 extern const TokenizerKind word_piece_kind, bpe_kind;
 std::shared_ptr<const Pieces> word_piece(const std::string& vocab_file, bool lower_case);
+std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens, const std::string& source,
+                                         bool lower_case);
 
 // Byte-level BPE. merges: (left, right), two tokens whose texts together are a third; the first is joined first.
 using Merges = std::vector<std::pair<int32_t, int32_t>>;

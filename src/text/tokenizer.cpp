@@ -61,6 +61,8 @@ Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable
 }
 
 Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case) : pieces_(word_piece(vocab_file, lower_case)) {}
+Tokenizer::Tokenizer(const std::vector<std::string>& tokens, const std::string& source, bool lower_case)
+    : pieces_(word_piece(tokens, source, lower_case)) {}
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const { return pieces_->encode(text); }
 

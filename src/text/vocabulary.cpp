@@ -27,6 +27,10 @@ void add(Counts& counts, std::string_view text, int64_t count) {
   else counts.emplace(text, count);
 }
 
+void check_words(const Counts& words, const std::string& source) {
+  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text", source);
+}
+
 // cut(line, on_word): calls on_word for each word of the line, which has its line end.
 template <class Cut>
 Counts count_words(std::span<const std::string> files, Cut cut) {
@@ -50,8 +54,7 @@ Counts count_words(std::span<const std::string> files, Cut cut) {
     }
     MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
   }
-  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
-           files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
+  check_words(words, files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
   return words;
 }
 
@@ -118,13 +121,15 @@ void join_pairs(PairMerges& merges, int size, std::vector<std::string>& tokens, 
   }
 }
 
-}  // namespace
+template <class OnWord>
+void for_each_short_word(std::string_view text, bool lower_case, OnWord on_word) {
+  const auto on_short = [&](std::string_view word) {
+    if (!is_too_long(word)) on_word(word);
+  };
+  for_each_word(text, lower_case, on_short, [](size_t) {});
+}
 
-std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
-  Counts words = count_words(files, [&](std::string_view line, auto on_word) {
-    const auto on_short = [&](std::string_view word) { if (!is_too_long(word)) on_word(word); };
-    for_each_word(line, options.lower_case, on_short, [](size_t) {});
-  });
+std::vector<std::string> word_pieces(Counts words, const VocabularyOptions& options) {
   const size_t alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
   MB_CHECK(!words.empty(), "every word has a character that is not among the {} most frequent; "
            "ask for a larger alphabet", alphabet);
@@ -148,6 +153,22 @@ std::vector<std::string> train_vocabulary(std::span<const std::string> files, co
     return tokens[size_t(left)] + tokens[size_t(right)].substr(continues.size());
   });
   return tokens;
+}
+
+}  // namespace
+
+std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
+  const auto cut = [&](std::string_view line, auto on_word) { for_each_short_word(line, options.lower_case, on_word); };
+  return word_pieces(count_words(files, cut), options);
+}
+
+std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts, const std::string& source,
+                                             const VocabularyOptions& options) {
+  Counts words;
+  for (const std::string& text : texts)
+    for_each_short_word(text, options.lower_case, [&](std::string_view word) { add(words, word, 1); });
+  check_words(words, source);
+  return word_pieces(std::move(words), options);
 }
 
 Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions& options) {

@@ -19,14 +19,6 @@
 namespace minbert {
 namespace {
 
-bool is_utf8(std::string_view text) {
-  for (size_t pos = 0; pos < text.size();) {
-    const size_t begin = pos;
-    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return false;    // U+FFFD itself has 3 bytes
-  }
-  return true;
-}
-
 // The lines of a vocabulary file, without line ends, trailing blanks (CRLF files) and a byte order mark.
 std::vector<std::string> read_tokens(const std::string& file) {
   const std::string text = read_file(file);
@@ -45,8 +37,7 @@ std::vector<std::string> read_tokens(const std::string& file) {
   return tokens;
 }
 
-TokenTable read_table(const std::string& file) {
-  const std::vector<std::string> tokens = read_tokens(file);
+TokenTable table_of(const std::vector<std::string>& tokens, const std::string& file) {
   TokenTable table(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     const int32_t before = table.add(tokens[i]);
@@ -58,7 +49,8 @@ TokenTable read_table(const std::string& file) {
 
 class WordPiece : public Pieces {
  public:
-  WordPiece(const std::string& file, bool lower_case) : Pieces(word_piece_kind, file, read_table(file), lower_case) {}
+  WordPiece(const std::vector<std::string>& tokens, const std::string& file, bool lower_case)
+      : Pieces(word_piece_kind, file, table_of(tokens, file), lower_case) {}
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string decode(std::span<const int32_t> ids) const override;
   std::map<std::string, std::string> files() const override;
@@ -117,7 +109,12 @@ std::map<std::string, std::string> WordPiece::files() const {
 }  // namespace
 
 std::shared_ptr<const Pieces> word_piece(const std::string& vocab_file, bool lower_case) {
-  return std::make_shared<WordPiece>(vocab_file, lower_case);
+  return word_piece(read_tokens(vocab_file), vocab_file, lower_case);
+}
+
+std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens, const std::string& source,
+                                         bool lower_case) {
+  return std::make_shared<WordPiece>(tokens, source, lower_case);
 }
 
 }  // namespace minbert

@@ -26,11 +26,15 @@ std::string goal_text(double v) {
   return text;
 }
 
-// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most.
+// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most; PhraseBank's, in 4,000 pieces, 29
+// and 13, and 150 at most, and the logarithms of their lengths are about normal.
 std::vector<int> draw_lengths(const Case& c, Random& random) {
   std::vector<int> lengths;
-  for (int b = 0; b < c.sentences; ++b)
-    lengths.push_back(c.length ? c.length : std::clamp(int(std::lround(25 + 11 * random.normal())), 4, 55));
+  for (int b = 0; b < c.sentences; ++b) {
+    const double n = random.normal();
+    const long drawn = c.mode == "encoder" ? std::lround(std::exp(3.28 + 0.44 * n)) : std::lround(25 + 11 * n);
+    lengths.push_back(c.length ? c.length : std::clamp(int(drawn), 4, c.mode == "encoder" ? 150 : 55));
+  }
   return lengths;
 }
 
