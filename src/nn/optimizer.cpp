@@ -237,7 +237,8 @@ void Optimizer::step(double learning_rate) {
   parameters_.clear_gradients();
   // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.
   const int64_t passes = second_ ? 7 : options_.momentum > 0 ? 5 : 3;
-  profile_charge(options_.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * passes);
+  profile_charge(options_.kind.c_str(), "",
+                 parameters_.trainable() * int64_t(sizeof(real)) * passes);
 }
 
 std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {

@@ -1,6 +1,6 @@
 """The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it, 5 classes on top, or (pretrain) the
-heads of BertForPreTraining, the decoder at the masked places alone; or (encoder) the original Transformer's encoder with
-5 classes on its pooled [CLS]: ReLU, no dropout, no segments, no norm of the embeddings, plain SGD.
+heads of BertForPreTraining, the decoder at the masked places alone; or (encoder) the original Transformer's encoder
+with 5 classes on its pooled [CLS]: ReLU, no dropout, no segments, no norm of the embeddings, plain SGD.
 
     torch_bench.py train|encoder|pretrain|forward DEVICE PRECISION FORM
                    THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
