@@ -35,6 +35,8 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const std
   else if (was_run && claim.has("absolute"))
     verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
                                                      : joined(differences, "; ")};
+  else if (ours && claim.has("all"))
+    verdict = judge_all(strings(claim["all"]), claim["is"].number(), *ours);
   else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
                                   strings(claim["less"])}, *ours);
   return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
@@ -72,9 +74,10 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
   std::map<std::string, std::string> all = {{"task", task.name},
                                             {"limit", std::to_string(options_.limit)},
                                             {"max-length", std::to_string(options_.max_length)}};
-  const std::string folder = model_folder(options_.model);
+  const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
   for (const char* file : {"config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"})
-    if (fs::exists(folder + "/" + file)) all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+    if (!folder.empty() && fs::exists(folder + "/" + file))
+      all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
   if (const std::string rows = find_files(options_.data, task).dev_rows; !rows.empty())
     all["data " + fs::path(rows).filename().string()] = study_.fingerprint(options_.data + "/" + rows);
   for (const Split split : {Split::train, Split::dev})
@@ -150,11 +153,26 @@ std::string Document::extent() const {
 // The model of the document that ours stands for: its large one, where it has one and ours is as wide.
 Json Document::model_of_document() const {
   const Json about = paper_["document"];
+  if (options_.model.empty()) return Json::object().set("name", "");
   const int hidden = BertConfig::load(model_folder(options_.model) + "/config.json").hidden_size;
   return about.has("large") && hidden >= about["large"]["hidden_size"].integer() ? about["large"] : about["model"];
 }
 
 std::vector<std::string> Document::differences() const {
+  std::vector<std::string> all = model_differences();
+  if (!missing_.empty())
+    all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
+  if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
+  for (const Task& task : tasks_)
+    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
+      std::replace(warning.begin(), warning.end(), '\n', ' ');
+      all.push_back(warning);
+    }
+  return all;
+}
+
+std::vector<std::string> Document::model_differences() const {
+  if (options_.model.empty()) return {};
   std::vector<std::string> all;
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
   const Json model = model_of_document();           // config.json's keys, of which the document says the values
@@ -165,14 +183,6 @@ std::vector<std::string> Document::differences() const {
                          config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
                          model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
                          model.has("vocab_size") ? format(", and {} word pieces", vocabulary) : ""));
-  if (!missing_.empty())
-    all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
-  if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
-  for (const Task& task : tasks_)
-    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
-      std::replace(warning.begin(), warning.end(), '\n', ' ');
-      all.push_back(warning);
-    }
   return all;
 }
 
@@ -202,8 +212,9 @@ Json Document::show(const Item& item) {
                     Json::object().set("name", item.name).set("title", item.title)
                         .set("reference", format("[{} {}]", paper_["document"]["tag"].string(), reference))
                         .set("command", command(item.name))
-                        .set("caption", format("{} on {}; {}; {} s of work", options_.model, options_.data, extent(),
-                                               fixed(seconds, 1))));
+                        .set("caption", format("{}{}; {}; {} s of work",
+                                               options_.model.empty() ? "" : options_.model + " on ", options_.data,
+                                               extent(), fixed(seconds, 1))));
   const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
   if (chosen) item.show(report);
   for (const std::string& sentence : different) report.differs(sentence);
