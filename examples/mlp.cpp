@@ -17,7 +17,7 @@ using namespace minbert;
 
 // 2 -> 64 -> 64 -> 1: ReLU and dropout behind each hidden layer; the last is the logit of spiral 1.
 struct Network : Module {
-  Linear first{2, 64}, second{64, 64}, last{64, 1};
+  Linear first{2, 64, Init::random_relu}, second{64, 64, Init::random_relu}, last{64, 1};
   Dropout dropout1{0.1}, dropout2{0.1};
   Network() {
     child("first", first);

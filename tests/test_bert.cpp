@@ -322,6 +322,23 @@ TEST_CASE("bert: an initialisation is drawn as its paper says, by seed and name"
   CHECK(draw("xavier") != draw("xavier", 2));
   CHECK_THROWS_WITH_AS(draw("orthogonal"),
                        doctest::Contains("the initialisations are: normal, uniform, xavier, kaiming"), Error);
+
+  // Kaiming for the two layers with the ReLU, Xavier for all others; without a ReLU, Xavier for all
+  for (const std::string act : {"relu", "gelu"}) {
+    BertConfig config = BertConfig::named("narrow-1");
+    config.vocab_size = 50, config.hidden_act = act;
+    MultitaskBert model(config, {}, 0);
+    const Parameters p(model, {.initialisation = config.initialisation});
+    for (const Parameter& item : p.items()) {
+      if (item.value.shape().rank() < 2 || item.name.find("LayerNorm") != item.name.npos) continue;
+      INFO(item.name);
+      const double in = double(item.value.cols()), out = double(item.value.rows());
+      const bool kaiming = act == "relu" && (item.name.ends_with("layer.0.intermediate.dense.weight") ||
+                                             item.name.ends_with("layer.0.output.dense.weight"));
+      CHECK(deviation(item.value.values()) ==
+            doctest::Approx(kaiming ? std::sqrt(2 / in) : std::sqrt(2 / (in + out))).epsilon(0.05));
+    }
+  }
 }
 
 TEST_CASE("bert: pack lays sentences end to end and says what is wrong with a batch") {

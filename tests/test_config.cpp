@@ -83,9 +83,34 @@ TEST_CASE("config: the named ones are Google's, and survive saving") {
   CHECK_THROWS_WITH_AS(
       BertConfig::named("huge"),
       "there is no configuration \"huge\"; the names are tiny (2 layers of 128), mini (4 layers of 256), "
-      "small (4 layers of 512), base (12 layers of 768), large (24 layers of 1024); or give a config.json",
+      "small (4 layers of 512), base (12 layers of 768), large (24 layers of 1024), narrow-1, normal-1, wide-1, "
+      "narrow-5, normal-5, wide-5; or give a config.json",
       Error);
   CHECK(BertConfig::named(file.path).hidden_size == 1024);
+}
+
+TEST_CASE("config: the original Transformer's encoder is one, and a file keeps all of it") {
+  BertConfig wide = BertConfig::named("wide-5");
+  CHECK(wide.num_hidden_layers == 5);
+  CHECK(wide.head_size() == 64);
+  CHECK(wide.intermediate_size == 1024);
+  CHECK(wide.norm == "layer");
+  wide.norm = "batch", wide.positions = "sinusoidal", wide.initialisation = "uniform", wide.initializer_range = 100;
+  const File file("");
+  wide.save(file.path);
+  const BertConfig c = BertConfig::load(file.path);
+  CHECK(c.hidden_act == "relu");
+  CHECK(c.type_vocab_size == 0);
+  CHECK(c.positions == "sinusoidal");
+  CHECK(c.embeddings_norm == "none");
+  CHECK(c.initialisation == "uniform");
+  CHECK(c.initializer_range == 100);
+  CHECK(c.hidden_dropout_prob == 0);
+  CHECK(c.attention_probs_dropout_prob == 0);
+  CHECK(refusal("minbert", Json::object().set("positions", "rotary")) ==
+        ": \"minbert.positions\": there is no position embedding \"rotary\"; the position embeddings are: "
+        "learned, sinusoidal");
+  CHECK(refusal("type_vocab_size", -1) == ": \"type_vocab_size\" is -1, expected a positive number");
 }
 
 TEST_CASE("config: values that make no BERT are refused") {

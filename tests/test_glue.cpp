@@ -216,8 +216,69 @@ TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") 
   std::ostringstream log;
   CHECK_FALSE(find_test_file(folder.path.string(), task, 0, log));
   CHECK(log.str() == "");                          // it never has one
-  CHECK(loaded(folder.file("mail", "a@b@positive\nb@neutral\nc@positive\na a@negative\n"), "phrasebank", tokenizer)
-            .report.skipped.at(0).line == 1);
+  const Loaded mail = loaded(folder.file("mail", "a@b@positive\nb@neutral\nc@positive\na a@negative\n"), "phrasebank",
+                             tokenizer);
+  CHECK(mail.report.skipped.empty());              // the last @ of a line is the one before its label
+}
+
+TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are named") {
+  const Folder folder;
+  const Tokenizer tokenizer = small_tokenizer(folder);
+  const std::string utf8 = "d\xC3\xA9" "cor \xC2\xA3" "5@neutral\n\xC3\xB8re@positive\nb a@negative\n",
+                    latin = "d\xE9" "cor \xA3" "5@neutral\n\xF8re@positive\nb a@negative\n";
+  const auto texts = [&](const std::string& name, const std::string& text) {
+    LoadReport report;
+    std::vector<std::string> all;
+    for (const Split split : {Split::train, Split::dev}) {
+      const std::string file = folder.file(name, text + "a b c d@positive\na b c@positive\nb@neutral\nc@neutral\n");
+      for (const Example& e : load_dataset(task_named("phrasebank"), file, tokenizer,
+                                           {.split = split, .keep_texts = 9}, report).examples)
+        all.push_back(e.texts[0]);
+    }
+    std::ranges::sort(all);
+    return all;
+  };
+  const std::vector<std::string> read = texts("utf8", utf8);
+  CHECK(read.size() == 7);
+  CHECK(std::ranges::count(read, "d\xC3\xA9" "cor \xC2\xA3" "5") == 1);
+  CHECK(texts("latin", latin) == read);
+
+  const std::string file = folder.file("wrong", "a@neutral\nno label here\nb@postive\nc@\nd@positive\nb a@neutral\n"
+                                                "a b@neutral\n");
+  const Loaded wrong = loaded(file, "phrasebank", tokenizer);
+  const std::string report = wrong.report.text();
+  CAPTURE(report);
+  CHECK(contains(report, file + ":2: the line has no label\n  expected a sentence, \"@\" and negative or neutral or "
+                                "positive; the row is skipped"));
+  CHECK(contains(report, file + ":3: column \"label\" is \"postive\"\n  expected negative or neutral or positive"));
+  CHECK(contains(report, file + ":4: column \"label\" is empty"));
+  Dataset data{file, {{"0", 1, {}}, {"1", 2, {}}, {"2", 1, {}}}};
+  CHECK(message([&] { check_classes(task_named("phrasebank"), data); }) ==
+        file + ": no row to train on has the label negative (of each label: negative 0, neutral 2, positive 1)\n"
+               "  a network cannot learn a class without examples; add some");
+  data.examples.push_back({"3", 0, {}});
+  check_classes(task_named("phrasebank"), data);
+  check_classes(task_named("stsb"), data);         // a regression has no classes
+}
+
+TEST_CASE("phrasebank: a new network without a vocabulary makes its word pieces of the training sentences") {
+  const std::string folder = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/mini").string();
+  const std::vector<Task> tasks = {task_named("phrasebank")};
+  const Tokenizer own = own_tokenizer(folder + "/phrasebank", tasks, 300, true);
+  CHECK(own.size() == 300);
+  CHECK(own.tokens() == own_tokenizer(folder + "/phrasebank", tasks, 300, true).tokens());
+  std::ostringstream log;
+  for (const Split split : {Split::train, Split::dev}) {
+    const Dataset data = read_set(folder + "/phrasebank", tasks[0], split, 0, own, {}, log);
+    CHECK(data.examples.size() > (split == Split::train ? 440 : 80));
+    std::vector<int> counts(3);
+    for (const Example& e : data.examples) {
+      ++counts[size_t(e.label)];
+      CHECK(std::ranges::count(e.inputs[0].ids, own.unk()) == 0);
+    }
+    CHECK(*std::ranges::min_element(counts) > int(data.examples.size()) / 5);
+  }
+  CHECK(log.str() == "");
 }
 
 TEST_CASE("predictions: GLUE's format") {

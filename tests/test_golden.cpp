@@ -41,9 +41,14 @@ Indices stored_indices(const SafeTensors& file, const std::string& name) {
   return std::vector<int32_t>(values.begin(), values.end());
 }
 
-BertConfig stored_config(const std::string& placement = "post") {
+BertConfig stored_config(const std::string& form = "post") {
   BertConfig config;
-  config.placement = placement;
+  if (form == "transformer") {
+    config.hidden_act = "relu", config.positions = "sinusoidal", config.embeddings_norm = "none";
+    config.type_vocab_size = 0;
+  } else {
+    config.placement = form;
+  }
   config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16;
   config.intermediate_size = 32;
   config.num_hidden_layers = config.num_attention_heads = 2;
@@ -99,11 +104,12 @@ TEST_CASE("golden: operations have PyTorch's values and gradients") {
 }
 
 TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, forward and backward") {
-  for (const auto& [placement, name] :
-       {std::pair("post", "bert"), std::pair("pre", "bert-pre"), std::pair("normformer", "bert-normformer")}) {
+  for (const auto& [form, name] :
+       {std::pair("post", "bert"), std::pair("pre", "bert-pre"), std::pair("normformer", "bert-normformer"),
+        std::pair("transformer", "transformer")}) {
     INFO(name);
     const SafeTensors file(golden_file(format("{}-expected.safetensors", name)));
-    MultitaskBert model(stored_config(placement), {}, 0);
+    MultitaskBert model(stored_config(form), {}, 0);
     Parameters parameters(model, {});
     const WeightsReport report = load_weights(golden_file(format("{}.safetensors", name)), parameters);
     CHECK(report.loaded.size() == parameters.items().size());

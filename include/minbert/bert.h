@@ -26,6 +26,10 @@ struct BertOutput {
   Tensor pooler_output;                     // [B,H] tanh(W_f cls + b_f), with the norm of [CLS]
 };
 
+// What the embeddings may be, beside BERT's own: embeddings.cpp has the equations.
+inline const std::vector<std::string> position_names = {"learned", "sinusoidal"};
+inline const std::vector<std::string> embeddings_norm_names = {"same", "none"};
+
 // Dropout(Norm(word + position + segment))
 class BertEmbeddings : public Module {
  public:
@@ -34,7 +38,9 @@ class BertEmbeddings : public Module {
   const Tensor& word_weight() const { return word_.weight(); }       // [V,H]
 
  private:
-  Embedding word_, position_, segment_;
+  Embedding word_;
+  std::unique_ptr<Embedding> position_, segment_;   // none where sinusoidal; none without segments
+  Tensor sinusoids_;                                // [max_position_embeddings,H]
   std::unique_ptr<Norm> norm_;
   Dropout dropout_;
 };
@@ -46,7 +52,6 @@ Placement placement_of(const std::string& name);    // Error lists the names
 
 // The function between the two matrices of a feed-forward network: hidden_act of config.json.
 inline const std::vector<std::string> activation_names = {"gelu", "gelu_new", "relu"};
-using Activation = Tensor (*)(const Tensor& x);
 Activation activation(const std::string& name);     // Error lists the names
 
 class BertLayer : public Module {

@@ -18,7 +18,8 @@ Pairs pairs_of(const std::string& name);            // Error lists the names
 
 struct BertConfig {
   int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
-      intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
+      intermediate_size = 3072, max_position_embeddings = 512,
+      type_vocab_size = 2;                         // 0: no segment embeddings
   double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
          layer_norm_eps = 1e-12;
   std::string hidden_act = "gelu";                 // one of activation_names of bert.h
@@ -29,10 +30,14 @@ struct BertConfig {
   // norm and cls_norm with their options: "group:groups=8"
   std::string norm = "layer", placement = "post", pairs = "cross";
   std::string cls_norm = "none", cls_norm_at = "per-method", initialisation = "normal";
+  // embeddings_norm: "same" as norm, or "none"; positions: "learned", "sinusoidal" (embeddings.cpp)
+  std::string embeddings_norm = "same", positions = "learned";
   std::vector<std::string> tasks;
   int max_length = 512;
 
-  // tiny, mini, small, base, large, or a file's name that ends in .json. The error lists the names.
+  // tiny, mini, small, base, large; narrow-1, normal-1, wide-1, narrow-5, normal-5, wide-5: the
+  // original Transformer's encoder in the sizes of [NT model]; or a file's name that ends in .json.
+  // The error lists the names.
   static BertConfig named(const std::string& name);
   // Also Google's bert_config.json; every value is checked
   static BertConfig load(const std::string& file);

@@ -68,6 +68,14 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
 Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set,
                  const Tokenizer& tokenizer, DatasetOptions options, std::ostream& log);
 
+// The tokenizer of a new network without a vocabulary of its own: `size` word pieces made of the
+// tasks' training texts in the folder.
+Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, int size,
+                        bool lower_case);
+
+// Error, with the count of each class, if a set to train on lacks one of the task's classes.
+void check_classes(const Task& task, const Dataset& data);
+
 // An example without id and label from its texts, one or two, tokenized as in load_dataset.
 // *truncated: was any cut?
 Example make_example(const Task& task, std::span<const std::string> texts,

@@ -18,9 +18,10 @@
 
 namespace minbert {
 
-enum class Init { zeros, ones, random };            // random: as Parameters::Options say
+// random: as Parameters::Options say; random_relu: also, for a layer before or behind a ReLU
+enum class Init { zeros, ones, random, random_relu };
 inline const std::vector<std::string> initialisation_names = {"normal", "uniform", "xavier",
-                                                              "kaiming"};
+                                                              "kaiming", "xavier-kaiming"};
 enum class Decay { yes, no };                       // does weight decay apply?
 
 // name: of a module "weight"; of Parameters with its path, "bert.pooler.dense.weight". A buffer is

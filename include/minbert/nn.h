@@ -9,8 +9,8 @@ namespace minbert {
 // y = x W^T + b          x [T,in]   weight [out,in]   bias [out]   y [T,out]
 class Linear : public Module {
  public:
-  Linear(int64_t in, int64_t out)
-      : weight_(parameter("weight", {out, in}, Init::random)),
+  Linear(int64_t in, int64_t out, Init init = Init::random)
+      : weight_(parameter("weight", {out, in}, init)),
         bias_(parameter("bias", {out}, Init::zeros, Decay::no)) {}
   Tensor operator()(const Tensor& x) const {
     const Scope scope(path());

@@ -27,6 +27,7 @@ Tensor shift(const Tensor& x, double number);   // x + number
 Tensor pow(const Tensor& x, double exponent);   // x^exponent; NaN if x is infinite and exponent < 0
 Tensor clamp(const Tensor& x, double low, double high);         // derivative 0 outside of low..high
 
+using Activation = Tensor (*)(const Tensor& x);
 Tensor relu(const Tensor& x);
 Tensor gelu(const Tensor& x);                   // the exact form, x Phi(x): Hendrycks & Gimpel 2016
 Tensor gelu_new(const Tensor& x);               // its approximation by tanh: the same paper, sec. 2
@@ -60,10 +61,10 @@ Tensor matmul_nt(const Tensor& a, const Tensor& b); // a b^T    a [m,k]  b [n,k]
 Tensor matmul_tn(const Tensor& a, const Tensor& b); // a^T b    a [k,m]  b [k,n] -> [m,n]
 // x W^T + b     x [T,in]  W [out,in]  b [out] -> [T,out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
-// gelu(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  b1 [I]  W2 [H,I]  b2 [H] -> [T,H]
-// Keeps less for its backward than its three parts do.
+// f(x W1^T + b1) W2^T + b2     x [T,H]  W1 [I,H]  b1 [I]  W2 [H,I]  b2 [H] -> [T,H]
+// Keeps less for its backward than its three parts do. f: gelu, gelu_new or relu, or an error.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
-                    const Tensor& b2);
+                    const Tensor& b2, Activation f = gelu);
 
 // ---- sums and means (reduce.cpp) ----------------------------------------------------------------
 Tensor sum(const Tensor& x);                        // [] over all elements

@@ -28,6 +28,8 @@ class Tokenizer {
   // and line, for an empty line, a token that is there twice or not UTF-8, a missing [PAD], [UNK],
   // [CLS], [SEP] or [MASK].
   Tokenizer(const std::string& vocab_file, bool lower_case);
+  // The same of tokens by id, such as train_vocabulary's. source: what errors call them
+  Tokenizer(std::vector<std::string> tokens, const std::string& source, bool lower_case);
 
   // Lower case unless `cased`. If `cased` is not given and the vocabulary has capitalised words,
   // warns on stderr.

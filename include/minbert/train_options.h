@@ -23,7 +23,8 @@ struct MachineOptions {
 struct RunOptions : MachineOptions {
   std::string config = "tiny", vocab;               // of a new network
   bool cased = false;
-  std::string norm = "layer", placement = "post", initialisation = "normal";
+  std::string norm = "layer", placement = "post";
+  std::string initialisation = "config";            // as config.json has it
   double initializer_range = 0;                     // 0: config.json's
   int batch = 8, accumulate = 1, max_length = 512;
   std::string optimizer = "adamw", schedule = "constant";

@@ -6,8 +6,8 @@
 //                    quote
 //   a "quoted" word  a quote in the middle of any other field is an ordinary character
 // TABs and line ends inside quotes belong to the field. A line ends with LF, CRLF or CR; blank
-// lines are skipped; a byte order mark is dropped. Bytes are passed on as they are; the tokenizer
-// cleans up NUL and invalid UTF-8.
+// lines are skipped; a byte order mark is dropped. Bytes are passed on as they are, unless the
+// format says otherwise; the tokenizer cleans up NUL and invalid UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ struct TsvFormat {
   bool quoting = true;                  // false: a quote is never special (GLUE)
   std::vector<std::string> names = {};  // of the columns, if the first line has none of them (CoLA)
   char separator = '\t';
+  // of Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
+  // first ones are one text, which has the separator in it
+  bool sentences = false;
 };
 
 struct TsvRow {
@@ -50,7 +53,7 @@ class TsvReader {
   void end_line();
 
   std::string file_, text_;
-  bool quoting_;
+  bool quoting_, sentences_;
   char separator_;
   std::vector<std::string> columns_;
   size_t position_ = 0;

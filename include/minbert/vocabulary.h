@@ -45,6 +45,11 @@ struct VocabularyOptions {
 std::vector<std::string> train_vocabulary(std::span<const std::string> files,
                                           const VocabularyOptions& options = {});
 
+// The same of texts in memory, for which errors name `source`.
+std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts,
+                                             const std::string& source,
+                                             const VocabularyOptions& options = {});
+
 // Writes vocab.txt atomically. Error if it cannot be written: a full disk, say.
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens);
 

@@ -46,6 +46,9 @@ const Choice choices[] = {
     {"cls_norm_at", &BertConfig::cls_norm_at, one_of("place", cls_norm_places)},
     {"initialisation", &BertConfig::initialisation,
      one_of("initialisation", initialisation_names)},
+    {"embeddings_norm", &BertConfig::embeddings_norm,
+     one_of("embeddings norm", embeddings_norm_names)},
+    {"positions", &BertConfig::positions, one_of("position embedding", position_names)},
     {"pairs", &BertConfig::pairs, one_of("kind", pair_names)}};
 
 // Keys whose other values ask for a network that minbert does not compute.
@@ -65,7 +68,8 @@ void check_kind(const Json& json, const std::string& file) {
 
 void check_values(const BertConfig& c, const std::string& file) {
   for (const auto& [key, size] : sizes)
-    MB_CHECK(c.*size > 0, "{}: \"{}\" is {}, expected a positive number", file, key, c.*size);
+    MB_CHECK(c.*size > 0 || (c.*size == 0 && size == &BertConfig::type_vocab_size),
+             "{}: \"{}\" is {}, expected a positive number", file, key, c.*size);
   for (const Number& n : numbers) {
     const double v = c.*n.value;
     MB_CHECK(n.dropout ? 0 <= v && v < 1 : 0 < v && v < 1e30, "{}: \"{}\" is {}, expected {}", file,
@@ -90,6 +94,23 @@ void check_values(const BertConfig& c, const std::string& file) {
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_position_embeddings,
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings = {}", file,
            c.max_length, c.max_position_embeddings);
+}
+
+// The encoder of Vaswani et al. 2017 with learned positions [NT model], initialised as the slides
+// say [NT init]. The widths are choices of ours: the slides give none.
+BertConfig transformer_encoder(int layers, int hidden_size) {
+  BertConfig c;
+  c.num_hidden_layers = layers;
+  c.hidden_size = hidden_size;
+  c.num_attention_heads = 4;
+  c.intermediate_size = 4 * hidden_size;
+  c.vocab_size = 4000;
+  c.type_vocab_size = 0;
+  c.hidden_act = "relu";
+  c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
+  c.embeddings_norm = "none";
+  c.initialisation = "xavier-kaiming";
+  return c;
 }
 
 }  // namespace
@@ -131,6 +152,13 @@ BertConfig BertConfig::named(const std::string& name) {
     names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers,
                     n.hidden_size);
   }
+  for (const int layers : {1, 5})
+    for (const auto& [width, hidden_size] :
+         {std::pair("narrow", 64), std::pair("normal", 128), std::pair("wide", 256)}) {
+      const std::string encoder = format("{}-{}", width, layers);
+      if (name == encoder) return transformer_encoder(layers, hidden_size);
+      names += ", " + encoder;
+    }
   fail(format("there is no configuration \"{}\"; the names are {}; or give a config.json", name,
               names));
 }

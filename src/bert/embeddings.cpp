@@ -1,26 +1,60 @@
 // The embeddings: the normalized sum of word, position and segment embeddings [CLN replaces].
 //
 //   x_i = Dropout(Norm(word[id_i] + position[i] + segment[s_i]))   x [T,H]   Devlin et al., fig. 2
+//
+//   Positions   learned, or sinusoidal, as in the original Transformer (Vaswani et al. 2017,
+//               sec. 3.4 and 3.5), where words are scaled up beside them:
+//                 √H word[id_i] + P_i    P_i,2k = sin(i / 10000^(2k/H))    P_i,2k+1 = cos(the same)
+//   Segments    none with type_vocab_size 0
+//   Norm        none with embeddings_norm "none", as in the original Transformer
+//   Names       P is saved as position_embeddings.weight, like learned positions
+#include <cmath>
+
 #include "minbert/bert.h"
+#include "minbert/names.h"
 
 namespace minbert {
+namespace {
+
+Tensor sinusoids(int64_t positions, int64_t H) {    // [positions,H]
+  std::vector<real> P(size_t(positions * H));
+  for (int64_t i = 0; i < positions; ++i)
+    for (int64_t j = 0; j < H; ++j) {
+      const double angle = double(i) / std::pow(10000, double(j - j % 2) / double(H));
+      P[size_t(i * H + j)] = real(j % 2 ? std::cos(angle) : std::sin(angle));
+    }
+  return Tensor::from({positions, H}, P);
+}
+
+}  // namespace
 
 BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm)
     : word_(config.vocab_size, config.hidden_size),
-      position_(config.max_position_embeddings, config.hidden_size),
-      segment_(config.type_vocab_size, config.hidden_size), norm_(norms().make(config.norm, norm)),
+      norm_(norms().make(config.embeddings_norm == "none" ? "none" : config.norm, norm)),
       dropout_(config.hidden_dropout_prob) {
+  const int64_t positions = config.max_position_embeddings, H = config.hidden_size;
   child("word_embeddings", word_);
-  child("position_embeddings", position_);
-  child("token_type_embeddings", segment_);
+  if (index_of(config.positions, position_names, "position embedding") == 1) {
+    sinusoids_ = buffer("position_embeddings.weight", sinusoids(positions, H));
+  } else {
+    position_ = std::make_unique<Embedding>(positions, H);
+    child("position_embeddings", *position_);
+  }
+  if (config.type_vocab_size > 0) {
+    segment_ = std::make_unique<Embedding>(config.type_vocab_size, H);
+    child("token_type_embeddings", *segment_);
+  }
   child("LayerNorm", *norm_);
   child("dropout", dropout_);
 }
 
 Tensor BertEmbeddings::forward(const Batch& batch) const {
   const Scope scope(path());
-  return dropout_(
-      (*norm_)(word_(batch.ids) + position_(batch.positions) + segment_(batch.segments), batch));
+  Tensor x = word_(batch.ids);
+  if (position_) x = x + (*position_)(batch.positions);
+  else x = x * std::sqrt(double(x.cols())) + embedding(sinusoids_, batch.positions);
+  if (segment_) x = x + (*segment_)(batch.segments);
+  return dropout_((*norm_)(x, batch));
 }
 
 }  // namespace minbert

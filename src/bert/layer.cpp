@@ -33,6 +33,11 @@
 #include "minbert/names.h"
 
 namespace minbert {
+namespace {
+
+Init init_beside(Activation f) { return f == relu ? Init::random_relu : Init::random; }
+
+}  // namespace
 
 Placement placement_of(const std::string& name) {
   return Placement(index_of(name, placement_names, "placement"));
@@ -48,8 +53,8 @@ BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
       activation_(activation(config.hidden_act)), query_(config.hidden_size, config.hidden_size),
       key_(config.hidden_size, config.hidden_size), value_(config.hidden_size, config.hidden_size),
       attention_dense_(config.hidden_size, config.hidden_size),
-      intermediate_(config.hidden_size, config.intermediate_size),
-      output_(config.intermediate_size, config.hidden_size),
+      intermediate_(config.hidden_size, config.intermediate_size, init_beside(activation_)),
+      output_(config.intermediate_size, config.hidden_size, init_beside(activation_)),
       weights_dropout_(config.attention_probs_dropout_prob),
       attention_dropout_(config.hidden_dropout_prob), output_dropout_(config.hidden_dropout_prob),
       attention_norm_(norms().make(config.norm, norm)),
@@ -90,9 +95,8 @@ Tensor BertLayer::scale_heads(const Tensor& context) const {
 Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
   if (intermediate_norm_)
     return output_((*intermediate_norm_)(activation_(intermediate_(u)), batch));
-  if (activation_ != gelu) return output_(activation_(intermediate_(u)));
   return feed_forward(u, intermediate_.weight(), intermediate_.bias(), output_.weight(),
-                      output_.bias());
+                      output_.bias(), activation_);
 }
 
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,

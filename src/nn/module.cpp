@@ -76,20 +76,24 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
 //   uniform  U(-range, range)
 //   xavier   U(-b, b), b = √(6/(in+out))                        Glorot & Bengio 2010, eq. 16
 //   kaiming  N(0, √(2/in))                                      He et al. 2015, eq. 10
+//   xavier-kaiming  kaiming for layers with a ReLU, xavier for others      [NT init]
 void Parameters::initialise(const Parameter& p) const {
-  if (p.init != Init::random)
+  if (p.init == Init::zeros || p.init == Init::ones)
     return fill(p.value, p.init == Init::ones ? real(1) : real(0));
   const int64_t cols = p.value.cols();
   const double in = double(cols), out = double(p.value.rows()),
                range = options_.initializer_range;
   const double b = std::sqrt(6 / (in + out));
+  const bool with_relu = p.init == Init::random_relu;
   const std::function<double(Random&)> draws[] = {
       [=](Random& r) { return range * r.truncated_normal(); },
       [=](Random& r) { return range * (2 * r.uniform() - 1); },
       [=](Random& r) { return b * (2 * r.uniform() - 1); },
       [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
-  const auto& draw =
-      draws[index_of(options_.initialisation, initialisation_names, "initialisation")];
+  const std::string& name = options_.initialisation;
+  const auto& draw = name == "xavier-kaiming"
+                         ? draws[with_relu ? 3 : 2]
+                         : draws[index_of(name, initialisation_names, "initialisation")];
   std::vector<real> values(size_t(p.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < p.value.rows(); ++row) {

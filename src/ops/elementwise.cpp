@@ -3,7 +3,7 @@
 // y that it needs.
 #include "engine/launch.h"
 #include "minbert/ops.h"
-#include "ops/gelu.h"
+#include "ops/activations.h"
 
 namespace minbert {
 namespace {
@@ -38,19 +38,6 @@ Tensor elementwise(const char* name, const Tensor& x, F function = {}) {
   });
 }
 
-struct Relu {
-  HD static real f(real x) { return x < 0 ? real(0) : x; }         // a NaN stays one
-  HD static real df_of_y(real y) { return y > 0 ? real(1) : real(0); }
-};
-// GELU(x) ≈ x/2 (1 + tanh u)     u = √(2/π) (x + 0.044715 x³)
-struct GeluNew {
-  HD static real u(real x) { return real(0.7978845608028654) * (x + real(0.044715) * x * x * x); }
-  HD static real f(real x) { return real(0.5) * x * (1 + std::tanh(u(x))); }
-  HD static real df(real x) {
-    const real t = std::tanh(u(x)), du = real(0.7978845608028654) * (1 + real(0.134145) * x * x);
-    return real(0.5) * (1 + t) + real(0.5) * x * (1 - t * t) * du;
-  }
-};
 struct Tanh {
   HD static real f(real x) { return std::tanh(x); }
   HD static real df_of_y(real y) { return 1 - y * y; }

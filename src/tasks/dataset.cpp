@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 #include <set>
+#include <sstream>
 
 #include "minbert/error.h"
 #include "minbert/names.h"
 #include "minbert/progress.h"
 #include "minbert/random.h"
+#include "minbert/vocabulary.h"
+#include "text/words.h"
 
 namespace minbert {
 namespace {
@@ -94,6 +99,9 @@ struct RowReader {
   // The row's example; nothing if the row belongs to the other split. Throws a SkippedRow that says what is wrong.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
     const size_t columns = file.columns().size();
+    if (task.format.sentences && row.fields.size() < columns)
+      throw SkippedRow{row.line, "the line has no label",
+                       format("a sentence, \"{}\" and {}", task.format.separator, expected_label(task))};
     if (row.fields.size() != columns) {
       const bool one_line = row.last_line == row.line;
       throw SkippedRow{row.line,
@@ -139,6 +147,33 @@ std::string files_of(const Task& task) {
 }
 
 }  // namespace
+
+Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, int size, bool lower_case) {
+  const Tokenizer any({special_names.begin(), special_names.end()}, "special tokens", lower_case);
+  std::ostringstream reported_later;
+  std::vector<std::string> texts, files;
+  for (const Task& task : tasks) {
+    const DatasetOptions all{.keep_texts = std::numeric_limits<size_t>::max()};
+    Dataset data = read_set(folder, task, Split::train, 0, any, all, reported_later);
+    for (Example& example : data.examples) std::ranges::move(example.texts, std::back_inserter(texts));
+    files.push_back(data.file);
+  }
+  const std::string source = "word pieces of " + joined(files);
+  return {train_vocabulary_on(texts, source, {.size = size, .lower_case = lower_case}), source, lower_case};
+}
+
+void check_classes(const Task& task, const Dataset& data) {
+  if (task.kind == TaskKind::regression) return;
+  std::vector<int64_t> counts(size_t(task.high) + 1);
+  for (const Example& example : data.examples) ++counts[size_t(example.label)];
+  std::vector<std::string> shares;
+  for (size_t c = 0; c < counts.size(); ++c) shares.push_back(format("{} {}", task.label_text(double(c)), counts[c]));
+  const size_t empty = size_t(std::ranges::find(counts, 0) - counts.begin());
+  MB_CHECK(empty == counts.size(),
+           "{}: no row to train on has the label {} (of each label: {})\n"
+           "  a network cannot learn a class without examples; add some",
+           data.file, task.label_text(double(empty)), joined(shares));
+}
 
 Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
                      const DatasetOptions& options, bool* truncated) {

@@ -85,7 +85,8 @@ const std::vector<Task>& all_tasks() {
        .prediction_stem = "MNLI", .format = glue, .label_words = three_words},
       {.name = "phrasebank", .title = "PhraseBank", .high = 2,
        .text_columns = text, .files = {{"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}}},
-       .prediction_stem = "phrasebank", .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@'},
+       .prediction_stem = "phrasebank",
+       .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@', .sentences = true},
        .label_words = {"negative", "neutral", "positive"}},
   };
   return table;

@@ -7,6 +7,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "text/unicode.h"
 
 namespace minbert {
 namespace {
@@ -17,6 +18,17 @@ std::string quoted_list(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
   return list;
+}
+
+// A file of either encoding as UTF-8. Each byte of ISO-8859-1 is its own code point.
+std::string utf8_of(std::string text) {
+  if (is_utf8(text)) return text;
+  std::string utf8;
+  for (const unsigned char byte : text) {
+    if (byte >= 0x80) utf8 += char(0xC0 | byte >> 6);
+    utf8 += char(byte < 0x80 ? byte : 0x80 | (byte & 0x3F));
+  }
+  return utf8;
 }
 
 // The number of line ends; LF, CRLF and a CR by itself are one each.
@@ -31,8 +43,9 @@ int64_t line_ends(std::string_view text) {
 
 TsvReader::TsvReader(std::string file, TsvFormat format)
     : file_(std::move(file)),
-      text_(read_file(file_)),
+      text_(format.sentences ? utf8_of(read_file(file_)) : read_file(file_)),
       quoting_(format.quoting),
+      sentences_(format.sentences),
       separator_(format.separator),
       columns_(std::move(format.names)) {
   if (text_.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
@@ -71,6 +84,9 @@ bool TsvReader::next(TsvRow& row) {
   while (peek() == separator_) {
     ++position_;
     row.fields.push_back(field());
+    if (!sentences_ || row.fields.size() <= columns_.size()) continue;
+    row.fields[0] += separator_ + row.fields[1];
+    row.fields.erase(row.fields.begin() + 1);
   }
   row.last_line = line_;
   end_line();

@@ -17,14 +17,6 @@
 namespace minbert {
 namespace {
 
-bool is_utf8(std::string_view text) {
-  for (size_t pos = 0; pos < text.size();) {
-    const size_t begin = pos;
-    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return false;    // U+FFFD itself has 3 bytes
-  }
-  return true;
-}
-
 // The lines of a vocabulary file, without line ends, trailing blanks (CRLF files) and a byte order mark.
 std::vector<std::string> read_tokens(const std::string& file) {
   const std::string text = read_file(file);
@@ -59,7 +51,10 @@ size_t slot_of(uint32_t hash, size_t slots) {
 }  // namespace
 
 Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case)
-    : vocab_file_(vocab_file), lower_case_(lower_case), tokens_(read_tokens(vocab_file)) {
+    : Tokenizer(read_tokens(vocab_file), vocab_file, lower_case) {}
+
+Tokenizer::Tokenizer(std::vector<std::string> tokens, const std::string& source, bool lower_case)
+    : vocab_file_(source), lower_case_(lower_case), tokens_(std::move(tokens)) {
   table_.resize(std::bit_ceil(2 * tokens_.size() + 2));
   for (int32_t id = 0; id < size(); ++id) {
     const std::string& token = tokens_[size_t(id)];
@@ -79,7 +74,7 @@ Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case)
   }
   MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\n"
            "a BERT vocabulary has [PAD], [UNK], [CLS], [SEP] and [MASK], each on a line of its own",
-           vocab_file, size(), missing);
+           vocab_file_, size(), missing);
 }
 
 int32_t Tokenizer::find(uint32_t hash, std::string_view prefix, std::string_view rest) const {

@@ -10,6 +10,8 @@ namespace minbert {
 // The code point at text[pos]; moves `pos` past it. A byte that begins no valid UTF-8 is U+FFFD by itself.
 int32_t next_code_point(std::string_view text, size_t& pos);
 
+bool is_utf8(std::string_view text);               // all of it
+
 // ASCII symbols count as punctuation even where Unicode says otherwise ($ + < = > ^ ` | ~).
 bool is_punctuation(int32_t code_point);
 

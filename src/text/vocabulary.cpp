@@ -100,12 +100,8 @@ std::vector<std::string> character_pieces(const Counts& words) {
   return in_order;
 }
 
-}  // namespace
-
-std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
-  Counts words = count_words(files, options.lower_case);
-  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text",
-           files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
+std::vector<std::string> join_pieces(Counts words, const std::string& source, const VocabularyOptions& options) {
+  MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text", source);
   const size_t alphabet = choose_alphabet(words, size_t(std::max(options.alphabet, 0)));
   MB_CHECK(!words.empty(), "every word has a character that is not among the {} most frequent; "
            "ask for a larger alphabet", alphabet);
@@ -137,6 +133,23 @@ std::vector<std::string> train_vocabulary(std::span<const std::string> files, co
     if (progress.due()) progress.show(int64_t(tokens.size()), format("{} tokens", tokens.size()));
   }
   return tokens;
+}
+
+}  // namespace
+
+std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
+  return join_pieces(count_words(files, options.lower_case),
+                     files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""), options);
+}
+
+std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts, const std::string& source,
+                                             const VocabularyOptions& options) {
+  Counts words;
+  const auto on_word = [&](std::string_view word) {
+    if (!is_too_long(word)) add(words, word, 1);
+  };
+  for (const std::string& text : texts) for_each_word(text, options.lower_case, on_word, [](size_t) {});
+  return join_pieces(std::move(words), source, options);
 }
 
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens) {

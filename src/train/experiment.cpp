@@ -41,8 +41,11 @@ Experiment::Experiment(const TrainOptions& o) : options_(o) {
   if (o.model.empty()) {
     MB_CHECK(!o.from_scratch,
              "--from-scratch: new weights of --model's sizes need a --model; a network by --config is new anyway");
-    MB_CHECK(!o.vocab.empty(), "a new network needs its vocabulary: --vocab FILE (or --model DIR for a trained one)");
-    tokenizer_ = Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+    constexpr int own_pieces = 4000;
+    tokenizer_ = o.vocab.empty() ? own_tokenizer(o.data, parse_tasks(o.tasks), own_pieces, !o.cased)
+                                 : Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+    if (o.vocab.empty())
+      std::cerr << "without --vocab: " << tokenizer_->size() << " word pieces, made of the training texts\n";
     config_ = BertConfig::named(o.config);
     config_.vocab_size = tokenizer_->size();
     config_.tasks.clear();
@@ -64,6 +67,7 @@ Experiment::Experiment(const TrainOptions& o) : options_(o) {
       return read_set(o.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
     data_.push_back({task, read(Split::train, 0), {}, {}});
+    if (o.limit == 0) check_classes(task, data_.back().train);
     for (size_t set = 0; set < task.sets.size(); ++set) {
       data_.back().dev.push_back(read(Split::dev, set));
       const bool test = find_test_file(o.data, task, set, std::cerr).has_value();

@@ -29,7 +29,7 @@ std::string options_file(const std::string& folder) { return folder + "/options.
 // pretrained: the option that brings a network.
 void add_network_options(CommandLine& line, RunOptions& o, const std::string& pretrained) {
   line.option("--config", o.config, "without " + pretrained +
-              ": a new network: tiny, mini, small, base, large, or its config.json", "NAME");
+              ": a new network: tiny, mini, small, base, large, narrow-1 to wide-5, or its config.json", "NAME");
   line.option("--vocab", o.vocab, "without " + pretrained + ": its vocabulary, one token a line", "FILE");
   line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 }
@@ -42,7 +42,10 @@ void add_norm_options(CommandLine& line, RunOptions& o) {
 }  // namespace
 
 void add_learn_options(CommandLine& line, RunOptions& o, const std::string& default_lr) {
-  line.choice("--initialisation", o.initialisation, initialisation_names, "how new weights are drawn");
+  std::vector<std::string> initialisations = initialisation_names;
+  initialisations.insert(initialisations.begin(), "config");
+  line.choice("--initialisation", o.initialisation, initialisations,
+              "how new weights are drawn; config: as config.json has it");
   line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
@@ -146,7 +149,7 @@ void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
 void configure(BertConfig& config, const RunOptions& o) {
   config.set_norm(o.norm);
   config.placement = o.placement;
-  config.initialisation = o.initialisation;
+  if (o.initialisation != "config") config.initialisation = o.initialisation;
   if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Makes ops, optimizer, bert, bert-pre, bert-normformer and pretraining.safetensors, and those ending in -expected:
-# what PyTorch computes.
+# Makes ops, optimizer, bert, bert-pre, bert-normformer, pretraining and transformer.safetensors, and those ending in
+# -expected: what PyTorch computes.
 #
 #   /usr/bin/python3 tests/golden/reference.py         (torch 1.13; the tests themselves never need it)
 #
@@ -116,10 +116,31 @@ class Bert(nn.Module):
     def forward(self, ids, segments, padding):
         x = self.word(ids) + self.position(torch.arange(ids.shape[1]))[None] + self.segment(segments)
         x = self.norm(x)
+        return self.encode(x, padding)
+
+    def encode(self, x, padding):
         for layer in self.layers:
             x = layer(x, src_key_padding_mask=padding)
         x = self.final_norm(x)
         return x, torch.tanh(self.pooler(x[:, 0]))
+
+
+class Transformer(Bert):
+    """The original encoder, Vaswani et al. 2017: ReLU, sinusoidal positions, no segments, no norm of the embeddings."""
+    def __init__(self):
+        super().__init__()
+        del self.position, self.segment, self.norm
+        for layer in self.layers:
+            layer.activation = F.relu
+
+    def forward(self, ids, segments, padding):
+        x = HIDDEN ** 0.5 * self.word(ids)
+        for i in range(ids.shape[1]):
+            for k in range(HIDDEN // 2):
+                angle = torch.tensor(i / 10000 ** (2 * k / HIDDEN)).double()
+                x[:, i, 2 * k] += torch.sin(angle)
+                x[:, i, 2 * k + 1] += torch.cos(angle)
+        return self.encode(x, padding)
 
 
 def hugging_face_names(bert, value):
@@ -132,9 +153,10 @@ def hugging_face_names(bert, value):
             named[f"{name}.bias"] = value(module.bias)
 
     add("bert.embeddings.word_embeddings", bert.word)
-    add("bert.embeddings.position_embeddings", bert.position)
-    add("bert.embeddings.token_type_embeddings", bert.segment)
-    add("bert.embeddings.LayerNorm", bert.norm)
+    if not isinstance(bert, Transformer):
+        add("bert.embeddings.position_embeddings", bert.position)
+        add("bert.embeddings.token_type_embeddings", bert.segment)
+        add("bert.embeddings.LayerNorm", bert.norm)
     for i, layer in enumerate(bert.layers):
         at = f"bert.encoder.layer.{i}"
         weights, biases = value(layer.self_attn.in_proj_weight), value(layer.self_attn.in_proj_bias)
@@ -157,7 +179,8 @@ def hugging_face_names(bert, value):
 
 
 def write_bert(placement="post", name="bert"):
-    bert = Bert(placement).double().train()                    # train(): the plain path of TransformerEncoderLayer
+    bert = Transformer() if name == "transformer" else Bert(placement)
+    bert = bert.double().train()                               # train(): the plain path of TransformerEncoderLayer
     with torch.no_grad():
         for parameter in bert.parameters():
             parameter.copy_(random(*parameter.shape, scale=0.4))
@@ -256,3 +279,4 @@ write_optimizers()
 write_pretraining()
 for placement in ("pre", "normformer"):
     write_bert(placement, f"bert-{placement}")
+write_bert(name="transformer")
