@@ -1,4 +1,5 @@
-// Writes the generated world: a corpus, the course's three sets and seven of GLUE's, from a grammar.
+// Writes the generated world: a corpus, the course's three sets, seven of GLUE's and a small Financial PhraseBank, from
+// a grammar.
 //
 //   make-mini [--grammar data/grammar.txt] [--out data/mini] [--seed 11711]
 //
@@ -23,6 +24,7 @@ using Fields = std::vector<std::string>;
 namespace {
 
 constexpr int train_rows = 5000, dev_rows = 500;   // test files are as long as dev files
+constexpr int phrasebank_rows = 600;               // of its one file, which is both train and dev
 constexpr size_t corpus_bytes = 5'000'000;
 
 struct Row {
@@ -50,7 +52,9 @@ Row draw_row(const Grammar& grammar, const std::string& set, Writer& writer, std
 
 // ---- The layouts: the course's, and those of GLUE's sets
 
-enum Split { train, dev, test };
+enum Split { train, dev, test, both };
+
+int rows_of(Split split) { return split == train ? train_rows : split == both ? phrasebank_rows : dev_rows; }
 
 std::string digits(Random& random, size_t count, std::string_view alphabet) {
   std::string id;
@@ -112,6 +116,8 @@ std::string mnli_stories(Split split, int number, const Row& row, Random&) {
 }
 std::string mnli_news(Split split, int number, const Row& row, Random&) { return mnli(split, number, row, "news"); }
 
+std::string phrasebank(Split, int, const Row& row, Random&) { return row.texts[0] + "@" + row.label + "\n"; }
+
 struct File {
   std::string name, header;
   Split split;
@@ -172,7 +178,8 @@ const std::vector<Set> sets = {
       {"glue/MNLI/test_matched.tsv", mnli_columns + "\n", test}}},
     {"mnli-mm", mnli_news,
      {{"glue/MNLI/dev_mismatched.tsv", mnli_dev_columns, dev},
-      {"glue/MNLI/test_mismatched.tsv", mnli_columns + "\n", test}}}};
+      {"glue/MNLI/test_mismatched.tsv", mnli_columns + "\n", test}}},
+    {"phrasebank", phrasebank, {{"phrasebank/Sentences_AllAgree.txt", "", both}}}};
 
 void write_set(const Grammar& grammar, const Set& set, const std::string& out, uint64_t seed) {
   const Cut cut = cut_lists(grammar, set.rules, seed), nothing;
@@ -180,7 +187,7 @@ void write_set(const Grammar& grammar, const Set& set, const std::string& out, u
   for (const File& file : set.files) {
     Writer writer(grammar, Random(seed, "mini/" + file.stream), file.split == train ? cut : nothing);
     std::string text = file.header;
-    for (int number = 0; number < (file.split == train ? train_rows : dev_rows); ++number) {
+    for (int number = 0; number < rows_of(file.split); ++number) {
       const Row row = draw_row(grammar, set.rules, writer, known);
       text += set.line(file.split, number, row, writer.random());
     }
@@ -210,11 +217,12 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
       "- `glue/SST-2`, `glue/STS-B`: two classes of sentiment, and similarity, in GLUE's columns.\n"
       "- `glue/QNLI`: questions with sentences that answer them or do not, in GLUE's columns.\n"
       "- `glue/MNLI`: pairs whose second text follows from the first, stays open or contradicts it, in GLUE's\n"
-      "  columns: stories in train.tsv and the matched files, news in the mismatched ones.\n\n"
+      "  columns: stories in train.tsv and the matched files, news in the mismatched ones.\n"
+      "- `phrasebank`: {} sentences of companies in three classes, in the Financial PhraseBank's form: one file.\n\n"
       "{} training rows a set, {} to develop on and {} to test on; no row twice in a set. In {} % of the rows, of\n"
       "all files, the label is a wrong one: about {} % is the best accuracy there can be. Training files use {} % of\n"
       "each long list of words, the others all of it, and so does the corpus.\n",
-      seed, train_rows, dev_rows, dev_rows, grammar.percent("noise"), 100 - grammar.percent("noise"),
+      seed, phrasebank_rows, train_rows, dev_rows, dev_rows, grammar.percent("noise"), 100 - grammar.percent("noise"),
       grammar.percent("seen"));
 }
 
