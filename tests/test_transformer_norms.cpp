@@ -7,7 +7,6 @@
 #include "error_of.h"
 #include "minbert/transformer_norms.h"
 #include "small_study.h"
-#include "tiny_bert.h"
 
 namespace minbert::test {
 namespace {
@@ -51,25 +50,6 @@ int run_items(const NtOptions& o) {
 
 // A run whose first epoch has losses of mean a, the last one of mean b, with standard errors of .03 and .04.
 std::vector<EpochLoss> falling(double a, double b) { return {{a, 0.3, 100}, {(a + b) / 2, 0.3, 100}, {b, 0.4, 100}}; }
-
-// A network of this placement and norm, a batch for it, and its classes.
-struct SmallNetwork {
-  explicit SmallNetwork(const std::string& norm, const std::string& placement = "post", int layers = 3)
-      : model(config(norm, placement, layers), 7, true, 3), batch(pack(sentences({5, 3, 6, 2, 4}))) {
-    randomise(model.parameters, 0.2);
-  }
-  static BertConfig config(const std::string& norm, const std::string& placement, int layers) {
-    BertConfig c = BertConfig::named("narrow-1");
-    c.vocab_size = 20, c.max_position_embeddings = 16, c.hidden_size = 8, c.intermediate_size = 32;
-    c.num_hidden_layers = layers, c.placement = placement;
-    c.set_norm(norm);
-    return c;
-  }
-  double loss() const { return double(cross_entropy(model.network.forward(batch), classes).item()); }
-  NtModel model;
-  Batch batch;
-  Indices classes = {0, 2, 1, 2, 0};
-};
 
 }  // namespace
 
@@ -120,101 +100,22 @@ TEST_CASE("transformer_norms: a cell shows what most seeds do, beside the print"
   CHECK(cell.agrees());
 }
 
-TEST_CASE("transformer_norms: products of Jacobians carry the gradient down as the tape does [NT gradient]") {
-  for (const std::string norm : {"layer", "batch", "none", "rms", "instance", "group:groups=2"})
-    for (const std::string placement : {"post", "pre"}) {
-      INFO(norm << ' ' << placement);
-      SmallNetwork n(norm, placement);
-      const GradientWalk walk = walk_gradient(n.model, n.batch, n.classes);
-      REQUIRE(walk.tape.size() == 7);
-      CHECK(walk.factors.size() == 12);
-      CHECK(walk.difference < 1e-5);
-      CHECK(walk.factors.back().gradient == doctest::Approx(walk.tape[0]).epsilon(1e-4));
-      CHECK(walk.tape[0] > 0);
-
-      // The chain of sublayers is the network: dL/dx_0 is that of the network's own forward pass.
-      const Trace trace;
-      backward(cross_entropy(n.model.network.forward(n.batch), n.classes));
-      const Trace::Operation* sum = nullptr;
-      for (const Trace::Operation& operation : trace.operations())
-        if (operation.module == "bert.embeddings" && operation.name == "add") sum = &operation;
-      REQUIRE(sum);
-      double squares = 0;
-      for (const real v : sum->result.grad().values()) squares += double(v) * double(v);
-      CHECK(std::sqrt(squares) == doctest::Approx(walk.tape[0]).epsilon(1e-4));
-    }
-}
-
-TEST_CASE("transformer_norms: fig5 and fig6 are the largest changes of ten steps, and leave the model as it was") {
-  for (const std::string norm : {"layer", "batch"}) {
-    INFO(norm);
-    SmallNetwork n(norm);
-    n.model.network.train();
-    const Tensor bias = n.model.parameters.value("head.bias");
-    const auto state = [&] {
-      std::vector<std::vector<real>> all;
-      for (const Parameter& p : n.model.parameters.all()) all.push_back(p.value.values());
-      return all;
-    };
-    const auto before = state();
-    const double lr = 0.7;
-    const LossChange change = loss_change(n.model, n.batch, n.classes, lr);
-    CHECK(state() == before);
-    CHECK_FALSE(bias.grad());
-
-    // Plain loops: gradients as lists, one step after another
-    const auto gradient = [&] {
-      backward(cross_entropy(n.model.network.forward(n.batch), n.classes));
-      std::map<std::string, std::vector<real>> g;
-      for (const Parameter& p : n.model.parameters.items())
-        if (p.value.grad()) g[p.name] = p.value.grad().values();
-      n.model.parameters.clear_gradients();
-      return g;
-    };
-    const double L = n.loss();
-    clear_tape();
-    const auto g = gradient();
-    double most_loss = 0, most_gradient = 0;
-    for (int i = 1; i <= 10; ++i) {
-      for (size_t p = 0; p < n.model.parameters.items().size(); ++p) {
-        const Parameter& item = n.model.parameters.items()[p];
-        if (!g.contains(item.name)) continue;
-        std::vector<real> moved = before[p];
-        for (size_t j = 0; j < moved.size(); ++j) moved[j] -= real(i * lr / 11) * g.at(item.name)[j];
-        item.value.copy_from(moved);
-      }
-      most_loss = std::max(most_loss, std::abs(n.loss() - L));
-      clear_tape();
-      double squares = 0;
-      for (const auto& [name, values] : gradient())
-        for (size_t j = 0; j < values.size(); ++j) squares += std::pow(double(values[j]) - double(g.at(name)[j]), 2);
-      most_gradient = std::max(most_gradient, std::sqrt(squares));
-    }
-    CHECK(change.loss == doctest::Approx(most_loss).epsilon(1e-4));
-    CHECK(change.gradient == doctest::Approx(most_gradient).epsilon(1e-4));
-    CHECK(most_loss > 0.01);
-  }
-  SmallNetwork n("none");
-  CHECK(std::isinf(loss_change(n.model, n.batch, n.classes, 1e30).loss));
-}
-
-TEST_CASE("transformer_norms: all items leave tables, verdicts and figures, and are not computed twice") {
+TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and are not computed twice") {
   const SmallWorld world;
   const Quiet quiet;
-  const NtOptions o = small_nt(world);
+  NtOptions o = small_nt(world);
+  o.seeds = 1;
+  o.epochs = 2;
+  o.items = {"fig1", "gradient", "tab1", "tab4", "fig2", "fig4", "fig5"};
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(world.path("study/report.json"));
-  for (const Json& item : report["items"].items()) {
-    INFO(item["name"].string());
-    CHECK(item["status"].string() == "run");
-  }
+  for (const std::string& name : o.items) CHECK(item_of(report, name)["status"].string() == "run");
   const auto rows = [&](const std::string& name) { return rows_of(world.path("study/" + name + ".csv")); };
-  CHECK(rows("tab1") == 2 * 3 * 2);                 // rates, norms, seeds
-  CHECK(rows("gradient") == (2 + 4) * 5 * 2);
-  CHECK(rows("gradient-factors") == 2 * (1 + 3) * 2 * 5 * 2);
-  CHECK(rows("fig2") == 3 * 3 * 2);
-  CHECK(rows("init") == 2 * 2 * 3 * 3 * 2);
-  CHECK(rows("fig4") == 3 * 2 * 3 * 2);
+  CHECK(rows("tab1") == 2 * 3);                     // rates, norms
+  CHECK(rows("gradient") == (2 + 4) * 5);
+  CHECK(rows("gradient-factors") == 2 * (1 + 3) * 2 * 5);
+  CHECK(rows("fig2") == 3 * 3);
+  CHECK(rows("fig4") == 3 * 2 * 2);
   CHECK(rows("fig5") == rows("fig6"));
   for (const auto& row : csv(world.path("study/tab4.csv"))) {
     if (row[2] == "norm") CHECK(row == std::vector<std::string>{"layers", "width", "norm", "lr", "seed", "verdict",
@@ -236,9 +137,9 @@ TEST_CASE("transformer_norms: all items leave tables, verdicts and figures, and 
   const std::set<std::string> done = folders();
   NtOptions wider = o;
   wider.norms.push_back("rms");
-  wider.items = {"tab2"};
+  wider.items = {"tab1"};
   REQUIRE(run_items(wider) == 0);
-  CHECK(folders().size() == done.size() + 2 * 2);
+  CHECK(folders().size() == done.size() + 2);
 }
 
 TEST_CASE("transformer_norms: a training that was interrupted goes on as if it had not been") {
@@ -313,9 +214,11 @@ TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
   CHECK(contains(refused([](NtOptions& x) { x.layers = {1}; }), "expected two"));
   CHECK(contains(refused([](NtOptions& x) { x.depths = {1.5}; }), "whole numbers"));
   CHECK(contains(refused([](NtOptions& x) { x.epochs = 1; }), "from 2 on"));
-  write_file(world.path("phrases/Sentences_AllAgree.txt"), "a b@neutral\nc d@neutral\ne f@positive\ng@neutral\n");
+  std::string text;                                 // without a negative one
+  for (int i = 0; i < 30; ++i) text += format("word{} .@{}\n", i, i % 2 ? "neutral" : "positive");
+  write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
   const Quiet quiet;
-  CHECK(contains(error_of([&] { read_nt_data(o, world.path("vocab.txt")); }), "negative"));
+  CHECK(contains(error_of([&] { read_nt_data(o, world.path("vocab.txt")); }), "label negative"));
 }
 
 }  // namespace minbert::test

@@ -29,9 +29,9 @@ struct NtOptions : DocumentOptions {
   std::vector<double> layers = {1, 5};              // shallow, deep
   std::vector<double> widths = {64, 128, 256};      // H: narrow, normal, wide
   std::vector<double> depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
-  std::string positions = "learned", vocab;                     // "": made of the training sentences
+  std::string positions = "learned", vocab;             // vocab "": made of the training sentences
   int vocab_size = 4000, batch = 32;
-  int measure_every = 4;                                        // steps between points of fig5, fig6
+  int measure_every = 4;                                // steps between points of fig5 and fig6
 
   NtOptions();                                      // the reduced grid
 };
@@ -56,7 +56,7 @@ enum class Convergence {
   diverged                                  // a loss was not finite
 };
 struct ConvergenceRule {
-  double errors = 2;                        // the fall must be more than so many standard errors of it
+  double errors = 2;                        // the fall must be above so many of its standard errors
   double slow = 0.1;                        // and is slow below this share of the first mean
 };
 inline const std::vector<std::string> convergence_names = {"converged", "slow", "flat",

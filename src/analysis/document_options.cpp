@@ -37,7 +37,7 @@ void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue
   o.tasks_given = o.model.empty() || line.given("--tasks");
   if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
   const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
-  quick.insert(quick.end(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
+  quick.insert(quick.begin(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
   if (grid == Grid::reduced) return;                   // the defaults
   for (const GridValue& v : grid == Grid::paper ? paper : quick)
     if (!line.given(v.option)) line.set(v.option, v.value);

@@ -36,9 +36,10 @@ std::optional<double> finite(double value) { return std::isfinite(value) ? std::
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
 void fig4(const NtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}), judged({"norm", "seed", "split", "value"});
-  Panel panel{.title = setup_text(runs), .x_label = "epoch", .y_label = "loss"};
-  for (const std::string& norm : runs.options().norms)
-    for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
+  Figure figure{.title = setup_text(runs), .columns = 2};
+  for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
+    figure.panels.push_back({.title = split, .x_label = "epoch", .y_label = "loss", .log_y = true});
+    for (const std::string& norm : runs.options().norms) {
       std::vector<Points> of_seeds;
       Points epochs;
       for (const int seed : runs.seeds()) {
@@ -55,14 +56,13 @@ void fig4(const NtRuns& runs, ItemReport& report) {
         if (split == std::string("train") && is_nt_norm(norm))
           judged.add({norm, std::to_string(seed), "fall"}, y.back() < y.front());
       }
-      Curve curve = mean_curve(norm + ", " + split, epochs, of_seeds);
-      if (split == std::string("validation")) curve.style = Curve::Style::points;
-      panel.curves.push_back(std::move(curve));
+      figure.panels.back().curves.push_back(mean_curve(norm, epochs, of_seeds));
     }
+  }
   report.csv(std::move(table));
   report.judge_by(std::move(judged));
-  report.figure({.title = "", .panels = {panel}}, "Loss over the epochs: training, a line, the mean over the epoch's batches while "
-                                     "the weights move; validation, points, behind the epoch");
+  report.figure(figure, "Loss over the epochs: of training, the mean over the epoch's batches while the weights move; "
+                        "of validation, behind the epoch");
   report.caption(setup_text(runs));
 }
 
@@ -114,7 +114,8 @@ std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
           {"fig6", "Smoothness of the loss function", [=] { return list(true); },
            [=](ItemReport& r) {
              landscape(*runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
-                       "How far the gradient changes along a step, for the largest of ten a below the learning rate", r);
+                       "How far the gradient changes along a step, for the largest of ten a below the learning rate",
+                       r);
            }, before}};
 }
 

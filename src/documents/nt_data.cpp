@@ -40,7 +40,7 @@ std::string NtSetup::label() const {
   return text + format("-seed{}", seed);
 }
 
-// [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT initialisation]: Kaiming
+// [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT init]: Kaiming
 // for the feed-forward networks, which have the ReLU, Xavier for all other layers; in their place U(-b, b)
 // [NT init.uniform]. Ours: 4 heads, a feed-forward network 4 times as wide as the hidden states, no dropout.
 BertConfig nt_config(const NtOptions& o, const NtSetup& s, const Tokenizer& tokenizer) {

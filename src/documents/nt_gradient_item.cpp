@@ -1,6 +1,7 @@
 // The gradient slide as an item: the gradient behind every layer, and behind every factor [NT gradient].
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/text.h"
 #include "minbert/metrics.h"
@@ -36,13 +37,19 @@ std::vector<Run> walks(const NtRuns& runs) {
   return all;
 }
 
-// The mean of the seeds' logarithms, so that one large gradient does not hide the others; a band of no seeds.
+// The mean of the seeds' logarithms, so that one large gradient does not hide the others.
 std::vector<double> geometric_mean(const std::vector<std::vector<double>>& of_seeds) {
   std::vector<double> mean(of_seeds[0].size());
   for (const std::vector<double>& values : of_seeds)
     for (size_t i = 0; i < mean.size(); ++i) mean[i] += std::log(values[i]) / double(of_seeds.size());
   for (double& v : mean) v = std::exp(v);
   return mean;
+}
+
+std::string short_text(double value) {              // 3 digits
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
 }
 
 class GradientItem {
@@ -52,7 +59,8 @@ class GradientItem {
     for (const double depth : o_.depths) {
       layers_.panels.push_back({.title = counted(int64_t(depth), "layer"), .x_label = "layer",
                                 .y_label = "norm of dL/dx", .log_y = true});
-      factors_.panels.push_back({.title = counted(int64_t(depth), "layer"), .x_label = "sublayer, from the last down",
+      factors_.panels.push_back({.title = counted(int64_t(depth), "layer"),
+                                 .x_label = "sublayers passed, from the last down",
                                  .y_label = "norm behind the factor", .log_y = true});
       for (const Placed& placed : placed_norms(o_)) add(depth, placed);
     }
@@ -61,12 +69,12 @@ class GradientItem {
     report_.judge_by(ratios_);
     report_.figure(layers_, "Norm of dL/dx behind every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
                             "for networks of several depths");
-    report_.figure(factors_, "post-LN's product, factor by factor: dL/dx is carried down through each norm (the even "
-                             "points) and each 1 + F' (the odd ones); pre-LN's sum, behind every term", "factors");
-    report_.table("Norm of dL/dx behind the embeddings beside that behind the last layer", columns(), rows_);
+    report_.figure(factors_, "Post-LN's product, factor by factor: the norm of dL/dx behind each norm (halfway between "
+                             "two numbers) and each 1 + F' (at a number); pre-LN's sum, behind each term", "factors");
+    report_.table("Norm of dL/dx behind the first layer, divided by that behind the last", columns(), rows_);
     report_.caption(format("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
                            "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
-                           o_.widths[0], o_.batch, float(difference_)));
+                           o_.widths[0], o_.batch, short_text(difference_)));
     report_.differs("the slide is an argument, without a measurement; its indices, which do not fit, are read as "
                     "src/documents/nt_gradient.cpp says");
   }
@@ -101,9 +109,10 @@ class GradientItem {
                          f["gradient"].number_if());
         if (name != "term") of_factors.back().push_back(f["gradient"].number_if().value_or(NAN));
       }
-      ratios.push_back(tape.front() / tape.back());
-      ratios_.add({format("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
-                  std::abs(std::log(ratios.back())));
+      ratios.push_back(of_layers.back()[1] / of_layers.back().back());
+      if (depth > 1)
+        ratios_.add({format("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
+                    std::abs(std::log(ratios.back())));
       difference_ = std::max(difference_, result["difference"].number());
     }
     const auto curve = [&](const std::vector<std::vector<double>>& of_seeds, double step) {
@@ -117,7 +126,7 @@ class GradientItem {
     if (found == rows_.end()) found = rows_.insert(found, {placed.title(), {}});
     std::vector<std::vector<double>> single;
     for (const double r : ratios) single.push_back({r});
-    found->cells.push_back({"", exact(double(float(geometric_mean(single)[0])))});
+    found->cells.push_back({"", short_text(geometric_mean(single)[0])});
   }
 
   const NtRuns& runs_;
@@ -125,7 +134,7 @@ class GradientItem {
   ItemReport& report_;
   LongTable table_{{"depth", "placement", "norm", "layer", "seed", "value"}};
   LongTable all_factors_{{"depth", "placement", "norm", "sublayer", "factor", "seed", "value"}};
-  // |log(‖dL/dx_0‖ / ‖dL/dx_last‖)|: 0 where the gradient neither grows nor vanishes
+  // |log(‖dL/dx‖ behind the first layer / behind the last)|: 0 where the gradient neither grows nor vanishes
   LongTable ratios_{{"depth", "placement", "norm", "seed", "value"}};
   Figure layers_{.title = "", .columns = 3}, factors_{.title = "", .columns = 3};
   std::vector<ItemReport::TableRow> rows_;

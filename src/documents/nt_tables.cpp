@@ -64,7 +64,8 @@ void Table::values(ItemReport& report) const {
         const Json::Array epochs = result["epochs"].items();
         const auto text = [](const Json& loss) { return exact(loss.number_if().value_or(NAN)); };
         std::vector<std::string> row = of;
-        row.insert(row.end(), {convergence_names[size_t(verdict)], text(epochs.front()["mean"]), text(epochs.back()["mean"])});
+        row.insert(row.end(), {convergence_names[size_t(verdict)], text(epochs.front()["mean"]),
+                               text(epochs.back()["mean"])});
         table.add(row, epochs.back()["dev_accuracy"].number_if());
         for (size_t e = 0; e < epochs.size(); ++e)
           for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("dev", "dev_loss")}) {
@@ -155,7 +156,8 @@ std::vector<Item> nt_table_items(const SharedNtRuns& runs) {
   for (const double layers : o.layers)
     for (size_t w = 0; w < o.widths.size(); ++w)
       tables->push_back({*runs, int(tables->size()) + 1, int(layers), int(o.widths[w]),
-                         format("{}, {} (H = {})", counted(int64_t(layers), "layer"), nt_width_names.at(w), o.widths[w])});
+                         format("{}, {} (H = {})", counted(int64_t(layers), "layer"), nt_width_names[w],
+                                o.widths[w])});
   for (const Table& table : *tables)
     items.push_back({table.name(), "Converged or not: " + table.title(),
                      [runs, tables, &table] { return table.runs(); },
