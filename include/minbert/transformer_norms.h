@@ -27,7 +27,7 @@ struct NtOptions : DocumentOptions {
   std::vector<std::string> norms = {"layer", "batch", "none"};
   std::vector<double> lr = {10, 1, 0.5, 0.1, 0.01, 0.001, 0.0001};
   std::vector<double> layers = {1, 5};              // shallow, deep
-  std::vector<double> widths = {64, 128, 256};      // H: narrow, normal, wide
+  std::vector<double> widths = {32, 64, 128};       // H: narrow, normal, wide
   std::vector<double> depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
   std::string positions = "learned", vocab;             // vocab "": made of the training sentences
   int vocab_size = 4000, batch = 32;
@@ -183,6 +183,7 @@ class NtRuns {
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
   Run modules() const;                              // fig1: of each placement, boxes and arrows
+  void differs(ItemReport& report) const;           // what every item with training differs in
   // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge
   NtSetup curve_setup(const std::string& norm, int seed) const;
 

@@ -64,6 +64,7 @@ void fig4(const NtRuns& runs, ItemReport& report) {
   report.figure(figure, "Loss over the epochs: of training, the mean over the epoch's batches while the weights move; "
                         "of validation, behind the epoch");
   report.caption(setup_text(runs));
+  runs.differs(report);
 }
 
 // [NT fig.5] [NT fig.6]
@@ -87,6 +88,7 @@ void landscape(const NtRuns& runs, const std::string& key, const std::string& y_
   report.csv(std::move(table));
   report.figure({.title = "", .panels = {panel}}, what);
   report.caption(setup_text(runs));
+  runs.differs(report);
   report.caption(format("every {} steps, on the first batch; a = i lr / 11 for i = 1..10",
                         runs.options().measure_every));
 }

@@ -54,6 +54,7 @@ void first_gradients(const NtRuns& runs, int layers, ItemReport& report) {
                 "Norm of the first gradient, of all parameters together: the mean over the seeds, with their standard "
                 "deviation");
   report.table("Norm of the first gradient, mean and standard deviation over the seeds", columns, rows);
+  runs.differs(report);
   report.caption("of a seed the mean over the first batches, 8 at most; no step is taken");
 }
 
@@ -126,6 +127,7 @@ void initialisation(const NtRuns& runs, ItemReport& report) {
   report.table("What becomes of training from each initialisation", columns, rows);
   report.caption("at the largest rate at which the printed tables have all three norms converge: .1 with 1 layer, .001 "
                  "with 5 narrow ones, .0001 with 5 wide ones");
+  runs.differs(report);
   report.differs("the slides do not say at which rate; of the six sizes the narrow and the wide ones are here");
 }
 

@@ -143,6 +143,7 @@ void Table::show(ItemReport& report) const {
   report.caption("converged: every loss is finite, and the mean over the last epoch's batches is below the first's by "
                  "more than 2 standard errors of the difference; slow: by less than a tenth; flat: no epoch is below "
                  "the entropy of the classes' shares, so the majority is all that it learned; both count as converged");
+  runs_.differs(report);
   report.differs("the slides do not say what converged means, how many epochs they train, with what batch size or how "
                  "wide their models are; these are ours");
 }
