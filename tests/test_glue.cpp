@@ -243,10 +243,9 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
   CHECK(std::ranges::count(read, "d\xC3\xA9" "cor \xC2\xA3" "5") == 1);
   CHECK(texts("latin", latin) == read);
 
-  const std::string file = folder.file("wrong", "a@neutral\nno label here\nb@postive\nc@\nd@positive\nb a@neutral\n"
+  const std::string file = folder.file("wrong", "a@neutral\nno label here\nb@postive\nb@\nd@positive\nb a@neutral\n"
                                                 "a b@neutral\n");
-  const Loaded wrong = loaded(file, "phrasebank", tokenizer);
-  const std::string report = wrong.report.text();
+  const std::string report = loaded(file, "phrasebank", tokenizer).report.text();
   CAPTURE(report);
   CHECK(contains(report, file + ":2: the line has no label\n  expected a sentence, \"@\" and negative or neutral or "
                                 "positive; the row is skipped"));

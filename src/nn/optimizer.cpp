@@ -62,6 +62,10 @@ struct CourseAdamW {
 struct Sgd {
   HD static void step(const OptimizedParameter& o, int64_t i, real g) {
     real *p = o.p + i, *b = o.m + i;
+    if (o.momentum == 0) {                          // plain SGD reads and writes no b
+      *p -= o.lr * (g + o.decay * *p);
+      return;
+    }
     *b = o.momentum * *b + g + o.decay * *p;
     *p -= o.lr * *b;
   }
@@ -221,9 +225,10 @@ void Optimizer::step(double learning_rate) {
   kinds.at(kind_)(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
   parameters_.clear_gradients();
-  // Reads p, m, v, g and writes p, m, v; SGD has no v.
+  // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.
+  const int64_t passes = second_ ? 7 : options_.momentum > 0 ? 5 : 3;
   profile_charge(options_.kind.c_str(), "",
-                 parameters_.trainable() * int64_t(sizeof(real)) * (second_ ? 7 : 5));
+                 parameters_.trainable() * int64_t(sizeof(real)) * passes);
 }
 
 std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {

@@ -3,6 +3,7 @@
 //   Step      forward, backward, clipping, AdamW over all parameters; dropout; 5 classes from pooled [CLS]
 //   Pretrain  the same with BERT's two heads: 15 % of the tokens masked, the decoder tied to the 30,522 words and
 //             computed at the masked places alone; next sentence
+//   Encoder   the original Transformer's, of [NT model]: ReLU, no dropout, sentences of PhraseBank's lengths, plain SGD
 //   Rounds    each program is a process of its own, and each round asks them in turn for the same batch, so
 //             that a slow moment of the machine hits all. A share or ratio is the median over the rounds; where two
 //             numbers stand behind it, its 95% interval (paired.h).
@@ -45,6 +46,12 @@ const Case cases[] = {
     {"tiny-32x64", "tiny", "train", 32, 64, 25, 0, 0, 0},
     {"pretrain-tiny", "tiny", "pretrain", 256, 64, 8, 0, 2, 0},
     {"pretrain-mini", "mini", "pretrain", 256, 64, 6, 0, 2, 0},
+    {"narrow-1", "narrow-1", "encoder", 32, 0, 50, 0, 3, 0},
+    {"normal-1", "normal-1", "encoder", 32, 0, 50, 0, 3, 0},
+    {"wide-1", "wide-1", "encoder", 32, 0, 50, 0, 3, 0},
+    {"narrow-5", "narrow-5", "encoder", 32, 0, 50, 0, 3, 0},
+    {"normal-5", "normal-5", "encoder", 32, 0, 30, 0, 3, 0},
+    {"wide-5", "wide-5", "encoder", 32, 0, 20, 0.5, 3, 0},
     {"forward-16x128", "base", "forward", 16, 128, 6, 0, 0, 0},
     {"forward-8x64", "base", "forward", 8, 64, 9, 0, 0, 0},
 };
@@ -96,7 +103,7 @@ class Bench {
                   ours_held / theirs_held, goal_text(c.memory).c_str());
     else std::printf("%53.0f", ours_held);
     std::printf("\n");
-    if (c.mode == "pretrain") {
+    if (c.mode == "pretrain" || c.mode == "encoder") {
       std::printf("%15s%7.0f tokens/s", "", median(tokens) / median(pairs.second));
       if (theirs) std::printf(", PyTorch %.0f", median(tokens) / median(pairs.first));
       std::printf("\n");

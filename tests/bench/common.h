@@ -11,8 +11,8 @@
 namespace minbert::bench {
 
 struct Case {
-  std::string name, config, mode;                   // mode: train, pretrain, forward
-  int sentences, length;                            // length 0: drawn as SST's are
+  std::string name, config, mode;                   // mode: train, encoder, pretrain, forward
+  int sentences, length;                            // length 0: drawn as SST's are, or (encoder) PhraseBank's
   int steps;
   double share, ratio, memory;                      // to reach; 0: no goal
 };

@@ -1,7 +1,8 @@
 """The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it, 5 classes on top, or (pretrain) the
-heads of BertForPreTraining, the decoder at the masked places alone.
+heads of BertForPreTraining, the decoder at the masked places alone; or (encoder) the original Transformer's encoder
+with 5 classes on its pooled [CLS]: ReLU, no dropout, no segments, no norm of the embeddings, plain SGD.
 
-    torch_bench.py train|pretrain|forward DEVICE PRECISION FORM
+    torch_bench.py train|encoder|pretrain|forward DEVICE PRECISION FORM
                    THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
 
     DEVICE     cpu, cuda
@@ -25,7 +26,8 @@ from torch.nn import functional as F
 
 mode, device, precision, form = sys.argv[1:5]
 threads, LAYERS, H, HEADS, I, VOCABULARY, POSITIONS = map(int, sys.argv[5:])
-DROPOUT = 0.1
+ENCODER = mode == "encoder"
+DROPOUT = 0.0 if ENCODER else 0.1
 CUDA, BF16 = device == "cuda", precision == "bf16"
 
 
@@ -49,15 +51,16 @@ class Layer(nn.Module):
             context = torch.matmul(F.dropout(torch.softmax(scores, dim=-1), DROPOUT, self.training), v)
         context = context.permute(0, 2, 1, 3).contiguous().view(x.shape)
         x = self.attention_norm(F.dropout(self.attention_dense(context), DROPOUT, self.training) + x)
-        y = self.output(F.gelu(self.intermediate(x)))
+        y = self.output((F.relu if ENCODER else F.gelu)(self.intermediate(x)))
         return self.output_norm(F.dropout(y, DROPOUT, self.training) + x)
 
 
 class Bert(nn.Module):
     def __init__(self):
         super().__init__()
-        self.word, self.position, self.segment = (nn.Embedding(n, H) for n in (VOCABULARY, POSITIONS, 2))
-        self.norm = nn.LayerNorm(H, 1e-12)
+        self.word, self.position = nn.Embedding(VOCABULARY, H), nn.Embedding(POSITIONS, H)
+        if not ENCODER:
+            self.segment, self.norm = nn.Embedding(2, H), nn.LayerNorm(H, 1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.pooler, self.head = nn.Linear(H, H), nn.Linear(H, 2 if mode == "pretrain" else 5)
         if mode == "pretrain":
@@ -71,8 +74,9 @@ class Bert(nn.Module):
 
     def encode(self, ids, mask):                            # [B,L], [B,1,1,L]
         positions = torch.arange(ids.shape[1], device=ids.device)[None, :]
-        x = self.word(ids) + self.segment(torch.zeros_like(ids)) + self.position(positions)
-        x = F.dropout(self.norm(x), DROPOUT, self.training)
+        x = self.word(ids) + self.position(positions)
+        if not ENCODER:
+            x = F.dropout(self.norm(x + self.segment(torch.zeros_like(ids))), DROPOUT, self.training)
         for layer in self.layers:
             x = layer(x, mask)
         return x, torch.tanh(self.pooler(x[:, 0]))
@@ -109,7 +113,8 @@ def train_step(model, forward, optimizer, ids, mask, labels, masked, originals):
         else:
             loss = F.cross_entropy(forward(ids, mask), labels)
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    if not ENCODER:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)                   # the form that takes less time and memory
 
@@ -160,7 +165,8 @@ def main():
     # 1.13's default on the CPU, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base. On a
     # GPU all in one kernel, where there is one: faster and smaller than the default.
     fused = {"fused": True} if CUDA and "fused" in inspect.signature(torch.optim.AdamW).parameters else {}
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0, **fused)
+    optimizer = (torch.optim.SGD(model.parameters(), lr=1e-5) if ENCODER else
+                 torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0, **fused))
     forward = torch.compile(model) if form == "compile" else model
     print(f"PyTorch {torch.__version__}, {where()}", flush=True)
     for line in sys.stdin:

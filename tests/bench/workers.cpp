@@ -74,7 +74,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
                  const std::string& cls_norm, bool profile, int warm_up) {
   BertConfig config = BertConfig::named(config_name);
   config.norm = norm, config.cls_norm = cls_norm, config.cls_norm_at = cls_norm_place(cls_norm, "per-method");
-  const bool train = mode != "forward", pretrain = mode == "pretrain";
+  const bool train = mode != "forward", pretrain = mode == "pretrain", encoder = mode == "encoder";
   std::unique_ptr<MultitaskBert> classifier;
   std::unique_ptr<BertForPreTraining> pretraining;
   if (pretrain) pretraining = std::make_unique<BertForPreTraining>(config);
@@ -84,7 +84,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   Parameters parameters(model, {});
   model.train(train);
   std::unique_ptr<Optimizer> optimizer;
-  if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{});
+  if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{.kind = encoder ? "sgd" : "adamw"});
   if (on_gpu()) std::cout << "minbert, " << device_text() << std::endl;
   else std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_kernels() << " kernels, "
                  << openblas_file() << std::endl;
@@ -108,7 +108,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
     }
     const Tensor result = loss(w);
     backward(result);
-    optimizer->clip(1.0);
+    if (!encoder) optimizer->clip(1.0);
     optimizer->step(1e-5);
     return result;
   };
