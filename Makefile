@@ -156,7 +156,7 @@ demo: programs
 	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
 	@echo "Ask one:  echo 'a fine film' | build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst"
 
-STUDIES := isotropy task_adaptation layernorm_tuning
+STUDIES := isotropy task_adaptation layernorm_tuning transformer_norms
 GRID    ?= reduced
 JOBS    ?= 1
 study: programs

@@ -51,6 +51,7 @@ class Document {
  private:
   Json environment();
   Json model_of_document() const;
+  std::vector<std::string> model_differences() const;
   std::string command(const std::string& item) const;
   std::string extent() const;
   Json show(const Item& item);                    // runs done, or not asked for

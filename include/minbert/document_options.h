@@ -13,6 +13,7 @@ enum class Grid { quick, reduced, paper };         // some seconds, some minutes
 inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"};
 
 struct DocumentOptions : MachineOptions {
+  // model "": the program's networks are new ones, and it has no --model, --tasks and --metric
   std::string model = "data/mini/bert", data = "data/mini/glue", papers = "data/papers", out;
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric, grid = "reduced";

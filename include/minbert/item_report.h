@@ -21,6 +21,8 @@ class ItemReport {
     std::vector<double> points = {};              // a value for each seed
     std::optional<double> printed_point = {};
     std::string note = {}, warning = {};
+    // The colors of the two: "good", "half", "bad" or none
+    std::string mark = {}, printed_mark = {};
   };
   struct TableRow {
     std::string head;

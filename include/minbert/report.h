@@ -13,7 +13,8 @@
 //   a table      title, columns, rows {head, cells}; scale: "row" where a row's dot plots share
 //                one scale, instead of a column's
 //   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
-//                printed_point: its dot plot
+//                printed_point: its dot plot; mark and printed_mark: good, half or bad, the color
+//                of ours and of printed
 #pragma once
 
 #include <string>

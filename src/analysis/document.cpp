@@ -35,6 +35,8 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const std
   else if (was_run && claim.has("absolute"))
     verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
                                                      : joined(differences, "; ")};
+  else if (ours && claim.has("all"))
+    verdict = judge_all(strings(claim["all"]), claim["is"].number(), *ours);
   else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
                                   strings(claim["less"])}, *ours);
   return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
@@ -72,11 +74,12 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
   std::map<std::string, std::string> all = {{"task", task.name},
                                             {"limit", std::to_string(options_.limit)},
                                             {"max-length", std::to_string(options_.max_length)}};
-  const std::string folder = model_folder(options_.model);
+  const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
   std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
   files.insert(files.end(), {"config.json", "model.safetensors"});
   for (const char* file : files)
-    if (fs::exists(folder + "/" + file)) all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+    if (!folder.empty() && fs::exists(folder + "/" + file))
+      all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
   if (const std::string rows = find_files(options_.data, task).dev_rows; !rows.empty())
     all["data " + fs::path(rows).filename().string()] = study_.fingerprint(options_.data + "/" + rows);
   for (const Split split : {Split::train, Split::dev})
@@ -152,6 +155,7 @@ std::string Document::extent() const {
 // The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if ours is as wide.
 Json Document::model_of_document() const {
   const Json about = paper_["document"];
+  if (options_.model.empty()) return Json::object().set("name", "");
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
   if (about.has(config.model_type)) return about[config.model_type];
   const bool large = about.has("large") && config.hidden_size >= about["large"]["hidden_size"].integer();
@@ -159,6 +163,20 @@ Json Document::model_of_document() const {
 }
 
 std::vector<std::string> Document::differences() const {
+  std::vector<std::string> all = model_differences();
+  if (!missing_.empty())
+    all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
+  if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
+  for (const Task& task : tasks_)
+    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
+      std::replace(warning.begin(), warning.end(), '\n', ' ');
+      all.push_back(warning);
+    }
+  return all;
+}
+
+std::vector<std::string> Document::model_differences() const {
+  if (options_.model.empty()) return {};
   std::vector<std::string> all;
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
   const Json model = model_of_document();           // config.json's keys, of which the document says the values
@@ -174,14 +192,6 @@ std::vector<std::string> Document::differences() const {
   if (!config.has_trained_pooler())
     all.push_back("the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its last hidden "
                   "state, and fine-tuning starts with a new pooler");
-  if (!missing_.empty())
-    all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
-  if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
-  for (const Task& task : tasks_)
-    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
-      std::replace(warning.begin(), warning.end(), '\n', ' ');
-      all.push_back(warning);
-    }
   return all;
 }
 
@@ -211,8 +221,9 @@ Json Document::show(const Item& item) {
                     Json::object().set("name", item.name).set("title", item.title)
                         .set("reference", format("[{} {}]", paper_["document"]["tag"].string(), reference))
                         .set("command", command(item.name))
-                        .set("caption", format("{} on {}; {}; {} s of work", options_.model, options_.data, extent(),
-                                               fixed(seconds, 1))));
+                        .set("caption", format("{}{}; {}; {} s of work",
+                                               options_.model.empty() ? "" : options_.model + " on ", options_.data,
+                                               extent(), fixed(seconds, 1))));
   const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
   if (chosen) item.show(report);
   for (const std::string& sentence : different) report.differs(sentence);

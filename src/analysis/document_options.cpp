@@ -9,10 +9,12 @@ namespace minbert {
 void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("items", o.items, "items by their printed names; none: all of them");
   line.section("On what");
-  line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT", "DIR");
+  if (!o.model.empty()) {
+    line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT", "DIR");
+    line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
+    line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+  }
   line.option("--data", o.data, "folder with the tasks: RTE/train.tsv, ...", "DIR");
-  line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
-  line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.section("How much");
@@ -32,10 +34,10 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
 
 void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper,
               std::vector<GridValue> quick) {
-  o.tasks_given = line.given("--tasks");
+  o.tasks_given = o.model.empty() || line.given("--tasks");
   if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
   const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
-  quick.insert(quick.end(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
+  quick.insert(quick.begin(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
   if (grid == Grid::reduced) return;                   // the defaults
   for (const GridValue& v : grid == Grid::paper ? paper : quick)
     if (!line.given(v.option)) line.set(v.option, v.value);

@@ -52,6 +52,7 @@ tr + tr > * { border-top: 0 }
 .printed { color: var(--muted) }
 .number, .printed { white-space: nowrap }
 .number:empty::before, .printed:empty::before { content: "–" }
+td.good, td.half, td.bad { background: color-mix(in srgb, currentcolor 12%, transparent) }
 td .note, td .warning { margin: .1rem 0; max-width: 11rem }
 .warning { color: var(--bad) }
 .dots { display: block; width: 6.25rem; height: 1rem; margin: .1rem 0; fill: var(--link); fill-opacity: .6 }

@@ -42,6 +42,8 @@ void ItemReport::table(const std::string& title, const std::vector<std::string>&
       if (c.printed_point) cell.set("printed_point", *c.printed_point);
       if (!c.note.empty()) cell.set("note", c.note);
       if (!c.warning.empty()) cell.set("warning", c.warning);
+      if (!c.mark.empty()) cell.set("mark", c.mark);
+      if (!c.printed_mark.empty()) cell.set("printed_mark", c.printed_mark);
       cells.push_back(cell);
     }
     lines.push_back(Json::object().set("head", row.head).set("cells", Json::array(cells)));

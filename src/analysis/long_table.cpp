@@ -132,4 +132,12 @@ Verdict judge(const Claim& claim, const LongTable& ours) {
   return {mean > rounding * size ? (p <= 0.05 ? "reproduced" : "direction only") : "not", why};
 }
 
+Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours) {
+  const std::vector<double> values = ours.values(where);
+  if (values.empty()) return {"not run", "these values were not computed"};
+  const auto as_said = std::ranges::count(values, value);
+  return {size_t(as_said) == values.size() ? "reproduced" : "not",
+          format("{} of {} runs are as it says", as_said, values.size())};
+}
+
 }  // namespace minbert

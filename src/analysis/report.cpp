@@ -104,8 +104,10 @@ std::string table(const Json& table) {
   for (size_t r = 0; r < rows.size(); ++r) {
     std::string above, ours;
     for (size_t c = 0; const Json& cell : list(rows[r], "cells")) {
-      above += format("<td class=\"printed\">{}</td>", text(cell, "printed"));
-      ours += format("<td><span class=\"number\">{}</span>{}{}{}</td>", text(cell, "ours"),
+      above += format("<td class=\"printed{}\">{}</td>", element(" {}", text(cell, "printed_mark")),
+                      text(cell, "printed"));
+      ours += format("<td{}><span class=\"number\">{}</span>{}{}{}</td>",
+                     element(" class=\"{}\"", text(cell, "mark")), text(cell, "ours"),
                      dot_plot(cell, scales[by_row ? r : c++]), element("<p class=\"note\">{}</p>", text(cell, "note")),
                      element("<p class=\"warning\">Warning: {}</p>", text(cell, "warning")));
     }

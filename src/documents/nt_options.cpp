@@ -1,0 +1,39 @@
+// The options of transformer_norms: its grids, and what it refuses.
+#include <cmath>
+
+#include "minbert/transformer_norms.h"
+
+namespace minbert {
+
+NtOptions::NtOptions() {
+  model = "";
+  data = "data/mini/phrasebank";
+  tasks = "phrasebank";
+  out = "runs/transformer_norms";
+  limit = 320;
+  epochs = 4;
+}
+
+const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"}, {"--limit", "0"}};
+const std::vector<GridValue> nt_quick_grid = {{"--epochs", "3"}, {"--seeds", "1"}, {"--widths", "16,32,64"},
+                                              {"--lr", "10,0.5,0.1,0.001"}, {"--depths", "1,4,12"},
+                                              {"--limit", "128"}};
+
+void check_nt_options(const NtOptions& o) {
+  const int heads = BertConfig::named("narrow-1").num_attention_heads;
+  const auto whole = [](double v) { return v == std::floor(v) && v < 1e6; };
+  MB_CHECK(o.layers.size() == 2, "--layers: {} numbers; expected two, of the shallow and of the deep models",
+           o.layers.size());
+  MB_CHECK(o.widths.size() == 3, "--widths: {} numbers; expected three, of the narrow, normal and wide models",
+           o.widths.size());
+  for (const auto& [name, list] : {std::pair("--layers", o.layers), std::pair("--depths", o.depths)})
+    for (const double n : list) MB_CHECK(whole(n), "{} {}: expected whole numbers", name, n);
+  for (const double width : o.widths)
+    MB_CHECK(whole(width) && int(width) % heads == 0, "--widths {}: expected multiples of {}, the number of heads",
+             width, heads);
+  for (const double lr : o.lr) MB_CHECK(lr > 0, "--lr {}: expected numbers above 0", lr);
+  MB_CHECK(o.epochs > 1, "--epochs {}: whether a loss falls from the first epoch to the last is seen from 2 on",
+           o.epochs);
+}
+
+}  // namespace minbert

@@ -1,0 +1,170 @@
+// Converged or not, by learning rate and norm, in six sizes [NT tab.1] [NT tab.2] [NT tab.3] [NT tab.4] [NT tab.5]
+// [NT tab.6].
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+
+#include "engine/text.h"
+#include "minbert/transformer_norms.h"
+
+namespace minbert {
+namespace {
+
+class Table {
+ public:
+  Table(const NtRuns& runs, int number, int layers, int width, std::string title)
+      : runs_(runs), number_(number), layers_(layers), width_(width), title_(std::move(title)) {}
+  std::vector<Run> runs() const;
+  void show(ItemReport& report) const;
+  const std::string& title() const { return title_; }
+  std::string name() const { return format("tab{}", number_); }
+
+ private:
+  Run training(const std::string& norm, double lr, int seed) const {
+    return runs_.training({.layers = layers_, .width = width_, .norm = norm, .seed = seed, .lr = lr});
+  }
+  NtCell cell(const std::string& norm, double lr, const LongTable& printed) const;
+  void values(ItemReport& report) const;
+  void thresholds(ItemReport& report) const;
+  void print(const std::vector<ItemReport::TableRow>& rows) const;
+  const NtRuns& runs_;
+  int number_, layers_, width_;
+  std::string title_;
+};
+
+std::vector<Run> Table::runs() const {
+  std::vector<Run> all;
+  for (const double lr : runs_.options().lr)
+    for (const std::string& norm : runs_.options().norms)
+      for (const int seed : runs_.seeds()) all.push_back(training(norm, lr, seed));
+  return all;
+}
+
+NtCell Table::cell(const std::string& norm, double lr, const LongTable& printed) const {
+  NtCell c;
+  for (const int seed : runs_.seeds()) c.add(runs_.result(training(norm, lr, seed)));
+  for (const double v : printed.values({{"norm", norm}, {"lr", format("{}", lr)}})) c.printed = v > 0;
+  return c;
+}
+
+// The values in the csv, every epoch's losses, and 0 or 1 for the claims, which are about the slides' three norms.
+void Table::values(ItemReport& report) const {
+  LongTable table({"layers", "width", "norm", "lr", "seed", "verdict", "first_loss", "last_loss", "dev_accuracy"});
+  LongTable losses({"layers", "width", "norm", "lr", "seed", "epoch", "split", "loss"});
+  LongTable judged({"norm", "lr", "seed", "converged"});
+  for (const double lr : runs_.options().lr)
+    for (const std::string& norm : runs_.options().norms)
+      for (const int seed : runs_.seeds()) {
+        const Json result = runs_.result(training(norm, lr, seed));
+        const Convergence verdict = convergence(result);
+        const std::vector<std::string> of = {std::to_string(layers_), std::to_string(width_), norm, format("{}", lr),
+                                             std::to_string(seed)};
+        const Json::Array epochs = result["epochs"].items();
+        const auto text = [](const Json& loss) { return exact(loss.number_if().value_or(NAN)); };
+        std::vector<std::string> row = of;
+        row.insert(row.end(), {convergence_names[size_t(verdict)], text(epochs.front()["mean"]),
+                               text(epochs.back()["mean"])});
+        table.add(row, epochs.back()["dev_accuracy"].number_if());
+        for (size_t e = 0; e < epochs.size(); ++e)
+          for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("dev", "dev_loss")}) {
+            std::vector<std::string> line = of;
+            line.insert(line.end(), {std::to_string(e + 1), split});
+            losses.add(line, epochs[e][key].number_if());
+          }
+        if (is_nt_norm(norm))
+          judged.add({norm, format("{}", lr), std::to_string(seed)}, counts_as_converged(verdict));
+      }
+  report.csv(std::move(table));
+  report.csv(std::move(losses), "losses");
+  report.judge_by(std::move(judged));
+}
+
+// How many runs get another verdict under another rule.
+void Table::thresholds(ItemReport& report) const {
+  std::vector<ItemReport::TableRow> rows;
+  const auto row = [&](const std::string& head, const ConvergenceRule& rule) {
+    int sides = 0, verdicts = 0;
+    for (const Run& run : runs()) {
+      const Convergence now = convergence(runs_.result(run)), then = convergence(runs_.result(run), rule);
+      sides += counts_as_converged(now) != counts_as_converged(then);
+      verdicts += now != then;
+    }
+    rows.push_back({head, {{"", std::to_string(sides)}, {"", std::to_string(verdicts)}}});
+  };
+  for (const double errors : {0, 1, 3, 4}) row(format("a fall of {} standard errors instead of 2", errors), {errors});
+  for (const double slow : {0.05, 0.2})
+    row(format("slow under {} % instead of 10 %", 100 * slow), {.slow = slow});
+  report.table(format("Verdicts of {} runs that another threshold would change", runs().size()),
+               {"", "converged or not", "any verdict"}, rows);
+}
+
+// On a terminal in colors, unless NO_COLOR is set.
+void Table::print(const std::vector<ItemReport::TableRow>& rows) const {
+  const bool colors = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+  const auto colored = [&](const std::string& text, const std::string& mark) {
+    const char* code = mark == "good" ? "32" : mark == "half" ? "33" : mark == "bad" ? "31" : "39";
+    return colors ? format("\033[{}m{}\033[39m", code, text) : text;       // all of the same length
+  };
+  std::vector<std::vector<std::string>> lines = {{"lr"}};
+  for (const std::string& norm : runs_.options().norms) lines[0].push_back(colored(norm, ""));
+  for (const ItemReport::TableRow& row : rows) {
+    lines.push_back({row.head});
+    for (const ItemReport::Cell& cell : row.cells) {
+      const bool differs = cell.note.starts_with("not as printed");
+      lines.back().push_back(colored(cell.ours + (differs ? " (printed: " + cell.printed + ")" : ""), cell.mark));
+    }
+  }
+  std::cout << format("{}: {}\n{}", name(), title_, text_table(lines));
+}
+
+void Table::show(ItemReport& report) const {
+  std::vector<std::string> columns = {"learning rate"};
+  for (const std::string& norm : runs_.options().norms) columns.push_back(norm);
+  std::vector<ItemReport::TableRow> rows;
+  size_t agree = 0, beside = 0;
+  for (const double lr : runs_.options().lr) {
+    rows.push_back({format("{}", lr), {}});
+    for (const std::string& norm : runs_.options().norms) {
+      const NtCell c = cell(norm, lr, report.printed());
+      agree += c.agrees();
+      beside += c.printed.has_value();
+      rows.back().cells.push_back(c.shown());
+    }
+  }
+  const std::string count = format("{} of {} cells agree with the print", agree, beside);
+  report.table(format("{}: {}", title_, count), columns, rows);
+  print(rows);
+  std::cout << count << "\n\n";
+  thresholds(report);
+  values(report);
+  report.caption(count);
+  report.caption("converged: every loss is finite, and the mean over the last epoch's batches is below the first's by "
+                 "more than 2 standard errors of the difference; slow: by less than a tenth; flat: no epoch is below "
+                 "the entropy of the classes' shares, so the majority is all that it learned; both count as converged");
+  runs_.differs(report);
+  report.differs("the slides do not say what converged means, how many epochs they train, with what batch size or how "
+                 "wide their models are; these are ours");
+}
+
+}  // namespace
+
+std::vector<Item> nt_table_items(const SharedNtRuns& runs) {
+  std::vector<Item> items;
+  const NtOptions& o = runs->options();
+  auto tables = std::make_shared<std::vector<Table>>();
+  for (const double layers : o.layers)
+    for (size_t w = 0; w < o.widths.size(); ++w)
+      tables->push_back({*runs, int(tables->size()) + 1, int(layers), int(o.widths[w]),
+                         format("{}, {} (H = {})", counted(int64_t(layers), "layer"), nt_width_names[w],
+                                o.widths[w])});
+  for (const Table& table : *tables)
+    items.push_back({table.name(), "Converged or not: " + table.title(),
+                     [runs, tables, &table] { return table.runs(); },
+                     [runs, tables, &table](ItemReport& report) { table.show(report); },
+                     [runs] { return runs->before(); }});
+  return items;
+}
+
+}  // namespace minbert

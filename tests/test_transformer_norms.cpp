@@ -1,0 +1,224 @@
+// The items of the slides on normalization in Transformers, on small encoders and invented sentences.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "error_of.h"
+#include "minbert/transformer_norms.h"
+#include "small_study.h"
+
+namespace minbert::test {
+namespace {
+
+// 45 sentences of a folder phrases/, whose first word tells the class.
+void write_phrases(const SmallWorld& world) {
+  std::filesystem::create_directories(world.path("phrases"));
+  const std::vector<std::string> first = {"fell", "stayed", "rose"}, labels = {"negative", "neutral", "positive"};
+  Random random(3, "phrases");
+  std::string text;
+  for (size_t i = 0; i < 45; ++i) {
+    text += first[i % 3];
+    for (int w = 0; w < 4; ++w) text += format(" word{}", random.below(30));
+    text += " .@" + labels[i % 3] + "\n";
+  }
+  write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
+}
+
+NtOptions small_nt(const SmallWorld& world) {
+  write_phrases(world);
+  NtOptions o;
+  o.data = world.path("phrases");
+  o.out = world.path("study");
+  o.max_length = 16;
+  o.epochs = 3;
+  o.seeds = 2;
+  o.widths = {4, 8, 12};
+  o.layers = {1, 2};
+  o.depths = {1, 3};
+  o.lr = {1e30, 0.1};
+  o.batch = 8;
+  o.vocab_size = 100;
+  o.measure_every = 3;
+  return o;
+}
+
+int run_items(const NtOptions& o) {
+  Document document(o, "transformer-norms");
+  return document.run(nt_items(document, o));
+}
+
+// A run whose first epoch has losses of mean a, the last one of mean b, with standard errors of .03 and .04.
+std::vector<EpochLoss> falling(double a, double b) { return {{a, 0.3, 100}, {(a + b) / 2, 0.3, 100}, {b, 0.4, 100}}; }
+
+}  // namespace
+
+TEST_CASE("transformer_norms: a verdict follows from the fall, its standard error and the majority's loss") {
+  const double high = 10, low = 0.1;                // entropies that every loss is below, and none
+  CHECK(convergence(falling(1, 0.5), high) == Convergence::converged);
+  CHECK(convergence(falling(1, 0.89), high) == Convergence::converged);             // 2 errors are .1
+  CHECK(convergence(falling(2, 1.89), high) == Convergence::slow);
+  CHECK(convergence(falling(2, 1.91), high) == Convergence::not_converged);
+  CHECK(convergence(falling(1, 1.5), high) == Convergence::not_converged);
+  CHECK(convergence(falling(1, 0.5), low) == Convergence::flat);
+  CHECK(convergence(falling(2, 1.89), low) == Convergence::flat);
+  CHECK(convergence({{1, 0.1, 9}, {NAN, NAN, 2}}, high) == Convergence::diverged);
+  CHECK(convergence({{INFINITY, NAN, 1}}, high) == Convergence::diverged);
+  CHECK(convergence({{1, 0, 9}, {1, 0, 9}}, high) == Convergence::not_converged);
+  CHECK(convergence(falling(2, 1.91), high, {.errors = 1}) == Convergence::slow);
+  CHECK(convergence(falling(1, 0.89), high, {.errors = 3}) == Convergence::not_converged);
+  CHECK(convergence(falling(2, 1.89), high, {.slow = 0.01}) == Convergence::converged);
+  CHECK(contains(error_of([] { convergence({{1, 0, 9}}, 1); }), "from 2 epochs on"));
+  for (const Convergence v : {Convergence::converged, Convergence::slow, Convergence::flat})
+    CHECK(counts_as_converged(v));
+  CHECK_FALSE(counts_as_converged(Convergence::not_converged));
+  CHECK_FALSE(counts_as_converged(Convergence::diverged));
+  CHECK(entropy_of_shares({1, 1, 2}) == doctest::Approx(1.5 * std::log(2)));
+}
+
+TEST_CASE("transformer_norms: a cell shows what most seeds do, beside the print") {
+  const auto result = [](double last, Json left) {
+    Json::Array epochs;
+    for (const double mean : {1.0, last})
+      epochs.push_back(Json::object().set("mean", mean).set("deviation", 0.01).set("batches", 4));
+    return Json::object().set("entropy", 2.0).set("epochs", Json::array(epochs)).set("left_finite", left);
+  };
+  NtCell cell;
+  cell.printed = true;
+  cell.add(result(0.25, {}));
+  CHECK(cell.shown().ours == "converged");
+  CHECK(cell.shown().note == "as printed; last/first loss 0.25");
+  CHECK(cell.shown().mark == "good");
+  cell.add(result(NAN, 2));
+  CHECK_FALSE(cell.agrees());                       // one of two is not most
+  CHECK(cell.shown().ours == "1 converged, 1 diverged");
+  CHECK(cell.shown().note == "not as printed; last/first loss 0.25; left the finite in epoch 2; "
+                             "1 of 2 seeds converge");
+  CHECK(cell.shown().mark == "half");
+  cell.add(result(NAN, 1));
+  cell.printed = false;
+  CHECK(cell.agrees());
+}
+
+TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and are not computed twice") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  o.seeds = 1;
+  o.epochs = 2;
+  o.items = {"fig1", "gradient", "tab1", "tab4", "fig2", "fig4", "fig5"};
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  for (const std::string& name : o.items) CHECK(item_of(report, name)["status"].string() == "run");
+  const auto rows = [&](const std::string& name) { return rows_of(world.path("study/" + name + ".csv")); };
+  CHECK(rows("tab1") == 2 * 3);                     // rates, norms
+  CHECK(rows("gradient") == (2 + 4) * 5);
+  CHECK(rows("gradient-factors") == 2 * (1 + 3) * 2 * 5);
+  CHECK(rows("fig2") == 3 * 3);
+  CHECK(rows("fig4") == 3 * 2 * 2);
+  CHECK(rows("fig5") == rows("fig6"));
+  for (const auto& row : csv(world.path("study/tab4.csv"))) {
+    if (row[2] == "norm") CHECK(row == std::vector<std::string>{"layers", "width", "norm", "lr", "seed", "verdict",
+                                                                "first_loss", "last_loss", "dev_accuracy"});
+    if (row[2] == "none" && row[3] == "1e+30") CHECK(row[5] == "diverged");
+  }
+  // A rate of 1e30 is not among the printed ones; of .1 each table has three cells.
+  const Json table = item_of(report, "tab1")["tables"].items()[0];
+  CHECK(contains(table["title"].string(), " of 3 cells agree"));
+  CHECK(table["rows"].items()[1]["cells"].items()[0]["printed"].string() == "Converged");
+  CHECK(contains(quiet.text(), "tab1: 1 layer, narrow (H = 4)\nlr     layer"));
+  CHECK(contains(read_file(world.path("study/report.html")), "<td class=\"bad\"><span class=\"number\">diverged"));
+
+  const auto folders = [&] {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(world.path("study/runs"))) all.insert(entry.path());
+    return all;
+  };
+  const std::set<std::string> done = folders();
+  NtOptions wider = o;
+  wider.norms.push_back("rms");
+  wider.items = {"tab1"};
+  REQUIRE(run_items(wider) == 0);
+  CHECK(folders().size() == done.size() + 2);
+}
+
+TEST_CASE("transformer_norms: a training that was interrupted goes on as if it had not been") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  Document document(o, "transformer-norms");
+  const NtRuns runs(document, o);
+  REQUIRE(document.study().run(runs.before()));
+  const NtData data = read_nt_data(o, document.study().folder(runs.vocabulary()) + "/vocab.txt");
+  const NtSetup setup{.layers = 1, .width = 8, .norm = "batch", .seed = 3, .lr = 0.1};
+  std::filesystem::create_directories(world.path("whole"));
+  std::filesystem::create_directories(world.path("parts"));
+  const Json whole = *train_nt(o, data, setup, 0, world.path("whole"));
+  int steps = 0;
+  CHECK_FALSE(train_nt(o, data, setup, 0, world.path("parts"), [&] { return ++steps == 8; }));
+  const Json parts = *train_nt(o, data, setup, 0, world.path("parts"));
+  CHECK(parts["epochs"].dump() == whole["epochs"].dump());
+  CHECK(std::filesystem::is_empty(world.path("parts")));
+}
+
+TEST_CASE("transformer_norms: the first layer and the second are post-LN and pre-LN, by the tape [NT fig.1]") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  Document document(o, "transformer-norms");
+  const NtRuns runs(document, o);
+  REQUIRE(document.study().run({runs.modules()}));
+  const auto text = [&](const std::string& placement) {
+    std::string all;
+    for (const Json& box : runs.result(runs.modules())[placement].items()) {
+      all += box["title"].string() + "(";
+      for (const Json& from : box["reads"].items()) all += std::to_string(from.integer());
+      all += ") ";
+    }
+    return all;
+  };
+  CHECK(text("post") == "x() Attention(0) +(01) Norm 1(2) Feed-forward(3) +(34) Norm 2(5) ");
+  CHECK(text("pre") == "x() Norm 1(0) Attention(1) +(02) Norm 2(3) Feed-forward(4) +(35) ");
+}
+
+TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and every claim can be judged") {
+  const Json paper = Json::load("data/papers/transformer-norms.json");
+  const std::vector<int> converged = {14, 14, 13, 9, 9, 7};
+  for (size_t t = 0; t < 6; ++t) {
+    const LongTable table = table_of(paper["printed"][format("tab{}", t + 1)]);
+    REQUIRE(table.rows().size() == 21);
+    int count = 0;
+    for (const LongTable::Row& row : table.rows()) count += *row.value > 0;
+    CHECK(count == converged[t]);
+    CHECK(table.values({{"norm", "none"}, {"lr", "0.5"}}) == std::vector<double>{0});
+    CHECK(table.values({{"norm", "layer"}, {"lr", "0.0001"}}) == std::vector<double>{1});
+  }
+  for (const Json& claim : paper["claims"].items()) {
+    INFO(claim["text"].string());
+    CHECK(int(claim.has("absolute")) + int(claim.has("all")) + int(claim.has("more")) == 1);
+  }
+}
+
+TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
+  const SmallWorld world;
+  NtOptions o = small_nt(world);
+  const auto refused = [&](const std::function<void(NtOptions&)>& change) {
+    NtOptions other = o;
+    change(other);
+    return error_of([&] { check_nt_options(other); });
+  };
+  CHECK(refused([](NtOptions&) {}) == "no error");
+  CHECK(contains(refused([](NtOptions& x) { x.lr = {0}; }), "--lr 0: expected numbers above 0"));
+  CHECK(contains(refused([](NtOptions& x) { x.widths = {4, 8, 10}; }), "multiples of 4"));
+  CHECK(contains(refused([](NtOptions& x) { x.widths = {4}; }), "expected three"));
+  CHECK(contains(refused([](NtOptions& x) { x.layers = {1}; }), "expected two"));
+  CHECK(contains(refused([](NtOptions& x) { x.depths = {1.5}; }), "whole numbers"));
+  CHECK(contains(refused([](NtOptions& x) { x.epochs = 1; }), "from 2 on"));
+  std::string text;                                 // without a negative one
+  for (int i = 0; i < 30; ++i) text += format("word{} .@{}\n", i, i % 2 ? "neutral" : "positive");
+  write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
+  const Quiet quiet;
+  CHECK(contains(error_of([&] { read_nt_data(o, world.path("vocab.txt")); }), "label negative"));
+}
+
+}  // namespace minbert::test
