@@ -199,6 +199,20 @@ TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and ever
   }
 }
 
+TEST_CASE("long table: a claim of all values holds where each of them is the one it says; commas stand in quotes") {
+  LongTable table({"norm", "lr", "converged"});
+  table.add({"layer", "1"}, 1);
+  table.add({"layer", "2"}, 1);
+  table.add({"group:groups=4,eps=1e-3", "1"}, 0);
+  CHECK(judge_all({{"norm", "layer"}}, 1, table).verdict == "reproduced");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).verdict == "not");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).why == "1 of 2 runs are as it says");
+  CHECK(judge_all({{"lr", "3"}}, 1, table).verdict == "not run");
+  const SmallWorld world;
+  table.save(world.path("table.csv"));
+  CHECK(contains(read_file(world.path("table.csv")), "\n\"group:groups=4,eps=1e-3\",1,0\n"));
+}
+
 TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
   const SmallWorld world;
   NtOptions o = small_nt(world);
