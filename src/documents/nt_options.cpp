@@ -14,7 +14,8 @@ NtOptions::NtOptions() {
   epochs = 4;
 }
 
-const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"}, {"--limit", "0"}};
+const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"},
+                                              {"--limit", "0"}};
 const std::vector<GridValue> nt_quick_grid = {{"--epochs", "3"}, {"--seeds", "1"}, {"--widths", "16,32,64"},
                                               {"--lr", "10,0.5,0.1,0.001"}, {"--depths", "1,4,12"},
                                               {"--limit", "128"}};
