@@ -26,8 +26,8 @@ std::string goal_text(double v) {
   return text;
 }
 
-// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most; PhraseBank's, in 4,000 pieces, 31
-// and 14, and 136 at most; the logarithms of these are about normal.
+// SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most; PhraseBank's, in 4,000 pieces,
+// 31 and 14, and 136 at most; the logarithms of these are about normal.
 std::vector<int> draw_lengths(const Case& c, Random& random) {
   std::vector<int> lengths;
   for (int b = 0; b < c.sentences; ++b) {
