@@ -11,7 +11,7 @@ NtOptions::NtOptions() {
   tasks = "phrasebank";
   out = "runs/transformer_norms";
   limit = 320;
-  epochs = 4;
+  epochs = 6;
 }
 
 const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"},
