@@ -36,7 +36,7 @@ NtOptions small_nt(const SmallWorld& world) {
   o.widths = {4, 8, 12};
   o.layers = {1, 2};
   o.depths = {1, 3};
-  o.lr = {1e30, 0.1};
+  o.lr = {1e300, 0.1};
   o.batch = 8;
   o.vocab_size = 100;
   o.measure_every = 3;
@@ -120,13 +120,13 @@ TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and 
   for (const auto& row : csv(world.path("study/tab4.csv"))) {
     if (row[2] == "norm") CHECK(row == std::vector<std::string>{"layers", "width", "norm", "lr", "seed", "verdict",
                                                                 "first_loss", "last_loss", "dev_accuracy"});
-    if (row[2] == "none" && row[3] == "1e+30") CHECK(row[5] == "diverged");
+    if (row[2] == "none" && row[3] == "1e+300") CHECK(row[5] == "diverged");
   }
-  // A rate of 1e30 is not among the printed ones; of .1 each table has three cells.
+  // A rate of 1e300 is not among the printed ones; of .1 each table has three cells.
   const Json table = item_of(report, "tab1")["tables"].items()[0];
   CHECK(contains(table["title"].string(), " of 3 cells agree"));
   CHECK(table["rows"].items()[1]["cells"].items()[0]["printed"].string() == "Converged");
-  CHECK(contains(quiet.text(), "tab1: 1 layer, narrow (H = 4)\nlr     layer"));
+  CHECK(contains(quiet.text(), "tab1: 1 layer, narrow (H = 4)\nlr      layer"));
   CHECK(contains(read_file(world.path("study/report.html")), "<td class=\"bad\"><span class=\"number\">diverged"));
 
   const auto folders = [&] {
@@ -197,6 +197,20 @@ TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and ever
     INFO(claim["text"].string());
     CHECK(int(claim.has("absolute")) + int(claim.has("all")) + int(claim.has("more")) == 1);
   }
+}
+
+TEST_CASE("long table: a claim of all values holds where each of them is the one it says; commas stand in quotes") {
+  LongTable table({"norm", "lr", "converged"});
+  table.add({"layer", "1"}, 1);
+  table.add({"layer", "2"}, 1);
+  table.add({"group:groups=4,eps=1e-3", "1"}, 0);
+  CHECK(judge_all({{"norm", "layer"}}, 1, table).verdict == "reproduced");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).verdict == "not");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).why == "1 of 2 runs are as it says");
+  CHECK(judge_all({{"lr", "3"}}, 1, table).verdict == "not run");
+  const SmallWorld world;
+  table.save(world.path("table.csv"));
+  CHECK(contains(read_file(world.path("table.csv")), "\n\"group:groups=4,eps=1e-3\",1,0\n"));
 }
 
 TEST_CASE("transformer_norms: what it cannot use is an error that says so") {

@@ -43,7 +43,8 @@ void LongTable::save(const std::string& file) const {
   for (const std::string& column : columns_) text += (text.empty() ? "" : ",") + column;
   text += "\n";
   for (const Row& row : rows_) {
-    for (const std::string& of : row.of) text += of + ",";
+    for (const std::string& of : row.of)            // of a norm's options, "group:groups=8,eps=1e-3"
+      text += (of.find(',') == of.npos ? of : "\"" + of + "\"") + ",";
     text += (row.value ? exact(*row.value) : "") + "\n";
   }
   write_file(file, text);

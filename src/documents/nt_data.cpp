@@ -25,7 +25,9 @@ std::vector<int32_t> NtData::class_of(std::span<const int32_t> examples) const {
   return {values.begin(), values.end()};
 }
 
-NtClassifier::NtClassifier(const BertConfig& config, int classes) : bert_(config), head_(config.hidden_size, classes) {
+// One task, which no batch names: conditional LayerNorm is LayerNorm.
+NtClassifier::NtClassifier(const BertConfig& config, int classes)
+    : bert_(config, 1), head_(config.hidden_size, classes) {
   child("bert", bert_);
   child("head", head_);
 }

@@ -11,10 +11,11 @@ NtOptions::NtOptions() {
   tasks = "phrasebank";
   out = "runs/transformer_norms";
   limit = 320;
-  epochs = 4;
+  epochs = 6;
 }
 
-const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"}, {"--limit", "0"}};
+const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"},
+                                              {"--limit", "0"}};
 const std::vector<GridValue> nt_quick_grid = {{"--epochs", "3"}, {"--seeds", "1"}, {"--widths", "16,32,64"},
                                               {"--lr", "10,0.5,0.1,0.001"}, {"--depths", "1,4,12"},
                                               {"--limit", "128"}};

@@ -110,7 +110,7 @@ class Training {
 
   // Plain SGD has no moments: weights, running statistics and what was measured are the whole state.
   void save() const {
-    save_weights(weights_, model_.parameters);
+    save_weights(weights_, model_.parameters, SafeTensorsWriter::As::real_type);
     write_file(state_, Json::object().set("epochs", Json::array(epochs_)).set("losses", Json::array_of(losses_))
                    .set("step", step_).set("seconds", seconds_).set("tokens", tokens_)
                    .set("measured_at", Json::array_of(measured_at_)).set("loss_changes", Json::array_of(loss_changes_))
