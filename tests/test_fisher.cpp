@@ -146,8 +146,7 @@ TEST_CASE("fisher: squared within a batch or one example after the other, for ev
     }
 }
 
-TEST_CASE("per example: sums of squares of the examples' gradients; what has none is an error; a row a token or a row an "
-          "example") {
+TEST_CASE("per example: sums of squares of the examples' gradients; what has none is an error") {
   const Tensor weight = Tensor::full({1, 2}, 1), bias = Tensor::zeros({1}), table = Tensor::zeros({10, 1});
   const Tensor x = Tensor::from({3, 2}, std::vector<real>{1, 2, 3, 4, 5, 6});    // two examples: two tokens, and one
   for (const Tensor& leaf : {weight, bias, table}) leaf.set_requires_grad(true);

@@ -244,8 +244,14 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
   CHECK(texts("latin", latin) == read);
 
   const std::string file = folder.file("wrong", "a@neutral\nno label here\nb@postive\nb@\nd@positive\nb a@neutral\n"
-                                                "a b@neutral\n");
-  const std::string report = loaded(file, "phrasebank", tokenizer).report.text();
+                                                "a b@neutral\na b c d@positive\na b c@positive\nb@neutral\n"
+                                                "c@neutral\n");
+  std::string report;                               // of both sets: a line belongs to one of them
+  for (const Split split : {Split::train, Split::dev}) {
+    LoadReport of_split;
+    load_dataset(task_named("phrasebank"), file, tokenizer, {.split = split}, of_split);
+    report += of_split.text();
+  }
   CAPTURE(report);
   CHECK(contains(report, file + ":2: the line has no label\n  expected a sentence, \"@\" and negative or neutral or "
                                 "positive; the row is skipped"));

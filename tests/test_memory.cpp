@@ -117,7 +117,8 @@ TEST_CASE("memory: with --recompute a layer keeps its input alone; values and gr
           kept = pool_statistics().bytes_in_use - before;
           backward(loss);
           std::vector<std::vector<real>> all = {loss.values()};
-          for (const Parameter& p : parameters.items()) all.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>());
+          for (const Parameter& p : parameters.items())
+            all.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>());
           parameters.clear_gradients();
           CHECK(DropoutClock::current().step == 8);
           return all;

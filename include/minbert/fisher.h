@@ -27,11 +27,11 @@ struct FisherOptions {
 };                                                  // since gradients of opposite signs cancel
 
 // F of every parameter that learns, without dropout; the network stays in evaluation. examples:
-// indices into data. The examples of a batch share their forward, and backward squares the gradient
-// of each (PerExample); a network for which that does not work (norms with parameters that see the
-// batch as a whole, pairs whose sentences are encoded apart) runs one example at a time, which gives
-// the same. of_means: the mean over the batches, each by its examples. None: interrupted. Errors: no example; a task that
-// the network has no head for.
+// indices into data. The examples of a batch share their forward, and backward squares the
+// gradient of each (PerExample). Where that does not work (norms with parameters that see the batch
+// as a whole, pairs whose sentences are encoded apart), one example runs at a time, which gives the
+// same. of_means: the mean over the batches, each by its examples. None: interrupted. Errors: no
+// example; a task that the network has no head for.
 std::optional<ElementValues> fisher_information(MultitaskBert& network,
                                                 const Parameters& parameters, const Task& task,
                                                 const Dataset& data,

@@ -2,7 +2,7 @@
 //
 //   x_i = Dropout(Norm(word[id_i] + position[f+i] + segment[s_i]))   x [T,H]
 //
-//   Source      Devlin et al., fig. 2. f is 0; in RoBERTa 2, since its rows 0 and 1 belong to padding
+//   Source      Devlin et al., fig. 2. f is 0; in RoBERTa 2: its rows 0 and 1 belong to padding
 //   Positions   learned, or sinusoidal, as in the original Transformer (Vaswani et al. 2017,
 //               sec. 3.4 and 3.5), where words are scaled up beside them:
 //                 √H word[id_i] + P_i    P_i,2k = sin(i / 10000^(2k/H))    P_i,2k+1 = cos(the same)

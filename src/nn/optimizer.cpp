@@ -67,7 +67,7 @@ struct Sgd {
   }
 };
 
-struct PlainSgd {                                   // without momentum: m is neither read nor written
+struct PlainSgd {                                   // without momentum m is not touched
   static constexpr bool has_m = false, has_v = false;
   HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
     return {e.p - o.lr * (g + o.decay * e.p), 0, 0};

@@ -74,7 +74,7 @@ void add_run_options(CommandLine& line, RunOptions& o) {
               "minutes from one save to the next, at most; 0: only after an epoch, or an evaluation");
   add_machine_options(line, o);
   line.flag("--recompute", o.recompute,
-            "less memory: a layer keeps its input alone and runs again in backward; the same results, a third more time");
+            "less memory, a third more time: a layer keeps its input alone, and runs again in backward");
   line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
   line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
   line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
