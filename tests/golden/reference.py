@@ -137,7 +137,7 @@ class Transformer(Bert):
         x = HIDDEN ** 0.5 * self.word(ids)
         for i in range(ids.shape[1]):
             for k in range(HIDDEN // 2):
-                angle = torch.tensor(i / 10000 ** (2 * k / HIDDEN)).double()
+                angle = torch.tensor(i / 10000 ** (2 * k / HIDDEN), dtype=torch.float64)
                 x[:, i, 2 * k] += torch.sin(angle)
                 x[:, i, 2 * k + 1] += torch.cos(angle)
         return self.encode(x, padding)
