@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   line.option("--tasks", tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--metric", metric, "metrics by which the best is chosen: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--vocab", vocab, "the vocabulary, one token a line", "FILE");
-  line.option("--model", model, "instead: a model's folder with its vocab.txt", "DIR");
+  line.option("--model", model, "instead: a model's folder, for its vocabulary", "DIR");
   line.option("--seed", seed, 0, "of the order of the examples");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini");
   return run_program("bag_of_words", [&] {

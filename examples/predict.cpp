@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
     while (std::cin) {
       Dataset data{"standard input", {}};
       while (int(data.examples.size()) < batch && std::getline(std::cin, text)) {
+        if (text.ends_with('\r')) text.pop_back();              // Windows' line end
         bool was_cut = false;
         data.examples.push_back(example_of(text, ++number, task, trained, &was_cut));
         cut += was_cut;

@@ -127,12 +127,16 @@ TEST_CASE("memory: with --recompute a layer keeps its input alone; values and gr
         const int64_t kept_plain = kept, alive = Tensor::live();
         const Recompute on;
         CHECK(gradients() == plain);
-        CHECK(kept < kept_plain);
+        CHECK(4 * kept < 3 * kept_plain);
         CHECK(Tensor::live() == alive);
         CHECK(tape_length() == 0);
       }
   const Recompute on;
   MultitaskBert model(tiny_config("batch"), three_heads(), 0);
+  const Parameters parameters(model, {});
+  model.forward(batch, 0);                          // evaluation recomputes nothing
+  clear_tape();
+  model.train();
   CHECK(contains(error_of([&] { model.forward(batch, 0); }), "--recompute: the norm batch moves its statistics"));
 }
 

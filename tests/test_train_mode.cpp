@@ -203,6 +203,8 @@ TEST_CASE("optimizer: a frozen element is moved by nothing, bit for bit, its nei
       masked_optimizer.step(0.1);
       whole_optimizer.step(0.1);
     }
+    const std::vector<real> b = masked.value("bias").values(), free_b = whole.value("bias").values();
+    for (size_t i = 0; i < 4; ++i) CHECK(b[i] == doctest::Approx(free_b[i]).epsilon(1e-6));
     const std::vector<real> now = masked.value("weight").values(), free = whole.value("weight").values();
     for (size_t i = 0; i < 12; ++i) {
       if (weight[i]) CHECK(now[i] == doctest::Approx(free[i]).epsilon(1e-6));        // another loop: rounding

@@ -104,11 +104,12 @@ void set_recompute(bool on);                        // off by default
 bool recomputes();
 
 // While it lives, backward() leaves in every leaf the sum over the batch's examples of g_e^2, where
-// g_e is the gradient of example e, in place of the sum of g_e: what the examples share in their
-// forward is computed once. Matrix products (the weight of `linear`), sums of rows (biases, the
-// weights of norms) and embeddings know examples; the result must be the sum of the examples' own.
-// A backward throws NoPerExample at an operation that does not, at statistics of the whole batch,
-// and at a leaf that is used twice.
+// g_e is the gradient of example e, in place of the sum of g_e. The result must be the sum of the
+// examples' own. They share one forward and one backward. Matrix products (the weight of `linear`),
+// sums of rows (biases, the weights of norms) and embeddings know examples. A backward throws
+// NoPerExample at a leaf of any other operation, at one that is used twice, and where rows are
+// neither tokens nor examples. Not noticed: statistics of the batch without parameters of their
+// own, and sums of parameters that have as many rows as there are examples.
 class PerExample {
  public:
   explicit PerExample(Indices offsets);             // the batch's
@@ -118,6 +119,7 @@ class PerExample {
 
  private:
   ExampleRows rows_;
+  const ExampleRows* outer_;
 };
 class NoPerExample : public Error {
  public:

@@ -20,18 +20,19 @@ namespace minbert {
 // A number for each element of a parameter, under the parameter's name.
 using ElementValues = std::map<std::string, std::vector<double>>;
 
-// How many examples run at once, and what of their gradients is squared.
 struct FisherOptions {
-  int batch = 16;
-  bool of_means = false;                            // square each batch's mean gradient: not eq.2,
-};                                                  // since gradients of opposite signs cancel
+  int batch = 16;                                   // examples that run at once
+  // Square each batch's mean gradient instead: not eq.2, since gradients of opposite signs cancel.
+  bool of_means = false;
+};
 
 // F of every parameter that learns, without dropout; the network stays in evaluation. examples:
 // indices into data. The examples of a batch share their forward, and backward squares the
-// gradient of each (PerExample). Where that does not work (norms with parameters that see the batch
-// as a whole, pairs whose sentences are encoded apart), one example runs at a time, which gives the
-// same. of_means: the mean over the batches, each by its examples. None: interrupted. Errors: no
-// example; a task that the network has no head for.
+// gradient of each (PerExample). Where that does not work (the norms batch, power and
+// conditional-layer, the placement normformer, pairs whose sentences are encoded apart) one example
+// runs at a time, which gives the same. of_means: the mean over the batches, weighted by their
+// numbers of examples. None: interrupted. Errors: no example; a task that the network has no head
+// for.
 std::optional<ElementValues> fisher_information(MultitaskBert& network,
                                                 const Parameters& parameters, const Task& task,
                                                 const Dataset& data,

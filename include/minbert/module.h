@@ -18,7 +18,7 @@
 
 namespace minbert {
 
-// random: as Parameters::Options say; random_relu: also, for a layer before or behind a ReLU
+// random, random_relu: as Parameters::Options say; random_relu: the matrices beside a ReLU
 enum class Init { zeros, ones, random, random_relu };
 inline const std::vector<std::string> initialisation_names = {"normal", "uniform", "xavier",
                                                               "kaiming", "xavier-kaiming"};

@@ -32,9 +32,11 @@ std::string train_modes();                          // their list: "full-model, 
 // modes.
 std::string check_train_mode(const std::string& mode);
 
-// Sets what is trained from now on. Errors: those of check_train_mode and read_masks; an N that is
+// Sets what is trained from now on. new_pooler: the pooler starts new, as that of a pre-trained
+// RoBERTa, and is part of the head. Errors: those of check_train_mode and read_masks; an N that is
 // smaller than the heads or larger than the model.
-void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed);
+void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed,
+                 bool new_pooler = false);
 
 // The FILE of mask:FILE, "" for any other mode.
 std::string mask_file(const std::string& mode);

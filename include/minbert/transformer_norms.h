@@ -51,12 +51,12 @@ struct EpochLoss {
 enum class Convergence {
   converged,                                // the last epoch's mean is below the first one's
   slow,                                     // the same, but by less than a tenth
-  flat,                                     // the same, but no epoch is below the majority's loss
+  flat,                                     // the same, but no epoch is below the entropy
   not_converged,                            // it is not
   diverged                                  // a loss was not finite
 };
 struct ConvergenceRule {
-  double errors = 2;                        // the fall must be above so many of its standard errors
+  double errors = 2;                        // standard errors that count as noise
   double slow = 0.1;                        // and is slow below this share of the first mean
 };
 inline const std::vector<std::string> convergence_names = {"converged", "slow", "flat",
@@ -81,7 +81,7 @@ struct NtCell {
   void add(const Json& result);
   size_t converged() const;                         // seeds
   // The verdict of more than half of the seeds is the printed one
-  bool agrees() const { return printed && *printed == (2 * converged() > verdicts.size()); }
+  bool agrees() const;
   ItemReport::Cell shown() const;
 };
 

@@ -16,7 +16,7 @@ struct Fisher {
   FisherOptions options;
   ElementValues F;
 
-  // Adds the squares of one batch, `share` of all. NoPerExample: nothing was added.
+  // Adds the squares of one batch. share: the weight of one example in the mean. NoPerExample: nothing was added.
   void add(std::span<const int32_t> examples, double share) {
     const int id = network.task_id(task.name);
     const Batch batch = pack(inputs(data, examples), {id});

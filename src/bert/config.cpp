@@ -134,11 +134,12 @@ void BertConfig::set_norm(const std::string& text) {
 }
 
 void BertConfig::set_family(const std::string& type) {
+  const Family old = family();              // what differs from its values is the user's wish
   max_position_embeddings -= first_position();
   model_type = type;
   pad_token_id = family().pad_token_id;
-  type_vocab_size = family().type_vocab_size;
-  layer_norm_eps = family().layer_norm_eps;
+  if (type_vocab_size == old.type_vocab_size) type_vocab_size = family().type_vocab_size;
+  if (layer_norm_eps == old.layer_norm_eps) layer_norm_eps = family().layer_norm_eps;
   max_position_embeddings += first_position();
 }
 

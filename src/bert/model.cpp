@@ -44,7 +44,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 Tensor BertModel::encode(const Batch& batch, const Indices& rows,
                          std::vector<Tensor>* attention_weights,
                          std::vector<Tensor>* hidden_states) const {
-  MB_CHECK(!recomputes() || norm_couples_ != Couples::batch,
+  MB_CHECK(!recomputes() || !training() || norm_couples_ != Couples::batch,
            "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
            config_.norm);
   const Indices last_rows = norm_couples_ != Couples::nothing ? all_rows : rows;

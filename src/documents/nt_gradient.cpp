@@ -108,7 +108,8 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
       walk.factors.push_back({k, "sum", size_of(g)});
     }
     const double size = walk.tape[size_t(k)];
-    if (size > 0) walk.difference = std::max(walk.difference, size_of(g - x_k.grad()) / size);
+    const double off = size == 0 ? 0 : size_of(g - x_k.grad()) / size;
+    if (!(off <= walk.difference)) walk.difference = std::isfinite(off) ? off : INFINITY;       // std::max loses a NaN
   }
   model.parameters.set_trainable([](const std::string&) { return true; });
   return walk;

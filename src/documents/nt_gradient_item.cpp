@@ -1,4 +1,4 @@
-// The gradient slide as an item: the gradient behind every layer, and behind every factor [NT gradient].
+// The gradient slide as an item: the gradient after every layer, and after every factor [NT gradient].
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -61,20 +61,21 @@ class GradientItem {
                                 .y_label = "norm of dL/dx", .log_y = true});
       factors_.panels.push_back({.title = counted(int64_t(depth), "layer"),
                                  .x_label = "sublayers passed, from the last down",
-                                 .y_label = "norm behind the factor", .log_y = true});
+                                 .y_label = "norm after the factor", .log_y = true});
       for (const Placed& placed : placed_norms(o_)) add(depth, placed);
     }
     report_.csv(table_);
     report_.csv(all_factors_, "factors");
     report_.judge_by(ratios_);
-    report_.figure(layers_, "Norm of dL/dx behind every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
+    report_.figure(layers_, "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
                             "for networks of several depths");
-    report_.figure(factors_, "Post-LN's product, factor by factor: the norm of dL/dx behind each norm (halfway between "
-                             "two numbers) and each 1 + F' (at a number); pre-LN's sum, behind each term", "factors");
-    report_.table("Norm of dL/dx behind the first layer, divided by that behind the last", columns(), rows_);
+    report_.figure(factors_, "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between "
+                             "two numbers) and each 1 + F' (at a number); pre-LN's sum, after each term", "factors");
+    report_.table("Norm of dL/dx after the first layer, divided by that after the last", columns(), rows_);
     report_.caption(format("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
                            "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
                            o_.widths[0], o_.batch, short_text(difference_)));
+    runs_.differs(report_);
     report_.differs("the slide is an argument, without a measurement; its indices, which do not fit, are read as "
                     "src/documents/nt_gradient.cpp says");
   }
@@ -113,7 +114,7 @@ class GradientItem {
       if (depth > 1)
         ratios_.add({format("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
                     std::abs(std::log(ratios.back())));
-      difference_ = std::max(difference_, result["difference"].number());
+      difference_ = std::max(difference_, result["difference"].number_if().value_or(INFINITY));
     }
     const auto curve = [&](const std::vector<std::vector<double>>& of_seeds, double step) {
       Curve c{.title = placed.title(), .y = geometric_mean(of_seeds)};
@@ -134,7 +135,7 @@ class GradientItem {
   ItemReport& report_;
   LongTable table_{{"depth", "placement", "norm", "layer", "seed", "value"}};
   LongTable all_factors_{{"depth", "placement", "norm", "sublayer", "factor", "seed", "value"}};
-  // |log(‖dL/dx‖ behind the first layer / behind the last)|: 0 where the gradient neither grows nor vanishes
+  // |log(‖dL/dx‖ after the first layer / after the last)|: 0 where the gradient neither grows nor vanishes
   LongTable ratios_{{"depth", "placement", "norm", "seed", "value"}};
   Figure layers_{.title = "", .columns = 3}, factors_{.title = "", .columns = 3};
   std::vector<ItemReport::TableRow> rows_;

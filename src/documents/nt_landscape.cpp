@@ -59,6 +59,7 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
     for (size_t p = 0; p < W.size(); ++p)
       for (size_t j = 0; j < W[p].size(); ++j) moved[p][j] -= real(a) * g[p][j];
     set_values(parameters, moved);
+    set_values(model.parameters.buffers(), statistics);         // all losses from the same statistics
     raise(change.loss, std::abs(L - loss_and_gradient(model, batch, classes, g_moved)));
     raise(change.gradient, distance(g, g_moved));
   }

@@ -93,7 +93,7 @@ void Table::thresholds(ItemReport& report) const {
     }
     rows.push_back({head, {{"", std::to_string(sides)}, {"", std::to_string(verdicts)}}});
   };
-  for (const double errors : {0, 1, 3, 4}) row(format("a fall of {} standard errors instead of 2", errors), {errors});
+  for (const double errors : {0, 1, 3, 4}) row(format("{} instead of 2 standard errors", errors), {errors});
   for (const double slow : {0.05, 0.2})
     row(format("slow under {} % instead of 10 %", 100 * slow), {.slow = slow});
   report.table(format("Verdicts of {} runs that another threshold would change", runs().size()),
@@ -142,7 +142,9 @@ void Table::show(ItemReport& report) const {
   report.caption(count);
   report.caption("converged: every loss is finite, and the mean over the last epoch's batches is below the first's by "
                  "more than 2 standard errors of the difference; slow: by less than a tenth; flat: no epoch is below "
-                 "the entropy of the classes' shares, so the majority is all that it learned; both count as converged");
+                 "the entropy of the classes' shares by more than 2 standard errors, which is the loss of a model that "
+                 "knows these shares and ignores the sentence; slow and flat count as converged");
+  report.caption("a first epoch whose loss falls steeply has a large standard error");
   runs_.differs(report);
   report.differs("the slides do not say what converged means, how many epochs they train, with what batch size or how "
                  "wide their models are; these are ours");

@@ -29,7 +29,10 @@ class Training {
       : o_(o), data_(data), setup_(setup), measure_every_(measure_every), state_(folder + "/state.json"),
         weights_(folder + "/state.safetensors"), model_(new_model(o, data, setup)),
         optimizer_(model_.parameters, {.kind = "sgd"}) {
-    const std::vector<int32_t> first = batches_of(o, data, setup.seed, 0)[0].examples;
+    const std::vector<TaskBatch> batches = batches_of(o, data, setup.seed, 0);
+    MB_CHECK(batches.size() > 1, "--batch {}: the {} training sentences are one batch, whose loss has no standard "
+             "error; give a smaller --batch", o.batch, data.train.examples.size());
+    const std::vector<int32_t>& first = batches[0].examples;
     fixed_batch_ = pack(inputs(data.train, first));
     fixed_classes_ = data.class_of(first);
     if (fs::exists(state_)) load();
@@ -56,7 +59,8 @@ class Training {
       step(batches[losses_.size()]);
     }
     const Summary loss = summarize(losses_);
-    const auto [dev_loss, dev_accuracy] = left_finite_ ? std::pair<double, double>(NAN, NAN) : on_dev();
+    auto [dev_loss, dev_accuracy] = left_finite_ ? std::pair<double, double>(NAN, NAN) : on_dev();
+    if (!std::isfinite(dev_loss)) dev_accuracy = NAN;           // the last step left the finite
     epochs_.push_back(Json::object().set("mean", loss.mean).set("deviation", loss.deviation)
                           .set("batches", int64_t(losses_.size())).set("dev_loss", dev_loss)
                           .set("dev_accuracy", dev_accuracy));

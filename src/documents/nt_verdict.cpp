@@ -2,7 +2,8 @@
 //
 // m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number.
 // A run converged where every loss is finite and the fall m_1 - m_last is more than 2 standard
-// errors of it, √(s_1²/n_1 + s_last²/n_last).
+// errors of it, √(s_1²/n_1 + s_last²/n_last). It is flat where no m_e is below the entropy of the
+// classes' shares by more than 2 of its standard errors, s_e/√n_e.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -29,7 +30,8 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy, co
   const auto variance = [](const EpochLoss& e) { return e.deviation * e.deviation / double(e.batches); };
   const double fall = first.mean - last.mean, error = std::sqrt(variance(first) + variance(last));
   if (!(fall > rule.errors * error)) return Convergence::not_converged;
-  if (std::ranges::none_of(epochs, [&](const EpochLoss& e) { return e.mean < entropy; })) return Convergence::flat;
+  const auto below = [&](const EpochLoss& e) { return e.mean < entropy - rule.errors * std::sqrt(variance(e)); };
+  if (std::ranges::none_of(epochs, below)) return Convergence::flat;
   return fall < rule.slow * first.mean ? Convergence::slow : Convergence::converged;
 }
 
@@ -64,13 +66,13 @@ std::string verdicts_text(const std::vector<Convergence>& verdicts) {
   return text;
 }
 
-// "last/first loss 0.43, 0.51; left the finite in epoch 2"
+// "last/first loss 0.43, 0.51; loss not finite from epoch 2"
 std::string losses_text(const std::vector<Json>& results) {
   std::string ratios, left;
   for (const Json& result : results) {
     const std::vector<EpochLoss> epochs = epoch_losses(result);
     if (!result["left_finite"].is_null())
-      left += (left.empty() ? "left the finite in epoch " : ", ") + result["left_finite"].dump(-1);
+      left += (left.empty() ? "loss not finite from epoch " : ", ") + result["left_finite"].dump(-1);
     else ratios += (ratios.empty() ? "last/first loss " : ", ") + fixed(epochs.back().mean / epochs.front().mean, 2);
   }
   return ratios + (ratios.empty() || left.empty() ? "" : "; ") + left;
@@ -84,6 +86,11 @@ void NtCell::add(const Json& result) {
 }
 
 size_t NtCell::converged() const { return size_t(std::ranges::count_if(verdicts, counts_as_converged)); }
+
+bool NtCell::agrees() const {
+  if (!printed) return false;
+  return 2 * (*printed ? converged() : verdicts.size() - converged()) > verdicts.size();
+}
 
 ItemReport::Cell NtCell::shown() const {
   ItemReport::Cell cell{"", verdicts_text(verdicts)};

@@ -201,8 +201,10 @@ ExampleRows::Parts ExampleRows::parts(int64_t rows, const Indices& group) const 
 NoGrad::NoGrad() : outer_(Tape::current().enabled) { Tape::current().enabled = false; }
 NoGrad::~NoGrad() { Tape::current().enabled = outer_; }
 
-PerExample::PerExample(Indices offsets) : rows_{std::move(offsets)} { Tape::current().examples = &rows_; }
-PerExample::~PerExample() { Tape::current().examples = nullptr; }
+PerExample::PerExample(Indices offsets) : rows_{std::move(offsets)}, outer_(Tape::current().examples) {
+  Tape::current().examples = &rows_;
+}
+PerExample::~PerExample() { Tape::current().examples = outer_; }
 
 Trace::Trace() : outer_(Tape::current().trace) { Tape::current().trace = this; }
 Trace::~Trace() { Tape::current().trace = outer_; }

@@ -1,14 +1,16 @@
 // Memory for time: part of a network keeps its input alone, and runs again when its backward comes.
 //
 //   Paper  Chen, Xu, Zhang & Guestrin 2016, Training Deep Nets with Sublinear Memory Cost
-//   Cost   one more forward: of the three parts of a step (forward, two products for each of its products in
-//          backward) four are computed. Of n layers one at a time has its activations in memory.
+//   Cost   a step is one part forward and two parts backward (two products for each product of the forward); here it
+//          is four parts instead of three. One layer at a time has its activations in memory.
+#include <atomic>
+
 #include "engine/tape.h"
 
 namespace minbert {
 namespace {
 
-bool recompute_on = false;
+std::atomic<bool> recompute_on = false;
 
 // While it lives, the tape is empty; the entries of before come back at its end.
 class InnerTape {
@@ -46,13 +48,13 @@ Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& pa
     y = part(x);
   }
   return record("recompute", y, {x}, [x, part](const Tensor& dy, Grads& g) {
-    const Tensor again = x.detach();
-    again.set_requires_grad(true);
+    Tensor dx;
     {
       const InnerTape tape;
+      const Tensor again = record("recompute", x.detach(), {x}, [&dx](const Tensor& d, Grads&) { dx = d; });
       Tape::current().backward(part(again), dy);              // the parameters' gradients, and that of x
     }
-    if (const Tensor dx = again.grad()) g.pass(0, dx);
+    if (dx) g.pass(0, dx);
   });
 }
 

@@ -95,7 +95,9 @@ PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& par
   const std::string_view text = part.text();
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    for (const int32_t id : tokenizer_.encode(text.substr(begin, end - begin))) {
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);          // Windows' line end
+    for (const int32_t id : tokenizer_.encode(line)) {
       s.ids.push_back(id);
       if (ends_[size_t(id)] || s.ids.size() - s.starts.back() == longest) s.starts.push_back(s.ids.size());
     }
@@ -227,7 +229,7 @@ double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& e
   Progress progress("counting the words of " + corpus_.name(), int64_t(std::min(training_bytes_, max_counted)));
   for (const Corpus::Part* part : training_) {
     progress.update(int64_t(read));
-    const std::vector<int32_t> ids = tokenizer_.encode(part->text());
+    const std::vector<int32_t> ids = sentences_of(*part).ids;         // without the line ends, which none masks
     for (const int32_t id : ids) ++counts[size_t(id)];
     total += double(ids.size());
     if ((read += part->size()) > max_counted) break;

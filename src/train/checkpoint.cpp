@@ -30,21 +30,32 @@ WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved
 
 std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
 
+namespace {
+std::string model_type_of(const Tokenizer& tokenizer) { return tokenizer.kind().name == "bpe" ? "roberta" : "bert"; }
+}  // namespace
+
 Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config, std::optional<bool> cased) {
   Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
   MB_CHECK(tokenizer.size() <= config.vocab_size,
            "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
            tokenizer.vocab_file(), tokenizer.size(), config.vocab_size);
+  MB_CHECK(model_type_of(tokenizer) == config.model_type,
+           "{}: \"model_type\" in config.json is \"{}\", but {} is the vocabulary of a {}; are the two files of one "
+           "model?", folder, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model);
   return tokenizer;
 }
 
 BertConfig new_config(const std::string& name, const Tokenizer& tokenizer) {
   BertConfig config = BertConfig::named(name);
-  const std::string wanted = tokenizer.kind().name == "bpe" ? "roberta" : "bert";
+  const std::string wanted = model_type_of(tokenizer);
   MB_CHECK(config.model_type == wanted || config.model_type == "bert",
-           "--config {}: \"model_type\" is \"{}\", but {} is the vocabulary of a {}", name, config.model_type,
-           tokenizer.vocab_file(), wanted);
+           "--config {}: \"model_type\" is \"{}\", but {} is the vocabulary of a {}; give --vocab a "
+           "RoBERTa's folder, or pretrain --tokenizer bpe", name, config.model_type, tokenizer.vocab_file(),
+           tokenizer.kind().model);
   if (config.model_type != wanted) config.set_family(wanted);
+  const int before = config.first_position();
+  config.pad_token_id = tokenizer.pad();
+  config.max_position_embeddings += config.first_position() - before;
   config.vocab_size = tokenizer.size();
   config.tasks.clear();
   return config;

@@ -30,6 +30,7 @@ struct TokenizedTexts {
     Progress progress("tokenizing " + input, file_size(input));
     int64_t bytes = 0;
     for (std::string line; !interrupted() && std::getline(in, line);) {
+      if (line.ends_with('\r')) line.pop_back();              // Windows' line end
       bool truncated = false;
       const Sequence text = build_sequence(tokenizer, line, max_length, &truncated);
       for (const std::vector<int32_t>& list : {text.ids, text.segments})

@@ -105,7 +105,9 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   }
   const bool at_pre_pooler = o.cls_norm_at != cls_place::pooled;
   model->network.bert().normalize_gradients(o.grad_norm, at_pre_pooler ? cls_place::pre_pooler : cls_place::pooled);
-  set_trained(model->parameters, o.train_mode, uint64_t(o.seed));
+  const bool new_pooler =
+      pretrained && !BertConfig::load(model_folder(o.model) + "/config.json").has_trained_pooler();
+  set_trained(model->parameters, o.train_mode, uint64_t(o.seed), new_pooler);
   return model;
 }
 

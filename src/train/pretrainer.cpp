@@ -24,6 +24,9 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
            "give one of the three");
+  MB_CHECK(o.vocab_size > 0 || o.tokenizer == "wordpiece", "--tokenizer {}: it says how --vocab-size makes a "
+           "vocabulary; {} brings one, of its own kind: leave --tokenizer out", o.tokenizer,
+           o.init.empty() ? "--vocab" : "--init");
   if (!o.init.empty()) {
     const std::string folder = model_folder(o.init);
     return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
@@ -212,8 +215,8 @@ class PretrainRun {
                         fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
     if (log_.step() == 0 && !is_new) {
       const PretrainScores start = evaluate(model_.network);
-      std::cout << format("as it starts from {}: held-out MLM loss {}, NSP accuracy {}\n", o_.init,
-                          fixed(start.mlm_loss, 4), fixed(start.nsp_accuracy, 4));
+      const std::string nsp = next_sentence_ ? ", NSP accuracy " + fixed(start.nsp_accuracy, 4) : "";
+      std::cout << format("as it starts from {}: held-out MLM loss {}{}\n", o_.init, fixed(start.mlm_loss, 4), nsp);
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <optional>
 #include <unordered_set>
 
@@ -13,25 +14,24 @@
 namespace minbert {
 namespace {
 
-using Trains = bool (*)(const std::string& name);
+using Trains = std::function<bool(const std::string& name)>;
 
-bool of_head(const std::string& name) { return name.starts_with("heads."); }
 bool of_norm(const std::string& name) { return name.find("LayerNorm.") != name.npos; }
 bool of_output_norm(const std::string& name) {
   return name.find(".output.LayerNorm.") != name.npos && name.find(".attention.") == name.npos;
 }
 
-// Modes without an argument: whether a parameter is trained, by its name.
+// Modes without an argument: whether a parameter is trained beside the head, by its name.
 struct NamedMode {
   std::string name;
   Trains trains;
 };
 const std::vector<NamedMode> named_modes = {
     {trained::full_model, [](const std::string&) { return true; }},
-    {trained::heads, of_head},
-    {trained::bitfit, [](const std::string& name) { return of_head(name) || name.ends_with("bias"); }},
-    {trained::layer_norm, [](const std::string& name) { return of_head(name) || of_output_norm(name); }},
-    {trained::every_layer_norm, [](const std::string& name) { return of_head(name) || of_norm(name); }}};
+    {trained::heads, [](const std::string&) { return false; }},
+    {trained::bitfit, [](const std::string& name) { return name.ends_with("bias"); }},
+    {trained::layer_norm, of_output_norm},
+    {trained::every_layer_norm, of_norm}};
 
 const std::string random_prefix = trained::random + ":", mask_prefix = "mask:";
 
@@ -46,7 +46,7 @@ std::optional<int64_t> random_count(const std::string& mode) {
   return count;
 }
 
-int64_t count_of(const Parameters& parameters, Trains trains) {
+int64_t count_of(const Parameters& parameters, const Trains& trains) {
   int64_t sum = 0;
   for (const Parameter& p : parameters.items()) sum += trains(p.name) ? p.value.size() : 0;
   return sum;
@@ -64,8 +64,8 @@ std::unordered_set<int64_t> sample(int64_t count, int64_t all, Random& random) {
 }
 
 // The heads, and elements of all other parameters, counted in the parameters' order.
-std::map<std::string, Mask> random_masks(const Parameters& parameters, int64_t count, const std::string& mode,
-                                         uint64_t seed) {
+std::map<std::string, Mask> random_masks(const Parameters& parameters, const Trains& of_head, int64_t count,
+                                         const std::string& mode, uint64_t seed) {
   const int64_t heads = count_of(parameters, of_head);
   MB_CHECK(count >= heads && count <= parameters.count(),
            "--train {}: expected a number from {}, the size of the heads, to {}, that of the model", mode, heads,
@@ -100,17 +100,20 @@ std::string check_train_mode(const std::string& mode) {
   return mode;
 }
 
-void set_trained(Parameters& parameters, const std::string& wanted, uint64_t seed) {
+void set_trained(Parameters& parameters, const std::string& wanted, uint64_t seed, bool new_pooler) {
+  const Trains of_head = [=](const std::string& name) {
+    return name.starts_with("heads.") || (new_pooler && name.starts_with("bert.pooler."));
+  };
   const std::string mode = check_train_mode(wanted);
   if (const std::string file = mask_file(mode); !file.empty())
     return parameters.set_trainable(read_masks(file, parameters));
   if (mode.starts_with(trained::random)) {
     const int64_t count = random_count(mode).value_or(
-        count_of(parameters, [](const std::string& name) { return of_head(name) || of_output_norm(name); }));
-    return parameters.set_trainable(random_masks(parameters, count, mode, seed));
+        count_of(parameters, [&](const std::string& name) { return of_head(name) || of_output_norm(name); }));
+    return parameters.set_trainable(random_masks(parameters, of_head, count, mode, seed));
   }
   const auto named = std::ranges::find(named_modes, mode, &NamedMode::name);
-  parameters.set_trainable([trains = named->trains](const std::string& name) { return trains(name); });
+  parameters.set_trainable([&](const std::string& name) { return of_head(name) || named->trains(name); });
 }
 
 std::map<std::string, Mask> read_masks(const std::string& file, const Parameters& parameters) {

@@ -248,7 +248,7 @@ int worker(const std::vector<std::string>& words) try {
   if (words[2] == "sgemm") sgemm_worker();
   else if (words[2] == "product") gpu_product_worker();
   else if (words[2] == "fisher") fisher_worker(words[3]);
-  else bert_worker(words[3], words[4], words[5], words[6], words[7], words[8] == "profile", std::stoi(words[9]));
+  else bert_worker(words[3], words[4], words[5], words[6], words[9], words[7] == "profile", std::stoi(words[8]));
   return 0;
 } catch (const Error& e) {
   std::cout << "not run (" << e.what() << ")" << std::endl;

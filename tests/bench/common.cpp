@@ -58,8 +58,9 @@ std::vector<std::string> bert_command(const Options& options, const std::string&
                                       const std::string& mode, const std::string& norm, const std::string& cls_norm,
                                       const std::string& trained) {
   const int uncounted = warm_up * (options.device == "cuda" ? options.group : 1);
-  return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm, trained,
-                                                    options.profile ? "profile" : "", std::to_string(uncounted)});
+  return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm,
+                                                    options.profile ? "profile" : "", std::to_string(uncounted),
+                                                    trained});          // at the end: older builds do not read it
 }
 
 PyTorch::PyTorch(const Options& o) : options(o) {

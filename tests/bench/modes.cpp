@@ -3,7 +3,7 @@
 //   Modes   --train: a step of BERT-base (as in bench.cpp) in each mode, every mode a process of its own. A round asks
 //           all of them for the same batch, each round beginning with another one; a ratio is the median over the
 //           rounds, with its 95% interval. Memory: the most that the process held in RAM.
-//   Mask    every second element of every parameter, drawn at random
+//   Mask    each element of every parameter with probability 1/2
 //   Fisher  fisher_information of sentences, and plain gradients of the same sentences in batches of 16: one process,
 //           by turns, with the same weights
 #include <unistd.h>
