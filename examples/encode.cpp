@@ -1,4 +1,4 @@
-// Encodes texts with any BERT folder and writes what the encoder says of them to a safetensors file.
+// Encodes texts with any folder of a BERT or RoBERTa and writes what the encoder says of them to a safetensors file.
 //
 //   $ encode --model bert-base-uncased --input texts.txt --output vectors.safetensors --tokens
 //   1101 texts, 27785 tokens -> vectors.safetensors
@@ -32,7 +32,10 @@ int main(int argc, char** argv) {
     MB_CHECK(!model.empty() && !o.input.empty() && !o.output.empty(),
              "--model, --input and --output are needed; see --help");
     watch_for_interrupt();
-    const EncodeReport report = encode(TrainedModel(model, cased ? std::optional(true) : std::nullopt), o);
+    const TrainedModel trained(model, cased ? std::optional(true) : std::nullopt);
+    if (!trained.config.has_trained_pooler())
+      std::cerr << model << " was pre-trained without a pooler: pooler_output says nothing; take cls\n";
+    const EncodeReport report = encode(trained, o);
     if (report.interrupted) {
       std::cerr << "interrupted: " << o.output << " is not written\n";
       return 130;

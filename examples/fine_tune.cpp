@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   std::string folder = "data/mini/bert", data = "data/mini", list = "sst,quora,sts", out = "runs/fine_tune";
   int epochs = 3, batch = 8, seed = 11711;
   double lr = 1e-5;
-  CommandLine line("fine_tune", "Fine-tunes a BERT on one or several tasks.");
+  CommandLine line("fine_tune", "Fine-tunes a BERT or RoBERTa on one or several tasks.");
   line.option("--model", folder, "a Hugging Face folder to fine-tune", "DIR");
   line.option("--data", data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", list, "tasks, separated by commas: " + task_names(), "LIST");

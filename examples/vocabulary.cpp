@@ -6,6 +6,7 @@
 //   $ vocabulary --tokenizer bpe --input corpus.txt --size 8000 --output bpe
 //   bpe: 8000 tokens
 //   $ tokenize --bpe bpe corpus.txt
+#include <filesystem>
 #include <iostream>
 
 #include "minbert/error.h"
@@ -38,6 +39,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> tokens;
     if (tokenizer == "bpe") {
       constexpr int roberta_length = 512;          // of RoBERTa's models
+      MB_CHECK(!std::filesystem::exists(output + "/vocab.txt"), "--output {}: has the vocab.txt of a BERT; choose "
+               "another folder", output);
       const Tokenizer trained = train_bpe(files, options);
       trained.save(output, roberta_length);
       tokens = trained.tokens();

@@ -164,6 +164,7 @@ TEST_CASE("roberta: pre-training from nothing and from a RoBERTa, resumed, leave
   PretrainOptions o = roberta.options("further");
   o.vocab.clear(), o.init = roberta.folder;
   pretrain(o);
+  CHECK_FALSE(contains(quiet.text(), "NSP"));
   const auto whole = contents(o.out);
   o.out = roberta.library.path("parts");
   pretrain(o, {}, 1);
@@ -187,6 +188,18 @@ TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, a
   CHECK(count_of(names_in(world.path("one/model/model.safetensors")), "classifier.") == 4);
   CHECK(BertConfig::load(world.path("one/model/config.json")).has_trained_pooler());
   const Tensor pooler = TrainedModel(world.path("one")).model.parameters.value("bert.pooler.dense.weight");
+
+  const auto weight = [&](const std::string& run, const std::string& name) {
+    return TrainedModel(world.path(run)).model.parameters.value(name).values();
+  };
+  TrainOptions head = o;                            // the new pooler belongs to the head
+  head.train_mode = "last-linear-layer", head.epochs = 0;
+  world.run(head, "new-head", 0, "layer");
+  head.epochs = 1;
+  world.run(head, "trained-head", 0, "layer");
+  CHECK(weight("trained-head", "bert.pooler.dense.weight") != weight("new-head", "bert.pooler.dense.weight"));
+  const std::string query = "bert.encoder.layer.0.attention.self.query.weight";
+  CHECK(weight("trained-head", query) == weight("new-head", query));
 
   o.model = world.path("one"), o.tasks = "sst,sts", o.epochs = 0;
   world.run(o, "three", 0, "conditional-layer");

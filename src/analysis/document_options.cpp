@@ -10,7 +10,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("items", o.items, "items by their printed names; none: all of them");
   line.section("On what");
   if (!o.model.empty()) {
-    line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT", "DIR");
+    line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT or RoBERTa", "DIR");
     line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
     line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   }

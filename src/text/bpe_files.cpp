@@ -76,11 +76,14 @@ std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, std::
   expect(cut, "type", "ByteLevel");
   MB_CHECK(!all.has("normalizer") || all["normalizer"].is_null(), "{}: changes the text before it is cut "
            "(\"normalizer\"); byte-level BPE keeps all bytes", file);
+  MB_CHECK(cut.get("use_regex", true), "{}: \"use_regex\" is false; only GPT-2's words are supported here", file);
   Json ids = model["vocab"];
   for (const Json& token : all["added_tokens"].items()) {
     const std::string name = token["content"].string();
     MB_CHECK(std::ranges::count(bpe_kind.special, name), "{}: \"added_tokens\" has {}; only the special tokens of a {} "
              "are supported here", file, name, bpe_kind.model);
+    MB_CHECK(token.get("lstrip", name == "<mask>") == (name == "<mask>"), "{}: \"lstrip\" of {}; <mask> takes the "
+             "space before it here, and no other token", file, name);
     ids.set(name, token["id"].integer());
   }
   const TokenTable table = read_vocabulary(file, ids);
@@ -101,7 +104,8 @@ std::shared_ptr<const Pieces> load_bpe(const std::string& folder) {
   std::optional<bool> add_prefix_space;
   if (std::filesystem::exists(config)) {
     const Json settings = Json::load(config);
-    if (settings.has("add_prefix_space")) add_prefix_space = settings["add_prefix_space"].boolean();
+    if (settings.has("add_prefix_space") && !settings["add_prefix_space"].is_null())
+      add_prefix_space = settings["add_prefix_space"].boolean();
   }
   const std::string one_file = folder + "/tokenizer.json";
   if (!std::filesystem::exists(vocabulary) && std::filesystem::exists(one_file))

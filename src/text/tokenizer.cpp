@@ -120,6 +120,8 @@ Tokenizer Tokenizer::from_folder(const std::string& folder, std::optional<bool> 
            "move away the file that is not of this model", folder);
   if (!has("vocab.txt") && (has("merges.txt") || has("vocab.json") || has("tokenizer.json")))
     return Tokenizer(load_bpe(folder));
+  MB_CHECK(has("vocab.txt"), "{}: there is no vocabulary in it; expected vocab.txt (of a BERT), vocab.json and "
+           "merges.txt, or tokenizer.json (of a RoBERTa)", folder);
   if (!has("tokenizer_config.json")) return from_vocab(vocab_file, cased);
   const Json config = Json::load(config_file);
   if (!config.has("do_lower_case")) return from_vocab(vocab_file, cased);
