@@ -6,6 +6,7 @@
 //   table.values({{"norm", "none"}, {"k", "1"}});         // {0.76}
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ class LongTable {
   std::vector<std::string> columns_;
   std::vector<Row> rows_;
 };
+
+inline std::optional<double> finite(double value) {          // none: undefined
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
 
 // ---- Printed beside ours
 

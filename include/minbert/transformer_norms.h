@@ -174,7 +174,6 @@ class NtRuns {
   const NtOptions& options() const { return o_; }
   std::vector<int> seeds() const { return document_.seeds(); }
   Json result(const Run& run) const { return document_.study().result(run); }
-  bool is_done(const std::vector<Run>& runs) const;
 
   Run vocabulary() const;                           // of the training sentences; before all others
   std::vector<Run> before() const;

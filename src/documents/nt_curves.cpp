@@ -31,8 +31,6 @@ std::string setup_text(const NtRuns& runs) {
   return format("{}, H = {}, learning rate {}", counted(s.layers, "layer"), s.width, s.lr);
 }
 
-std::optional<double> finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
-
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
 void fig4(const NtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}), judged({"norm", "seed", "split", "value"});

@@ -8,19 +8,11 @@
 //          ∂x_k: it collects the paths by their highest sublayer, the recursion above by their lowest. The sum is the
 //          same.
 //   Each factor is applied by itself: g ← g J by one vector-Jacobian product of that part of the network.
-#include <cmath>
-#include <numeric>
-
+#include "documents/sizes.h"
 #include "minbert/transformer_norms.h"
 
 namespace minbert {
 namespace {
-
-double size_of(const Tensor& x) {
-  double squares = 0;
-  for (const real v : x.values()) squares += double(v) * double(v);
-  return std::sqrt(squares);
-}
 
 // The encoder's modules as a chain of sublayers.
 class Sublayers {
@@ -90,7 +82,7 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
   model.parameters.set_trainable([](const std::string&) { return false; });
 
   GradientWalk walk{{}, {}, 0};
-  for (const Tensor& x_k : x) walk.tape.push_back(size_of(x_k.grad()));
+  for (const Tensor& x_k : x) walk.tape.push_back(norm_of(x_k.grad()));
   Tensor g = x[size_t(m)].grad();
   for (int k = m; k-- > 0;) {
     const Tensor& x_k = x[size_t(k)];
@@ -98,18 +90,17 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
     if (chain.post()) {
       const Tensor y_k = x_k.detach() + chain.F(k, x_k.detach());
       g = vector_jacobian([&](const Tensor& y) { return chain.N(k, y); }, y_k, g);
-      walk.factors.push_back({k, "norm", size_of(g)});
+      walk.factors.push_back({k, "norm", norm_of(g)});
       g = g + vector_jacobian(F, x_k, g);
-      walk.factors.push_back({k, "1 + F'", size_of(g)});
+      walk.factors.push_back({k, "1 + F'", norm_of(g)});
     } else {
       const Tensor term = vector_jacobian([&](const Tensor& u) { return chain.F(k, chain.N(k, u)); }, x_k, g);
       g = g + term;
-      walk.factors.push_back({k, "term", size_of(term)});
-      walk.factors.push_back({k, "sum", size_of(g)});
+      walk.factors.push_back({k, "term", norm_of(term)});
+      walk.factors.push_back({k, "sum", norm_of(g)});
     }
     const double size = walk.tape[size_t(k)];
-    const double off = size == 0 ? 0 : size_of(g - x_k.grad()) / size;
-    if (!(off <= walk.difference)) walk.difference = std::isfinite(off) ? off : INFINITY;       // std::max loses a NaN
+    if (size != 0) raise(walk.difference, norm_of(g - x_k.grad()) / size);
   }
   model.parameters.set_trainable([](const std::string&) { return true; });
   return walk;

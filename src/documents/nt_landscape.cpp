@@ -6,6 +6,7 @@
 //   Ours     a = i lr / 11, i = 1..10; L is the loss of one batch, always the same, in training mode
 #include <cmath>
 
+#include "documents/sizes.h"
 #include "minbert/transformer_norms.h"
 
 namespace minbert {
@@ -38,11 +39,6 @@ double distance(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); ++i)
     for (size_t j = 0; j < a[i].size(); ++j) squares += std::pow(double(a[i][j]) - double(b[i][j]), 2);
   return std::sqrt(squares);
-}
-
-// Unlike std::max, it does not lose a NaN.
-void raise(double& most, double value) {
-  if (!(value <= most)) most = std::isfinite(value) ? value : INFINITY;
 }
 
 }  // namespace

@@ -30,9 +30,6 @@ const NtData& NtRuns::data() const {
   if (!data_) data_ = read_nt_data(o_, vocab_file());
   return *data_;
 }
-bool NtRuns::is_done(const std::vector<Run>& runs) const {
-  return std::ranges::all_of(runs, [&](const Run& run) { return document_.study().is_done(run); });
-}
 
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document_.inputs(document_.tasks()[0]), {}, cost};

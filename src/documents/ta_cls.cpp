@@ -123,7 +123,7 @@ void ClsItems::eq1(ItemReport& report) const {
     const std::vector<double> score = measured(task, "h").score;
     std::vector<double> defined;
     for (size_t j = 0; j < score.size(); ++j) {
-      table.add({task.name, std::to_string(j)}, std::isfinite(score[j]) ? std::optional(score[j]) : std::nullopt);
+      table.add({task.name, std::to_string(j)}, finite(score[j]));
       if (std::isfinite(score[j])) defined.push_back(score[j]);
     }
     columns.push_back(task.title);

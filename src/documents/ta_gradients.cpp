@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "documents/sizes.h"
 #include "engine/text.h"
 #include "minbert/encoded_set.h"
 #include "minbert/nn.h"
@@ -41,12 +42,6 @@ Gradients on_the_tape(const LastLayers& layers, const Tensor& hl, const Indices&
   h.retain_grad();
   backward(cross_entropy(linear(h, layers.Wc, layers.bc), labels));
   return {h.grad(), layers.Wc.grad(), hl.grad(), layers.Wf.grad()};
-}
-
-double norm_of(const Tensor& x) {
-  double squares = 0;
-  for (const real v : x.values()) squares += double(v) * double(v);
-  return std::sqrt(squares);
 }
 
 double largest_difference(const Tensor& a, const Tensor& b) {         // beside the largest of b

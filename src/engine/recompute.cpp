@@ -15,23 +15,21 @@ std::atomic<bool> recompute_on = false;
 // While it lives, the tape is empty; the entries of before come back at its end.
 class InnerTape {
  public:
-  InnerTape() {
-    Tape& tape = Tape::current();
-    outer_.entries.swap(tape.entries);
-    std::swap(outer_.trace, tape.trace);
-    std::swap(outer_.enabled, tape.enabled);
-  }
+  InnerTape() { exchange(); }
   ~InnerTape() {
-    Tape& tape = Tape::current();
-    tape.clear();
-    outer_.entries.swap(tape.entries);
-    std::swap(outer_.trace, tape.trace);
-    std::swap(outer_.enabled, tape.enabled);
+    Tape::current().clear();
+    exchange();
   }
   InnerTape(const InnerTape&) = delete;
   InnerTape& operator=(const InnerTape&) = delete;
 
  private:
+  void exchange() {                                 // PerExample stays what it is
+    Tape& tape = Tape::current();
+    outer_.entries.swap(tape.entries);
+    std::swap(outer_.trace, tape.trace);
+    std::swap(outer_.enabled, tape.enabled);
+  }
   Tape outer_;
 };
 

@@ -24,10 +24,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 std::string utf8_of(std::string text) {
   if (is_utf8(text)) return text;
   std::string utf8;
-  for (const unsigned char byte : text) {
-    if (byte >= 0x80) utf8 += char(0xC0 | byte >> 6);
-    utf8 += char(byte < 0x80 ? byte : 0x80 | (byte & 0x3F));
-  }
+  for (const char byte : text) append_utf8(utf8, uint8_t(byte));
   return utf8;
 }
 

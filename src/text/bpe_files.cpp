@@ -86,7 +86,7 @@ std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, std::
              "space before it here, and no other token", file, name);
     ids.set(name, token["id"].integer());
   }
-  const TokenTable table = read_vocabulary(file, ids);
+  TokenTable table = read_vocabulary(file, ids);
   Merges merges;
   for (const Json& merge : model["merges"].items()) {          // "a b", in newer files ["a", "b"]
     const bool is_array = merge.dump(-1).starts_with('[');
@@ -94,7 +94,8 @@ std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, std::
     const std::string line = two.size() == 2 ? two[0].string() + " " + two[1].string() : merge.string();
     add_merge(format("{}: merge {}", file, merges.size() + 1), line, table, merges);
   }
-  return byte_level_bpe(file, table, merges, add_prefix_space.value_or(cut.get("add_prefix_space", false)));
+  return byte_level_bpe(file, std::move(table), std::move(merges),
+                        add_prefix_space.value_or(cut.get("add_prefix_space", false)));
 }
 
 }  // namespace
@@ -110,9 +111,9 @@ std::shared_ptr<const Pieces> load_bpe(const std::string& folder) {
   const std::string one_file = folder + "/tokenizer.json";
   if (!std::filesystem::exists(vocabulary) && std::filesystem::exists(one_file))
     return load_tokenizer_json(one_file, add_prefix_space);
-  const TokenTable table = read_vocabulary(vocabulary, Json::load(vocabulary));
-  return byte_level_bpe(vocabulary, table, read_merges(folder + "/merges.txt", table),
-                        add_prefix_space.value_or(false));
+  TokenTable table = read_vocabulary(vocabulary, Json::load(vocabulary));
+  Merges merges = read_merges(folder + "/merges.txt", table);
+  return byte_level_bpe(vocabulary, std::move(table), std::move(merges), add_prefix_space.value_or(false));
 }
 
 std::string to_letters(std::string_view bytes) {

@@ -96,18 +96,16 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   const BertConfig config = experiment.config(o);
   auto model = std::make_unique<Model>(config, uint64_t(o.seed), with_values && !pretrained,
                                        heads_of(tasks_of(config)), o.dropout);
+  const std::string folder = pretrained ? model_folder(o.model) : "";
+  const BertConfig saved = pretrained ? BertConfig::load(folder + "/config.json") : config;
   if (with_values && pretrained) {
-    const std::string folder = model_folder(o.model);
-    const BertConfig saved = BertConfig::load(folder + "/config.json");
     print_report(std::cout, load_all_layers(folder, saved, model->parameters), o.model);
     print_placement(std::cout, folder, saved, o.placement);
     print_tasks(std::cout, o.model, saved.tasks, experiment.data());
   }
   const bool at_pre_pooler = o.cls_norm_at != cls_place::pooled;
   model->network.bert().normalize_gradients(o.grad_norm, at_pre_pooler ? cls_place::pre_pooler : cls_place::pooled);
-  const bool new_pooler =
-      pretrained && !BertConfig::load(model_folder(o.model) + "/config.json").has_trained_pooler();
-  set_trained(model->parameters, o.train_mode, uint64_t(o.seed), new_pooler);
+  set_trained(model->parameters, o.train_mode, uint64_t(o.seed), pretrained && !saved.has_trained_pooler());
   return model;
 }
 
