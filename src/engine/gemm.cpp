@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/cuda.h"
+#include "engine/few_rows.h"
 #include "engine/fill.h"
 #include "engine/openblas.h"
 #include "minbert/profile.h"
@@ -77,6 +78,10 @@ void gemm(Device device, Transpose form, const Product& whole, real alpha, real 
   if (device == Device::cuda) {
     profile_flops(flops_of(whole));
     return cuda::gemm(form, whole, alpha, beta);
+  }
+  if (form == Transpose::nt && alpha == 1 && few_rows(whole)) {
+    profile_flops(flops_of(whole));
+    return gemm_nt_few_rows(whole, beta != 0);
   }
   const bool by_rows = whole.m >= whole.n;
   const int64_t length = by_rows ? whole.m : whole.n, threads = omp_get_max_threads();

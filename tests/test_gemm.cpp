@@ -1,0 +1,85 @@
+// Products of matrices whose way depends on their size: each agrees with its definition, whatever the threads.
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include "engine/few_rows.h"
+#include "gradcheck.h"
+#include "minbert/ops.h"
+#include "minbert/sequence.h"
+
+namespace minbert::test {
+namespace {
+
+// f's result with 1, 2 and 5 threads; they must be equal bit for bit.
+template <class F>
+std::vector<real> on_threads(const F& f) {
+  const int before = omp_get_max_threads();
+  std::vector<std::vector<real>> results;
+  for (const int threads : {1, 2, 5}) {
+    omp_set_num_threads(threads);
+    results.push_back(f());
+  }
+  omp_set_num_threads(before);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+  return results[0];
+}
+
+}  // namespace
+
+TEST_CASE("gemm: a product of few rows is that of the definition, whatever its sizes and the threads") {
+  for (const int64_t m : {1, 2, 3, 4, 5, 11, 64})
+    for (const int64_t n : {1, 5, 6, 7, 100})
+      for (const int64_t k : {512, 515, 768, 769, 1600}) {
+        const Tensor a = normal("a", {m, k}), b = normal("b", {n, k}), start = normal("c", {m, n});
+        const Product product{m, n, k, a.data(), k, b.data(), k, nullptr, n};
+        REQUIRE(few_rows(product));
+        const auto run = [&](bool add) {
+          const Tensor c({m, n}, Device::cpu);
+          std::ranges::copy(start.values(), c.data());
+          Product p = product;
+          p.c = c.data();
+          gemm_nt_few_rows(p, add);
+          return c.values();
+        };
+        const std::vector<real> c = on_threads([&] { return run(false); }), sum = on_threads([&] { return run(true); });
+        CHECK(matmul_nt(a, b).values() == c);
+        double worst = 0;
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            double exact = 0;
+            for (int64_t t = 0; t < k; ++t) exact += double(a.data()[i * k + t]) * double(b.data()[j * k + t]);
+            const size_t at = size_t(i * n + j);
+            worst = std::max({worst, std::abs(double(c[at]) - exact),
+                              std::abs(double(sum[at]) - exact - double(start.data()[at]))});
+          }
+        CHECK(worst < tolerance(1e-3, 1e-11));
+      }
+}
+
+TEST_CASE("gemm: attention is the same for any number of threads, with and without a backward") {
+  std::vector<Sequence> sentences;
+  for (const size_t length : {3, 40, 1, 90}) sentences.push_back({std::vector<int32_t>(length, 1), std::vector<int32_t>(length, 0)});
+  const Batch batch = pack(sentences);
+  const int64_t T = batch.tokens();
+  Tensor q = normal("q", {T, 12}), k = normal("k", {T, 12}), v = normal("v", {T, 12});
+  const Tensor cotangent = normal("dO", {T, 12});
+  const auto alone = [&] { return attention(q, k, v, batch, 3, 0.2, {5, 6}).values(); };
+  const std::vector<real> without_backward = on_threads(alone);
+  for (Tensor* t : {&q, &k, &v}) t->set_requires_grad(true);
+  CHECK(without_backward == on_threads([&] {
+          const Tensor o = attention(q, k, v, batch, 3, 0.2, {5, 6});
+          clear_tape();
+          return o.values();
+        }));
+  on_threads([&] {
+    for (Tensor* t : {&q, &k, &v}) t->clear_grad();
+    backward(attention(q, k, v, batch, 3, 0.2, {5, 6}), cotangent);
+    std::vector<real> all;
+    for (const Tensor* t : {&q, &k, &v})
+      for (const real g : t->grad().values()) all.push_back(g);
+    return all;
+  });
+}
+
+}  // namespace minbert::test
