@@ -1,8 +1,9 @@
 // Storage: a block of memory from its device's pool, which keeps freed blocks for later requests.
 //
-// Blocks come in size classes with steps of at most 1/8, so that batches of similar length share them. A request takes
-// the smallest free block that is large enough; if there is none, the system is asked. After the first batches of a
-// training run no step asks the system again.
+// The pool cuts blocks out of segments that it gets from the system. A request takes the smallest free range that is
+// large enough and leaves its rest free; a block that is given back becomes one with the free ranges that it touches. So
+// what a step holds at its peak is what its tensors need, and after the first batches of a training run no step asks the
+// system again.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace minbert {
 
 class Storage {
  public:
-  // pooled: rounded up to a size class. exact: for flat buffers; not pooled. Error if there is no memory left; it names
+  // pooled: at a multiple of 256 bytes. exact: for flat buffers; not pooled. Error if there is no memory left; it names
   // `maker`, or the operation whose backward runs.
   static std::shared_ptr<Storage> pooled(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
   static std::shared_ptr<Storage> exact(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
