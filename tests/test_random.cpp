@@ -91,7 +91,7 @@ TEST_CASE("random: below(n) is uniform over 0 .. n-1") {
 
 TEST_CASE("random: dropout keeps 1-p of the elements, scaled, whatever the number of threads") {
   const double p = 0.3;
-  const Tensor x = Tensor::full({200, 131}, 1);     // 131: the last blocks of four lack columns
+  const Tensor x = Tensor::full({200, 131}, 1);     // 131: the last blocks of eight lack columns
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
   const std::vector<real> one = dropout(x, p, {5, 6}).values();

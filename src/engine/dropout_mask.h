@@ -1,7 +1,8 @@
 // A dropout mask as a function of key, row and column: 0 with probability p, else 1/(1-p).
 //
-// A Philox block has four words. With n = ceil(cols/4), block j gives the factors of columns j, j+n, j+2n, j+3n of its
-// row: neighbouring blocks serve neighbouring columns, so the loop over blocks vectorises, and a GPU reads whole lines.
+// A Philox block has four words, eight halves of 16 bits; p counts in steps of 2^-16. With n = ceil(cols/8), block j gives
+// the factors of columns j, j+n, ..., j+7n of its row: neighbouring blocks serve neighbouring columns, so the loop over
+// blocks vectorises, and a GPU reads whole lines.
 #pragma once
 
 #include "engine/launch.h"
@@ -10,29 +11,36 @@ namespace minbert {
 
 class DropoutMask {
  public:
-  DropoutMask(double p, RandomKey key)
-      : threshold_(uint32_t(p * 4294967296.0)), keep_(real(1 / (1 - p))), key_(key) {}
+  DropoutMask(double p, RandomKey key)              // 0 <= p < 1
+      : threshold_(uint32_t(std::min(p * 65536 + 0.5, 65535.0))), keep_(real(1 / (1 - p))), key_(key) {}
 
   // Calls f(column, factor) for every column of the row.
   template <class Team, class F>
   HD void each(Team team, int cols, int64_t row, F f) const {
-    const int n = (cols + 3) / 4;
+    const int n = (cols + 7) / 8, whole = cols - 7 * n > 0 ? cols - 7 * n : 0;
     const RandomKey key = key_;
     const uint32_t threshold = threshold_;
     const real keep = keep_;
-    team.each(cols - 3 * n, [=](int j) {            // blocks whose four columns all exist
+    const auto factor = [=](const PhiloxBlock& block, int half) {
+      const uint32_t word = block.word[half / 2];
+      return (half % 2 ? word >> 16 : word & 0xFFFFu) >= threshold ? keep : real(0);
+    };
+    team.each(whole, [=](int j) {                   // blocks whose eight columns all exist
       const PhiloxBlock block = key.block(uint32_t(j), uint32_t(row));
-      f(j, block.word[0] >= threshold ? keep : real(0));
-      f(j + n, block.word[1] >= threshold ? keep : real(0));
-      f(j + 2 * n, block.word[2] >= threshold ? keep : real(0));
-      f(j + 3 * n, block.word[3] >= threshold ? keep : real(0));
+      f(j, factor(block, 0));
+      f(j + n, factor(block, 1));
+      f(j + 2 * n, factor(block, 2));
+      f(j + 3 * n, factor(block, 3));
+      f(j + 4 * n, factor(block, 4));
+      f(j + 5 * n, factor(block, 5));
+      f(j + 6 * n, factor(block, 6));
+      f(j + 7 * n, factor(block, 7));
     });
-    const int first = cols - 3 * n > 0 ? cols - 3 * n : 0;
-    team.each(n - first, [=](int k) {               // the last blocks, which lack some columns
-      const int j = first + k;
+    team.each(n - whole, [=](int k) {               // the last blocks, which lack some columns
+      const int j = whole + k;
       const PhiloxBlock block = key.block(uint32_t(j), uint32_t(row));
-      for (int w = 0; w < 4; ++w)
-        if (j + w * n < cols) f(j + w * n, block.word[w] >= threshold ? keep : real(0));
+      for (int half = 0; half < 8; ++half)
+        if (j + half * n < cols) f(j + half * n, factor(block, half));
     });
   }
 
