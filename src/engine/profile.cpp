@@ -2,6 +2,7 @@
 #include "minbert/profile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <iomanip>
 #include <map>
@@ -20,10 +21,10 @@ struct Row {
 struct Profile {
   bool on = false;
   std::chrono::steady_clock::time_point last;
-  double flops = 0;                                 // since the last charge
   std::map<std::string, Row> rows;
 };
 thread_local Profile profile;                       // operations run on the training thread
+std::atomic<double> flops = 0;                      // since the last charge, on all threads
 
 }  // namespace
 
@@ -37,10 +38,10 @@ void profile_start() {
 
 void profile_resume() {
   profile.last = std::chrono::steady_clock::now();
-  profile.flops = 0;
+  flops = 0;
 }
 
-void profile_flops(double flops) { profile.flops += flops; }
+void profile_flops(double count) { flops += count; }
 
 void profile_charge(const char* name, const char* suffix, int64_t bytes) {
   if (!profile.on) return;
@@ -49,7 +50,7 @@ void profile_charge(const char* name, const char* suffix, int64_t bytes) {
   const auto now = std::chrono::steady_clock::now();
   ++row.calls;
   row.seconds += std::chrono::duration<double>(now - profile.last).count();
-  row.flops += profile.flops;
+  row.flops += flops;
   row.bytes += double(bytes);
   profile_resume();
 }

@@ -6,76 +6,117 @@
 //               P: heads x L_b x L_b for each sentence b, packed; each L_b x L_b begins at a
 //               multiple of 4 numbers, the alignment that cuBLAS needs
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
+//   Parts       On the CPU a thread takes a few heads at a time from the first product to the last:
+//               their scores stay in its cache, and what no backward needs is never stored beyond
+//               it. A GPU takes all heads at once.
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
+#include "engine/parallel.h"
 #include "minbert/ops.h"
 #include "ops/softmax_row.h"
 
 namespace minbert {
 namespace {
 
-// The packed scores: those of sentence b begin at element heads * start[b], head by head, each a
-// block of L_b x L_b.
+// The packed scores: head h of sentence b is block b heads + h, L_b x L_b of them, sentence by
+// sentence, head by head.
 struct Layout {
   int heads;
-  int64_t H, d, score_elements;
+  int64_t H, d;
   Batch batch;
-  Indices start;                                    // [B], elements of one head before sentence b
+  Indices start;                                    // [B+1], elements of one head before sentence b
 
   Layout(const Tensor& q, const Batch& packed, int head_count)
       : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
-    std::vector<int32_t> starts;
+    std::vector<int32_t> starts = {0};
     int64_t sum = 0;
     for (int64_t b = 0; b < batch.sentences(); ++b) {
-      starts.push_back(int32_t(sum));
       sum += attention_block(length(b));
       MB_CHECK(sum <= INT32_MAX,
                "attention: the scores of {} sentences would be {} for each head; lower --batch or "
                "--max-length", batch.sentences(), sum);
+      starts.push_back(int32_t(sum));
     }
-    score_elements = heads * sum;
     start = std::move(starts);
   }
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
-  int64_t score_rows() const { return heads * batch.tokens(); }
+  int64_t blocks() const { return heads * batch.sentences(); }
+  int64_t elements_before(int64_t block) const {
+    const int64_t b = block / heads, h = block % heads;
+    return heads * int64_t(start[b]) + (h > 0 ? h * attention_block(length(b)) : 0);
+  }
+  int64_t rows_before(int64_t block) const {
+    const int64_t b = block / heads, h = block % heads;
+    return heads * int64_t(batch.offsets[b]) + (h > 0 ? h * length(b) : 0);
+  }
+  int64_t elements() const { return elements_before(blocks()); }
+};
 
-  // One product for each sentence and head. ld is H for tokens [T,H], and L for scores.
+// Some blocks in a row, first .. last-1.
+struct Part {
+  const Layout& layout;
+  int64_t first, last;
+  int64_t begin() const { return layout.elements_before(first); }
+  int64_t elements() const { return layout.elements_before(last) - begin(); }
+  int64_t rows() const { return layout.rows_before(last) - layout.rows_before(first); }
+  Tensor room(Device device) const { return Tensor({elements()}, device); }
+
+  // One product for each block. ld is H for tokens [T,H], and L for scores, which are this part's.
   enum class Kind { scores_from_tokens, tokens_from_scores };
   std::vector<Product> products(Kind kind, const real* a, const real* b, real* c) const {
     std::vector<Product> list;
-    list.reserve(size_t(batch.sentences() * heads));
-    for (int64_t s = 0; s < batch.sentences(); ++s)
-      for (int64_t h = 0; h < heads; ++h) {
-        const int64_t L = length(s), score = int64_t(heads) * start[s] + h * attention_block(L);
-        const int64_t token = batch.offsets[s] * H + h * d;
-        if (kind == Kind::scores_from_tokens)
-          list.push_back({L, L, d, a + token, H, b + token, H, c + score, L});
-        else
-          list.push_back({L, d, L, a + score, L, b + token, H, c + token, H});
-      }
+    list.reserve(size_t(last - first));
+    const int64_t H = layout.H, d = layout.d;
+    for (int64_t block = first; block < last; ++block) {
+      const int64_t s = block / layout.heads, h = block % layout.heads, L = layout.length(s);
+      const int64_t token = layout.batch.offsets[s] * H + h * d;
+      const int64_t score = layout.elements_before(block) - begin();
+      if (kind == Kind::scores_from_tokens)
+        list.push_back({L, L, d, a + token, H, b + token, H, c + score, L});
+      else
+        list.push_back({L, d, L, a + score, L, b + token, H, c + token, H});
+    }
     return list;
   }
 };
 
-// Rows of scores are numbered sentence by sentence, head by head, query by query. Sentence b has
-// heads * L_b of them, from row heads * offsets[b] on: so row / heads is one of b's tokens, and
-// sentence[row / heads] is b.
+// Calls f for parts that together are all blocks.
+template <class F>
+void each_part(const Layout& layout, Device device, const F& f) {
+  if (device == Device::cuda) return f(Part{layout, 0, layout.blocks()});
+  constexpr int64_t in_cache = 32768;               // scores: 128 KB
+  const int64_t most = std::min(in_cache, layout.elements() / omp_get_max_threads());
+  std::vector<int64_t> ends = {0};
+  for (int64_t block = 1; block <= layout.blocks(); ++block) {
+    const int64_t before = layout.elements_before(ends.back());
+    if (block == layout.blocks() || layout.elements_before(block + 1) - before > most)
+      ends.push_back(block);
+  }
+  parallel_each(ends.size() - 1, [&](size_t i) { f(Part{layout, ends[i], ends[i + 1]}); });
+}
+
+// The rows of a part's scores, numbered sentence by sentence, head by head, query by query. In the
+// whole, sentence b has heads * L_b of them, from row heads * offsets[b] on: so row / heads is one
+// of b's tokens, and sentence[row / heads] is b.
 struct ScoreRows {
   const int32_t *offsets, *sentence, *start;
   int heads;
-  HD int64_t begin(int64_t row, int* length) const {
+  int64_t first_row, first_element;
+  HD int64_t in_whole(int64_t row) const { return first_row + row; }
+  HD int64_t begin(int64_t row_of_part, int* length) const {
+    const int64_t row = in_whole(row_of_part);
     const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     *length = int(L);
     const int64_t in_sentence = row - int64_t(heads) * offsets[b];
     const int64_t head = in_sentence / L, query = in_sentence % L;
-    return int64_t(heads) * start[b] + head * attention_block(L) + query * L;
+    return int64_t(heads) * start[b] + head * attention_block(L) + query * L - first_element;
   }
 };
-ScoreRows score_rows_of(const Layout& layout, Device device) {
-  const Batch& batch = layout.batch;
-  return {batch.offsets.data(device), batch.sentence.data(device), layout.start.data(device),
-          layout.heads};
+ScoreRows rows_of(const Part& part, Device device) {
+  const Batch& batch = part.layout.batch;
+  return {batch.offsets.data(device), batch.sentence.data(device), part.layout.start.data(device),
+          part.layout.heads, part.layout.rows_before(part.first), part.begin()};
 }
 
 // P' = m P / (1-p)
@@ -90,7 +131,7 @@ struct DropScores {
     const int64_t begin = rows.begin(row, &n);
     const real* p = scores + begin;
     real* out = dropped + begin;
-    mask.each(team, n, row, [=](int i, real factor) { out[i] = factor * p[i]; });
+    mask.each(team, n, rows.in_whole(row), [=](int i, real factor) { out[i] = factor * p[i]; });
   }
 };
 // P = softmax(S), in place; then P', unless dropped is nullptr
@@ -108,22 +149,20 @@ struct SoftmaxScores {
     DropScores{rows, scores, dropped, mask}(team, row);
   }
 };
-// dP = m dP' / (1-p)    dS_i = P_i (dP_i - sum_j dP_j P_j); dS overwrites dP'
+// dP = m dP' / (1-p), so P_i dP_i = P'_i dP'_i; dS overwrites dP'
+// dS_i = P_i (dP_i - sum_j dP_j P_j) = P'_i dP'_i - P_i sum_j P'_j dP'_j
 struct ScoresBackward {
   ScoreRows rows;
-  const real* scores;
+  const real *scores, *dropped;
   real* d_scores;
-  bool drop;
-  DropoutMask mask;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     int n;
     const int64_t begin = rows.begin(row, &n);
-    const real* p = scores + begin;
+    const real *p = scores + begin, *kept = dropped + begin;
     real* dp = d_scores + begin;
-    if (drop) mask.each(team, n, row, [=](int i, real factor) { dp[i] *= factor; });
-    team.sync();                                    // lanes had other elements in the mask's loop
-    softmax_row_backward(team, n, p, dp, {dp, false});
+    const real sum = team.sum(n, [=](int i) { return kept[i] * dp[i]; });
+    team.each(n, [=](int i) { dp[i] = kept[i] * dp[i] - p[i] * sum; });
   }
 };
 
@@ -137,45 +176,62 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
            "attention: q {}, k {}, v {} for a batch of {} tokens", q.shape(), k.shape(), v.shape(),
            batch.tokens());
   MB_CHECK(p >= 0 && p < 1, "attention: the dropout probability {} is outside of 0 <= p < 1", p);
-  using enum Layout::Kind;
+  using enum Part::Kind;
   const Layout layout(q, batch, heads);
   const Device device = q.device();
-  const int64_t rows = layout.score_rows(), elements = layout.score_elements;
   const real scaling = real(1 / std::sqrt(double(layout.d)));
   const DropoutMask mask(p, key);
-  const auto multiply = [=](Transpose form, Layout::Kind kind, const Tensor& a, const Tensor& b,
-                            const Sink& c, real alpha) {
-    c.check_whole();
-    const auto products = layout.products(kind, a.data(), b.data(), c.tensor.data());
-    gemm_batch(device, form, products, alpha, c.beta());
+  const auto multiply = [device](const Part& part, Transpose form, Part::Kind kind, const real* a,
+                                 const real* b, real* c, real alpha, real beta) {
+    gemm_batch(device, form, part.products(kind, a, b, c), alpha, beta);
   };
 
-  // O = dropout(softmax(Q K^T / sqrt(d))) V
-  const Tensor P({elements}, device), O(q.shape(), device);
-  multiply(Transpose::nt, scores_from_tokens, q, k, {P, false}, scaling);
-  const Tensor dropped = p > 0 ? Tensor(P.shape(), device) : P;
-  launch_rows(device, rows, elements,
-              SoftmaxScores{.rows = score_rows_of(layout, device), .scores = P.data(),
-                            .dropped = p > 0 ? dropped.data() : nullptr, .mask = mask});
+  // O = dropout(softmax(Q K^T / sqrt(d))) V. Without a backward and without `weights` P is not kept.
+  const bool kept = weights || will_record(q) || will_record(k) || will_record(v);
+  const Tensor P = kept ? Tensor({layout.elements()}, device) : Tensor();
+  const Tensor O(q.shape(), device);
+  each_part(layout, device, [&](const Part& part) {
+    const Tensor room = kept ? Tensor() : part.room(device);
+    const Tensor dropped = p > 0 ? part.room(device) : Tensor();
+    real* scores = kept ? P.data() + part.begin() : room.data();
+    multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), scores, scaling, 0);
+    launch_rows(device, part.rows(), part.elements(),
+                SoftmaxScores{.rows = rows_of(part, device), .scores = scores,
+                              .dropped = p > 0 ? dropped.data() : nullptr, .mask = mask});
+    const real* factors = p > 0 ? dropped.data() : scores;
+    multiply(part, Transpose::nn, tokens_from_scores, factors, v.data(), O.data(), 1, 0);
+  });
   if (weights) *weights = P;
-  multiply(Transpose::nn, tokens_from_scores, dropped, v, {O, false}, 1);
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
-    const ScoreRows score_rows = score_rows_of(layout, device);
-    const Tensor dS(P.shape(), device);                            // holds P', then dP', then dS
-    g(2, [&](Sink dV) {                                            // dV = P'^T dO
-      const DropScores drop{score_rows, P.data(), dS.data(), mask};
-      if (p > 0) launch_rows(device, rows, elements, drop);
-      multiply(Transpose::tn, tokens_from_scores, p > 0 ? dS : P, dO, dV, 1);
+    Sink dQ{}, dK{}, dV{};                          // in the order in which they are written
+    g(2, [&](const Sink& sink) { dV = sink; });
+    g(0, [&](const Sink& sink) { dQ = sink; });
+    g(1, [&](const Sink& sink) { dK = sink; });
+    for (const Sink* sink : {&dQ, &dK, &dV}) sink->check_whole();
+    each_part(layout, device, [&](const Part& part) {
+      const ScoreRows rows = rows_of(part, device);
+      const real* scores = P.data() + part.begin();
+      const Tensor room = p > 0 ? part.room(device) : Tensor();
+      const real* dropped = p > 0 ? room.data() : scores;
+      const auto add_to = [&](const Sink& sink, Transpose form, const real* a, const real* b,
+                              real alpha) {
+        if (sink.tensor)
+          multiply(part, form, tokens_from_scores, a, b, sink.tensor.data(), alpha, sink.beta());
+      };
+      if (p > 0)
+        launch_rows(device, part.rows(), part.elements(),
+                    DropScores{rows, scores, room.data(), mask});
+      add_to(dV, Transpose::tn, dropped, dO.data(), 1);                             // dV = P'^T dO
+      if (!dQ.tensor && !dK.tensor) return;
+      const Tensor dS = part.room(device);                           // holds dP' = dO V^T, then dS
+      multiply(part, Transpose::nt, scores_from_tokens, dO.data(), v.data(), dS.data(), 1, 0);
+      launch_rows(device, part.rows(), part.elements(),
+                  ScoresBackward{.rows = rows, .scores = scores, .dropped = dropped,
+                                 .d_scores = dS.data()});
+      add_to(dQ, Transpose::nn, dS.data(), k.data(), scaling);              // dQ = dS K / sqrt(d)
+      add_to(dK, Transpose::tn, dS.data(), q.data(), scaling);            // dK = dS^T Q / sqrt(d)
     });
-    if (!g.wants(0) && !g.wants(1)) return;
-    multiply(Transpose::nt, scores_from_tokens, dO, v, {dS, false}, 1);              // dP' = dO V^T
-    launch_rows(device, rows, elements,
-                ScoresBackward{.rows = score_rows, .scores = P.data(), .d_scores = dS.data(),
-                               .drop = p > 0, .mask = mask});
-    // dQ = dS K / sqrt(d)      dK = dS^T Q / sqrt(d)
-    g(0, [&](Sink dQ) { multiply(Transpose::nn, tokens_from_scores, dS, k, dQ, scaling); });
-    g(1, [&](Sink dK) { multiply(Transpose::tn, tokens_from_scores, dS, q, dK, scaling); });
   });
 }
 
