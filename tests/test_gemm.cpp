@@ -59,7 +59,8 @@ TEST_CASE("gemm: a product of few rows is that of the definition, whatever its s
 
 TEST_CASE("gemm: attention is the same for any number of threads, with and without a backward") {
   std::vector<Sequence> sentences;
-  for (const size_t length : {3, 40, 1, 90}) sentences.push_back({std::vector<int32_t>(length, 1), std::vector<int32_t>(length, 0)});
+  for (const size_t length : {3, 40, 1, 90})
+    sentences.push_back({std::vector<int32_t>(length, 1), std::vector<int32_t>(length, 0)});
   const Batch batch = pack(sentences);
   const int64_t T = batch.tokens();
   Tensor q = normal("q", {T, 12}), k = normal("k", {T, 12}), v = normal("v", {T, 12});

@@ -56,8 +56,8 @@ void sum_lanes(Vector* v) {
   }
 }
 
-// C[m,n] (+)= A[m,k] B[n,k]^T for m <= R and n <= columns, both known to the compiler. In each step along k, `ahead` rows
-// of B that come later are fetched, from `next` on.
+// C[m,n] (+)= A[m,k] B[n,k]^T for m <= R and n <= columns, both known to the compiler. In each step along k, `ahead`
+// rows of B that come later are fetched, from `next` on.
 template <int m, int n>
 void multiply_tile(const Product& p, bool add, const real* next, int ahead) {
   Vector sums[m * n] = {};

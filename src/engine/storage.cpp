@@ -134,7 +134,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const cha
   std::lock_guard lock(p.mutex);
   char* block = p.take(size);
   if (!block) {
-    // A segment beyond the request, the more the more there is: so few of them are small, and little is held for nothing.
+    // More than the request, in proportion to what is held: so segments are few, and little is held for nothing.
     const int64_t spare = std::clamp<int64_t>(p.statistics.bytes_held / 8, 64 << 10, 16 << 20);
     const int64_t segment = rounded_up(std::max(size, spare), size >= huge_page ? huge_page : alignment);
     char* begin = static_cast<char*>(from(device, segment, maker));

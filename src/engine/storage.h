@@ -1,9 +1,9 @@
 // Storage: a block of memory from its device's pool, which keeps freed blocks for later requests.
 //
 // The pool cuts blocks out of segments that it gets from the system. A request takes the smallest free range that is
-// large enough and leaves its rest free; a block that is given back becomes one with the free ranges that it touches. So
-// what a step holds at its peak is what its tensors need, and after the first batches of a training run no step asks the
-// system again.
+// large enough, and leaves its rest free. A block that is given back becomes one with the free ranges that it touches.
+// So what a step holds at its peak is little more than its tensors need, and after the first batches of a training run
+// no step asks the system again.
 #pragma once
 
 #include <memory>

@@ -186,7 +186,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     gemm_batch(device, form, part.products(kind, a, b, c), alpha, beta);
   };
 
-  // O = dropout(softmax(Q K^T / sqrt(d))) V. Without a backward and without `weights` P is not kept.
+  // O = dropout(softmax(Q K^T / sqrt(d))) V. Without backward and `weights` P is not kept.
   const bool kept = weights || will_record(q) || will_record(k) || will_record(v);
   const Tensor P = kept ? Tensor({layout.elements()}, device) : Tensor();
   const Tensor O(q.shape(), device);
