@@ -34,7 +34,7 @@ std::string setup_text(const NtRuns& runs) {
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
 void fig4(const NtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}), judged({"norm", "seed", "split", "value"});
-  Figure figure{.title = setup_text(runs), .columns = 2};
+  Figure figure{.title = setup_text(runs), .columns = 2, .shared_y = true};
   for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
     figure.panels.push_back({.title = split, .x_label = "epoch", .y_label = "loss", .log_y = true});
     for (const std::string& norm : runs.options().norms) {
@@ -103,20 +103,19 @@ std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
       }
     return all;
   };
-  const auto before = [runs] { return runs->before(); };
   return {{"fig4", "Training and validation loss", [=] { return list(false); },
-           [=](ItemReport& r) { fig4(*runs, r); }, before},
+           [=](ItemReport& r) { fig4(*runs, r); }},
           {"fig5", "Lipschitz of the loss function", [=] { return list(true); },
            [=](ItemReport& r) {
              landscape(*runs, "loss", "max |L(W) - L(W - a ∇L)|",
                        "How far the loss changes along a step, for the largest of ten a below the learning rate", r);
-           }, before},
+           }},
           {"fig6", "Smoothness of the loss function", [=] { return list(true); },
            [=](ItemReport& r) {
              landscape(*runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
                        "How far the gradient changes along a step, for the largest of ten a below the learning rate",
                        r);
-           }, before}};
+           }}};
 }
 
 }  // namespace minbert

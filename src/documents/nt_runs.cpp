@@ -1,5 +1,7 @@
 // The runs of NT's items, and the items in their order.
 #include <algorithm>
+#include <iostream>
+#include <utility>
 
 #include "minbert/sampling.h"
 #include "minbert/transformer_norms.h"
@@ -31,6 +33,14 @@ const NtData& NtRuns::data() const {
   return *data_;
 }
 
+bool NtRuns::are_done(const std::vector<Run>& runs) const {
+  return std::ranges::all_of(runs, [this](const Run& run) { return document_.study().is_done(run); });
+}
+
+void NtRuns::say_what_is_left_out() const {
+  if (!std::exchange(said_, true)) std::cout << data().read.text();
+}
+
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document_.inputs(document_.tasks()[0]), {}, cost};
   run.options.merge(std::map<std::string, std::string>{
@@ -45,6 +55,7 @@ Run NtRuns::training(const NtSetup& s) const {
   Run r = run("training", s, o_.epochs * s.layers * (s.width / 64.0) * (s.width / 64.0));
   r.options["lr"] = format("{}", s.lr);
   r.options["epochs"] = std::to_string(o_.epochs);
+  r.scratch = {"state.safetensors"};                // of a run that was interrupted
   r.work = [this, s](const std::string& folder) { return train_nt(o_, data(), s, 0, folder); };
   return r;
 }
@@ -91,6 +102,7 @@ void NtRuns::differs(ItemReport& report) const {
   if (sentences != all_agree)
     report.differs(format("{} sentences; the Financial PhraseBank has {} on which all annotators agree", sentences,
                           all_agree));
+  for (const std::string& line : data().read.totals()) report.differs(line);
   if (o_.widths != std::vector<double>{64, 128, 256} || o_.epochs < 20 || o_.seeds < 3)
     report.differs("a coarser grid, for time: --grid paper has H = 64, 128, 256, 20 epochs and 3 seeds");
   if (o_.layers != std::vector<double>{1, 5})
@@ -107,11 +119,19 @@ NtSetup NtRuns::curve_setup(const std::string& norm, int seed) const {
 
 std::vector<Item> nt_items(Document& document, const NtOptions& options) {
   const auto runs = std::make_shared<const NtRuns>(document, options);
-  std::vector<Item> items = {nt_modules_item(runs), nt_gradient_item(runs)};
+  std::vector<Item> items = {nt_gradient_item(runs), nt_placement_item(runs)};
   for (Item& item : nt_table_items(runs)) items.push_back(std::move(item));
   for (Item& item : nt_first_gradient_items(runs)) items.push_back(std::move(item));
   items.push_back(nt_initialisation_item(runs));
   for (Item& item : nt_curve_items(runs)) items.push_back(std::move(item));
+  for (Item& item : items) {                        // all of them read the sentences
+    item.before = [runs] { return runs->before(); };
+    item.runs = [runs, list = item.runs] {
+      runs->say_what_is_left_out();
+      return list();
+    };
+  }
+  items.insert(items.begin(), nt_modules_item(runs));
   return items;
 }
 

@@ -49,6 +49,15 @@ Convergence convergence(const Json& result, const ConvergenceRule& rule) {
   return convergence(epoch_losses(result), result["entropy"].number(), rule);
 }
 
+std::vector<std::string> outcome(const Json& result) {
+  const std::vector<EpochLoss> epochs = epoch_losses(result);
+  return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean), exact(epochs.back().mean)};
+}
+
+std::optional<double> last_accuracy(const Json& result) {
+  return result["epochs"].items().back()["dev_accuracy"].number_if();
+}
+
 bool is_nt_norm(const std::string& norm) { return norm == "layer" || norm == "batch" || norm == "none"; }
 
 // ---- Several seeds
@@ -91,6 +100,15 @@ bool NtCell::agrees() const {
   if (!printed) return false;
   return 2 * (*printed ? converged() : verdicts.size() - converged()) > verdicts.size();
 }
+
+void Agreement::add(const NtCell& cell) { add({cell.agrees(), cell.printed.has_value()}); }
+
+void Agreement::add(const Agreement& other) {
+  agree += other.agree;
+  cells += other.cells;
+}
+
+std::string Agreement::text() const { return format("{} of {}", agree, cells); }
 
 ItemReport::Cell NtCell::shown() const {
   ItemReport::Cell cell{"", verdicts_text(verdicts)};
