@@ -77,6 +77,7 @@ class GradientItem {
     report_.caption(format("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
                            "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
                            o_.widths[0], o_.batch, short_text(difference_)));
+    report_.caption("\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
     runs_.differs(report_);
     report_.differs("the slide is an argument, without a measurement; its indices, which do not fit, are read as "
                     "src/documents/nt_gradient.cpp says");

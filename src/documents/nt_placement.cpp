@@ -65,8 +65,7 @@ void show(const NtRuns& runs, ItemReport& report) {
       }
       ItemReport::Cell shown = cell.shown();
       shown.note = shown.ours + "; " + shown.note;
-      shown.ours = fixed(summarize(accuracies).mean, 3);
-      shown.points = accuracies;
+      shown.ours = mean_text(accuracies, 3);
       rows.back().cells.push_back(shown);
     }
     for (size_t i = 0; i < runs.seeds().size(); ++i) {
@@ -77,12 +76,13 @@ void show(const NtRuns& runs, ItemReport& report) {
   });
   report.csv(std::move(table));
   report.judge_by(std::move(judged));
-  report.table("Accuracy on the validation sentences after the last epoch, with post-LN and with pre-LN", columns, rows);
+  report.table("Share of the validation sentences that are right after the last epoch, with post-LN and with pre-LN",
+               columns, rows);
   report.caption(format("networks of H = {} at a learning rate of .1; the class that most training sentences have is "
                         "right in {} of the validation sentences",
                         runs.options().widths[0], fixed(runs.data().majority, 3)));
-  report.caption("the advantage of pre-LN is judged unimportant where post-LN's loss falls, too, whenever pre-LN's does; "
-                 "better is judged by this accuracy, over both depths; the verdicts' rule stands with tab.1");
+  report.caption("the advantage of pre-LN is judged unimportant where post-LN converges whenever pre-LN does; better "
+                 "is judged by the share that is right, over both depths; the rule of the verdicts stands with tab.1");
   runs.differs(report);
   report.differs("the slides argue, by reference to others, and show no network with pre-LN");
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/text.h"
+#include "minbert/metrics.h"
 #include "minbert/transformer_norms.h"
 
 namespace minbert {
@@ -61,6 +62,11 @@ std::optional<double> last_accuracy(const Json& result) {
 bool is_nt_norm(const std::string& norm) { return norm == "layer" || norm == "batch" || norm == "none"; }
 
 // ---- Several seeds
+
+std::string mean_text(const std::vector<double>& of_seeds, int digits) {
+  const Summary summary = summarize(of_seeds);
+  return fixed(summary.mean, digits) + (of_seeds.size() > 1 ? " ± " + fixed(summary.deviation, digits) : "");
+}
 
 namespace {
 
@@ -115,8 +121,8 @@ ItemReport::Cell NtCell::shown() const {
   const bool all = size_t(std::ranges::count(verdicts, Convergence::converged)) == verdicts.size();
   cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
   cell.note = losses_text(results);
-  if (verdicts.size() > 1) cell.note += format("; {} of {} seeds converge", converged(), verdicts.size());
   if (!printed) return cell;
+  if (verdicts.size() > 1) cell.note += format("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
   cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
