@@ -28,7 +28,7 @@ struct NtOptions : DocumentOptions {
   std::vector<std::string> norms = {"layer", "batch", "none"};
   std::vector<double> lr = {10, 1, 0.5, 0.1, 0.01, 0.001, 0.0001};
   std::vector<double> layers = {1, 5};              // shallow, deep
-  std::vector<double> widths = {32, 64, 128};       // H: narrow, normal, wide
+  std::vector<double> widths = {16, 32, 64};        // H: narrow, normal, wide
   std::vector<double> depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
   std::string positions = "learned", vocab;             // vocab "": made of the training sentences
   int vocab_size = 4000, batch = 32;
