@@ -1,9 +1,11 @@
 // The items of the slides on normalization in Transformers, on small encoders and invented sentences.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "child.h"
 #include "engine/text.h"
 #include "error_of.h"
 #include "minbert/transformer_norms.h"
@@ -128,6 +130,10 @@ TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and 
     if (row[2] == "none" && row[3] == "1e+300") CHECK(row[5] == "diverged");
   }
   // A rate of 1e300 is not among the printed ones; of .1 each table has three cells.
+  const Json claim = item_of(report, "fig2")["claims"].items()[0];
+  CHECK(claim["verdict"].string() == "not comparable");
+  CHECK(contains(claim["why"].string(), "do not say whether a larger or a smaller"));
+  CHECK(contains(item_of(report, "fig2")["differs"].dump(-1), "a picture without its values"));
   const Json table = item_of(report, "tab1")["tables"].items()[0];
   CHECK(contains(table["title"].string(), " of 3 cells agree"));
   // One layer is both the first and the last: its ratio of gradients would be 1.
@@ -236,6 +242,12 @@ TEST_CASE("transformer_norms: a training that was interrupted goes on as if it h
   const NtRuns runs(document, o);
   REQUIRE(document.study().run(runs.before()));
   const NtData data = read_nt_data(o, document.study().folder(runs.vocabulary()) + "/vocab.txt");
+  std::vector<double> learnt(3), right(3);          // of each class, sentences to train on and to validate on
+  for (const Example& e : data.train.examples) ++learnt[size_t(e.label)];
+  for (const Example& e : data.dev.examples) ++right[size_t(e.label)];
+  const auto largest = std::max_element(learnt.begin(), learnt.end()) - learnt.begin();
+  CHECK(data.majority == doctest::Approx(right[size_t(largest)] / double(data.dev.examples.size())));
+
   const NtSetup setup{.layers = 1, .width = 8, .norm = "batch", .seed = 3, .lr = 0.1};
   std::filesystem::create_directories(world.path("whole"));
   std::filesystem::create_directories(world.path("parts"));
@@ -305,6 +317,22 @@ TEST_CASE("long table: a claim of all values holds where each of them is the one
   const SmallWorld world;
   table.save(world.path("table.csv"));
   CHECK(contains(read_file(world.path("table.csv")), "\n\"group:groups=4,eps=1e-3\",1,0\n"));
+}
+
+TEST_CASE("transformer_norms: a process that shows --help" * doctest::skip()) {
+  NtOptions o;
+  CommandLine line("transformer_norms", "");
+  add_document_options(line, o);
+  std::string name = "transformer_norms", help = "--help";
+  std::vector<char*> words = {name.data(), help.data()};
+  line.parse(2, words.data());
+}
+
+TEST_CASE("transformer_norms: --help says which file it reads") {
+  const SmallWorld world;
+  write_file(world.path("help.txt"), "");
+  Child("transformer_norms: a process that shows --help", "", world.path("help.txt")).peak_memory();
+  CHECK(contains(read_file(world.path("help.txt")), "folder with the PhraseBank: Sentences_AllAgree.txt\n"));
 }
 
 TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
