@@ -38,7 +38,7 @@ class Script {
   double plot_width_ = panel_width - left_ - right_;
   bool own_legends_ = false;
   int blocks_ = 0;                                 // of data, so far
-  std::string y_range_ = "";                       // of curves in all panels, if they share it
+  std::string y_range_ = "", y_steps_ = "autofreq";          // of curves in all panels, if they share the axis
 };
 
 Script::Script(const Figure& figure) {
@@ -96,7 +96,8 @@ Script::Script(const Figure& figure) {
   out_ << "unset multiplot\n";
 }
 
-// From the least to the greatest value, deviations included, and a twentieth of that on either side.
+// From the least to the greatest value, deviations included, and a twentieth of that on either side; a logarithmic axis
+// from one of 1, 2, 5, 10, 20, ... to another, with these as its ticks where it has few powers of ten.
 void Script::share_y(const std::vector<Panel>& panels) {
   double min = INFINITY, max = -INFINITY;
   const bool log = std::ranges::any_of(panels, &Panel::log_y);
@@ -109,8 +110,19 @@ void Script::share_y(const std::vector<Panel>& panels) {
         max = std::max(max, c.y[i] + deviation);
       }
   if (!(min < max)) return;
-  const double room = log ? std::pow(max / min, 0.05) : 0.05 * (max - min);
-  y_range_ = format("set yrange [{}:{}]\n", log ? min / room : min - room, log ? max * room : max + room);
+  const double room = log ? 0 : 0.05 * (max - min);
+  if (log) {
+    std::vector<double> steps;
+    for (double power = std::floor(std::log10(min)); power <= std::ceil(std::log10(max)); ++power)
+      for (const double digit : {1, 2, 5}) steps.push_back(digit * std::pow(10, power));
+    min = *std::prev(std::ranges::upper_bound(steps, min));
+    max = *std::ranges::lower_bound(steps, max);
+    std::string names;
+    for (const double step : steps)
+      if (step >= min && step <= max) names += format("{}{}", names.empty() ? "" : ", ", step);
+    if (max / min < 100) y_steps_ = "(" + names + ")";
+  }
+  y_range_ = format("set yrange [{}:{}]\n", min - room, max + room);
 }
 
 void Script::place(double x, double y, double width, double height) {
@@ -150,7 +162,7 @@ void Script::panel(const Panel& p, int row, int column) {
   else out_ << "unset key\n";
   out_ << (p.log_x ? "set" : "unset") << " logscale x\n" << (p.log_y ? "set" : "unset") << " logscale y\n"
        << "set autoscale\n";
-  ticks('y', p.y_names, "autofreq", height);
+  ticks('y', p.y_names, p.heat.values.empty() ? y_steps_ : "autofreq", height);
   if (p.heat.values.empty()) out_ << y_range_;
   if (p.heat.values.empty()) curves(p);
   else heat(p, x, y, height);
