@@ -13,9 +13,9 @@ int main(int argc, char** argv) {
   o.command.assign(argv, argv + argc);
   CommandLine line("transformer_norms",
                    "Tables and figures of \"The Benefits of Normalization Layers in Transformers\", beside the printed "
-                   "verdicts: fig1 gradient tab1 tab2 tab3 tab4 tab5 tab6 fig2 fig3 init fig4 fig5 fig6. Its models "
-                   "are new encoders, trained by plain SGD on the sentences on which all annotators of the Financial "
-                   "PhraseBank agree.");
+                   "verdicts: fig1 gradient placement tab1 tab2 tab3 tab4 tab5 tab6 fig2 fig3 init fig4 fig5 fig6. "
+                   "Its models are new encoders, trained by plain SGD on the sentences on which all annotators of the "
+                   "Financial PhraseBank agree.");
   add_document_options(line, o);
   line.section("What of the document");
   line.norms("--norm", o.norms, norms(), "norms, a column of every item each");

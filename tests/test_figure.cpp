@@ -184,6 +184,20 @@ TEST_CASE("figure: a legend stands where there are two curves, and once where al
   CHECK(times(gnuplot_script(figure), "\nset key") == 2);
 }
 
+TEST_CASE("figure: panels that share their y axis have one range, of all values and deviations") {
+  Figure figure{.title = "", .columns = 2, .shared_y = true};
+  figure.panels.resize(2);
+  figure.panels[0].curves = {{.title = "a", .x = {1, 2}, .y = {3, 5}, .deviation = {1, 1}}};
+  figure.panels[1].curves = {{.title = "a", .x = {1, 2}, .y = {12, NAN}}};
+  CHECK(times(gnuplot_script(figure), "set yrange [1.5:12.5]\n") == 2);     // 2 to 12, and a twentieth on either side
+  for (Panel& panel : figure.panels) panel.log_y = true;
+  figure.panels[0].curves[0].deviation = {4, 1};    // down to -1, which a logarithmic axis does not have
+  CHECK(times(gnuplot_script(figure), "(2, 5, 10, 20)\n") == 2);
+  CHECK(times(gnuplot_script(figure), "set yrange [2:20]\n") == 2);
+  figure.shared_y = false;
+  CHECK(times(gnuplot_script(figure), "set yrange") == 0);
+}
+
 TEST_CASE("figure: gnuplot draws what is awkward: nothing, one point, constants, gaps, logarithms, many curves") {
   if (!gnuplot_is_installed()) return;
   const Folder folder;

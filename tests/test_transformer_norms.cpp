@@ -1,9 +1,12 @@
 // The items of the slides on normalization in Transformers, on small encoders and invented sentences.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "child.h"
+#include "engine/text.h"
 #include "error_of.h"
 #include "minbert/transformer_norms.h"
 #include "small_study.h"
@@ -97,7 +100,7 @@ TEST_CASE("transformer_norms: a cell shows what most seeds do, beside the print"
   cell.printed = true;
   CHECK(cell.shown().ours == "1 converged, 1 diverged");
   CHECK(cell.shown().note == "not as printed; last/first loss 0.25; loss not finite from epoch 2; "
-                             "1 of 2 seeds converge");
+                             "1 of 2 seeds count as converged");
   CHECK(cell.shown().mark == "half");
   cell.add(result(NAN, 1));
   cell.printed = false;
@@ -127,10 +130,17 @@ TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and 
     if (row[2] == "none" && row[3] == "1e+300") CHECK(row[5] == "diverged");
   }
   // A rate of 1e300 is not among the printed ones; of .1 each table has three cells.
+  const Json claim = item_of(report, "fig2")["claims"].items()[0];
+  CHECK(claim["verdict"].string() == "not comparable");
+  CHECK(contains(claim["why"].string(), "do not say whether a larger or a smaller"));
+  CHECK(contains(item_of(report, "fig2")["differs"].dump(-1), "a picture without its values"));
   const Json table = item_of(report, "tab1")["tables"].items()[0];
   CHECK(contains(table["title"].string(), " of 3 cells agree"));
+  // One layer is both the first and the last: its ratio of gradients would be 1.
+  CHECK(item_of(report, "gradient")["tables"].items()[0]["columns"].dump(-1) == R"(["","3 layers"])");
   CHECK(table["rows"].items()[1]["cells"].items()[0]["printed"].string() == "Converged");
-  CHECK(contains(quiet.text(), "tab1: 1 layer, narrow (H = 4)\nlr      layer"));
+  CHECK(contains(quiet.text(), "tab1: 1 layer, narrow (H = 4): "));
+  CHECK(contains(quiet.text(), " of 3 cells agree with the print\nlearning rate  layer"));
   CHECK(contains(read_file(world.path("study/report.html")), "<td class=\"bad\"><span class=\"number\">diverged"));
 
   const auto folders = [&] {
@@ -146,6 +156,84 @@ TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and 
   CHECK(folders().size() == done.size() + 2);
 }
 
+TEST_CASE("transformer_norms: the cells that agree are counted in each table, and once in all that are done") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  o.seeds = 1;
+  o.epochs = 2;
+  o.lr = {0.1, 0.01};
+  o.norms.push_back("rms");                         // of which the slides print nothing
+  o.items = {"tab1"};
+  REQUIRE(run_items(o) == 0);
+  CHECK_FALSE(contains(quiet.text(), "tables"));
+  o.items = {"tab4", "tab1", "tab5"};
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  CHECK(item_of(report, "tab1")["tables"].items().size() == 2);
+  CHECK(item_of(report, "tab4")["tables"].items().size() == 2);
+  const Json table = item_of(report, "tab5")["tables"].items()[2];
+  CHECK(table["columns"].dump(-1) == R"(["","tab1","tab4","tab5","together"])");
+  const Json::Array rows = table["rows"].items();
+  REQUIRE(rows.size() == 4);
+  size_t agree = 0;
+  for (const char* name : {"tab1", "tab4", "tab5"})
+    for (const Json& row : item_of(report, name)["tables"].items()[0]["rows"].items())
+      for (const Json& cell : row["cells"].items()) agree += cell["note"].string().starts_with("as printed");
+  const std::string together = format("{} of 18", agree);
+  CHECK(rows[3]["head"].string() == "together");
+  CHECK(rows[3]["cells"].items()[3]["ours"].string() == together);
+  CHECK(contains(rows[0]["cells"].items()[3]["ours"].string(), " of 6"));
+  CHECK(contains(quiet.text(), "Cells that agree with the print: " + together + " in 3 tables\n"));
+}
+
+TEST_CASE("transformer_norms: rows that are skipped or cut stand in the report, and once on the terminal") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  const std::string file = world.path("phrases/Sentences_AllAgree.txt");
+  const std::string sentences = read_file(file);
+  // A row that both sets skip, one that one of them does, and one of 30 words.
+  std::string unlabelled = "one without a label\n", glad = "one whose label is none .@glad\n", many;
+  for (int i = 0; i < 30; ++i) many += "rose ";
+  write_file(file, unlabelled + sentences + glad + many + ".@positive\n");
+  o.seeds = 1;
+  o.items = {"fig2", "fig3"};
+  REQUIRE(run_items(o) == 0);
+  const std::string skipped = file + ": 2 of 48 rows skipped: lines 1, 47";
+  const std::string cut = ": 1 of 48 rows truncated to 16 tokens";
+  const Json report = Json::load(world.path("study/report.json"));
+  for (const std::string& name : o.items) {
+    const std::string differs = item_of(report, name)["differs"].dump(-1);
+    CHECK(contains(differs, skipped));
+    CHECK(contains(differs, cut));
+  }
+  const std::string shown = quiet.text();
+  REQUIRE(contains(shown, skipped));
+  CHECK(shown.find(skipped) == shown.rfind(skipped));
+  CHECK(contains(shown, "Sentences_AllAgree.txt:47: column \"label\" is \"glad\""));
+}
+
+TEST_CASE("transformer_norms: both placements are trained alike and judged by their accuracy [NT placement]") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  o.items = {"placement"};
+  REQUIRE(run_items(o) == 0);
+  CHECK(rows_of(world.path("study/placement.csv")) == 2 * 2 * 2 * 2);       // depths, placements, norms, seeds
+  const Json item = item_of(Json::load(world.path("study/report.json")), "placement");
+  REQUIRE(item["claims"].items().size() == 2);
+  CHECK(contains(item["claims"].items()[0]["why"].string(), "of 4 runs are as it says"));
+  CHECK(contains(item["claims"].items()[1]["why"].string(), "of 2 seeds agree, mean difference"));
+  const Json table = item["tables"].items()[0];
+  CHECK(table["columns"].dump(-1) == R"(["norm","1 layer, post","1 layer, pre","2 layers, post","2 layers, pre"])");
+  double sum = 0;
+  for (const auto& row : csv(world.path("study/placement.csv")))
+    if (row[0] == "1" && row[1] == "pre" && row[2] == "batch") sum += std::stod(row[7]);
+  CHECK(sum > 0);
+  CHECK(table["rows"].items()[1]["cells"].items()[1]["ours"].string().starts_with(fixed(sum / 2, 3) + " ± "));
+}
+
 TEST_CASE("transformer_norms: a training that was interrupted goes on as if it had not been") {
   const SmallWorld world;
   const Quiet quiet;
@@ -154,6 +242,12 @@ TEST_CASE("transformer_norms: a training that was interrupted goes on as if it h
   const NtRuns runs(document, o);
   REQUIRE(document.study().run(runs.before()));
   const NtData data = read_nt_data(o, document.study().folder(runs.vocabulary()) + "/vocab.txt");
+  std::vector<double> learnt(3), right(3);          // of each class, sentences to train on and to validate on
+  for (const Example& e : data.train.examples) ++learnt[size_t(e.label)];
+  for (const Example& e : data.dev.examples) ++right[size_t(e.label)];
+  const auto largest = std::max_element(learnt.begin(), learnt.end()) - learnt.begin();
+  CHECK(data.majority == doctest::Approx(right[size_t(largest)] / double(data.dev.examples.size())));
+
   const NtSetup setup{.layers = 1, .width = 8, .norm = "batch", .seed = 3, .lr = 0.1};
   std::filesystem::create_directories(world.path("whole"));
   std::filesystem::create_directories(world.path("parts"));
@@ -162,7 +256,15 @@ TEST_CASE("transformer_norms: a training that was interrupted goes on as if it h
   CHECK_FALSE(train_nt(o, data, setup, 0, world.path("parts"), [&] { return ++steps == 8; }));
   const Json parts = *train_nt(o, data, setup, 0, world.path("parts"));
   CHECK(parts["epochs"].dump() == whole["epochs"].dump());
-  CHECK(std::filesystem::is_empty(world.path("parts")));
+  // One file has weights and place, which are then of the same step.
+  CHECK(std::distance(std::filesystem::directory_iterator(world.path("parts")), {}) == 1);
+
+  // Weights that have left the finite are not saved; the run diverges once more.
+  const NtSetup steep{.layers = 1, .width = 8, .norm = "none", .seed = 3, .lr = 1e300};
+  std::filesystem::create_directories(world.path("steep"));
+  steps = 0;
+  CHECK_FALSE(train_nt(o, data, steep, 0, world.path("steep"), [&] { return ++steps == 2; }));
+  CHECK(convergence(*train_nt(o, data, steep, 0, world.path("steep"))) == Convergence::diverged);
 }
 
 TEST_CASE("transformer_norms: the first layer and the second are post-LN and pre-LN, by the tape [NT fig.1]") {
@@ -199,7 +301,7 @@ TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and ever
   }
   for (const Json& claim : paper["claims"].items()) {
     INFO(claim["text"].string());
-    CHECK(int(claim.has("absolute")) + int(claim.has("all")) + int(claim.has("more")) == 1);
+    CHECK(int(claim.has("all")) + int(claim.has("more")) + int(claim.has("why")) == 1);
   }
 }
 
@@ -215,6 +317,22 @@ TEST_CASE("long table: a claim of all values holds where each of them is the one
   const SmallWorld world;
   table.save(world.path("table.csv"));
   CHECK(contains(read_file(world.path("table.csv")), "\n\"group:groups=4,eps=1e-3\",1,0\n"));
+}
+
+TEST_CASE("transformer_norms: a process that shows --help" * doctest::skip()) {
+  NtOptions o;
+  CommandLine line("transformer_norms", "");
+  add_document_options(line, o);
+  std::string name = "transformer_norms", help = "--help";
+  std::vector<char*> words = {name.data(), help.data()};
+  line.parse(2, words.data());
+}
+
+TEST_CASE("transformer_norms: --help says which file it reads") {
+  const SmallWorld world;
+  write_file(world.path("help.txt"), "");
+  Child("transformer_norms: a process that shows --help", "", world.path("help.txt")).peak_memory();
+  CHECK(contains(read_file(world.path("help.txt")), "folder with the PhraseBank: Sentences_AllAgree.txt\n"));
 }
 
 TEST_CASE("transformer_norms: what it cannot use is an error that says so") {

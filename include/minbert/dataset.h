@@ -51,8 +51,12 @@ struct LoadReport {
   int64_t truncated = 0;                    // examples that lost words to max_length
   int max_length = 0;
 
+  // "FILE: 2 of 600 rows skipped: lines 5, 9", and the same of truncated and of unknown rows.
+  std::vector<std::string> totals() const;
   // Lines to print: the first skipped rows in detail, then the totals; "" if there are none.
   std::string text() const;
+  // Of another split of the same file: a row that both skipped counts once.
+  void add(const LoadReport& other);
 };
 
 // Reads a task's file. Rows that are ragged, or whose label is empty, unknown or out of range, are

@@ -36,6 +36,8 @@ class Document {
   // What is different from the document in every item: the model, where its sizes are not those of
   // the document's, data sets that are missing, and stand-ins for some.
   std::vector<std::string> differences() const;
+  // What the document prints for an item; no rows if it prints nothing.
+  LongTable printed(const std::string& item) const;
   // The document's model that ours stands for, as its table of printed numbers names it.
   std::string printed_model() const { return model_of_document()["printed"].string(); }
 

@@ -55,6 +55,7 @@ struct Figure {
   std::string title;                               // above all panels; may be empty
   int columns = 1;                                 // panels fill the grid row by row
   std::vector<Panel> panels = {};
+  bool shared_y = false;                           // curves of all panels have the same y axis
 };
 
 // Writes STEM.csv with the columns panel, curve, x, y, deviation, and STEM.svg; makes their folder.

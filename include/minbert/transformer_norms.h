@@ -16,6 +16,7 @@
 
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
+#include "minbert/dataset.h"
 #include "minbert/document.h"
 #include "minbert/interrupt.h"
 
@@ -27,7 +28,7 @@ struct NtOptions : DocumentOptions {
   std::vector<std::string> norms = {"layer", "batch", "none"};
   std::vector<double> lr = {10, 1, 0.5, 0.1, 0.01, 0.001, 0.0001};
   std::vector<double> layers = {1, 5};              // shallow, deep
-  std::vector<double> widths = {32, 64, 128};       // H: narrow, normal, wide
+  std::vector<double> widths = {16, 32, 64};        // H: narrow, normal, wide
   std::vector<double> depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
   std::string positions = "learned", vocab;             // vocab "": made of the training sentences
   int vocab_size = 4000, batch = 32;
@@ -71,6 +72,9 @@ double entropy_of_shares(const std::vector<int64_t>& counts);
 // The same of a result of train_nt.
 std::vector<EpochLoss> epoch_losses(const Json& result);
 Convergence convergence(const Json& result, const ConvergenceRule& rule = {});
+// Its texts in a table: the verdict, the mean losses of the first and of the last epoch.
+std::vector<std::string> outcome(const Json& result);
+std::optional<double> last_accuracy(const Json& result);    // on dev; none: the loss is not finite
 bool is_nt_norm(const std::string& norm);           // layer, batch or none: one of the slides' own
 
 // What several seeds make of one setup, and how a report shows it.
@@ -85,6 +89,16 @@ struct NtCell {
   ItemReport::Cell shown() const;
 };
 
+// Of the cells for which the slides print a verdict, those that agree with it.
+struct Agreement {
+  size_t agree = 0, cells = 0;
+  void add(const NtCell& cell);
+  void add(const Agreement& other);
+  std::string text() const;                         // "20 of 21"
+};
+
+std::string mean_text(const std::vector<double>& of_seeds, int digits);     // "0.380 ± 0.012"
+
 // ---- Data and network (nt_data.cpp)
 
 struct NtData {
@@ -92,6 +106,8 @@ struct NtData {
   Tokenizer tokenizer;
   Dataset train, dev;
   double entropy;                                   // of the shares of train's classes
+  double majority;                          // share of dev's sentences of train's largest class
+  LoadReport read;                          // of the file: rows that were skipped or cut
   std::vector<int32_t> class_of(std::span<const int32_t> examples) const;        // in train
 };
 // Errors: those of the files; a class without a sentence to train on.
@@ -136,8 +152,8 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
 // Trains with plain SGD until the epochs are over or a loss is not finite. The result: entropy;
 // epochs, of each {mean, deviation, batches, dev_loss, dev_accuracy}; left_finite, the epoch, or
 // null; seconds of the steps, tokens; with measure_every also steps, loss and gradient, the points
-// of fig5 and fig6 on the first batch. None: interrupted; the folder has its state, and the next
-// call goes on with it. stop: asked before every step.
+// of fig5 and fig6 on the first batch. None: interrupted; the folder has its state, in one file,
+// and the next call goes on with it. stop: asked before every step.
 std::optional<Json> train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup,
                              int measure_every, const std::string& folder,
                              const std::function<bool()>& stop = interrupted);
@@ -175,6 +191,10 @@ class NtRuns {
   std::vector<int> seeds() const { return document_.seeds(); }
   Json result(const Run& run) const { return document_.study().result(run); }
 
+  bool are_done(const std::vector<Run>& runs) const;
+  const NtData& data() const;                       // read once
+  void say_what_is_left_out() const;                // of the data file: once, on the terminal
+
   Run vocabulary() const;                           // of the training sentences; before all others
   std::vector<Run> before() const;
   Run training(const NtSetup& setup) const;
@@ -186,19 +206,19 @@ class NtRuns {
   // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge
   NtSetup curve_setup(const std::string& norm, int seed) const;
 
-
  private:
   Run run(const std::string& kind, const NtSetup& setup, double cost) const;
   std::string vocab_file() const;
-  const NtData& data() const;                       // read once
   Document& document_;
   NtOptions o_;
   mutable std::optional<NtData> data_;
+  mutable bool said_ = false;
 };
 
 using SharedNtRuns = std::shared_ptr<const NtRuns>;
 Item nt_modules_item(const SharedNtRuns& runs);                      // fig1
 Item nt_gradient_item(const SharedNtRuns& runs);                     // gradient
+Item nt_placement_item(const SharedNtRuns& runs);                    // placement
 std::vector<Item> nt_table_items(const SharedNtRuns& runs);          // tab1 ... tab6
 std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs); // fig2 fig3
 Item nt_initialisation_item(const SharedNtRuns& runs);               // init

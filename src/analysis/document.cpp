@@ -26,12 +26,15 @@ std::map<std::string, std::string> strings(const Json& object) {
   return all;
 }
 
-// A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone.
+// A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone. One
+// that no number can decide says why.
 Json judged(const Json& claim, bool was_run, const std::string& model, const std::vector<std::string>& differences,
             const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
   if (was_run && claim.has("model") && claim["model"].string() != model)
     verdict = {"not comparable", format("it is about {}", claim["model"].string())};
+  else if (was_run && claim.has("why"))
+    verdict = {"not comparable", claim["why"].string()};
   else if (was_run && claim.has("absolute"))
     verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
                                                      : joined(differences, "; ")};
@@ -204,6 +207,10 @@ std::string Document::command(const std::string& item) const {
   return words;
 }
 
+LongTable Document::printed(const std::string& item) const {
+  return table_of(paper_["printed"].has(item) ? paper_["printed"][item] : Json());
+}
+
 Json Document::show(const Item& item) {
   const auto done = [this](const std::vector<Run>& list) {
     return std::all_of(list.begin(), list.end(), [this](const Run& run) { return study_.is_done(run); });
@@ -217,7 +224,7 @@ Json Document::show(const Item& item) {
   if (chosen)
     for (const Run& run : runs) seconds += study_.seconds(run);
   const std::string reference = paper_["references"].get(item.name, item.name);
-  ItemReport report(options_.out, table_of(paper_["printed"].has(item.name) ? paper_["printed"][item.name] : Json()),
+  ItemReport report(options_.out, printed(item.name),
                     Json::object().set("name", item.name).set("title", item.title)
                         .set("reference", format("[{} {}]", paper_["document"]["tag"].string(), reference))
                         .set("command", command(item.name))

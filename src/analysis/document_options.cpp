@@ -14,7 +14,10 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
     line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
     line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   }
-  line.option("--data", o.data, "folder with the tasks: RTE/train.tsv, ...", "DIR");
+  const std::vector<Task> tasks = parse_tasks(o.tasks);
+  const bool one = tasks.size() == 1;
+  line.option("--data", o.data, format("folder with the {}: {}{}", one ? tasks[0].title : "tasks",
+                                       tasks[0].files[0].train, one ? "" : ", ..."), "DIR");
   line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.section("How much");

@@ -28,6 +28,7 @@ class Script {
   void curves(const Panel& panel);
   void heat(const Panel& panel, double x, double y, double height);
   void no_values();
+  void share_y(const std::vector<Panel>& panels);
   bool turned(const std::vector<std::string>& names) { return width_of(names) * double(names.size()) > plot_width_; }
   std::string x_of(double pixels) const { return format("{}", pixels / width_); }
   std::string y_of(double pixels) const { return format("{}", 1 - pixels / height_); }
@@ -37,6 +38,7 @@ class Script {
   double plot_width_ = panel_width - left_ - right_;
   bool own_legends_ = false;
   int blocks_ = 0;                                 // of data, so far
+  std::string y_range_ = "", y_steps_ = "autofreq";          // of curves in all panels, if they share the axis
 };
 
 Script::Script(const Figure& figure) {
@@ -81,6 +83,7 @@ Script::Script(const Figure& figure) {
          << dashes(i) << " pt " << looks[i % looks.size()].point << '\n';
   out_ << "set multiplot\n";
   label(figure.title, width_ / 2, title_height * 0.6, width_, 17);
+  if (figure.shared_y) share_y(figure.panels);
   for (int i = 0; i < count; ++i) panel(figure.panels[size_t(i)], i / columns, i % columns);
   if (!all.empty()) {                              // above the panels: a panel with nothing in it but the legend
     place(0, top_ - legend_height, width_, legend_height);
@@ -91,6 +94,35 @@ Script::Script(const Figure& figure) {
   }
   if (count == 0) out_ << "unset border\nunset tics\nplot [0:1] [0:1] NaN notitle\n";
   out_ << "unset multiplot\n";
+}
+
+// From the least to the greatest value, deviations included, and a twentieth of that on either side; a logarithmic axis
+// from one of 1, 2, 5, 10, 20, ... to another, with these as its ticks where it has few powers of ten.
+void Script::share_y(const std::vector<Panel>& panels) {
+  double min = INFINITY, max = -INFINITY;
+  const bool log = std::ranges::any_of(panels, &Panel::log_y);
+  for (const Panel& p : panels)
+    for (const Curve& c : p.curves)
+      for (size_t i = 0; i < c.x.size(); ++i) {
+        if (!drawn(p, c.x[i], c.y[i])) continue;
+        const double deviation = c.deviation.empty() ? 0 : c.deviation[i], low = c.y[i] - deviation;
+        min = std::min(min, log && low <= 0 ? c.y[i] : low);
+        max = std::max(max, c.y[i] + deviation);
+      }
+  if (!(min < max)) return;
+  const double room = log ? 0 : 0.05 * (max - min);
+  if (log) {
+    std::vector<double> steps;
+    for (double power = std::floor(std::log10(min)); power <= std::ceil(std::log10(max)); ++power)
+      for (const double digit : {1, 2, 5}) steps.push_back(digit * std::pow(10, power));
+    min = *std::prev(std::ranges::upper_bound(steps, min));
+    max = *std::ranges::lower_bound(steps, max);
+    std::string names;
+    for (const double step : steps)
+      if (step >= min && step <= max) names += format("{}{}", names.empty() ? "" : ", ", step);
+    if (max / min < 100) y_steps_ = "(" + names + ")";
+  }
+  y_range_ = format("set yrange [{}:{}]\n", min - room, max + room);
 }
 
 void Script::place(double x, double y, double width, double height) {
@@ -130,7 +162,8 @@ void Script::panel(const Panel& p, int row, int column) {
   else out_ << "unset key\n";
   out_ << (p.log_x ? "set" : "unset") << " logscale x\n" << (p.log_y ? "set" : "unset") << " logscale y\n"
        << "set autoscale\n";
-  ticks('y', p.y_names, "autofreq", height);
+  ticks('y', p.y_names, p.heat.values.empty() ? y_steps_ : "autofreq", height);
+  if (p.heat.values.empty()) out_ << y_range_;
   if (p.heat.values.empty()) curves(p);
   else heat(p, x, y, height);
   out_ << "unset label\n";

@@ -38,7 +38,7 @@ constexpr std::array<Verdict, 5> verdicts = {{
     {"reproduced", "good", "reproduced", "our runs show what the document says"},
     {"direction only", "half", "direction only", "our runs point the same way, but chance alone could do that"},
     {"not", "bad", "not reproduced", "our runs do not show it"},
-    {"not comparable", "none", "not comparable", "our runs are too different from the document's to tell"},
+    {"not comparable", "none", "not comparable", "the document says too little to tell, or our runs are too different"},
     {"not run", "none", "not run", "there are no runs to tell"}}};
 
 // where: "sec.4.3", or nothing

@@ -34,9 +34,9 @@ std::string setup_text(const NtRuns& runs) {
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
 void fig4(const NtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}), judged({"norm", "seed", "split", "value"});
-  Figure figure{.title = setup_text(runs), .columns = 2};
+  Figure figure{.title = setup_text(runs), .columns = 2, .shared_y = true};
   for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
-    figure.panels.push_back({.title = split, .x_label = "epoch", .y_label = "loss", .log_y = true});
+    figure.panels.push_back({.title = split, .x_label = "epoch", .y_label = "loss, in nats", .log_y = true});
     for (const std::string& norm : runs.options().norms) {
       std::vector<Points> of_seeds;
       Points epochs;
@@ -61,7 +61,8 @@ void fig4(const NtRuns& runs, ItemReport& report) {
   report.figure(figure, "Loss over the epochs: of training, the mean over the epoch's batches while the weights move; "
                         "of validation, after the epoch");
   report.caption(setup_text(runs));
-  report.caption("\"falls faster\" is judged by the mean of the loss over all epochs, in which its start counts, too");
+  report.caption("\"falls faster\" is judged by the mean of the loss over all epochs, in which its start counts, too; "
+                 "\"converge\" by the rule that stands with tab.1");
   runs.differs(report);
 }
 
@@ -87,8 +88,8 @@ void landscape(const NtRuns& runs, const std::string& key, const std::string& y_
   report.figure({.title = "", .panels = {panel}}, what);
   report.caption(setup_text(runs));
   runs.differs(report);
-  report.caption(format("every {} steps, on the first batch; a = i lr / 11 for i = 1..10",
-                        runs.options().measure_every));
+  report.caption(format("every {} steps, on the first batch; a = i lr / 11 for i = 1..10; \"changes less\" is judged "
+                        "by the mean over these steps", runs.options().measure_every));
 }
 
 }  // namespace
@@ -103,20 +104,19 @@ std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
       }
     return all;
   };
-  const auto before = [runs] { return runs->before(); };
   return {{"fig4", "Training and validation loss", [=] { return list(false); },
-           [=](ItemReport& r) { fig4(*runs, r); }, before},
+           [=](ItemReport& r) { fig4(*runs, r); }},
           {"fig5", "Lipschitz of the loss function", [=] { return list(true); },
            [=](ItemReport& r) {
-             landscape(*runs, "loss", "max |L(W) - L(W - a ∇L)|",
+             landscape(*runs, "loss", "max |L(W) - L(W - a ∇L)|, in nats",
                        "How far the loss changes along a step, for the largest of ten a below the learning rate", r);
-           }, before},
+           }},
           {"fig6", "Smoothness of the loss function", [=] { return list(true); },
            [=](ItemReport& r) {
              landscape(*runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
                        "How far the gradient changes along a step, for the largest of ten a below the learning rate",
                        r);
-           }, before}};
+           }}};
 }
 
 }  // namespace minbert

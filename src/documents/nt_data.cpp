@@ -1,6 +1,5 @@
 // The sentences, their vocabulary and the network that reads them.
 #include <algorithm>
-#include <iostream>
 
 #include "minbert/sampling.h"
 #include "minbert/transformer_norms.h"
@@ -8,15 +7,25 @@
 namespace minbert {
 
 NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
-  NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0};
-  DatasetOptions reading{.max_length = o.max_length, .limit = o.limit};
-  data.train = read_set(o.data, data.task, Split::train, 0, data.tokenizer, reading, std::cout);
-  reading.split = Split::dev;
-  data.dev = read_set(o.data, data.task, Split::dev, 0, data.tokenizer, reading, std::cout);
+  NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, {}};
+  const auto read = [&](Split split, LoadReport& report) {
+    return load_dataset(data.task, data_file(o.data, data.task, split), data.tokenizer,
+                        {.max_length = o.max_length, .limit = o.limit, .split = split}, report);
+  };
+  LoadReport of_dev;
+  data.train = read(Split::train, data.read);
+  data.dev = read(Split::dev, of_dev);
+  data.read.add(of_dev);
   check_classes(data.task, data.train);
-  std::vector<int64_t> counts(size_t(data.task.outputs()));
-  for (const Example& e : data.train.examples) ++counts.at(size_t(e.label));
+  const auto counts_of = [&](const Dataset& set) {
+    std::vector<int64_t> counts(size_t(data.task.outputs()));
+    for (const Example& e : set.examples) ++counts.at(size_t(e.label));
+    return counts;
+  };
+  const std::vector<int64_t> counts = counts_of(data.train);
   data.entropy = entropy_of_shares(counts);
+  const auto largest = size_t(std::ranges::max_element(counts) - counts.begin());
+  data.majority = double(counts_of(data.dev)[largest]) / double(data.dev.examples.size());
   return data;
 }
 

@@ -71,10 +71,13 @@ class GradientItem {
                             "for networks of several depths");
     report_.figure(factors_, "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between "
                              "two numbers) and each 1 + F' (at a number); pre-LN's sum, after each term", "factors");
-    report_.table("Norm of dL/dx after the first layer, divided by that after the last", columns(), rows_);
+    if (!rows_.empty())
+      report_.table("Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows nor "
+                    "vanishes)", columns(), rows_);
     report_.caption(format("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
                            "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
                            o_.widths[0], o_.batch, short_text(difference_)));
+    report_.caption("\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
     runs_.differs(report_);
     report_.differs("the slide is an argument, without a measurement; its indices, which do not fit, are read as "
                     "src/documents/nt_gradient.cpp says");
@@ -83,7 +86,8 @@ class GradientItem {
  private:
   std::vector<std::string> columns() const {
     std::vector<std::string> all = {""};
-    for (const double depth : o_.depths) all.push_back(counted(int64_t(depth), "layer"));
+    for (const double depth : o_.depths)
+      if (depth > 1) all.push_back(counted(int64_t(depth), "layer"));
     return all;
   }
 
@@ -111,7 +115,7 @@ class GradientItem {
         if (name != "term") of_factors.back().push_back(f["gradient"].number_if().value_or(NAN));
       }
       ratios.push_back(of_layers.back()[1] / of_layers.back().back());
-      if (depth > 1)
+      if (depth > 1)                                // one layer is both the first and the last
         ratios_.add({format("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
                     std::abs(std::log(ratios.back())));
       difference_ = std::max(difference_, result["difference"].number_if().value_or(INFINITY));
@@ -123,6 +127,7 @@ class GradientItem {
     };
     layers_.panels.back().curves.push_back(curve(of_layers, 1));
     factors_.panels.back().curves.push_back(curve(of_factors, placed.placement == "pre" ? 1 : 0.5));
+    if (depth == 1) return;
     auto found = std::ranges::find(rows_, placed.title(), &ItemReport::TableRow::head);
     if (found == rows_.end()) found = rows_.insert(found, {placed.title(), {}});
     std::vector<std::vector<double>> single;
@@ -146,7 +151,7 @@ class GradientItem {
 
 Item nt_gradient_item(const SharedNtRuns& runs) {
   return {"gradient", "Gradients through the layers: a product and a sum", [=] { return walks(*runs); },
-          [=](ItemReport& report) { GradientItem(*runs, report).show(); }, [=] { return runs->before(); }};
+          [=](ItemReport& report) { GradientItem(*runs, report).show(); }};
 }
 
 }  // namespace minbert

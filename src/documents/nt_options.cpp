@@ -12,15 +12,13 @@ NtOptions::NtOptions() {
   data = "data/mini/phrasebank";
   tasks = "phrasebank";
   out = "runs/transformer_norms";
-  limit = 320;
-  epochs = 6;
+  limit = 0;
+  epochs = 12;
 }
 
-const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"},
-                                              {"--limit", "0"}};
-const std::vector<GridValue> nt_quick_grid = {{"--epochs", "3"}, {"--seeds", "1"}, {"--widths", "16,32,64"},
-                                              {"--lr", "10,0.5,0.1,0.001"}, {"--depths", "1,4,12"},
-                                              {"--limit", "128"}, {"--measure-every", "1"}};
+const std::vector<GridValue> nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "3"}};
+const std::vector<GridValue> nt_quick_grid = {{"--epochs", "3"}, {"--seeds", "1"}, {"--lr", "10,0.5,0.1,0.001"},
+                                              {"--depths", "1,4,12"}, {"--limit", "128"}, {"--measure-every", "1"}};
 
 void check_nt_options(const NtOptions& o) {
   const int heads = BertConfig::named("narrow-1").num_attention_heads;

@@ -1,11 +1,19 @@
 // The runs of NT's items, and the items in their order.
 #include <algorithm>
+#include <iostream>
+#include <utility>
 
 #include "minbert/sampling.h"
 #include "minbert/transformer_norms.h"
 #include "minbert/vocabulary.h"
 
 namespace minbert {
+namespace {
+
+// The time of an epoch, as measured: a part of it is the same for every width.
+double cost_of(const NtSetup& s) { return s.layers * (0.3 + (s.width / 64.0) * (s.width / 64.0)); }
+
+}  // namespace
 
 Run NtRuns::vocabulary() const {
   const Task task = document_.tasks()[0];
@@ -31,6 +39,14 @@ const NtData& NtRuns::data() const {
   return *data_;
 }
 
+bool NtRuns::are_done(const std::vector<Run>& runs) const {
+  return std::ranges::all_of(runs, [this](const Run& run) { return document_.study().is_done(run); });
+}
+
+void NtRuns::say_what_is_left_out() const {
+  if (!std::exchange(said_, true)) std::cout << data().read.text();
+}
+
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document_.inputs(document_.tasks()[0]), {}, cost};
   run.options.merge(std::map<std::string, std::string>{
@@ -42,9 +58,10 @@ Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
 }
 
 Run NtRuns::training(const NtSetup& s) const {
-  Run r = run("training", s, o_.epochs * s.layers * (s.width / 64.0) * (s.width / 64.0));
+  Run r = run("training", s, o_.epochs * cost_of(s));
   r.options["lr"] = format("{}", s.lr);
   r.options["epochs"] = std::to_string(o_.epochs);
+  r.scratch = {"state.safetensors"};                // of a run that was interrupted
   r.work = [this, s](const std::string& folder) { return train_nt(o_, data(), s, 0, folder); };
   return r;
 }
@@ -60,7 +77,7 @@ Run NtRuns::measured_training(const NtSetup& s) const {
 
 Run NtRuns::first_gradient(NtSetup s) const {
   s.lr = 0;
-  Run r = run("first-gradient", s, 0.1 * s.layers);
+  Run r = run("first-gradient", s, 0.4 * cost_of(s));
   r.work = [this, s](const std::string&) -> std::optional<Json> {
     return Json::object().set("gradient", minbert::first_gradient(o_, data(), s));
   };
@@ -69,7 +86,7 @@ Run NtRuns::first_gradient(NtSetup s) const {
 
 // On the first batch of the first epoch.
 Run NtRuns::gradient_walk(const NtSetup& s) const {
-  Run r = run("gradient", s, 0.1 * s.layers);
+  Run r = run("gradient", s, 0.4 * cost_of(s));
   r.work = [this, s](const std::string&) -> std::optional<Json> {
     NtModel model(nt_config(o_, s, data().tokenizer), uint64_t(s.seed), true, data().task.outputs());
     const std::vector<TaskSize> size = {{data().task.name, int64_t(data().train.examples.size())}};
@@ -91,12 +108,15 @@ void NtRuns::differs(ItemReport& report) const {
   if (sentences != all_agree)
     report.differs(format("{} sentences; the Financial PhraseBank has {} on which all annotators agree", sentences,
                           all_agree));
+  for (const std::string& line : data().read.totals()) report.differs(line);
   if (o_.widths != std::vector<double>{64, 128, 256} || o_.epochs < 20 || o_.seeds < 3)
     report.differs("a coarser grid, for time: --grid paper has H = 64, 128, 256, 20 epochs and 3 seeds");
   if (o_.layers != std::vector<double>{1, 5})
     report.differs(format("{} and {} layers; the slides' models have 1 and 5", o_.layers[0], o_.layers[1]));
   if (o_.positions == "learned")
     report.differs("learned positions; the original Transformer's are sinusoidal: --positions sinusoidal");
+  if (report.json()["name"].string().starts_with("fig"))
+    report.differs("the slides' figure is a picture without its values: none can stand beside ours");
   report.differs("4 heads, feed-forward networks 4 times as wide and no dropout, of which the slides say nothing");
 }
 
@@ -107,11 +127,19 @@ NtSetup NtRuns::curve_setup(const std::string& norm, int seed) const {
 
 std::vector<Item> nt_items(Document& document, const NtOptions& options) {
   const auto runs = std::make_shared<const NtRuns>(document, options);
-  std::vector<Item> items = {nt_modules_item(runs), nt_gradient_item(runs)};
+  std::vector<Item> items = {nt_gradient_item(runs), nt_placement_item(runs)};
   for (Item& item : nt_table_items(runs)) items.push_back(std::move(item));
   for (Item& item : nt_first_gradient_items(runs)) items.push_back(std::move(item));
   items.push_back(nt_initialisation_item(runs));
   for (Item& item : nt_curve_items(runs)) items.push_back(std::move(item));
+  for (Item& item : items) {                        // all of them read the sentences
+    item.before = [runs] { return runs->before(); };
+    item.runs = [runs, list = item.runs] {
+      runs->say_what_is_left_out();
+      return list();
+    };
+  }
+  items.insert(items.begin(), nt_modules_item(runs));
   return items;
 }
 

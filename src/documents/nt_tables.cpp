@@ -17,6 +17,8 @@ class Table {
   Table(const NtRuns& runs, int number, int layers, int width, std::string title)
       : runs_(runs), number_(number), layers_(layers), width_(width), title_(std::move(title)) {}
   std::vector<Run> runs() const;
+  bool is_done() const { return runs_.are_done(runs()); }
+  Agreement agreement(const std::string& norm) const;
   void show(ItemReport& report) const;
   const std::string& title() const { return title_; }
   std::string name() const { return format("tab{}", number_); }
@@ -25,10 +27,9 @@ class Table {
   Run training(const std::string& norm, double lr, int seed) const {
     return runs_.training({.layers = layers_, .width = width_, .norm = norm, .seed = seed, .lr = lr});
   }
-  NtCell cell(const std::string& norm, double lr, const LongTable& printed) const;
+  NtCell cell(const std::string& norm, double lr) const;
   void values(ItemReport& report) const;
   void thresholds(ItemReport& report) const;
-  void print(const std::vector<ItemReport::TableRow>& rows) const;
   const NtRuns& runs_;
   int number_, layers_, width_;
   std::string title_;
@@ -42,11 +43,18 @@ std::vector<Run> Table::runs() const {
   return all;
 }
 
-NtCell Table::cell(const std::string& norm, double lr, const LongTable& printed) const {
+NtCell Table::cell(const std::string& norm, double lr) const {
   NtCell c;
   for (const int seed : runs_.seeds()) c.add(runs_.result(training(norm, lr, seed)));
+  const LongTable printed = runs_.document().printed(name());
   for (const double v : printed.values({{"norm", norm}, {"lr", format("{}", lr)}})) c.printed = v > 0;
   return c;
+}
+
+Agreement Table::agreement(const std::string& norm) const {
+  Agreement all;
+  for (const double lr : runs_.options().lr) all.add(cell(norm, lr));
+  return all;
 }
 
 // The values in the csv, every epoch's losses, and 0 or 1 for the claims, which are about the slides' three norms.
@@ -58,23 +66,19 @@ void Table::values(ItemReport& report) const {
     for (const std::string& norm : runs_.options().norms)
       for (const int seed : runs_.seeds()) {
         const Json result = runs_.result(training(norm, lr, seed));
-        const Convergence verdict = convergence(result);
-        const std::vector<std::string> of = {std::to_string(layers_), std::to_string(width_), norm, format("{}", lr),
-                                             std::to_string(seed)};
+        const auto row = [&](const std::vector<std::string>& more) {
+          std::vector<std::string> of = {std::to_string(layers_), std::to_string(width_), norm, format("{}", lr),
+                                         std::to_string(seed)};
+          of.insert(of.end(), more.begin(), more.end());
+          return of;
+        };
+        table.add(row(outcome(result)), last_accuracy(result));
         const Json::Array epochs = result["epochs"].items();
-        const auto text = [](const Json& loss) { return exact(loss.number_if().value_or(NAN)); };
-        std::vector<std::string> row = of;
-        row.insert(row.end(), {convergence_names[size_t(verdict)], text(epochs.front()["mean"]),
-                               text(epochs.back()["mean"])});
-        table.add(row, epochs.back()["dev_accuracy"].number_if());
         for (size_t e = 0; e < epochs.size(); ++e)
-          for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("dev", "dev_loss")}) {
-            std::vector<std::string> line = of;
-            line.insert(line.end(), {std::to_string(e + 1), split});
-            losses.add(line, epochs[e][key].number_if());
-          }
+          for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("dev", "dev_loss")})
+            losses.add(row({std::to_string(e + 1), split}), epochs[e][key].number_if());
         if (is_nt_norm(norm))
-          judged.add({norm, format("{}", lr), std::to_string(seed)}, counts_as_converged(verdict));
+          judged.add({norm, format("{}", lr), std::to_string(seed)}, counts_as_converged(convergence(result)));
       }
   report.csv(std::move(table));
   report.csv(std::move(losses), "losses");
@@ -101,14 +105,15 @@ void Table::thresholds(ItemReport& report) const {
 }
 
 // On a terminal in colors, unless NO_COLOR is set.
-void Table::print(const std::vector<ItemReport::TableRow>& rows) const {
+void print(const std::string& title, const std::vector<std::string>& columns,
+           const std::vector<ItemReport::TableRow>& rows) {
   const bool colors = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   const auto colored = [&](const std::string& text, const std::string& mark) {
     const char* code = mark == "good" ? "32" : mark == "half" ? "33" : mark == "bad" ? "31" : "39";
     return colors ? format("\033[{}m{}\033[39m", code, text) : text;       // all of the same length
   };
-  std::vector<std::vector<std::string>> lines = {{"lr"}};
-  for (const std::string& norm : runs_.options().norms) lines[0].push_back(colored(norm, ""));
+  std::vector<std::vector<std::string>> lines = {{}};
+  for (const std::string& column : columns) lines[0].push_back(lines[0].empty() ? column : colored(column, ""));
   for (const ItemReport::TableRow& row : rows) {
     lines.push_back({row.head});
     for (const ItemReport::Cell& cell : row.cells) {
@@ -116,30 +121,24 @@ void Table::print(const std::vector<ItemReport::TableRow>& rows) const {
       lines.back().push_back(colored(cell.ours + (differs ? " (printed: " + cell.printed + ")" : ""), cell.mark));
     }
   }
-  std::cout << format("{}: {}\n{}", name(), title_, text_table(lines));
+  std::cout << format("{}\n{}\n", title, text_table(lines));
 }
 
 void Table::show(ItemReport& report) const {
   std::vector<std::string> columns = {"learning rate"};
   for (const std::string& norm : runs_.options().norms) columns.push_back(norm);
   std::vector<ItemReport::TableRow> rows;
-  size_t agree = 0, beside = 0;
   for (const double lr : runs_.options().lr) {
     rows.push_back({format("{}", lr), {}});
-    for (const std::string& norm : runs_.options().norms) {
-      const NtCell c = cell(norm, lr, report.printed());
-      agree += c.agrees();
-      beside += c.printed.has_value();
-      rows.back().cells.push_back(c.shown());
-    }
+    for (const std::string& norm : runs_.options().norms) rows.back().cells.push_back(cell(norm, lr).shown());
   }
-  const std::string count = format("{} of {} cells agree with the print", agree, beside);
-  report.table(format("{}: {}", title_, count), columns, rows);
-  print(rows);
-  std::cout << count << "\n\n";
+  Agreement together;
+  for (const std::string& norm : runs_.options().norms) together.add(agreement(norm));
+  const std::string title = format("{}: {} cells agree with the print", title_, together.text());
+  report.table(title, columns, rows);
+  print(name() + ": " + title, columns, rows);
   thresholds(report);
   values(report);
-  report.caption(count);
   report.caption("converged: every loss is finite, and the mean over the last epoch's batches is below the first's by "
                  "more than 2 standard errors of the difference; slow: by less than a tenth; flat: no epoch is below "
                  "the entropy of the classes' shares by more than 2 standard errors, which is the loss of a model that "
@@ -148,6 +147,32 @@ void Table::show(ItemReport& report) const {
   runs_.differs(report);
   report.differs("the slides do not say what converged means, how many epochs they train, with what batch size or how "
                  "wide their models are; these are ours");
+}
+
+// Cells that agree with the print, by norm, in each table and in all of them: on the page, and on the terminal.
+void show_agreement(const NtRuns& runs, const std::vector<const Table*>& tables, ItemReport& report) {
+  std::vector<std::string> columns = {""};
+  for (const Table* table : tables) columns.push_back(table->name());
+  columns.push_back("together");
+  std::vector<ItemReport::TableRow> rows;
+  std::vector<Agreement> sums(columns.size() - 1);
+  const auto add_row = [&](const std::string& head, const std::vector<Agreement>& cells) {
+    rows.push_back({head, {}});
+    for (const Agreement& cell : cells) rows.back().cells.push_back({"", cell.text()});
+  };
+  for (const std::string& norm : runs.options().norms) {
+    std::vector<Agreement> cells;
+    for (const Table* table : tables) cells.push_back(table->agreement(norm));
+    cells.emplace_back();
+    for (size_t t = 0; t < tables.size(); ++t) cells.back().add(cells[t]);
+    for (size_t t = 0; t < cells.size(); ++t) sums[t].add(cells[t]);
+    if (cells.back().cells > 0) add_row(norm, cells);            // the slides have this norm
+  }
+  add_row("together", sums);
+  const std::string title = format("Cells that agree with the print: {} in {} tables", sums.back().text(),
+                                   tables.size());
+  report.table(title, columns, rows);
+  print(title, columns, rows);
 }
 
 }  // namespace
@@ -164,8 +189,13 @@ std::vector<Item> nt_table_items(const SharedNtRuns& runs) {
   for (const Table& table : *tables)
     items.push_back({table.name(), "Converged or not: " + table.title(),
                      [runs, tables, &table] { return table.runs(); },
-                     [runs, tables, &table](ItemReport& report) { table.show(report); },
-                     [runs] { return runs->before(); }});
+                     [runs, tables, &table](ItemReport& report) {
+                       table.show(report);
+                       std::vector<const Table*> done;
+                       for (const Table& other : *tables)
+                         if (other.is_done()) done.push_back(&other);
+                       if (done.size() > 1 && done.back() == &table) show_agreement(*runs, done, report);
+                     }});
   return items;
 }
 

@@ -1,18 +1,16 @@
 // Training of one small encoder by plain SGD, without a warm-up [NT training].
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "engine/clock.h"
 #include "minbert/metrics.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "minbert/transformer_norms.h"
+#include "train/run_folder.h"
 
 namespace minbert {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::vector<TaskBatch> batches_of(const NtOptions& o, const NtData& data, int seed, int epoch) {
   const std::vector<TaskSize> size = {{data.task.name, int64_t(data.train.examples.size())}};
@@ -26,16 +24,15 @@ NtModel new_model(const NtOptions& o, const NtData& data, const NtSetup& setup) 
 class Training {
  public:
   Training(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every, const std::string& folder)
-      : o_(o), data_(data), setup_(setup), measure_every_(measure_every), state_(folder + "/state.json"),
-        weights_(folder + "/state.safetensors"), model_(new_model(o, data, setup)),
-        optimizer_(model_.parameters, {.kind = "sgd"}) {
+      : o_(o), data_(data), setup_(setup), measure_every_(measure_every), folder_(folder),
+        model_(new_model(o, data, setup)), optimizer_(model_.parameters, {.kind = "sgd"}) {
     const std::vector<TaskBatch> batches = batches_of(o, data, setup.seed, 0);
     MB_CHECK(batches.size() > 1, "--batch {}: the {} training sentences are one batch, whose loss has no standard "
              "error; give a smaller --batch", o.batch, data.train.examples.size());
     const std::vector<int32_t>& first = batches[0].examples;
     fixed_batch_ = pack(inputs(data.train, first));
     fixed_classes_ = data.class_of(first);
-    if (fs::exists(state_)) load();
+    if (has_state(folder)) load();
   }
 
   std::optional<Json> go(const std::function<bool()>& stop) {
@@ -44,7 +41,6 @@ class Training {
         save();
         return std::nullopt;
       }
-    for (const std::string& file : {state_, weights_}) fs::remove(file);
     return Json::object().set("entropy", data_.entropy).set("epochs", Json::array(epochs_))
         .set("left_finite", left_finite_ ? Json(int64_t(epochs_.size())) : Json()).set("seconds", seconds_)
         .set("tokens", tokens_).set("parameters", model_.parameters.count()).set("steps", Json::array_of(measured_at_))
@@ -112,17 +108,19 @@ class Training {
     return {loss / double(N), right / double(N)};
   }
 
-  // Plain SGD has no moments: weights, running statistics and what was measured are the whole state.
-  void save() const {
-    save_weights(weights_, model_.parameters, SafeTensorsWriter::As::real_type);
-    write_file(state_, Json::object().set("epochs", Json::array(epochs_)).set("losses", Json::array_of(losses_))
+  // Weights that are no numbers cannot be loaded: the run goes on with an earlier state, if any, and diverges again.
+  void save() {
+    std::vector<real> room;
+    for (const Parameter& p : model_.parameters.all())
+      if (non_finite(p.value.on_host(room))) return;
+    save_state(folder_, model_.parameters, optimizer_,
+               Json::object().set("epochs", Json::array(epochs_)).set("losses", Json::array_of(losses_))
                    .set("step", step_).set("seconds", seconds_).set("tokens", tokens_)
                    .set("measured_at", Json::array_of(measured_at_)).set("loss_changes", Json::array_of(loss_changes_))
-                   .set("gradient_changes", Json::array_of(gradient_changes_)).dump() + "\n");
+                   .set("gradient_changes", Json::array_of(gradient_changes_)));
   }
   void load() {
-    const Json state = Json::load(state_);
-    load_weights(weights_, model_.parameters);
+    const Json state = load_state(folder_, model_.parameters, optimizer_);
     epochs_ = state["epochs"].items();
     losses_ = state["losses"].numbers();
     step_ = state["step"].integer();
@@ -137,7 +135,7 @@ class Training {
   const NtData& data_;
   const NtSetup& setup_;
   int measure_every_;
-  std::string state_, weights_;
+  std::string folder_;
   NtModel model_;
   Optimizer optimizer_;
   Batch fixed_batch_;                               // of fig5 and fig6

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/text.h"
+#include "minbert/metrics.h"
 #include "minbert/transformer_norms.h"
 
 namespace minbert {
@@ -49,9 +50,23 @@ Convergence convergence(const Json& result, const ConvergenceRule& rule) {
   return convergence(epoch_losses(result), result["entropy"].number(), rule);
 }
 
+std::vector<std::string> outcome(const Json& result) {
+  const std::vector<EpochLoss> epochs = epoch_losses(result);
+  return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean), exact(epochs.back().mean)};
+}
+
+std::optional<double> last_accuracy(const Json& result) {
+  return result["epochs"].items().back()["dev_accuracy"].number_if();
+}
+
 bool is_nt_norm(const std::string& norm) { return norm == "layer" || norm == "batch" || norm == "none"; }
 
 // ---- Several seeds
+
+std::string mean_text(const std::vector<double>& of_seeds, int digits) {
+  const Summary summary = summarize(of_seeds);
+  return fixed(summary.mean, digits) + (of_seeds.size() > 1 ? " ± " + fixed(summary.deviation, digits) : "");
+}
 
 namespace {
 
@@ -92,13 +107,22 @@ bool NtCell::agrees() const {
   return 2 * (*printed ? converged() : verdicts.size() - converged()) > verdicts.size();
 }
 
+void Agreement::add(const NtCell& cell) { add({cell.agrees(), cell.printed.has_value()}); }
+
+void Agreement::add(const Agreement& other) {
+  agree += other.agree;
+  cells += other.cells;
+}
+
+std::string Agreement::text() const { return format("{} of {}", agree, cells); }
+
 ItemReport::Cell NtCell::shown() const {
   ItemReport::Cell cell{"", verdicts_text(verdicts)};
   const bool all = size_t(std::ranges::count(verdicts, Convergence::converged)) == verdicts.size();
   cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
   cell.note = losses_text(results);
-  if (verdicts.size() > 1) cell.note += format("; {} of {} seeds converge", converged(), verdicts.size());
   if (!printed) return cell;
+  if (verdicts.size() > 1) cell.note += format("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
   cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;

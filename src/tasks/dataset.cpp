@@ -225,24 +225,42 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   return data;
 }
 
+std::vector<std::string> LoadReport::totals() const {
+  constexpr size_t lines_named = 20;
+  std::vector<std::string> all;
+  if (!skipped.empty()) {
+    std::vector<std::string> lines;
+    for (size_t i = 0; i < skipped.size() && i < lines_named; ++i) lines.push_back(std::to_string(skipped[i].line));
+    all.push_back(format("{}: {} of {} rows skipped: lines {}{}", file, skipped.size(), rows, joined(lines),
+                         skipped.size() > lines_named ? ", ..." : ""));
+  }
+  if (unknown > 0)
+    all.push_back(format("{}: {} rows of the dev set are not in it; is the list of them another version's?", file,
+                         unknown));
+  if (truncated > 0)
+    all.push_back(format("{}: {} of {} rows truncated to {} tokens (--max-length)", file, truncated, rows,
+                         max_length));
+  return all;
+}
+
 std::string LoadReport::text() const {
-  constexpr size_t in_detail = 5, lines_named = 20;
+  constexpr size_t in_detail = 5;
   std::string text;
   for (size_t i = 0; i < skipped.size() && i < in_detail; ++i)
     text += format("{}:{}: {}\n  expected {}; the row is skipped\n", file, skipped[i].line, skipped[i].what,
                    skipped[i].expected);
-  if (!skipped.empty()) {
-    text += format("{}: {} of {} rows skipped: lines", file, skipped.size(), rows);
-    for (size_t i = 0; i < skipped.size() && i < lines_named; ++i)
-      text += format("{}{}", i == 0 ? " " : ", ", skipped[i].line);
-    text += skipped.size() > lines_named ? ", ...\n" : "\n";
-  }
-  if (unknown > 0)
-    text += format("{}: {} rows of the dev set are not in it; is the list of them another version's?\n", file, unknown);
-  if (truncated > 0)
-    text += format("{}: {} of {} rows truncated to {} tokens (--max-length)\n", file, truncated, rows,
-                   max_length);
+  for (const std::string& line : totals()) text += line + "\n";
   return text;
+}
+
+void LoadReport::add(const LoadReport& other) {
+  MB_CHECK(file == other.file, "reports of two files, {} and {}, are not one", file, other.file);
+  for (const SkippedRow& row : other.skipped)
+    if (std::ranges::find(skipped, row.line, &SkippedRow::line) == skipped.end()) skipped.push_back(row);
+  std::ranges::sort(skipped, {}, &SkippedRow::line);
+  rows = std::max(rows, other.rows);
+  truncated += other.truncated;
+  unknown += other.unknown;
 }
 
 Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set, const Tokenizer& tokenizer,
