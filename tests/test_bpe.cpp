@@ -1,11 +1,15 @@
 // Byte-level BPE against Hugging Face's (golden/bpe.js) and against plain loops, its training, its files and bad input.
 #include <doctest/doctest.h>
 
+#include <utf8proc.h>
+
 #include <algorithm>
+#include <iostream>
 #include <map>
 
 #include "golden_file.h"
 #include "library.h"
+#include "text/unicode.h"
 #include "minbert/json.h"
 #include "minbert/pretrainer.h"
 #include "minbert/random.h"
@@ -77,6 +81,26 @@ TEST_CASE("bpe: the ids are Hugging Face's") {
     else CHECK(build_sequence(tokenizer, a, tokenizer.encode(row["pair"].string()), 1000).ids == expected);
   }
   CHECK(rows == 35);
+}
+
+// The classes of all code points, a line for each range that has one: letter 1C89 1C8A.
+TEST_CASE("bpe: letters, numbers and white space are Hugging Face's") {
+  if (utf8proc_unicode_version() < std::string("15")) {
+    std::cout << "bpe: classes of code points: not run (utf8proc has Unicode " << utf8proc_unicode_version() << ")\n";
+    return;
+  }
+  const bool newer_than_theirs = utf8proc_unicode_version() > std::string("16.1");
+  std::istringstream lines(read_file(golden_file("bpe-classes.txt")));
+  const std::map<std::string, CharacterClass> classes = {
+      {"letter", CharacterClass::letter}, {"number", CharacterClass::number}, {"space", CharacterClass::space}};
+  std::vector<CharacterClass> theirs(0x110000, CharacterClass::other);
+  std::string name;
+  for (size_t first, last; lines >> name >> std::hex >> first >> last;)
+    std::fill(theirs.begin() + ptrdiff_t(first), theirs.begin() + ptrdiff_t(last) + 1, classes.at(name));
+  int differ = 0;
+  for (int32_t c = 0; c < 0x110000; ++c)
+    differ += class_of(c) != theirs[size_t(c)] && !(newer_than_theirs && theirs[size_t(c)] == CharacterClass::other);
+  CHECK(differ == 0);
 }
 
 TEST_CASE("bpe: each rule by hand") {
