@@ -1,8 +1,9 @@
 // The table of BERT and RoBERTa.
 //
 //   Pooler      RoBERTa's starts new: pre-training leaves none
-//   Deviation   RoBERTa's classifier has dropout before each of its two matrices; ours only before
-//               the second, as BERT's.
+//   Deviations  RoBERTa's classifier has dropout before each of its two matrices; ours only before
+//               the second, as BERT's. A <pad> inside a text trains its rows of the embeddings;
+//               Hugging Face's stay as they are.
 #include "minbert/family.h"
 
 #include <algorithm>
