@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<Family> families = {
     {.model_type = "bert",
-     .architecture = "BertForPreTraining",
+     .architecture = {"BertForPreTraining", "BertModel", "BertModel"},
      .positions_behind_padding = false,
      .pad_token_id = 0,
      .type_vocab_size = 2,
@@ -27,7 +27,7 @@ const std::vector<Family> families = {
      .head_of_one_task = "",
      .others = {}},
     {.model_type = "roberta",
-     .architecture = "RobertaForMaskedLM",
+     .architecture = {"RobertaForMaskedLM", "RobertaForSequenceClassification", "RobertaModel"},
      .positions_behind_padding = true,
      .pad_token_id = 1,
      .type_vocab_size = 1,
