@@ -269,7 +269,9 @@ TEST_CASE("roberta: the other documents' items take one, too") {
   ta.perplexity = 3, ta.iterations = 20;
   Document adaptation(ta, "task-adaptation");
   CHECK(adaptation.run(ta_items(adaptation, ta)) == 0);
-  CHECK(contains(read_file(world.path("study/report.json")), "the model is a roberta; the document has none"));
+  const std::string report = read_file(world.path("study/report.json"));
+  CHECK(contains(report, "the model is a roberta; the document has none"));
+  CHECK(contains(report, "with a new pooler and a new classifier"));
 
   LnPeftOptions ln = small_items<LnPeftOptions>(world, roberta, "sst2", {"fig1", "sec2.3"});
   ln.corpus = roberta.library.path("corpus.txt"), ln.out = world.path("lnpeft");
