@@ -301,7 +301,7 @@ TEST_CASE("bpe: bad files are errors that say where") {
   CHECK(contains(error(R"({"a": 0, "a": 1})", ""), "\"a\" stands there twice"));
   CHECK(contains(error(R"({"a": "0"})", ""), "expected an integer"));
   CHECK(contains(error(vocab_of({"<s>", "<pad>", "a"}), ""), "3 tokens, but no <unk>, </s>, <mask>"));
-  CHECK(contains(error(vocab_of({"a"}), ""), "a RoBERTa vocabulary has <pad>, <unk>, <s>, </s> and <mask>"));
+  CHECK(contains(error(vocab_of({"a"}), ""), "a RoBERTa vocabulary has <pad>, <unk>, <s>, </s>, <mask>"));
   std::filesystem::remove(folder.path / "merges.txt");
   CHECK(contains(error_of([&] { Tokenizer::from_folder(folder.path.string()); }), "merges.txt"));
 }

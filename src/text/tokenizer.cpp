@@ -9,6 +9,7 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
+#include "minbert/names.h"
 #include "pieces.h"
 #include "words.h"
 
@@ -50,14 +51,14 @@ int32_t TokenTable::add(const std::string& token) {
 
 Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable tokens, bool setting_value)
     : kind(of_kind), vocab_file(file), table(std::move(tokens)), setting(setting_value) {
-  std::string missing, all;
+  const std::vector<std::string> needed(kind.special.begin(), kind.special.end());
+  std::vector<std::string> missing;
   for (size_t i = 0; i < special.size(); ++i) {
-    all.append(i == 0 ? "" : i < 4 ? ", " : " and ").append(kind.special[i]);
-    special[i] = table.find(kind.special[i]);
-    if (special[i] < 0) missing.append(missing.empty() ? "" : ", ").append(kind.special[i]);
+    special[i] = table.find(needed[i]);
+    if (special[i] < 0) missing.push_back(needed[i]);
   }
   MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\na {} vocabulary has {}", vocab_file, table.tokens().size(),
-           missing, kind.model, all);
+           joined(missing), kind.model, joined(needed));
 }
 
 Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case) : pieces_(word_piece(vocab_file, lower_case)) {}
