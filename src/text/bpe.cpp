@@ -28,11 +28,9 @@ constexpr size_t remembered_words = 1 << 16, longest_remembered = 64;      // by
 uint64_t key_of(int32_t left, int32_t right) { return uint64_t(left) << 32 | uint32_t(right); }
 
 std::string_view without_last_spaces(std::string_view text) {
-  size_t end = text.size();
-  for (size_t begin = end; begin > 0 && end - begin < 3;) {    // white space has at most 3 bytes
-    size_t pos = --begin;
-    if (class_at(text.substr(0, end), pos) == CharacterClass::space && pos == end) end = begin;
-  }
+  size_t end = 0;
+  for (size_t pos = 0; pos < text.size();)
+    if (class_at(text, pos) != CharacterClass::space) end = pos;
   return text.substr(0, end);
 }
 

@@ -35,9 +35,9 @@ TokenTable read_vocabulary(const std::string& file, const Json& ids) {
     MB_CHECK(!place, "{}: \"{}\" and \"{}\" both have the id {}; each token has its own", file, *place, token, id);
     place = &token;
   }
-  TokenTable table(tokens.size());
-  for (const std::string* token : tokens) table.add(*token);
-  return table;
+  std::vector<std::string> by_id;
+  for (const std::string* token : tokens) by_id.push_back(*token);
+  return TokenTable(std::move(by_id), file);
 }
 
 // A merge is two pieces with a space between them. where: file and line, for messages.
