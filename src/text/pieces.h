@@ -19,7 +19,7 @@ constexpr uint32_t hash_of(std::string_view text) {
 // Tokens in the order of their ids, and a hash table from token to id.
 class TokenTable {
  public:
-  TokenTable(std::vector<std::string> tokens, const std::string& file);      // Error, with its line, if one is there twice
+  TokenTable(std::vector<std::string> tokens, const std::string& file);   // Error, with its line, for one there twice
   int32_t find(std::string_view token) const { return find(hash_of(token), token, ""); }      // -1: not there
   int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const {  // the id of prefix + rest
     for (size_t i = slot_of(hash); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1)) {
