@@ -67,6 +67,7 @@ Merges read_merges(const std::string& file, const TokenTable& table) {
 }
 
 // What else in a tokenizer.json changes ids, and the values that RoBERTa's has; null: also without the key.
+// "truncation" and "padding" are not read: they belong to whoever calls the tokenizer.
 struct Setting {
   const char *part, *key;
   std::vector<std::string> values;                 // in JSON
