@@ -1,11 +1,15 @@
 // Byte-level BPE against Hugging Face's (golden/bpe.js) and against plain loops, its training, its files and bad input.
 #include <doctest/doctest.h>
 
+#include <utf8proc.h>
+
 #include <algorithm>
+#include <iostream>
 #include <map>
 
 #include "golden_file.h"
 #include "library.h"
+#include "text/unicode.h"
 #include "minbert/json.h"
 #include "minbert/pretrainer.h"
 #include "minbert/random.h"
@@ -77,6 +81,26 @@ TEST_CASE("bpe: the ids are Hugging Face's") {
     else CHECK(build_sequence(tokenizer, a, tokenizer.encode(row["pair"].string()), 1000).ids == expected);
   }
   CHECK(rows == 35);
+}
+
+// The classes of all code points, a line for each range that has one: letter 1C89 1C8A.
+TEST_CASE("bpe: letters, numbers and white space are Hugging Face's") {
+  if (utf8proc_unicode_version() < std::string("15")) {
+    std::cout << "bpe: classes of code points: not run (utf8proc has Unicode " << utf8proc_unicode_version() << ")\n";
+    return;
+  }
+  const bool newer_than_theirs = utf8proc_unicode_version() > std::string("16.1");
+  std::istringstream lines(read_file(golden_file("bpe-classes.txt")));
+  const std::map<std::string, CharacterClass> classes = {
+      {"letter", CharacterClass::letter}, {"number", CharacterClass::number}, {"space", CharacterClass::space}};
+  std::vector<CharacterClass> theirs(0x110000, CharacterClass::other);
+  std::string name;
+  for (size_t first, last; lines >> name >> std::hex >> first >> last;)
+    std::fill(theirs.begin() + ptrdiff_t(first), theirs.begin() + ptrdiff_t(last) + 1, classes.at(name));
+  int differ = 0;
+  for (int32_t c = 0; c < 0x110000; ++c)
+    differ += class_of(c) != theirs[size_t(c)] && !(newer_than_theirs && theirs[size_t(c)] == CharacterClass::other);
+  CHECK(differ == 0);
 }
 
 TEST_CASE("bpe: each rule by hand") {
@@ -187,36 +211,73 @@ TEST_CASE("bpe: the files of a folder decide, and are saved as they were") {
   folder.file("saved/tokenizer_config.json", R"({"add_prefix_space": true})");
   CHECK(Tokenizer::from_folder(saved).encode("Alice <s>Alice") == two_files.encode(" Alice <s> Alice"));
 
-  Json vocab = Json::parse(golden_vocab(), "vocab.json"), texts = Json::array(), arrays = Json::array();
-  Json::Array as_texts, as_arrays;
+  folder.file("saved/vocab.txt", "[PAD]\n");
+  CHECK(contains(error_of([&] { Tokenizer::from_folder(saved); }), "the vocab.txt of a BERT and the merges.txt"));
+}
+
+TEST_CASE("bpe: a tokenizer.json has the ids of the two files, and what would change them is refused by name") {
+  const Folder folder;
+  const Tokenizer two_files = bpe(folder);
+  Json::Array as_texts, as_arrays, added;
   std::istringstream lines(golden_merges());
   lines.ignore(100, '\n');                         // the comment
   for (std::string left, right; lines >> left >> right;) {
     as_texts.push_back(left + " " + right);
     as_arrays.push_back(Json::array({left, right}));
   }
+  for (size_t id = 0; id < specials.size(); ++id)
+    added.push_back(Json::object().set("id", int(id)).set("content", specials[id]).set("lstrip", id == 4)
+                        .set("rstrip", false).set("single_word", false).set("special", true));
+  const auto of_type = [](const char* type) { return Json::object().set("type", type); };
+  Json model = of_type("BPE").set("vocab", Json::parse(golden_vocab(), "vocab.json")).set("dropout", Json())
+                   .set("continuing_subword_prefix", "").set("ignore_merges", false);
+  const Json post_processor = of_type("RobertaProcessing").set("cls", Json::array({"<s>", 0}))
+                                  .set("sep", Json::array({"</s>", 2}));
+  const auto load = [&](const std::string& part, const std::string& key, const Json& value) {
+    std::map<std::string, Json> parts = {{"model", model}, {"pre_tokenizer", of_type("ByteLevel")},
+                                         {"post_processor", post_processor}, {"normalizer", Json()},
+                                         {"added_tokens", Json::array(added)}};
+    parts[part] = key.empty() ? value : Json(parts[part]).set(key, value);
+    folder.file("one/tokenizer.json", Json::object(parts).dump());
+    return Tokenizer::from_folder((folder.path / "one").string());
+  };
   const std::string text = "Alice's hatchet <mask>";
   for (const Json::Array& merges : {as_texts, as_arrays}) {
-    const Json model = Json::object().set("type", "BPE").set("vocab", vocab).set("merges", Json::array(merges));
-    const Json mask = Json::object().set("id", 4).set("content", "<mask>");
-    const auto load = [&](const std::string& key, const Json& value) {
-      Json all = Json::object().set("model", model).set("added_tokens", Json::array({mask}))
-                     .set("pre_tokenizer", Json::object().set("type", "ByteLevel"));
-      folder.file("one/tokenizer.json", all.set(key, value).dump());
-      return Tokenizer::from_folder((folder.path / "one").string());
-    };
-    CHECK(load("normalizer", Json()).encode(text) == two_files.encode(text));
-    const Json prefix = Json::object().set("type", "ByteLevel").set("add_prefix_space", true);
-    CHECK(load("pre_tokenizer", prefix).encode(text) == two_files.encode(" " + text));
-    const auto refused = [&](const std::string& key, const Json& value) { return error_of([&] { load(key, value); }); };
-    CHECK(contains(refused("normalizer", Json::object().set("type", "NFC")), "byte-level BPE keeps all bytes"));
-    CHECK(contains(refused("pre_tokenizer", Json::object().set("type", "Whitespace")), "only \"ByteLevel\" is"));
-    CHECK(contains(refused("model", Json(model).set("type", "WordPiece")), "type is \"WordPiece\"; only \"BPE\""));
-    const Json other = Json::object().set("id", 600).set("content", "<user>");
-    CHECK(contains(refused("added_tokens", Json::array({other})), "\"added_tokens\" has <user>"));
+    model.set("merges", Json::array(merges));
+    CHECK(load("normalizer", "", Json()).encode(text) == two_files.encode(text));
+    CHECK(load("pre_tokenizer", "add_prefix_space", true).encode(text) == two_files.encode(" " + text));
   }
-  folder.file("saved/vocab.txt", "[PAD]\n");
-  CHECK(contains(error_of([&] { Tokenizer::from_folder(saved); }), "the vocab.txt of a BERT and the merges.txt"));
+  CHECK(load("model", "unk_token", "<unk>").encode(text) == two_files.encode(text));
+
+  const auto refused = [&](const std::string& part, const std::string& key, const Json& value) {
+    return error_of([&] { load(part, key, value); });
+  };
+  struct Broken {
+    const char *part, *key;
+    Json value;
+  };
+  for (const auto& [part, key, value] : {Broken{"normalizer", "type", "NFC"}, {"model", "type", "WordPiece"},
+                                         {"model", "dropout", 0.1}, {"model", "unk_token", "<s>"},
+                                         {"model", "continuing_subword_prefix", "##"},
+                                         {"model", "end_of_word_suffix", "</w>"}, {"model", "fuse_unk", true},
+                                         {"model", "byte_fallback", true}, {"model", "ignore_merges", true},
+                                         {"pre_tokenizer", "type", "Whitespace"}, {"pre_tokenizer", "use_regex", false},
+                                         {"post_processor", "type", "TemplateProcessing"}})
+    CHECK(contains(refused(part, key, value), format("\"{}.{}\" is {}; only ", part, key, value.dump(-1))));
+  CHECK(contains(refused("post_processor", "", Json()), "\"post_processor.type\" is null; only \"RobertaProcessing\""));
+  const Json other_cls = Json::array({"[CLS]", 0});
+  CHECK(contains(refused("post_processor", "cls", other_cls), "\"post_processor.cls\" is [CLS]; only <s> is"));
+  const auto refused_tokens = [&] { return refused("added_tokens", "", Json::array(added)); };
+  for (const char* key : {"lstrip", "rstrip", "single_word"}) {
+    const Json before = added[0];
+    added[0] = Json(before).set(key, true);
+    CHECK(contains(refused_tokens(), format("\"{}\" of <s> is true", key)));
+    added[0] = before;
+  }
+  added.push_back(Json::object().set("id", 600).set("content", "<user>"));
+  CHECK(contains(refused_tokens(), "\"added_tokens\" has <user>"));
+  added.resize(4);
+  CHECK(contains(refused_tokens(), "\"added_tokens\" has no <mask>"));
 }
 
 TEST_CASE("bpe: bad files are errors that say where") {
@@ -240,7 +301,7 @@ TEST_CASE("bpe: bad files are errors that say where") {
   CHECK(contains(error(R"({"a": 0, "a": 1})", ""), "\"a\" stands there twice"));
   CHECK(contains(error(R"({"a": "0"})", ""), "expected an integer"));
   CHECK(contains(error(vocab_of({"<s>", "<pad>", "a"}), ""), "3 tokens, but no <unk>, </s>, <mask>"));
-  CHECK(contains(error(vocab_of({"a"}), ""), "a RoBERTa vocabulary has <pad>, <unk>, <s>, </s> and <mask>"));
+  CHECK(contains(error(vocab_of({"a"}), ""), "a RoBERTa vocabulary has <pad>, <unk>, <s>, </s>, <mask>"));
   std::filesystem::remove(folder.path / "merges.txt");
   CHECK(contains(error_of([&] { Tokenizer::from_folder(folder.path.string()); }), "merges.txt"));
 }

@@ -24,8 +24,8 @@ Tensor stored(const SafeTensors& file, const std::string& name) {
   return Tensor::from(shape, file.read(name));
 }
 
-std::vector<Sequence> stored_sequences(const SafeTensors& file) {
-  const std::vector<int64_t> ids = file.read_integers("ids"), segments = file.read_integers("segments");
+std::vector<Sequence> stored_sequences(const SafeTensors& file, const std::string& ids_name = "ids") {
+  const std::vector<int64_t> ids = file.read_integers(ids_name), segments = file.read_integers("segments");
   std::vector<Sequence> sequences;
   size_t at = 0;
   for (const int64_t length : file.read_integers("lengths")) {
@@ -172,10 +172,6 @@ TEST_CASE("golden: a RoBERTa's two heads and their gradients are those of one wr
   const BertConfig plain = stored_roberta(), tuned = stored_roberta({"mnli"});
   CHECK(plain.max_position_embeddings == 14);       // two more than tokens: padding_idx + 1
   CHECK(plain.max_tokens() == 12);
-  const std::vector<int64_t> positions = file.read_integers("positions");
-  for (int64_t row = 0; row < batch.tokens(); ++row)
-    CHECK(batch.positions[row] + plain.first_position() == positions[size_t(row)]);
-
   BertForPreTraining masked(plain);
   Parameters parameters(masked, {});
   const WeightsReport report = load_weights(golden_file("roberta.safetensors"), parameters, &plain);
@@ -184,6 +180,9 @@ TEST_CASE("golden: a RoBERTa's two heads and their gradients are those of one wr
   CHECK(report.unused.size() == 4);                 // classifier.*: no task is said to have trained it
   CHECK(difference(masked.bert().forward(batch).last_hidden_state.values(), file.read("last_hidden_state")) <
         tolerance(1e-5, 1e-7));
+  const std::vector<Sequence> with_pads = stored_sequences(file, "ids_with_pads");       // <pad> has position 1
+  CHECK(difference(masked.bert().forward(pack(with_pads)).last_hidden_state.values(),
+                   file.read("last_hidden_state_with_pads")) < tolerance(1e-5, 1e-7));
   const Indices rows = stored_indices(file, "masked");
   const PretrainingOutput out = masked.forward(batch, rows, stored_indices(file, "originals"));
   CHECK(double(out.mlm_loss.item()) == doctest::Approx(double(file.read("mlm_loss").at(0))).epsilon(1e-6));

@@ -186,7 +186,10 @@ TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, a
   world.run(o, "one", 0, "layer");
   CHECK(contains(world.printed, "this model has 32 positions"));
   CHECK(count_of(names_in(world.path("one/model/model.safetensors")), "classifier.") == 4);
-  CHECK(BertConfig::load(world.path("one/model/config.json")).has_trained_pooler());
+  const BertConfig config_of_one = BertConfig::load(world.path("one/model/config.json"));
+  CHECK(config_of_one.has_trained_pooler());
+  CHECK(config_of_one.loaded["architectures"].items().at(0).string() == "RobertaForSequenceClassification");
+  CHECK(config_of_one.loaded["num_labels"].integer() == 1);
   const Tensor pooler = TrainedModel(world.path("one")).model.parameters.value("bert.pooler.dense.weight");
 
   const auto weight = [&](const std::string& run, const std::string& name) {
@@ -201,10 +204,16 @@ TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, a
   const std::string query = "bert.encoder.layer.0.attention.self.query.weight";
   CHECK(weight("trained-head", query) == weight("new-head", query));
 
+  Json with_labels = config_of_one.loaded;          // of the head that this model had
+  with_labels.set("id2label", Json::object().set("0", "yes")).set("problem_type", "regression");
+  write_file(world.path("one/model/config.json"), with_labels.dump());
   o.model = world.path("one"), o.tasks = "sst,sts", o.epochs = 0;
   world.run(o, "three", 0, "conditional-layer");
   CHECK(contains(world.printed, "taken over: none; new: sst, sts; at rest, with heads and task parameters as they are: "
                                 "quora"));
+  const Json config_of_three = Json::load(world.path("three/model/config.json"));
+  CHECK(config_of_three["architectures"].items().at(0).string() == "RobertaModel");
+  for (const char* key : {"num_labels", "id2label", "problem_type"}) CHECK_FALSE(config_of_three.has(key));
   TrainedModel three(world.path("three"));
   CHECK(three.model.parameters.value("bert.pooler.dense.weight").values() == pooler.values());
   CHECK(count_of(names_in(world.path("three/model/model.safetensors")), "roberta.pooler.dense.") == 2);
@@ -260,7 +269,9 @@ TEST_CASE("roberta: the other documents' items take one, too") {
   ta.perplexity = 3, ta.iterations = 20;
   Document adaptation(ta, "task-adaptation");
   CHECK(adaptation.run(ta_items(adaptation, ta)) == 0);
-  CHECK(contains(read_file(world.path("study/report.json")), "the model is a roberta; the document has none"));
+  const std::string report = read_file(world.path("study/report.json"));
+  CHECK(contains(report, "the model is a roberta; the document has none"));
+  CHECK(contains(report, "with a new pooler and a new classifier"));
 
   LnPeftOptions ln = small_items<LnPeftOptions>(world, roberta, "sst2", {"fig1", "sec2.3"});
   ln.corpus = roberta.library.path("corpus.txt"), ln.out = world.path("lnpeft");

@@ -49,8 +49,9 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
 void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
                      const std::string& placement);
 
-// Writes a Hugging Face folder: config.json, the tokenizer's files, model.safetensors.
-void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
+// Writes a Hugging Face folder: config.json, the tokenizer's files, model.safetensors. config.json
+// names the class of Hugging Face whose tensors these are, and the outputs of the head of one task.
+void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,
                 const Parameters& parameters,
                 SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
 

@@ -54,6 +54,10 @@ struct BertConfig {
   int max_tokens() const { return max_position_embeddings - first_position(); }   // of a sequence
   // Did pre-training, or a task, train it? If not, it starts new.
   bool has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
+  // Of no task, so pre-training's: 0; of one, as Hugging Face has it: 1; of several, or siamese: 2
+  size_t task_heads() const {
+    return tasks.empty() ? 0 : tasks.size() == 1 && pairs_of(pairs) == Pairs::cross ? 1 : 2;
+  }
   int head_size() const { return hidden_size / num_attention_heads; }
 
   Json loaded;                          // as read: save() keeps the keys that minbert does not know

@@ -13,7 +13,8 @@ namespace minbert {
 
 struct Family {
   std::string model_type;                 // of config.json
-  std::string architecture;               // "architectures" of what was pre-trained
+  // "architectures" of config.json, Hugging Face's class: see BertConfig::task_heads()
+  std::array<std::string, 3> architecture;
   // Of a new network. Where positions_behind_padding, a sequence's first token has the position
   // pad_token_id + 1, and max_position_embeddings has as many more; else it has the position 0.
   bool positions_behind_padding;
@@ -23,7 +24,7 @@ struct Family {
 
   // What a file calls weights whose names begin so in ours, which are BERT's; "": it has none.
   std::string encoder;                    // "bert."
-  std::array<std::string, 3> pooler;      // "bert.pooler.dense.": of no task, of one, of several
+  std::array<std::string, 3> pooler;      // "bert.pooler.dense.": see BertConfig::task_heads()
   std::string head_of_one_task;           // "heads.TASK."; "": the same
   std::vector<std::pair<std::string, std::string>> others;        // ours, the file's
 };

@@ -5,11 +5,11 @@
 //   byte-level BPE  RoBERTa's: Sennrich et al. 2016, sec. 3.2; Radford et al. 2019, sec. 2.2.
 //                   vocab.json and merges.txt, or tokenizer.json. See src/text/bpe.cpp.
 //
-// Deviation: Hugging Face's WordPiece uses the tables of Unicode 8, its BPE those of Unicode 16,
-// and utf8proc those of its own version (15 in 2.8). Characters that are newer or changed their
-// category may differ: for WordPiece about 600 punctuation characters, combining marks, format
-// characters and capital letters, all of rare scripts; for BPE the 5004 letters and digits that
-// Unicode 15.1 and 16 added.
+// Deviation: Hugging Face's WordPiece uses the tables of Unicode 8, and utf8proc those of its own
+// version (15 in 2.8). Characters that are newer or changed their category may differ: about 600
+// punctuation characters, combining marks, format characters and capital letters, all of rare
+// scripts. BPE has the tables of Unicode 16, as Hugging Face's: the 5004 letters and numbers that
+// utf8proc 2.8 lacks are listed in src/text/unicode.cpp.
 #pragma once
 
 #include <array>

@@ -2,7 +2,8 @@
 //
 //   x_i = Dropout(Norm(word[id_i] + position[f+i] + segment[s_i]))   x [T,H]
 //
-//   Source      Devlin et al., fig. 2. f is 0; in RoBERTa 2: its rows 0 and 1 belong to padding
+//   Source      Devlin et al., fig. 2. f is 0; in RoBERTa 2: row 1 belongs to <pad>, even to one
+//               inside a text, which takes no position from the tokens after it
 //   Positions   learned, or sinusoidal, as in the original Transformer (Vaswani et al. 2017,
 //               sec. 3.4 and 3.5), where words are scaled up beside them:
 //                 √H word[id_i] + P_i    P_i,2k = sin(i / 10000^(2k/H))    P_i,2k+1 = cos(the same)
@@ -17,11 +18,15 @@
 namespace minbert {
 namespace {
 
-Indices shifted(const Indices& positions, int32_t f) {
-  if (f == 0) return positions;
-  std::vector<int32_t> list(positions.begin(), positions.end());
-  for (int32_t& position : list) position += f;
-  return list;
+// Of a RoBERTa's tokens: pad + 1, pad + 2, ..., but pad for <pad>, whose id is pad, too.
+Indices behind_padding(const Batch& batch, int32_t pad) {
+  std::vector<int32_t> positions(batch.ids.begin(), batch.ids.end());
+  int32_t last = pad;
+  for (size_t row = 0; row < positions.size(); ++row) {
+    if (batch.positions[int64_t(row)] == 0) last = pad;
+    if (positions[row] != pad) positions[row] = ++last;
+  }
+  return positions;
 }
 
 Tensor sinusoids(int64_t positions, int64_t H) {    // [positions,H]
@@ -59,7 +64,8 @@ BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm
 
 Tensor BertEmbeddings::forward(const Batch& batch) const {
   const Scope scope(path());
-  const Indices positions = shifted(batch.positions, first_position_);
+  const Indices positions =
+      first_position_ > 0 ? behind_padding(batch, first_position_ - 1) : batch.positions;
   Tensor x = word_(batch.ids);
   if (position_) x = x + (*position_)(positions);
   else x = x * std::sqrt(double(x.cols())) + embedding(sinusoids_, positions);

@@ -1,8 +1,9 @@
 // The table of BERT and RoBERTa.
 //
 //   Pooler      RoBERTa's starts new: pre-training leaves none
-//   Deviation   RoBERTa's classifier has dropout before each of its two matrices; ours only before
-//               the second, as BERT's.
+//   Deviations  RoBERTa's classifier has dropout before each of its two matrices; ours only before
+//               the second, as BERT's. A <pad> inside a text trains its rows of the embeddings;
+//               Hugging Face's stay as they are.
 #include "minbert/family.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 const std::vector<Family> families = {
     {.model_type = "bert",
-     .architecture = "BertForPreTraining",
+     .architecture = {"BertForPreTraining", "BertModel", "BertModel"},
      .positions_behind_padding = false,
      .pad_token_id = 0,
      .type_vocab_size = 2,
@@ -26,7 +27,7 @@ const std::vector<Family> families = {
      .head_of_one_task = "",
      .others = {}},
     {.model_type = "roberta",
-     .architecture = "RobertaForMaskedLM",
+     .architecture = {"RobertaForMaskedLM", "RobertaForSequenceClassification", "RobertaModel"},
      .positions_behind_padding = true,
      .pad_token_id = 1,
      .type_vocab_size = 1,

@@ -17,12 +17,10 @@ struct FileNames {
 
   explicit FileNames(const BertConfig& config) : encoder(config.family().encoder) {
     const Family& family = config.family();
-    const bool one = config.tasks.size() == 1 && pairs_of(config.pairs) == Pairs::cross;
     beginnings = family.others;
-    const size_t tasks = config.tasks.empty() ? 0 : one ? 1 : 2;
-    beginnings.emplace_back("bert.pooler.dense.", family.pooler[tasks]);
+    beginnings.emplace_back("bert.pooler.dense.", family.pooler[config.task_heads()]);
     beginnings.emplace_back("bert.", family.encoder);
-    if (one && !family.head_of_one_task.empty())
+    if (config.task_heads() == 1 && !family.head_of_one_task.empty())
       beginnings.emplace_back(format("heads.{}.", config.tasks[0]), family.head_of_one_task);
   }
   // "": it is not in the file

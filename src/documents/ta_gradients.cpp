@@ -156,7 +156,9 @@ void GradientsItem::differences(ItemReport& report, LongTable& table) const {
     }
   }
   report.table("Closed-form gradients against the tape: the largest relative difference", columns, rows);
-  report.caption("on h^l of the first 32 examples, with the model's own pooler and a new classifier");
+  const bool trained = BertConfig::load(model_folder(o_.model) + "/config.json").has_trained_pooler();
+  report.caption(format("on h^l of the first 32 examples, with {} pooler and a new classifier",
+                        trained ? "the model's own" : "a new"));
 }
 
 void GradientsItem::influence_of_h(ItemReport& report, LongTable& table) const {

@@ -11,8 +11,8 @@
 // Deviation: a byte that the vocabulary lacks is <unk>, as in Hugging Face's Python code; its Rust code drops it.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <queue>
+#include <unordered_map>
 
 #include "minbert/error.h"
 #include "minbert/json.h"
@@ -25,12 +25,12 @@ namespace {
 constexpr size_t unk = 1, mask = 4;                // places in TokenizerKind::special
 constexpr size_t remembered_words = 1 << 16, longest_remembered = 64;      // bytes
 
+uint64_t key_of(int32_t left, int32_t right) { return uint64_t(left) << 32 | uint32_t(right); }
+
 std::string_view without_last_spaces(std::string_view text) {
-  size_t end = text.size();
-  for (size_t begin = end; begin > 0 && end - begin < 3;) {    // white space has at most 3 bytes
-    size_t pos = --begin;
-    if (class_at(text.substr(0, end), pos) == CharacterClass::space && pos == end) end = begin;
-  }
+  size_t end = 0;
+  for (size_t pos = 0; pos < text.size();)
+    if (class_at(text, pos) != CharacterClass::space) end = pos;
   return text.substr(0, end);
 }
 
@@ -42,15 +42,14 @@ class Bpe : public Pieces {
   std::map<std::string, std::string> files() const override;
 
  private:
-  struct Merge {                                   // of an open-addressing hash table
-    int32_t left = -1, right = -1, rank = 0, joined = 0;         // left -1: a free slot
+  struct Merge {
+    int32_t rank, joined;
   };
-  size_t slot_of(int32_t left, int32_t right) const;             // where the merge stands, or could
-  std::vector<int32_t> join(std::string_view word) const;
+  void join(std::string_view word, std::vector<int32_t>& ids) const;
   void append_word(std::string_view word, std::vector<int32_t>& ids) const;
 
   Merges merges_;                                  // by rank
-  std::vector<Merge> slots_;                       // a power of two, at most half of it in use
+  std::unordered_map<uint64_t, Merge> merge_of_;   // by key_of the two tokens
   std::array<int32_t, 256> bytes_;                 // the id of each byte
   uint64_t number_;                                // no two of a process have the same
 };
@@ -63,24 +62,16 @@ Bpe::Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_pre
     bytes_[byte] = table.find(to_letters(std::string(1, char(byte))));
     if (bytes_[byte] < 0) bytes_[byte] = special[unk];
   }
-  slots_.resize(std::bit_ceil(2 * merges_.size() + 2));
   for (size_t rank = 0; rank < merges_.size(); ++rank) {
     const auto [left, right] = merges_[rank];
     const int32_t joined = table.find(table.tokens()[size_t(left)] + table.tokens()[size_t(right)]);
-    slots_[slot_of(left, right)] = {left, right, int32_t(rank), joined};
+    merge_of_[key_of(left, right)] = {int32_t(rank), joined};
   }
-}
-
-size_t Bpe::slot_of(int32_t left, int32_t right) const {
-  const uint64_t hash = (uint64_t(left) << 32 | uint32_t(right)) * 0x9E3779B97F4A7C15u;
-  size_t i = size_t(hash >> 32) & (slots_.size() - 1);
-  while (slots_[i].left >= 0 && (slots_[i].left != left || slots_[i].right != right)) i = (i + 1) & (slots_.size() - 1);
-  return i;
 }
 
 // In O(n log n): a queue of the pairs that can be joined, and the pieces as a list of neighbours. An entry of the queue
 // is out of date if one of its pieces has become part of another.
-std::vector<int32_t> Bpe::join(std::string_view word) const {
+void Bpe::join(std::string_view word, std::vector<int32_t>& ids) const {
   struct Piece {
     int32_t id;                                    // -1: part of the piece before
     size_t before, after;                          // neighbours; word.size(): none
@@ -89,15 +80,16 @@ std::vector<int32_t> Bpe::join(std::string_view word) const {
   std::vector<Piece> pieces;
   for (size_t i = 0; i < none; ++i) pieces.push_back({bytes_[uint8_t(word[i])], i == 0 ? none : i - 1, i + 1});
   using Entry = std::pair<int32_t, size_t>;        // the rank of a merge, the place of its left piece
-  std::vector<Entry> first;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   const auto merge_at = [&](size_t i) -> const Merge* {        // of piece i and the next; nullptr: none
     if (i == none || pieces[i].id < 0 || pieces[i].after == none) return nullptr;
-    const Merge& merge = slots_[slot_of(pieces[i].id, pieces[pieces[i].after].id)];
-    return merge.left < 0 ? nullptr : &merge;
+    const auto found = merge_of_.find(key_of(pieces[i].id, pieces[pieces[i].after].id));
+    return found == merge_of_.end() ? nullptr : &found->second;
   };
-  for (size_t i = 0; i < none; ++i)
-    if (const Merge* merge = merge_at(i)) first.emplace_back(merge->rank, i);
-  std::priority_queue queue(std::greater<Entry>(), std::move(first));
+  const auto add_to_queue = [&](size_t i) {
+    if (const Merge* merge = merge_at(i)) queue.emplace(merge->rank, i);
+  };
+  for (size_t i = 0; i < none; ++i) add_to_queue(i);
   while (!queue.empty()) {
     const auto [rank, i] = queue.top();
     queue.pop();
@@ -108,12 +100,10 @@ std::vector<int32_t> Bpe::join(std::string_view word) const {
     left = {merge->joined, left.before, right.after};
     right.id = -1;
     if (left.after != none) pieces[left.after].before = i;
-    for (const size_t place : {left.before, i})
-      if (const Merge* next = merge_at(place)) queue.emplace(next->rank, place);
+    add_to_queue(left.before);
+    add_to_queue(i);
   }
-  std::vector<int32_t> ids;
   for (size_t i = 0; i < none; i = pieces[i].after) ids.push_back(pieces[i].id);
-  return ids;
 }
 
 // Each thread remembers words that it has met; a word takes the place of the last one with the same hash.
@@ -126,12 +116,12 @@ void Bpe::append_word(std::string_view word, std::vector<int32_t>& ids) const {
   thread_local std::vector<Known> all;
   if (owner != number_) all.assign(remembered_words, {});
   owner = number_;
+  if (word.size() > longest_remembered) return join(word, ids);
   Known& known = all[std::hash<std::string_view>()(word) % remembered_words];
-  if (word.size() > longest_remembered) {
-    const std::vector<int32_t> joined = join(word);
-    return void(ids.insert(ids.end(), joined.begin(), joined.end()));
+  if (known.word != word) {
+    known = {std::string(word), {}};
+    join(word, known.ids);
   }
-  if (known.word != word) known = {std::string(word), join(word)};
   ids.insert(ids.end(), known.ids.begin(), known.ids.end());
 }
 

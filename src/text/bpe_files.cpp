@@ -6,6 +6,7 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
+#include "minbert/names.h"
 #include "pieces.h"
 #include "unicode.h"
 
@@ -34,9 +35,9 @@ TokenTable read_vocabulary(const std::string& file, const Json& ids) {
     MB_CHECK(!place, "{}: \"{}\" and \"{}\" both have the id {}; each token has its own", file, *place, token, id);
     place = &token;
   }
-  TokenTable table(tokens.size());
-  for (const std::string* token : tokens) table.add(*token);
-  return table;
+  std::vector<std::string> by_id;
+  for (const std::string* token : tokens) by_id.push_back(*token);
+  return TokenTable(std::move(by_id), file);
 }
 
 // A merge is two pieces with a space between them. where: file and line, for messages.
@@ -65,27 +66,54 @@ Merges read_merges(const std::string& file, const TokenTable& table) {
   return merges;
 }
 
+// What else in a tokenizer.json changes ids, and the values that RoBERTa's has; null: also without the key.
+// "truncation" and "padding" are not read: they belong to whoever calls the tokenizer.
+struct Setting {
+  const char *part, *key;
+  std::vector<std::string> values;                 // in JSON
+};
+const Setting settings[] = {{"normalizer", "type", {"null"}},
+                            {"model", "type", {R"("BPE")"}},
+                            {"model", "dropout", {"null", "0.0"}},
+                            {"model", "unk_token", {"null", R"("<unk>")"}},
+                            {"model", "continuing_subword_prefix", {"null", R"("")"}},
+                            {"model", "end_of_word_suffix", {"null", R"("")"}},
+                            {"model", "fuse_unk", {"null", "false"}},
+                            {"model", "byte_fallback", {"null", "false"}},
+                            {"model", "ignore_merges", {"null", "false"}},
+                            {"pre_tokenizer", "type", {R"("ByteLevel")"}},
+                            {"pre_tokenizer", "use_regex", {"null", "true"}},
+                            {"post_processor", "type", {R"("RobertaProcessing")"}}};
+
+void check_settings(const std::string& file, const Json& all) {
+  for (const auto& [part, key, values] : settings) {
+    const std::string value = all.has(part) && all[part].has(key) ? all[part][key].dump(-1) : "null";
+    MB_CHECK(std::ranges::count(values, value), "{}: \"{}.{}\" is {}; only {} is supported here, as RoBERTa has it",
+             file, part, key, value, joined(values, " or "));
+  }
+  for (const auto& [key, ours] : {std::pair("cls", "<s>"), {"sep", "</s>"}}) {
+    const std::string theirs = all["post_processor"][key].items().at(0).string();
+    MB_CHECK(theirs == ours, "{}: \"post_processor.{}\" is {}; only {} is supported here", file, key, theirs, ours);
+  }
+}
+
 // vocab.json and merges.txt in one file.
-std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, std::optional<bool> add_prefix_space) {
-  const Json all = Json::load(file), model = all["model"], cut = all["pre_tokenizer"];
-  const auto expect = [&](const Json& part, const std::string& key, const std::string& ours) {
-    const std::string theirs = part.get<std::string>(key, "");
-    MB_CHECK(theirs == ours, "{}: {} is \"{}\"; only \"{}\" is supported here", file, key, theirs, ours);
-  };
-  expect(model, "type", "BPE");
-  expect(cut, "type", "ByteLevel");
-  MB_CHECK(!all.has("normalizer") || all["normalizer"].is_null(), "{}: changes the text before it is cut "
-           "(\"normalizer\"); byte-level BPE keeps all bytes", file);
-  MB_CHECK(cut.get("use_regex", true), "{}: \"use_regex\" is false; only GPT-2's words are supported here", file);
+std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, const Json& config) {
+  const Json all = Json::load(file), model = all["model"];
+  check_settings(file, all);
   Json ids = model["vocab"];
+  std::vector<std::string> special(bpe_kind.special.begin(), bpe_kind.special.end());
   for (const Json& token : all["added_tokens"].items()) {
     const std::string name = token["content"].string();
-    MB_CHECK(std::ranges::count(bpe_kind.special, name), "{}: \"added_tokens\" has {}; only the special tokens of a {} "
-             "are supported here", file, name, bpe_kind.model);
-    MB_CHECK(token.get("lstrip", name == "<mask>") == (name == "<mask>"), "{}: \"lstrip\" of {}; <mask> takes the "
-             "space before it here, and no other token", file, name);
+    MB_CHECK(std::erase(special, name) == 1, "{}: \"added_tokens\" has {}; only the special tokens of a {} are "
+             "supported here, each once", file, name, bpe_kind.model);
+    for (const auto& [key, ours] : {std::pair("lstrip", name == "<mask>"), {"rstrip", false}, {"single_word", false}})
+      MB_CHECK(token.get(key, ours) == ours, "{}: \"{}\" of {} is {}; <mask> takes the space before it here, and no "
+               "other token depends on what stands beside it", file, key, name, ours ? "false" : "true");
     ids.set(name, token["id"].integer());
   }
+  MB_CHECK(special.empty(), "{}: \"added_tokens\" has no {}, so a text that contains it would cut it to pieces; only a "
+           "{}'s are supported here", file, joined(special), bpe_kind.model);
   TokenTable table = read_vocabulary(file, ids);
   Merges merges;
   for (const Json& merge : model["merges"].items()) {          // "a b", in newer files ["a", "b"]
@@ -94,26 +122,20 @@ std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, std::
     const std::string line = two.size() == 2 ? two[0].string() + " " + two[1].string() : merge.string();
     add_merge(format("{}: merge {}", file, merges.size() + 1), line, table, merges);
   }
-  return byte_level_bpe(file, std::move(table), std::move(merges),
-                        add_prefix_space.value_or(cut.get("add_prefix_space", false)));
+  const bool add_prefix_space = all["pre_tokenizer"].get("add_prefix_space", false);
+  return byte_level_bpe(file, std::move(table), std::move(merges), config.get("add_prefix_space", add_prefix_space));
 }
 
 }  // namespace
 
 std::shared_ptr<const Pieces> load_bpe(const std::string& folder) {
-  const std::string config = folder + "/tokenizer_config.json", vocabulary = folder + "/vocab.json";
-  std::optional<bool> add_prefix_space;
-  if (std::filesystem::exists(config)) {
-    const Json settings = Json::load(config);
-    if (settings.has("add_prefix_space") && !settings["add_prefix_space"].is_null())
-      add_prefix_space = settings["add_prefix_space"].boolean();
-  }
-  const std::string one_file = folder + "/tokenizer.json";
-  if (!std::filesystem::exists(vocabulary) && std::filesystem::exists(one_file))
-    return load_tokenizer_json(one_file, add_prefix_space);
+  const auto has = [&](const char* name) { return std::filesystem::exists(folder + name); };
+  const std::string vocabulary = folder + "/vocab.json";
+  const Json config = has("/tokenizer_config.json") ? Json::load(folder + "/tokenizer_config.json") : Json::object();
+  if (!has("/vocab.json") && has("/tokenizer.json")) return load_tokenizer_json(folder + "/tokenizer.json", config);
   TokenTable table = read_vocabulary(vocabulary, Json::load(vocabulary));
   Merges merges = read_merges(folder + "/merges.txt", table);
-  return byte_level_bpe(vocabulary, std::move(table), std::move(merges), add_prefix_space.value_or(false));
+  return byte_level_bpe(vocabulary, std::move(table), std::move(merges), config.get("add_prefix_space", false));
 }
 
 std::string to_letters(std::string_view bytes) {

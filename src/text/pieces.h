@@ -19,8 +19,7 @@ constexpr uint32_t hash_of(std::string_view text) {
 // Tokens in the order of their ids, and a hash table from token to id.
 class TokenTable {
  public:
-  explicit TokenTable(size_t tokens);              // at most so many
-  int32_t add(const std::string& token);           // with the next id; -1, or the id of the same token added before
+  TokenTable(std::vector<std::string> tokens, const std::string& file);   // Error, with its line, for one there twice
   int32_t find(std::string_view token) const { return find(hash_of(token), token, ""); }      // -1: not there
   int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const {  // the id of prefix + rest
     for (size_t i = slot_of(hash); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1)) {
@@ -63,7 +62,7 @@ class Pieces {
 };
 
 extern const TokenizerKind word_piece_kind, bpe_kind;
-std::shared_ptr<const Pieces> word_piece(const std::string& vocab_file, bool lower_case);
+std::vector<std::string> read_tokens(const std::string& vocab_file);
 std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens, const std::string& source,
                                          bool lower_case);
 

@@ -9,6 +9,7 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
+#include "minbert/names.h"
 #include "pieces.h"
 #include "words.h"
 
@@ -35,32 +36,35 @@ constexpr TokenizerKind bpe_kind = {
     .continues_word = [](std::string_view token) { return !token.starts_with("Ġ"); },
     .setting = "add_prefix_space"};
 
-TokenTable::TokenTable(size_t tokens) : slots_(std::bit_ceil(2 * tokens + 2)) {}
-
-int32_t TokenTable::add(const std::string& token) {
-  const uint32_t hash = hash_of(token);
-  if (const int32_t before = find(hash, token, ""); before >= 0) return before;
-  size_t i = slot_of(hash);
-  while (slots_[i].id >= 0) i = (i + 1) & (slots_.size() - 1);
-  slots_[i] = {hash, int32_t(tokens_.size())};
-  longest_ = std::max(longest_, token.size());
-  tokens_.push_back(token);
-  return -1;
+TokenTable::TokenTable(std::vector<std::string> tokens, const std::string& file)
+    : tokens_(std::move(tokens)), slots_(std::bit_ceil(2 * tokens_.size() + 2)) {
+  for (size_t id = 0; id < tokens_.size(); ++id) {
+    const std::string& token = tokens_[id];
+    const int32_t before = find(token);
+    MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
+             file, id + 1, token, before + 1);
+    const uint32_t hash = hash_of(token);
+    size_t i = slot_of(hash);
+    while (slots_[i].id >= 0) i = (i + 1) & (slots_.size() - 1);
+    slots_[i] = {hash, int32_t(id)};
+    longest_ = std::max(longest_, token.size());
+  }
 }
 
 Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable tokens, bool setting_value)
     : kind(of_kind), vocab_file(file), table(std::move(tokens)), setting(setting_value) {
-  std::string missing, all;
+  const std::vector<std::string> needed(kind.special.begin(), kind.special.end());
+  std::vector<std::string> missing;
   for (size_t i = 0; i < special.size(); ++i) {
-    all.append(i == 0 ? "" : i < 4 ? ", " : " and ").append(kind.special[i]);
-    special[i] = table.find(kind.special[i]);
-    if (special[i] < 0) missing.append(missing.empty() ? "" : ", ").append(kind.special[i]);
+    special[i] = table.find(needed[i]);
+    if (special[i] < 0) missing.push_back(needed[i]);
   }
   MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\na {} vocabulary has {}", vocab_file, table.tokens().size(),
-           missing, kind.model, all);
+           joined(missing), kind.model, joined(needed));
 }
 
-Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case) : pieces_(word_piece(vocab_file, lower_case)) {}
+Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case)
+    : Tokenizer(read_tokens(vocab_file), vocab_file, lower_case) {}
 Tokenizer::Tokenizer(const std::vector<std::string>& tokens, const std::string& source, bool lower_case)
     : pieces_(word_piece(tokens, source, lower_case)) {}
 

@@ -177,9 +177,8 @@ Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions&
   });
   std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};     // as RoBERTa's ids
   const size_t specials = tokens.size();
-  std::vector<std::pair<std::string, uint8_t>> alphabet;
-  for (int byte = 0; byte < 256; ++byte) alphabet.emplace_back(to_letters(std::string(1, char(byte))), uint8_t(byte));
-  std::sort(alphabet.begin(), alphabet.end());
+  std::map<std::string, uint8_t> alphabet;
+  for (int byte = 0; byte < 256; ++byte) alphabet[to_letters(std::string(1, char(byte)))] = uint8_t(byte);
   std::array<int32_t, 256> id_of;
   for (const auto& [letter, byte] : alphabet) {
     id_of[byte] = int32_t(tokens.size());
@@ -199,9 +198,8 @@ Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions&
     merges.emplace_back(left, right);
     return tokens[size_t(left)] + tokens[size_t(right)];
   });
-  TokenTable table(tokens.size());
-  for (const std::string& token : tokens) table.add(token);
-  return Tokenizer(byte_level_bpe("the new vocabulary", std::move(table), std::move(merges), false));
+  const std::string source = "the new vocabulary";
+  return Tokenizer(byte_level_bpe(source, TokenTable(std::move(tokens), source), std::move(merges), false));
 }
 
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens) {

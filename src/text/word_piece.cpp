@@ -17,7 +17,6 @@
 #include "words.h"
 
 namespace minbert {
-namespace {
 
 // The lines of a vocabulary file, without line ends, trailing blanks (CRLF files) and a byte order mark.
 std::vector<std::string> read_tokens(const std::string& file) {
@@ -37,20 +36,12 @@ std::vector<std::string> read_tokens(const std::string& file) {
   return tokens;
 }
 
-TokenTable table_of(const std::vector<std::string>& tokens, const std::string& file) {
-  TokenTable table(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const int32_t before = table.add(tokens[i]);
-    MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
-             file, i + 1, tokens[i], before + 1);
-  }
-  return table;
-}
+namespace {
 
 class WordPiece : public Pieces {
  public:
   WordPiece(const std::vector<std::string>& tokens, const std::string& file, bool lower_case)
-      : Pieces(word_piece_kind, file, table_of(tokens, file), lower_case) {}
+      : Pieces(word_piece_kind, file, TokenTable(tokens, file), lower_case) {}
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string decode(std::span<const int32_t> ids) const override;
   std::map<std::string, std::string> files() const override;
@@ -107,10 +98,6 @@ std::map<std::string, std::string> WordPiece::files() const {
 }
 
 }  // namespace
-
-std::shared_ptr<const Pieces> word_piece(const std::string& vocab_file, bool lower_case) {
-  return word_piece(read_tokens(vocab_file), vocab_file, lower_case);
-}
 
 std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens, const std::string& source,
                                          bool lower_case) {

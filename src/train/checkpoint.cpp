@@ -83,9 +83,15 @@ void print_placement(std::ostream& out, const std::string& folder, const BertCon
                 folder, saved.placement, placement, saved.placement);
 }
 
-void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
+void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,
                 const Parameters& parameters, SafeTensorsWriter::As as) {
   make_folder(folder);
+  Json::Object kept = config.loaded.is_null() ? Json::Object() : config.loaded.members();
+  for (const char* of_older_head : {"num_labels", "id2label", "label2id", "problem_type"}) kept.erase(of_older_head);
+  config.loaded = Json::object(kept);
+  config.loaded.set("architectures", Json::array({config.family().architecture[config.task_heads()]}));
+  if (config.task_heads() == 1)
+    config.loaded.set("num_labels", parameters.value(format("heads.{}.bias", config.tasks[0])).size());
   save_weights(folder + "/model.safetensors", parameters, as, &config);
   config.save(folder + "/config.json");
   tokenizer.save(folder, config.max_tokens());

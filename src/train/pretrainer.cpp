@@ -49,7 +49,6 @@ BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
   configure(config, o);
   config.max_length = o.max_length;
   config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
-  config.loaded.set("architectures", Json::array({config.family().architecture}));
   return config;
 }
 

@@ -1,11 +1,12 @@
-// Makes bpe-vocab.json, bpe-merges.txt and bpe.jsonl with Hugging Face's tokenizers 0.23.2:
+// Makes bpe-vocab.json, bpe-merges.txt, bpe.jsonl and bpe-classes.txt with Hugging Face's tokenizers 0.23.2:
 //
 //   npm install --prefix /some/folder tokenizers@0.23.2
 //   NODE_PATH=/some/folder/node_modules node tests/golden/bpe.js
 //
 // The vocabulary is trained on the first lines of data/mini/corpus.txt. The npm package has no options for its trainer:
 // it starts from the bytes of the text alone. So only its merges are taken, behind RoBERTa's special tokens and all
-// 256 bytes. bpe.jsonl: {text, pair, ids}, ids with special tokens; pair may be null.
+// 256 bytes. bpe.jsonl: {text, pair, ids}, ids with special tokens; pair may be null. bpe-classes.txt: the ranges of
+// letters, numbers and white space among all code points, in hexadecimal.
 const fs = require('fs');
 const os = require('os');
 const path = require('path');
@@ -40,6 +41,22 @@ const texts = [
 ];
 const pairs = [['Alice', 'Jonas painted'], ['Alice ', ' Jonas'], ['', 'x'], ['a <mask>', '<mask> b']];
 
+// A character is of the class of those with which it makes one word.
+function write_classes() {
+  const words = hf.byteLevelPreTokenizer(false);
+  const one_word = text => words.preTokenizeString(text).length === 1;
+  const lines = [];
+  let name = '', first = 0;
+  for (let c = 0; c <= 0x110000; ++c) {
+    const x = c < 0x110000 && (c < 0xD800 || c > 0xDFFF) ? String.fromCodePoint(c) : '!';
+    const here = one_word('!' + x) ? '' : one_word('a' + x) ? 'letter' : one_word('1' + x) ? 'number' : 'space';
+    if (here === name) continue;
+    if (name) lines.push(`${name} ${first.toString(16)} ${(c - 1).toString(16)}`);
+    [name, first] = [here, c];
+  }
+  fs.writeFileSync(path.join(__dirname, 'bpe-classes.txt'), lines.join('\n') + '\n');
+}
+
 async function main() {
   const alphabet = hf.byteLevelAlphabet().sort((a, b) => a.codePointAt(0) - b.codePointAt(0));
   const merges = trained_merges().slice(0, size - special.length - alphabet.length);
@@ -65,3 +82,4 @@ async function main() {
   fs.writeFileSync(path.join(__dirname, 'bpe.jsonl'), rows.map(row => JSON.stringify(row)).join('\n') + '\n');
 }
 main();
+write_classes();

@@ -293,13 +293,14 @@ class Roberta(Bert):
         for norm in [module for module in self.modules() if isinstance(module, nn.LayerNorm)]:
             norm.eps = 1e-5
 
-    def forward(self, ids):
-        padding = ids == PADDING
-        positions = torch.cumsum(~padding, 1) * ~padding + PADDING          # padding's own is PADDING
+    # padding: behind the sequences. A <pad> inside a sequence is a token with padding's position.
+    def forward(self, ids, padding):
+        counted = ids != PADDING
+        positions = torch.cumsum(counted, 1) * counted + PADDING            # padding's own is PADDING
         x = self.norm(self.word(ids) + self.position(positions) + self.segment(torch.zeros_like(ids)))
         for layer in self.layers:
             x = layer(x, src_key_padding_mask=padding)
-        return x, positions
+        return x
 
 
 def write_roberta():
@@ -311,8 +312,9 @@ def write_roberta():
             parameter.copy_(random(*parameter.shape, scale=0.4))
     longest = max(LENGTHS)
     ids = torch.randint(PADDING + 1, VOCABULARY, (len(LENGTHS), longest))
-    ids[torch.arange(longest)[None] >= torch.tensor(LENGTHS)[:, None]] = PADDING
-    real_tokens = ids != PADDING
+    padding = torch.arange(longest)[None] >= torch.tensor(LENGTHS)[:, None]
+    ids[padding] = PADDING
+    real_tokens = ~padding
     masked, originals = torch.tensor([1, 4, 7, 16, 18]), torch.tensor([3, 29, 0, 3, 11])     # packed rows
     labels = torch.tensor([2, 0, 1, 1])
 
@@ -330,17 +332,22 @@ def write_roberta():
         loss.backward()
         return named(lambda p: p.grad.clone())
 
-    hidden, positions = roberta(ids)
+    hidden = roberta(ids, padding)
+    with_pads = ids.clone()
+    for row, column in [(0, 2), (0, 4), (2, 0), (2, 5), (2, 6)]:
+        with_pads[row, column] = PADDING
+    hidden_with_pads = roberta(with_pads, padding)
     h = norm(F.gelu(transform(hidden[real_tokens][masked])))
     mlm = F.cross_entropy(h @ roberta.word.weight.T + decoder_bias, originals)
     mlm_gradients = gradients(mlm)
-    logits = out(torch.tanh(roberta.pooler(roberta(ids)[0][:, 0])))
+    logits = out(torch.tanh(roberta.pooler(roberta(ids, padding)[:, 0])))
     task_gradients = gradients(F.cross_entropy(logits, labels))
     write("roberta.safetensors", named(lambda p: p))
     write("roberta-expected.safetensors", {
         "ids": ids[real_tokens], "segments": torch.zeros(sum(LENGTHS), dtype=torch.int64),
-        "lengths": torch.tensor(LENGTHS), "positions": positions[real_tokens], "masked": masked, "originals": originals,
-        "labels": labels, "last_hidden_state": hidden[real_tokens], "logits": logits, "mlm_loss": mlm,
+        "lengths": torch.tensor(LENGTHS), "masked": masked, "originals": originals, "labels": labels,
+        "last_hidden_state": hidden[real_tokens], "logits": logits, "mlm_loss": mlm,
+        "ids_with_pads": with_pads[real_tokens], "last_hidden_state_with_pads": hidden_with_pads[real_tokens],
         **{f"mlm.{name}": g for name, g in mlm_gradients.items() if not name.startswith("classifier")},
         **{f"task.{name}": g for name, g in task_gradients.items() if not name.startswith("lm_head")},
     })
