@@ -1,9 +1,8 @@
 // A dropout mask as a function of key, row and column: 0 with probability p, else 1/(1-p).
 //
 // A Philox block has four words, eight halves of 16 bits; p counts in steps of 2^-16. With n = ceil(cols/8), block j
-// gives the factors of columns j, j+n, ..., j+7n of its row: neighbouring blocks serve neighbouring columns, so the loop
-// over blocks vectorises, and a GPU reads whole lines.
-#pragma once
+// gives the factors of columns j, j+n, ..., j+7n of its row: neighbouring blocks serve neighbouring columns, so the
+// loop over blocks vectorises, and a GPU reads whole lines.
 
 #include "engine/launch.h"
 
