@@ -3,6 +3,7 @@
 // A Philox block has four words, eight halves of 16 bits; p counts in steps of 2^-16. With n = ceil(cols/8), block j
 // gives the factors of columns j, j+n, ..., j+7n of its row: neighbouring blocks serve neighbouring columns, so the
 // loop over blocks vectorises, and a GPU reads whole lines.
+#pragma once
 
 #include "engine/launch.h"
 
