@@ -244,6 +244,7 @@ int worker(const std::vector<std::string>& words) try {
   else if (words[2] == "sum") sum_worker();
   else if (words[2] == "product") gpu_product_worker();
   else if (words[2] == "fisher") fisher_worker(words[3]);
+  else if (words[2] == "touches") touches_worker(words[3]);
   else bert_worker(words[3], words[4], words[5], words[6], words[9], words[7] == "profile", std::stoi(words[8]));
   return 0;
 } catch (const Error& e) {

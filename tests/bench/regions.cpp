@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <omp.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -59,5 +60,7 @@ PageFaults page_faults() {
   }
   return faults;
 }
+
+void use_small_pages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
 
 }  // namespace minbert::bench

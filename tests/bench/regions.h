@@ -21,5 +21,6 @@ struct PageFaults {
   int64_t of_first_thread = 0, of_all = 0;
 };
 PageFaults page_faults();                           // since the process began
+void use_small_pages();                             // from now on: every fault is of as much memory
 
 }  // namespace minbert::bench

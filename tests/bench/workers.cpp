@@ -162,6 +162,11 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
                       parameters.count() * int64_t(sizeof(real)) >> 20);
 }
 
+void touches_worker(const std::string& config) {
+  use_small_pages();
+  bert_worker(config, "train", "layer", "none", trained::full_model, false, 0);
+}
+
 void fisher_worker(const std::string& config_name) {
   constexpr int count = 32, size = 16, length = 64;
   BertConfig config = BertConfig::named(config_name);

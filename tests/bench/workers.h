@@ -28,6 +28,9 @@ struct StepOnThreads {
   static StepOnThreads of(const std::vector<double>& answer);    // Error where a build is too old to say so
 };
 
+// bert_worker's training on small pages of memory, for the faults in its answers.
+void touches_worker(const std::string& config);
+
 // A line "fisher" or "gradients" is answered by the seconds of fisher_information for 2 x 16 sentences of 64 tokens, or
 // of their plain gradients in batches of 16. BERT of the config, one head for 5 classes, no dropout.
 void fisher_worker(const std::string& config);
