@@ -35,7 +35,8 @@ async function main() {
   const ort = require(place);
   const session = await ort.InferenceSession.create(
       model, {intraOpNumThreads: Number(threads), interOpNumThreads: 1, graphOptimizationLevel: 'all'});
-  console.log(`ONNX Runtime ${require(path.join(place, 'package.json')).version}, ${threads} threads, its own products`);
+  const version = require(path.join(place, 'package.json')).version;
+  console.log(`ONNX Runtime ${version}, ${threads} threads, its own products`);
   for await (const line of readline.createInterface({input: process.stdin})) {
     const works = line.split(';').map(text => batch(ort, text));
     const start = process.hrtime.bigint();
