@@ -1,12 +1,14 @@
 // Command lines: values are checked, choices are listed, and options are remembered.
 #include <doctest/doctest.h>
 
+#include <omp.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/ops.h"
 #include "minbert/train_options.h"
 #include "small_run.h"
 
@@ -150,6 +152,28 @@ TEST_CASE("options: those of a run are taken, and must not be given otherwise, b
   CHECK_THROWS_WITH_AS(recall_options(worse.line, folder, {"--tasks"}),
                        doctest::Contains("--lr 0.2, but the run was started with 0.1"), Error);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("options: more threads than cores work, and are said") {
+  const int before = omp_get_max_threads(), cores = omp_get_num_procs();
+  MachineOptions machine;
+  machine.device = device_names()[size_t(default_device())];
+  const auto said = [&](int threads) {
+    const Quiet quiet;
+    machine.threads = threads;
+    use_machine(machine);
+    return quiet.text();
+  };
+  CHECK(said(cores).find("--threads") == std::string::npos);
+  CHECK(said(cores + 3).find(format("--threads {}: more than the {} cores", cores + 3, cores)) == 0);
+  CHECK(omp_get_max_threads() == cores + 3);
+  std::vector<real> numbers(128 * 128);             // integers: every order of the sums gives the same
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = real(i % 7);
+  const Tensor a = Tensor::from({128, 128}, numbers);
+  const auto many = matmul(a, a).values();
+  omp_set_num_threads(1);
+  CHECK(many == matmul(a, a).values());
+  omp_set_num_threads(before);
 }
 
 }  // namespace minbert::test

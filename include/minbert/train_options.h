@@ -108,7 +108,8 @@ void remember_options(const CommandLine& line, const std::string& folder);
 void recall_options(CommandLine& line, const std::string& folder,
                     const std::set<std::string>& others = {});
 
-// Threads and default device; says on stderr what GPU it is. Error where there is none that can be
+// Threads and default device; says on stderr what GPU it is, and where there are more threads than
+// cores. Error where there is none that can be
 // used.
 void use_machine(const MachineOptions& options);
 int64_t peak_memory();                              // the most bytes this process has held in RAM

@@ -174,6 +174,9 @@ std::map<std::string, std::string> settings_of(TrainOptions options) {
 
 void use_machine(const MachineOptions& o) {
   if (o.threads > 0) omp_set_num_threads(o.threads);
+  if (const int cores = omp_get_num_procs(); o.threads > cores)
+    std::cerr << format("--threads {}: more than the {} cores that this process may use, where threads wait for each "
+                        "other; --threads {} is likely faster\n", o.threads, cores, cores);
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
   if (o.device != "cpu") std::cerr << device_text() << '\n';

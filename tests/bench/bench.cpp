@@ -15,6 +15,8 @@
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
+//   Encode    encode.cpp: small batches, beside ONNX Runtime, too
+//   Serial    serial.cpp: what many cores do not make faster
 //   Modes     modes.cpp
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
@@ -24,7 +26,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -63,7 +64,7 @@ double least(const std::vector<double>& v) { return *std::min_element(v.begin(),
 class Bench {
  public:
   explicit Bench(const Options& options) : options_(options), pytorch_(options) {
-    environment_ = {format("OMP_NUM_THREADS={}", options.threads)};
+    environment_ = environment_of(options.threads);
     if (!options.against.empty()) return;
     sgemm_ = std::make_unique<Child>(worker_command("cpu", "fp32", {"sgemm"}), environment_);
     std::printf("sgemm     %s\n", sgemm_->listen().c_str());
@@ -77,7 +78,7 @@ class Bench {
     std::string their_libraries = pytorch_.why_not;
     std::unique_ptr<Child> theirs;
     if (!pytorch_.python.empty()) {
-      theirs = std::make_unique<Child>(pytorch_.command(c, "fp32", "eager"), their_environment());
+      theirs = std::make_unique<Child>(pytorch_.command(c, "fp32", "eager"), pytorch_.environment());
       their_libraries = theirs->listen();
     }
     if (!header_printed_) print_header(our_libraries, their_libraries);
@@ -164,6 +165,8 @@ class Bench {
       const std::string line = draw_batch(c, random, &T);
       slower = std::max(ours.ask(line), theirs.ask(line));
     }
+    if (c.mode == "encode" && theirs.answer().size() == 1)          // it takes the mode for another one
+      return void(std::printf("%-15s not run (%s is older than the case)\n", c.name.c_str(), options_.against.c_str()));
     const int steps = std::clamp(int(std::ceil(1 / slower)), 1, 50);
     Pairs pairs;
     std::vector<double> tokens;
@@ -194,14 +197,6 @@ class Bench {
     *tokens = 0;
     for (const int length : draw_lengths(c, random)) line += std::to_string(length) + " ", *tokens += length;
     return line;
-  }
-
-  // PyTorch's BLAS is the one that the loader finds first: the folder of ours goes before the system's.
-  std::vector<std::string> their_environment() const {
-    std::vector<std::string> environment = environment_;
-    const std::string folder = std::filesystem::path(openblas_file()).parent_path();
-    if (!folder.empty()) environment.push_back("LD_LIBRARY_PATH=" + folder);
-    return environment;
   }
 
   // The products of a layer of BERT-base at 2048 tokens in their three forms, and a large square.
@@ -246,8 +241,10 @@ class Bench {
 int worker(const std::vector<std::string>& words) try {
   set_default_device(words[0]), set_matmul_precision(words[1]);
   if (words[2] == "sgemm") sgemm_worker();
+  else if (words[2] == "sum") sum_worker();
   else if (words[2] == "product") gpu_product_worker();
   else if (words[2] == "fisher") fisher_worker(words[3]);
+  else if (words[2] == "touches") touches_worker(words[3]);
   else bert_worker(words[3], words[4], words[5], words[6], words[9], words[7] == "profile", std::stoi(words[8]));
   return 0;
 } catch (const Error& e) {
@@ -259,9 +256,11 @@ int bench(int argc, char** argv) {
   Options options;
   options.threads = omp_get_max_threads();
   std::vector<std::string> on_cpu = {"all"}, on_gpu = {"all"};
-  for (const Case& c : cases) on_cpu.push_back(c.name);
+  std::vector<Case> of_bert(std::begin(cases), std::end(cases));          // those of --against
+  for (const Case& c : encode_cases()) of_bert.push_back(c);
+  for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"norms", "modes", "modes-4x128", "fisher", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "serial", "norms", "modes", "modes-4x128", "fisher", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -271,6 +270,7 @@ int bench(int argc, char** argv) {
   line.option("--steps", options.steps, 0, "steps of each case that count (--device cuda: groups); 0: its own number");
   line.option("--threads", options.threads, 1, "threads of every program");
   line.flag("--no-torch", options.no_torch, "leave PyTorch out");
+  line.option("--onnx", options.onnx, "folder of ONNX Runtime: node_modules/onnxruntime-node is in it", "DIR");
   line.flag("--profile", options.profile, "print the time of each operation of each case");
   line.option("--against", options.against, "another build of this benchmark, asked by turns with this one", "FILE");
   line.option("--bound", options.bound, 0, "with --against: times as long as the other it may take");
@@ -281,8 +281,8 @@ int bench(int argc, char** argv) {
   const auto& here = options.device == "cuda" ? on_gpu : on_cpu;
   MB_CHECK(std::ranges::find(here, options.only) != here.end(),
            "--case {}: it is not measured on {}; --help lists what is", options.only, options.device);
-  const bool of_bert = std::ranges::any_of(cases, [&](const Case& c) { return c.name == options.only; });
-  MB_CHECK(options.against.empty() || (options.device == "cpu" && (of_bert || options.only == "all")),
+  const auto is_here = [&](const Case& c) { return is_chosen(options, c); };
+  MB_CHECK(options.against.empty() || (options.device == "cpu" && std::ranges::any_of(of_bert, is_here)),
            "--against: measures BERT on the CPU alone, not --device {} --case {}", options.device, options.only);
   MB_CHECK(options.against.empty() || access(options.against.c_str(), X_OK) == 0,
            "--against {}: this is no program; give the build/bin/bench of another build", options.against);
@@ -290,13 +290,22 @@ int bench(int argc, char** argv) {
 
   prepare_openblas();                               // for PyTorch and --against, too: they inherit the choice
   const auto chosen = [&](const std::string& name) { return options.only == "all" || options.only == name; };
-  if (chosen("norms") || of_bert) {
+  std::printf("OpenBLAS  %s kernels, %d threads on %d cores, %s\n", openblas_kernels().c_str(), options.threads,
+              omp_get_num_procs(), openblas_file().c_str());
+  if (!options.against.empty()) {
+    Bench bench(options);
+    for (const Case& c : of_bert)
+      if (is_here(c)) bench.run_against(c);
+    return 0;
+  }
+  if (chosen("norms") || std::ranges::any_of(cases, is_here)) {
     Bench bench(options);
     for (const Case& c : cases)
-      if (chosen(c.name)) options.against.empty() ? bench.run(c) : bench.run_against(c);
-    if (!options.against.empty()) return 0;
+      if (is_here(c)) bench.run(c);
     if (chosen("norms")) bench.run_norms();
   }
+  if (std::ranges::any_of(encode_cases(), is_here)) run_encode(options);
+  if (chosen("serial")) run_serial(options);
   if (chosen("modes")) run_modes(options, 16);
   if (options.only == "modes-4x128") run_modes(options, 4);
   if (chosen("fisher")) run_fisher(options);

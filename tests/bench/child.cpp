@@ -47,15 +47,15 @@ std::string Child::listen() {
   return line;
 }
 
-std::vector<double> Child::ask_all(const std::string& line) {
+const std::vector<double>& Child::ask_all(const std::string& line) {
   std::fprintf(to_, "%s\n", line.c_str());
   std::fflush(to_);
   const std::string answer = listen();
   std::istringstream in(answer);
-  std::vector<double> numbers;
-  for (double number; in >> number;) numbers.push_back(number);
-  MB_CHECK(!numbers.empty() && in.eof(), "{}", answer);
-  return numbers;
+  answer_.clear();
+  for (double number; in >> number;) answer_.push_back(number);
+  MB_CHECK(!answer_.empty() && in.eof(), "{}", answer);
+  return answer_;
 }
 
 double Child::finish() {

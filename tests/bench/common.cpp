@@ -7,12 +7,15 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "child.h"
 #include "minbert/error.h"
 #include "workers.h"
 
 namespace minbert::bench {
 namespace {
-constexpr const char* script = "tests/bench/torch_bench.py";
+
+namespace fs = std::filesystem;
+constexpr const char *script = "tests/bench/torch_bench.py", *onnx_script = "tests/bench/onnx_bench.js";
 }  // namespace
 
 double median(std::vector<double> v) {
@@ -47,6 +50,12 @@ double work(const Case& c, const BertConfig& config, double tokens) {
   return (c.mode == "forward" ? 2 : 6) * (layers + (V * H + H * H) * masked);
 }
 
+bool is_chosen(const Options& options, const Case& c) {
+  return options.only == "all" || options.only == c.name || options.only == c.mode;
+}
+
+std::vector<std::string> environment_of(int threads) { return {format("OMP_NUM_THREADS={}", threads)}; }
+
 std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
                                         const std::vector<std::string>& what) {
   std::vector<std::string> words = {"/proc/self/exe", "--worker", device, precision};
@@ -71,7 +80,7 @@ PyTorch::PyTorch(const Options& o) : options(o) {
   for (const char* name : {"python3", "/usr/bin/python3"})
     if (python.empty() && std::system(format("{} -c 'import torch' >/dev/null 2>&1", name).c_str()) == 0) python = name;
   if (python.empty()) why_not = "not run (no python3 here can import torch; Debian: python3-torch)";
-  else if (!std::filesystem::exists(script)) {
+  else if (!fs::exists(script)) {
     why_not = format("not run (there is no {} here; run it from the project's folder)", script);
     python.clear();
   }
@@ -84,6 +93,35 @@ std::vector<std::string> PyTorch::command(const Case& c, const std::string& prec
                       config.intermediate_size, config.vocab_size, config.max_position_embeddings})
     words.push_back(std::to_string(n));
   return words;
+}
+
+std::vector<std::string> PyTorch::environment() const {
+  std::vector<std::string> lines = environment_of(options.threads);
+  const std::string folder = fs::path(openblas_file()).parent_path();
+  if (options.device == "cpu" && !folder.empty()) lines.push_back("LD_LIBRARY_PATH=" + folder);
+  return lines;
+}
+
+OnnxRuntime::OnnxRuntime(const Options& o, const PyTorch& pytorch, const Case& c)
+    : options(o), model(fs::path(o.onnx) / format("bert-{}.onnx", c.config)) {
+  const std::string package = "node_modules/onnxruntime-node";
+  if (o.onnx.empty()) why_not = format("--onnx DIR names the folder that has {}", package);
+  else if (!fs::exists(fs::path(o.onnx) / package))
+    why_not = format("{} has no {}; there: npm install --ignore-scripts onnxruntime-node", o.onnx, package);
+  else if (std::system("node --version >/dev/null 2>&1") != 0) why_not = "there is no node here";
+  else if (!fs::exists(onnx_script))
+    why_not = format("there is no {} here; run it from the project's folder", onnx_script);
+  else if (!fs::exists(model) && !pytorch.why_not.empty())
+    why_not = format("there is no {}, and PyTorch, which writes it: {}", model, pytorch.why_not);
+  else if (!fs::exists(model)) {
+    const std::string answer = Child(pytorch.command(c, "fp32", "onnx=" + model), pytorch.environment()).listen();
+    if (!fs::exists(model)) why_not = format("PyTorch did not write {}: {}", model, answer);
+  }
+  if (!why_not.empty()) why_not = "not run (" + why_not + ")";
+}
+
+std::vector<std::string> OnnxRuntime::command() const {
+  return {"node", onnx_script, options.onnx, model, std::to_string(options.threads)};
 }
 
 }  // namespace minbert::bench

@@ -11,7 +11,7 @@
 namespace minbert::bench {
 
 struct Case {
-  std::string name, config, mode;                   // mode: train, encoder, pretrain, forward
+  std::string name, config, mode;                   // mode: train, encoder, pretrain, forward, encode
   int sentences, length;                            // length 0: drawn as SST's are, or (encoder) PhraseBank's
   int steps;
   double share, ratio, memory;                      // to reach; 0: no goal
@@ -24,6 +24,7 @@ struct Options {
   bool no_torch = false, profile = false;
   std::string device = "cpu";
   std::vector<std::string> matmul = precision_names();            // these two: on a GPU alone
+  std::string onnx;                                 // the folder of ONNX Runtime's package
   std::string against;                              // on the CPU: another build's bench, and the bound on the ratio
   double bound = 1.02;
   int group = 10;                                   // steps that are timed together
@@ -35,6 +36,10 @@ std::vector<int> draw_lengths(const Case& c, Random& random);
 // The floating-point operations of a step that count as work.
 double work(const Case& c, const BertConfig& config, double tokens);
 
+// Is it the case that --case names, or one of those?
+bool is_chosen(const Options& options, const Case& c);
+
+std::vector<std::string> environment_of(int threads);
 // This program as a worker (main in bench.cpp), and as the one that runs BERT.
 std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
                                         const std::vector<std::string>& what);
@@ -46,13 +51,28 @@ std::vector<std::string> bert_command(const Options& options, const std::string&
 struct PyTorch {
   explicit PyTorch(const Options& options);
   std::vector<std::string> command(const Case& c, const std::string& precision, const std::string& form) const;
+  // Its BLAS is the one that the loader finds first: the folder of ours goes before the system's.
+  std::vector<std::string> environment() const;
   const Options& options;
   std::string python, why_not;                      // one of the two is empty
+};
+
+// Node with the package onnxruntime-node, and the network of a case as a file beside the package: PyTorch writes it
+// where there is none yet.
+struct OnnxRuntime {
+  OnnxRuntime(const Options& options, const PyTorch& pytorch, const Case& c);
+  std::vector<std::string> command() const;
+  const Options& options;
+  std::string model, why_not;
 };
 
 // modes.cpp: the modes of training beside full fine-tuning; per-example gradients beside those of batches
 void run_modes(const Options& options, int sentences);      // BERT-base, so many sentences of 128 tokens
 void run_fisher(const Options& options);
+
+std::vector<Case> encode_cases();                   // encode.cpp
+void run_encode(const Options& options);
+void run_serial(const Options& options);            // serial.cpp
 
 // gpu.cpp
 std::vector<Case> gpu_cases();

@@ -60,7 +60,7 @@ struct Program {
 class GpuBench {
  public:
   explicit GpuBench(const Options& options)
-      : options_(options), pytorch_(options), environment_{format("OMP_NUM_THREADS={}", options.threads)},
+      : options_(options), pytorch_(options), environment_(environment_of(options.threads)),
         product_(worker_command("cuda", "fp32", {"product"}), environment_) {
     product_.listen();
     std::printf("GPU       %s\n", cuda::describe().c_str());

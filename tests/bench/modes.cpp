@@ -31,12 +31,6 @@ struct Mode {
   std::vector<double> seconds = {};
 };
 
-std::vector<double> ratios(const Mode& a, const Mode& b) {
-  std::vector<double> list;
-  for (size_t i = 0; i < a.seconds.size(); ++i) list.push_back(a.seconds[i] / b.seconds[i]);
-  return list;
-}
-
 // For the model that bert_worker builds: it has the same parameters.
 void write_half_mask(const fs::path& file) {
   MultitaskBert model(BertConfig::named("base"), {{"sst", 5, false, false}}, 0);
@@ -48,10 +42,6 @@ void write_half_mask(const fs::path& file) {
     for (uint8_t& learns : mask) learns = uint8_t(random.below(2));
   }
   write_masks(file, parameters, masks);
-}
-
-std::vector<std::string> environment_of(const Options& options) {
-  return {format("OMP_NUM_THREADS={}", options.threads)};
 }
 
 }  // namespace
@@ -67,7 +57,7 @@ void run_modes(const Options& options, int sentences) {
   modes.push_back({"mask:half", "mask:" + mask.string(), 1.01, 0});
   for (Mode& m : modes) {
     m.child = std::make_unique<Child>(bert_command(options, "fp32", "base", "train", "layer", "none", m.trained),
-                                      environment_of(options));
+                                      environment_of(options.threads));
     m.child->listen();
   }
   fs::remove(mask);
@@ -88,20 +78,20 @@ void run_modes(const Options& options, int sentences) {
   for (Mode& m : modes) {
     const double held = m.child->finish() / 1e6;
     if (full_memory == 0) full_memory = held;
-    const Interval times = median_interval(ratios(m, modes[0]));
+    const Interval times = median_interval(ratios(m.seconds, modes[0].seconds));
     std::printf("%-15s%5zu%9.3f  %-21s%6s%11s%9.0f%9.3f%6s\n", m.name.c_str(), m.seconds.size(), median(m.seconds),
                 interval_text(times, 3).c_str(), goal_text(m.time).c_str(),
                 m.time > 0 ? verdict(times, m.time).c_str() : "", held, held / full_memory,
                 goal_text(m.memory).c_str());
   }
   std::printf("bitfit / layer-norm          %s\n",
-              interval_text(median_interval(ratios(modes[2], modes[1])), 3).c_str());
+              interval_text(median_interval(ratios(modes[2].seconds, modes[1].seconds)), 3).c_str());
   std::fflush(stdout);
 }
 
 void run_fisher(const Options& options) {
   constexpr double goal = 2.5;
-  Child child(worker_command(options.device, "fp32", {"fisher", "base"}), environment_of(options));
+  Child child(worker_command(options.device, "fp32", {"fisher", "base"}), environment_of(options.threads));
   child.listen();
   std::vector<double> fisher, gradients, ratio;
   const int rounds = options.steps ? options.steps : 7;

@@ -19,6 +19,12 @@ Interval median_interval(std::vector<double> v) {
   return {v[place], median(v), v[n - 1 - place]};
 }
 
+std::vector<double> ratios(const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<double> list;
+  for (size_t i = 0; i < first.size(); ++i) list.push_back(first[i] / second[i]);
+  return list;
+}
+
 void Pairs::ask(Child& a, Child& b, const std::string& work) {
   const bool a_begins = ratio.size() % 2 == 0;
   double of_b = a_begins ? 0 : b.ask(work);

@@ -16,6 +16,9 @@ struct Interval {
 // below and from above; n fair coins show fewer than k heads in at most 2.5% of throws. n < 6: the least and the most.
 Interval median_interval(std::vector<double> values);
 
+// Of two programs that were asked by turns for the same work: the first's seconds over the second's, pair by pair.
+std::vector<double> ratios(const std::vector<double>& first, const std::vector<double>& second);
+
 struct Pairs {
   std::vector<double> first, second, ratio;         // seconds of each; the first's over the second's
   // Asks both for the work; the first one begins in every other pair.

@@ -1,13 +1,14 @@
 """The benchmark's work in PyTorch: BERT as Hugging Face's BertModel runs it, 5 classes on top, or (pretrain) the
 heads of BertForPreTraining, the decoder at the masked places alone; or (encoder) the original Transformer's encoder
-with 5 classes on its pooled [CLS]: ReLU, no dropout, no segments, no norm of the embeddings, plain SGD.
+with 5 classes on its pooled [CLS]: ReLU, no dropout, no segments, no norm of the embeddings, plain SGD; or (encode) the
+last layer's rows of every token, without pooler and classes, a forward alone.
 
-    torch_bench.py train|encoder|pretrain|forward DEVICE PRECISION FORM
+    torch_bench.py train|encoder|pretrain|forward|encode DEVICE PRECISION FORM
                    THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
 
     DEVICE     cpu, cuda
     PRECISION  of the products: fp32; tf32; bf16, by autocast, with scaled_dot_product_attention
-    FORM       eager; compile: the model under torch.compile
+    FORM       eager; compile: the model under torch.compile; onnx=FILE (encode): writes the model to FILE and ends
 
 Prints a line that says what it runs on, or "not run (why)". Then each line of lengths on stdin ("12 33 7") is a
 batch, padded to its longest sentence with a mask: one step, and a line with its seconds. Several batches with ; between
@@ -16,6 +17,7 @@ and asks.
 """
 import inspect
 import math
+import os
 import re
 import sys
 import time
@@ -72,16 +74,22 @@ class Bert(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
 
-    def encode(self, ids, mask):                            # [B,L], [B,1,1,L]
+    def last_layer(self, ids, mask):                        # [B,L], [B,1,1,L] -> [B,L,H]
         positions = torch.arange(ids.shape[1], device=ids.device)[None, :]
         x = self.word(ids) + self.position(positions)
         if not ENCODER:
             x = F.dropout(self.norm(x + self.segment(torch.zeros_like(ids))), DROPOUT, self.training)
         for layer in self.layers:
             x = layer(x, mask)
+        return x
+
+    def encode(self, ids, mask):
+        x = self.last_layer(ids, mask)
         return x, torch.tanh(self.pooler(x[:, 0]))
 
     def forward(self, ids, mask):
+        if mode == "encode":
+            return self.last_layer(ids, mask)
         return self.head(F.dropout(self.encode(ids, mask)[1], DROPOUT, self.training))
 
     def pretraining_loss(self, ids, mask, next_labels, masked, originals):
@@ -89,6 +97,25 @@ class Bert(nn.Module):
         h = self.transform_norm(F.gelu(self.transform(x.view(-1, H)[masked])))
         logits = F.linear(h, self.word.weight, self.decoder_bias)
         return F.cross_entropy(logits, originals) + F.cross_entropy(self.head(pooled), next_labels)
+
+
+class Exported(nn.Module):
+    """With 1 for a token and 0 for padding as its second input: a file's users need no mask of their own."""
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, attended):                       # [B,L] both
+        return self.model(ids, (1.0 - attended[:, None, None, :]) * -10000.0)
+
+
+def export(model, file):
+    ids = torch.randint(1, VOCABULARY, (2, 16))
+    free = {0: "sentences", 1: "tokens"}
+    torch.onnx.export(Exported(model), (ids, torch.ones(ids.shape)), file + ".part", opset_version=14,
+                      input_names=["ids", "attended"], output_names=["hidden"],
+                      dynamic_axes={"ids": free, "attended": free})
+    os.replace(file + ".part", file)                        # a file of this name is a whole one
 
 
 def batch(lengths):
@@ -161,7 +188,10 @@ def main():
     torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")
     torch.manual_seed(11711)
     model = Bert().to(device)
-    model.train(mode != "forward")
+    model.train(mode not in ("forward", "encode"))
+    if form.startswith("onnx="):
+        export(model, form.removeprefix("onnx="))
+        return print(f"PyTorch {torch.__version__} wrote it", flush=True)
     # 1.13's default on the CPU, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base. On a
     # GPU all in one kernel, where there is one: faster and smaller than the default.
     fused = {"fused": True} if CUDA and "fused" in inspect.signature(torch.optim.AdamW).parameters else {}
@@ -171,7 +201,7 @@ def main():
     print(f"PyTorch {torch.__version__}, {where()}", flush=True)
     for line in sys.stdin:
         works = [batch([int(n) for n in lengths.split()]) for lengths in line.split(";")]
-        if mode == "forward":
+        if not model.training:
             print(time_of(works, lambda work: forward_step(forward, *work[:2])), flush=True)
         else:
             print(time_of(works, lambda work: train_step(model, forward, optimizer, *work)), flush=True)

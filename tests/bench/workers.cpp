@@ -18,6 +18,7 @@
 #include "minbert/profile.h"
 #include "minbert/sequence.h"
 #include "minbert/train_mode.h"
+#include "regions.h"
 
 namespace minbert::bench {
 namespace {
@@ -70,13 +71,28 @@ int64_t gpu_bytes(const Parameters& parameters) {
   return pool_statistics().bytes_held + numbers * int64_t(sizeof(real)) + cuda::cublas_workspace;
 }
 
+// See StepOnThreads.
+void tell_threads(double time, const ParallelTime& before) {
+  const ParallelTime& now = parallel_time();
+  const PageFaults faults = page_faults();
+  std::cout << ' ' << time - (now.seconds - before.seconds) << ' ' << now.regions - before.regions << ' '
+            << now.unsplit_regions - before.unsplit_regions << ' ' << now.unsplit_seconds - before.unsplit_seconds
+            << ' ' << faults.of_first_thread << ' ' << faults.of_all;
+}
+
 }  // namespace
+
+StepOnThreads StepOnThreads::of(const std::vector<double>& answer) {
+  MB_CHECK(answer.size() == 7, "a worker answers {} numbers; expected 7", answer.size());
+  return {.outside = answer[1], .regions = answer[2], .unsplit_regions = answer[3], .unsplit = answer[4],
+          .faults_of_first = answer[5], .faults = answer[6]};
+}
 
 void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
                  const std::string& cls_norm, const std::string& trained, bool profile, int warm_up) {
   BertConfig config = BertConfig::named(config_name);
   config.norm = norm, config.cls_norm = cls_norm, config.cls_norm_at = cls_norm_place(cls_norm, "per-method");
-  const bool train = mode != "forward", pretrain = mode == "pretrain", encoder = mode == "encoder";
+  const bool train = mode != "forward" && mode != "encode", pretrain = mode == "pretrain", encoder = mode == "encoder";
   std::unique_ptr<MultitaskBert> classifier;
   std::unique_ptr<BertForPreTraining> pretraining;
   if (pretrain) pretraining = std::make_unique<BertForPreTraining>(config);
@@ -107,7 +123,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   const auto take_step = [&](const Work& w) {
     if (!train) {
       const NoGrad no_tape;
-      return classifier->forward(w.batch, 0);
+      return mode == "encode" ? classifier->bert().forward(w.batch).last_hidden_state : classifier->forward(w.batch, 0);
     }
     const Tensor result = loss(w);
     backward(result);
@@ -124,6 +140,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
     if (profile && step == warm_up) profile_start();
     profile_resume();
     const int64_t launches = cuda::launches();
+    const ParallelTime before = parallel_time();
     Tensor result;
     const double time = seconds([&] {
       for (const Work& w : group) {
@@ -133,6 +150,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
     });
     std::cout << time;
     if (on_gpu()) std::cout << ' ' << gpu_bytes(parameters) << ' ' << cuda::launches() - launches;
+    else tell_threads(time, before);
     std::cout << std::endl;
     for (const real v : result.values()) MB_CHECK(std::isfinite(v), "{}: step {} gives {}", config_name, step, v);
   }
@@ -142,6 +160,11 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   profile_report(std::cerr);
   std::cerr << format("pool: {} MB in {} blocks; parameters {} MB\n", pool.bytes_held >> 20, pool.allocations,
                       parameters.count() * int64_t(sizeof(real)) >> 20);
+}
+
+void touches_worker(const std::string& config) {
+  use_small_pages();
+  bert_worker(config, "train", "layer", "none", trained::full_model, false, 0);
 }
 
 void fisher_worker(const std::string& config_name) {
@@ -187,6 +210,30 @@ void sgemm_worker() {
       cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1,
                   a.data(), ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
     }) << std::endl;
+  }
+}
+
+void sum_worker() {
+  std::cout << "a plain sum over the weights, " << omp_get_max_threads() << " threads" << std::endl;
+  std::unique_ptr<float[]> numbers;
+  int64_t size = 0;
+  for (int64_t count, times; std::cin >> count >> times;) {
+    if (count != size) {                            // each thread touches first what it will read
+      numbers = std::make_unique_for_overwrite<float[]>(size_t(count));
+#pragma omp parallel for schedule(static)
+      for (int64_t i = 0; i < count; ++i) numbers[size_t(i)] = 0.5f;
+      size = count;
+    }
+    float sum = 0;
+    const double time = seconds([&] {
+      for (int64_t t = 0; t < times; ++t) {
+        float* const x = numbers.get();
+#pragma omp parallel for simd schedule(static) reduction(+ : sum)
+        for (int64_t i = 0; i < count; ++i) sum += x[i];
+      }
+    });
+    MB_CHECK(sum > 0, "the sum of {} numbers of 0.5 is {}", count, sum);
+    std::cout << time << std::endl;
   }
 }
 
