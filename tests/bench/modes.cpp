@@ -4,6 +4,7 @@
 //           all of them for the same batch, each round beginning with another one; a ratio is the median over the
 //           rounds, with its 95% interval. Memory: the most that the process held in RAM.
 //   Mask    each element of every parameter with probability 1/2
+//   --recompute  full fine-tuning whose layers keep their input alone
 //   Fisher  fisher_information of sentences, and plain gradients of the same sentences in batches of 16: one process,
 //           by turns, with the same weights
 #include <unistd.h>
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 struct Mode {
   std::string name, trained;
   double time, memory;                              // to reach, times those of full fine-tuning; 0: no goal
+  std::string step = "train";                       // bert_worker's mode
   std::unique_ptr<Child> child = nullptr;
   std::vector<double> seconds = {};
 };
@@ -55,8 +57,9 @@ void run_modes(const Options& options, int sentences) {
   modes.push_back({trained::bitfit, trained::bitfit, 0.735, 0.4725});      // LayerNorm's, and 5%
   modes.push_back({trained::random, trained::random, 0, 0});
   modes.push_back({"mask:half", "mask:" + mask.string(), 1.01, 0});
+  modes.push_back({"--recompute", trained::full_model, 1.35, 0.75, "recompute"});      // .45 of PyTorch's memory
   for (Mode& m : modes) {
-    m.child = std::make_unique<Child>(bert_command(options, "fp32", "base", "train", "layer", "none", m.trained),
+    m.child = std::make_unique<Child>(bert_command(options, "fp32", "base", m.step, "layer", "none", m.trained),
                                       environment_of(options.threads));
     m.child->listen();
   }

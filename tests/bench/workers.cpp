@@ -102,6 +102,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   Parameters parameters(model, {});
   set_trained(parameters, trained, 11711);
   model.train(train);
+  set_recompute(mode == "recompute");
   std::unique_ptr<Optimizer> optimizer;
   if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{.kind = encoder ? "sgd" : "adamw"});
   if (on_gpu()) std::cout << "minbert, " << device_text() << std::endl;
