@@ -12,7 +12,7 @@ bool profile_is_on();
 void profile_resume();              // restarts the clock: time since the last charge is not counted
 // The time since the last charge
 void profile_charge(const char* name, const char* suffix, int64_t bytes);
-void profile_flops(double flops);   // counted for the next charge
+void profile_flops(double flops);   // on any thread; counted for the next charge
 void profile_report(std::ostream& out);       // name, calls, seconds, share, GFLOP/s, GB/s: a table
 
 }  // namespace minbert

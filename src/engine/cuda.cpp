@@ -13,7 +13,7 @@ namespace minbert::cuda {
 namespace {
 
 std::atomic<int64_t> launch_count = 0, wait_count = 0;
-std::atomic<bool> debugging = false;
+std::atomic<bool> debug = false;
 
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) [[unlikely]]
@@ -110,9 +110,9 @@ std::string describe() {
 
 void* allocate(int64_t bytes) {
   gpu();
-  if (!debugging && memory().free < bytes) return nullptr;
+  if (!debug && memory().free < bytes) return nullptr;
   void* block = nullptr;
-  const cudaError_t error = debugging ? cudaMallocManaged(&block, size_t(bytes))
+  const cudaError_t error = debug ? cudaMallocManaged(&block, size_t(bytes))
                                       : cudaMalloc(&block, size_t(bytes));
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();                             // clears the error, or the next launch would report it
@@ -144,14 +144,15 @@ void synchronize() {
   check(cudaStreamSynchronize(nullptr), "a kernel failed before this");
 }
 
-void set_debug(bool on) { debugging = on; }
+void set_debug(bool on) { debug = on; }
+bool debugging() { return debug; }
 
 int64_t launches() { return launch_count; }
 int64_t waits() { return wait_count; }
 void count_launch(const char* what) {
   ++launch_count;
   check(cudaGetLastError(), what);
-  if (debugging) synchronize();
+  if (debug) synchronize();
 }
 
 }  // namespace minbert::cuda
@@ -173,6 +174,7 @@ void to_device(void*, const void*, int64_t) { none(); }
 void to_host(void*, const void*, int64_t) { none(); }
 void synchronize() {}
 void set_debug(bool) {}
+bool debugging() { return false; }
 int64_t launches() { return 0; }
 int64_t waits() { return 0; }
 void count_launch(const char*) {}

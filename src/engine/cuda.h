@@ -31,6 +31,7 @@ void synchronize();                                 // waits; Error if a kernel 
 // For tests that read data() of tensors: the host can read later allocations (cudaMallocManaged), and every launch
 // waits for its kernel.
 void set_debug(bool on);
+bool debugging();
 
 int64_t launches();                                 // kernels, products and copies so far
 int64_t waits();                                    // how often the host has waited so far

@@ -3,10 +3,12 @@
 //   Why     OpenBLAS copies all of B into an order of its own first. That pays where many rows of A use the copy; for
 //           8 rows it takes longer than the product.
 //   Bound   8 rows: memory's rate, since each number of B serves 16 operations only. 32 rows and more: arithmetic.
-//   Tile    R rows of A and 6 rows of B: R x 6 sums, each a vector of partial sums, stay in registers along k. Every
-//           R + 6 loads feed R x 6 multiply-adds, more than twice the loads that the processor does beside them.
-//   Ahead   while the tiles of 6 rows of B are computed, the next 6 rows come into the cache; the tiles share this.
-//   Block   k is cut into blocks, so that 6 rows of B stay in the core's first cache while all of A passes by them.
+//   Tile    4 rows of A and 6 rows of B: 24 sums, each a vector of partial sums, stay in registers along k. 10 loads
+//           feed 24 multiply-adds, so that loading does not hold up the arithmetic.
+//   Ahead   while the tiles of 6 rows of B are computed, the next 6 rows come into the cache; each tile fetches its
+//           share of them.
+//   Block   k is cut into blocks, so that 6 rows of B (in float 18 KB) stay in the core's first cache while all of A
+//           passes by them.
 #include "engine/few_rows.h"
 
 #include <algorithm>
@@ -23,9 +25,9 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 #if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int R = 4;                                // of 32 vector registers 24 hold sums, 5 what is multiplied
+constexpr int tile_rows = 4;                        // of 32 vector registers 24 hold sums, 5 what is multiplied
 #else
-constexpr int R = 2;                                // of 16 registers 12 and 3
+constexpr int tile_rows = 2;                        // of 16 registers 12 and 3
 #endif
 constexpr int columns = 6;
 constexpr int64_t k_block = 768;
@@ -34,8 +36,8 @@ constexpr int lanes = vector_bytes / sizeof(real);
 using Vector [[gnu::vector_size(vector_bytes)]] = real;
 using InMemory [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(real))]] = real;
 
-// Each vector holds partial sums of `lanes / width` sums, `width` of them side by side. Halves that number: a's come
-// into the lower half of the result, b's into the upper.
+// Each vector holds lanes / width sums, each still spread over `width` neighbouring lanes. The result holds the sums of
+// a, then those of b, each spread over half as many.
 template <int width>
 Vector fold(const Vector& a, const Vector& b) {
   using Lanes [[gnu::vector_size(vector_bytes)]] = std::conditional_t<sizeof(real) == 4, int32_t, int64_t>;
@@ -56,8 +58,8 @@ void sum_lanes(Vector* v) {
   }
 }
 
-// C[m,n] (+)= A[m,k] B[n,k]^T for m <= R and n <= columns, both known to the compiler. In each step along k, `ahead`
-// rows of B that come later are fetched, from `next` on.
+// C[m,n] (+)= A[m,k] B[n,k]^T for m <= tile_rows and n <= columns, both known to the compiler. In each step along k,
+// `ahead` rows of B that come later are fetched, from `next` on.
 template <int m, int n>
 void multiply_tile(const Product& p, bool add, const real* next, int ahead) {
   Vector sums[m * n] = {};
@@ -85,23 +87,23 @@ void multiply_tile(const Product& p, bool add, const real* next, int ahead) {
     }
 }
 
-// All rows of A, R at a time, with n rows of B.
+// All rows of A, tile_rows at a time, with n rows of B.
 template <int n>
 void multiply_strip(Product p, bool add) {
-  const int64_t tiles = (p.m + R - 1) / R, k = p.k;
+  const int64_t tiles = (p.m + tile_rows - 1) / tile_rows, k = p.k;
   const int ahead = int((n + tiles - 1) / tiles);
   for (int64_t begin = 0; begin < k; begin += k_block) {
     p.k = std::min(k_block, k - begin);
     const real* next = begin + p.k < k ? p.b + p.k : p.b - begin + n * p.ldb;
-    for (int64_t i = 0; i < p.m; i += R) {
+    for (int64_t i = 0; i < p.m; i += tile_rows) {
       Product tile = p;
       tile.a += i * p.lda;
       tile.c += i * p.ldc;
-      const real* fetched = next + i / R * n / tiles * p.ldb;
+      const real* fetched = next + i / tile_rows * n / tiles * p.ldb;
       const bool sum = add || begin > 0;
-      switch (std::min<int64_t>(R, p.m - i)) {
-        case 4: multiply_tile<R, n>(tile, sum, fetched, ahead); break;
-        case 3: multiply_tile<std::min(R, 3), n>(tile, sum, fetched, ahead); break;
+      switch (std::min<int64_t>(tile_rows, p.m - i)) {
+        case 4: multiply_tile<tile_rows, n>(tile, sum, fetched, ahead); break;
+        case 3: multiply_tile<std::min(tile_rows, 3), n>(tile, sum, fetched, ahead); break;
         case 2: multiply_tile<2, n>(tile, sum, fetched, ahead); break;
         default: multiply_tile<1, n>(tile, sum, fetched, ahead);
       }

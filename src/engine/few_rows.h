@@ -6,7 +6,7 @@
 namespace minbert {
 
 // Whether it is faster than OpenBLAS: for long rows, few of them (tests/bench/README.md).
-inline bool few_rows(const Product& p) { return p.m <= 64 && p.k >= 512; }
+inline bool has_few_rows(const Product& p) { return p.m > 0 && p.m <= 64 && p.k >= 512; }
 
 // C = A B^T, or C += A B^T: A [m,k], B [n,k], C [m,n]. The same sums whatever the number of threads.
 void gemm_nt_few_rows(const Product& product, bool add);

@@ -10,7 +10,7 @@ namespace minbert {
 template <class F>
 void parallel_each(size_t n, const F& f) {
   std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (n > 1)
   for (size_t i = 0; i < n; ++i) {
     try {
       f(i);

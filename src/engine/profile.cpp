@@ -23,7 +23,7 @@ struct Profile {
   std::chrono::steady_clock::time_point last;
   std::map<std::string, Row> rows;
 };
-thread_local Profile profile;                       // operations run on the training thread
+thread_local Profile profile;                       // operations run on the training thread, parts of them on all
 std::atomic<double> flops = 0;                      // since the last charge, on all threads
 
 }  // namespace

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -38,34 +39,36 @@ int64_t rounded_up(int64_t bytes, int64_t step) { return (bytes + step - 1) / st
 // again at once, on the GPU, too: all its work runs in one stream, in order.
 struct Pool {
   std::mutex mutex;
-  std::map<char*, int64_t> segments, free;          // bytes of each; no two free ranges of a segment touch
+  std::map<char*, int64_t> segments, free_ranges;   // bytes of each; no two free ranges of a segment touch
   std::set<std::pair<int64_t, char*>> free_by_size;
   PoolStatistics statistics{};
 
   void add_free(char* begin, int64_t bytes) {
-    free.emplace(begin, bytes);
+    free_ranges.emplace(begin, bytes);
     free_by_size.emplace(bytes, begin);
   }
   int64_t remove_free(char* begin) {
-    const int64_t bytes = free.at(begin);
+    const int64_t bytes = free_ranges.at(begin);
     free_by_size.erase({bytes, begin});
-    free.erase(begin);
+    free_ranges.erase(begin);
     return bytes;
   }
-  // A block out of the smallest free range that is large enough; nullptr if there is none.
-  char* take(int64_t bytes) {
-    const auto found = free_by_size.lower_bound({bytes, nullptr});
+  // A block out of the smallest free range that is large enough, or all of it if it must not be cut: then *bytes
+  // changes. nullptr if there is none.
+  char* take(int64_t* bytes, bool cut) {
+    const auto found = free_by_size.lower_bound({*bytes, nullptr});
     if (found == free_by_size.end()) return nullptr;
     char* begin = found->second;
-    const int64_t rest = remove_free(begin) - bytes;
-    if (rest > 0) add_free(begin + bytes, rest);
+    const int64_t all = remove_free(begin);
+    if (!cut) *bytes = all;
+    else if (all > *bytes) add_free(begin + *bytes, all - *bytes);
     return begin;
   }
   // Makes a block a free range, joined with those that it touches.
   void give(char* begin, int64_t bytes) {
-    if (free.contains(begin + bytes) && !segments.contains(begin + bytes)) bytes += remove_free(begin + bytes);
-    const auto next = free.upper_bound(begin);
-    if (next != free.begin() && !segments.contains(begin)) {
+    if (free_ranges.contains(begin + bytes) && !segments.contains(begin + bytes)) bytes += remove_free(begin + bytes);
+    const auto next = free_ranges.upper_bound(begin);
+    if (next != free_ranges.begin() && !segments.contains(begin)) {
       const auto [before, size] = *std::prev(next);
       if (before + size == begin) {
         bytes += remove_free(before);
@@ -97,11 +100,11 @@ void give_back(void* block, Device device) {
   else std::free(block);
 }
 // Gives the segments of which nothing is in use back to the system.
-void empty(Pool& p, Device device) {
+void release_unused_segments(Pool& p, Device device) {
   std::erase_if(p.segments, [&](const auto& segment) {
     const auto& [begin, bytes] = segment;
-    const auto found = p.free.find(begin);
-    if (found == p.free.end() || found->second != bytes) return false;
+    const auto found = p.free_ranges.find(begin);
+    if (found == p.free_ranges.end() || found->second != bytes) return false;
     p.remove_free(begin);
     if (device == Device::cpu) permit(begin, bytes);
     give_back(begin, device);
@@ -110,40 +113,56 @@ void empty(Pool& p, Device device) {
   });
 }
 
-// If the card is full, the pool's free blocks, which may have other sizes, go back to it before a second request.
-void* from_gpu(int64_t bytes, const char* maker) {
-  if (void* block = cuda::allocate(bytes)) return block;
+// `wanted` bytes, or if the card is full, once the pool's unused segments have gone back to it, at least `least`.
+void* from_gpu(int64_t* wanted, int64_t least, const char* maker) {
+  if (void* block = cuda::allocate(*wanted)) return block;
   Pool& p = pool(Device::cuda);
-  empty(p, Device::cuda);
-  if (void* block = cuda::allocate(bytes)) return block;
+  release_unused_segments(p, Device::cuda);
+  *wanted = least;
+  if (void* block = cuda::allocate(least)) return block;
   const cuda::Memory card = cuda::memory();
-  fail(format("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB; of the card's {} MB {} are "
-              "free. Lower --batch (and raise --accumulate) or --max-length", work_text(maker), bytes >> 20,
-              p.statistics.bytes_in_use >> 20, card.total >> 20, card.free >> 20));
+  fail(format("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB, between which {} MB lie in "
+              "smaller pieces; of the card's {} MB {} are free. Lower --batch (and raise --accumulate) or --max-length",
+              work_text(maker), least >> 20, p.statistics.bytes_in_use >> 20,
+              (p.statistics.bytes_held - p.statistics.bytes_in_use) >> 20, card.total >> 20, card.free >> 20));
 }
 
-void* from(Device device, int64_t bytes, const char* maker) {
-  return device == Device::cuda ? from_gpu(bytes, maker) : from_system(bytes, maker);
+void* from(Device device, int64_t* wanted, int64_t least, const char* maker) {
+  return device == Device::cuda ? from_gpu(wanted, least, maker) : from_system(*wanted, maker);
 }
+
+// While a GPU's kernels are debugged or rehearsed, each block is a segment of its own, so that a write behind its end
+// is seen. Then sizes come in steps of 1/8, so that batches of similar length share blocks.
+bool cuts_blocks(Device device) {
+#ifdef MINBERT_REHEARSAL
+  return device == Device::cpu;
+#else
+  return device == Device::cpu || !cuda::debugging();
+#endif
+}
+int64_t eighths(int64_t bytes) { return std::max<int64_t>(alignment, int64_t(std::bit_floor(uint64_t(bytes))) / 8); }
 
 }  // namespace
 
 std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const char* maker) {
-  const int64_t size = rounded_up(std::max<int64_t>(bytes, 1) + red_zone, alignment);
+  const bool cut = cuts_blocks(device);
+  int64_t size = std::max<int64_t>(bytes, 1) + red_zone;
+  size = rounded_up(size, cut ? alignment : eighths(size));
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
-  char* block = p.take(size);
+  char* block = p.take(&size, cut);
   if (!block) {
-    // More than the request, in proportion to what is held: so segments are few, and little is held for nothing.
-    const int64_t spare = std::clamp<int64_t>(p.statistics.bytes_held / 8, 64 << 10, 16 << 20);
-    const int64_t segment = rounded_up(std::max(size, spare), size >= huge_page ? huge_page : alignment);
-    char* begin = static_cast<char*>(from(device, segment, maker));
+    // Small requests share a segment of an eighth of what is held: few segments, and little held unused.
+    const int64_t shared = cut ? std::clamp<int64_t>(p.statistics.bytes_held / 8, 64 << 10, 16 << 20) : 0;
+    int64_t segment = std::max(size, shared);
+    segment = rounded_up(segment, cut && segment >= huge_page ? huge_page : alignment);
+    char* begin = static_cast<char*>(from(device, &segment, size, maker));
     if (device == Device::cpu) forbid(begin, segment);
     ++p.statistics.allocations;
     p.statistics.bytes_held += segment;
     p.segments.emplace(begin, segment);
     p.add_free(begin, segment);
-    block = p.take(size);
+    block = p.take(&size, cut);
   }
   if (device == Device::cpu) permit(block, bytes);
   p.statistics.bytes_in_use += size;
@@ -152,7 +171,8 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const cha
 
 std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device, const char* maker) {
   const std::lock_guard lock(pool(device).mutex);
-  void* block = from(device, std::max<int64_t>(bytes, 1), maker);
+  int64_t size = std::max<int64_t>(bytes, 1);
+  void* block = from(device, &size, size, maker);
   return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));
 }
 
@@ -178,7 +198,7 @@ Storage::~Storage() {
 void release_free_blocks(Device device) {
   Pool& p = pool(device);
   const std::lock_guard lock(p.mutex);
-  empty(p, device);
+  release_unused_segments(p, device);
 }
 
 PoolStatistics pool_statistics(Device device) {

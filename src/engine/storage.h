@@ -37,11 +37,11 @@ class Storage {
 
 // Statistics of a pool, for tests and for --profile.
 struct PoolStatistics {
-  int64_t allocations;                              // how often the system was asked for a block
+  int64_t allocations;                              // how often the system was asked for a segment
   int64_t bytes_held;                               // in use and free together
   int64_t bytes_in_use;
 };
-void release_free_blocks(Device device);            // back to the system
+void release_free_blocks(Device device);            // gives segments of which nothing is in use back
 
 PoolStatistics pool_statistics(Device device = default_device());
 

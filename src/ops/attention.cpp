@@ -7,8 +7,8 @@
 //               multiple of 4 numbers, the alignment that cuBLAS needs
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
 //   Parts       On the CPU a thread takes a few heads at a time from the first product to the last:
-//               their scores stay in its cache, and what no backward needs is never stored beyond
-//               it. A GPU takes all heads at once.
+//               their scores stay in its cache, and P', dS and, without a backward, P exist for a
+//               few heads at a time. A GPU takes all heads at once.
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
@@ -19,8 +19,8 @@
 namespace minbert {
 namespace {
 
-// The packed scores: head h of sentence b is block b heads + h, L_b x L_b of them, sentence by
-// sentence, head by head.
+// The packed scores. Block b heads + h holds the L_b x L_b scores of head h of sentence b. (Behind
+// the last block there is no sentence, so no length is asked for where h is 0.)
 struct Layout {
   int heads;
   int64_t H, d;
@@ -60,7 +60,7 @@ struct Part {
   int64_t begin() const { return layout.elements_before(first); }
   int64_t elements() const { return layout.elements_before(last) - begin(); }
   int64_t rows() const { return layout.rows_before(last) - layout.rows_before(first); }
-  Tensor room(Device device) const { return Tensor({elements()}, device); }
+  Tensor scratch(Device device) const { return Tensor({elements()}, device, "attention"); }
 
   // One product for each block. ld is H for tokens [T,H], and L for scores, which are this part's.
   enum class Kind { scores_from_tokens, tokens_from_scores };
@@ -85,12 +85,12 @@ struct Part {
 template <class F>
 void each_part(const Layout& layout, Device device, const F& f) {
   if (device == Device::cuda) return f(Part{layout, 0, layout.blocks()});
-  constexpr int64_t in_cache = 32768;               // scores: 128 KB
-  const int64_t most = std::min(in_cache, layout.elements() / omp_get_max_threads());
+  constexpr int64_t in_cache = 32768;               // 128 KB in float, a head of 181 tokens
+  const int64_t most_elements = std::min(in_cache, layout.elements() / omp_get_max_threads());
   std::vector<int64_t> ends = {0};
   for (int64_t block = 1; block <= layout.blocks(); ++block) {
     const int64_t before = layout.elements_before(ends.back());
-    if (block == layout.blocks() || layout.elements_before(block + 1) - before > most)
+    if (block == layout.blocks() || layout.elements_before(block + 1) - before > most_elements)
       ends.push_back(block);
   }
   parallel_each(ends.size() - 1, [&](size_t i) { f(Part{layout, ends[i], ends[i + 1]}); });
@@ -153,16 +153,16 @@ struct SoftmaxScores {
 // dS_i = P_i (dP_i - sum_j dP_j P_j) = P'_i dP'_i - P_i sum_j P'_j dP'_j
 struct ScoresBackward {
   ScoreRows rows;
-  const real *scores, *dropped;
+  const real *scores, *after_dropout;
   real* d_scores;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
     int n;
     const int64_t begin = rows.begin(row, &n);
-    const real *p = scores + begin, *kept = dropped + begin;
+    const real *p = scores + begin, *p_dropped = after_dropout + begin;
     real* dp = d_scores + begin;
-    const real sum = team.sum(n, [=](int i) { return kept[i] * dp[i]; });
-    team.each(n, [=](int i) { dp[i] = kept[i] * dp[i] - p[i] * sum; });
+    const real sum = team.sum(n, [=](int i) { return p_dropped[i] * dp[i]; });
+    team.each(n, [=](int i) { dp[i] = p_dropped[i] * dp[i] - p[i] * sum; });
   }
 };
 
@@ -175,6 +175,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   MB_CHECK(q.shape() == k.shape() && k.shape() == v.shape() && q.rows() == batch.tokens(),
            "attention: q {}, k {}, v {} for a batch of {} tokens", q.shape(), k.shape(), v.shape(),
            batch.tokens());
+  MB_CHECK(batch.offsets, "attention: a batch without offsets");
   MB_CHECK(p >= 0 && p < 1, "attention: the dropout probability {} is outside of 0 <= p < 1", p);
   using enum Part::Kind;
   const Layout layout(q, batch, heads);
@@ -186,34 +187,34 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     gemm_batch(device, form, part.products(kind, a, b, c), alpha, beta);
   };
 
-  // O = dropout(softmax(Q K^T / sqrt(d))) V. Without backward and `weights` P is not kept.
-  const bool kept = weights || will_record(q) || will_record(k) || will_record(v);
-  const Tensor P = kept ? Tensor({layout.elements()}, device) : Tensor();
+  // O = dropout(softmax(Q K^T / sqrt(d))) V. P is kept for the backward and for `weights` alone.
+  const bool keep_P = weights || will_record(q) || will_record(k) || will_record(v);
+  const Tensor P = keep_P ? Tensor({layout.elements()}, device) : Tensor();
   const Tensor O(q.shape(), device);
   each_part(layout, device, [&](const Part& part) {
-    const Tensor room = kept ? Tensor() : part.room(device);
-    const Tensor dropped = p > 0 ? part.room(device) : Tensor();
-    real* scores = kept ? P.data() + part.begin() : room.data();
+    const Tensor scratch = keep_P ? Tensor() : part.scratch(device);
+    const Tensor dropped = p > 0 ? part.scratch(device) : Tensor();
+    real* scores = keep_P ? P.data() + part.begin() : scratch.data();
     multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), scores, scaling, 0);
     launch_rows(device, part.rows(), part.elements(),
                 SoftmaxScores{.rows = rows_of(part, device), .scores = scores,
                               .dropped = p > 0 ? dropped.data() : nullptr, .mask = mask});
-    const real* factors = p > 0 ? dropped.data() : scores;
-    multiply(part, Transpose::nn, tokens_from_scores, factors, v.data(), O.data(), 1, 0);
+    const real* after_dropout = p > 0 ? dropped.data() : scores;
+    multiply(part, Transpose::nn, tokens_from_scores, after_dropout, v.data(), O.data(), 1, 0);
   });
   if (weights) *weights = P;
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
-    Sink dQ{}, dK{}, dV{};                          // in the order in which they are written
-    g(2, [&](const Sink& sink) { dV = sink; });
+    Sink dQ{}, dK{}, dV{};                          // written in this order
+    g(2, [&](const Sink& sink) { dV = sink; });     // where q, k, v are one, the later ones add
     g(0, [&](const Sink& sink) { dQ = sink; });
     g(1, [&](const Sink& sink) { dK = sink; });
     for (const Sink* sink : {&dQ, &dK, &dV}) sink->check_whole();
     each_part(layout, device, [&](const Part& part) {
       const ScoreRows rows = rows_of(part, device);
       const real* scores = P.data() + part.begin();
-      const Tensor room = p > 0 ? part.room(device) : Tensor();
-      const real* dropped = p > 0 ? room.data() : scores;
+      const Tensor dropped = p > 0 ? part.scratch(device) : Tensor();
+      const real* after_dropout = p > 0 ? dropped.data() : scores;
       const auto add_to = [&](const Sink& sink, Transpose form, const real* a, const real* b,
                               real alpha) {
         if (sink.tensor)
@@ -221,13 +222,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
       };
       if (p > 0)
         launch_rows(device, part.rows(), part.elements(),
-                    DropScores{rows, scores, room.data(), mask});
-      add_to(dV, Transpose::tn, dropped, dO.data(), 1);                             // dV = P'^T dO
+                    DropScores{rows, scores, dropped.data(), mask});
+      add_to(dV, Transpose::tn, after_dropout, dO.data(), 1);                       // dV = P'^T dO
       if (!dQ.tensor && !dK.tensor) return;
-      const Tensor dS = part.room(device);                           // holds dP' = dO V^T, then dS
+      const Tensor dS = part.scratch(device);                        // holds dP' = dO V^T, then dS
       multiply(part, Transpose::nt, scores_from_tokens, dO.data(), v.data(), dS.data(), 1, 0);
       launch_rows(device, part.rows(), part.elements(),
-                  ScoresBackward{.rows = rows, .scores = scores, .dropped = dropped,
+                  ScoresBackward{.rows = rows, .scores = scores, .after_dropout = after_dropout,
                                  .d_scores = dS.data()});
       add_to(dQ, Transpose::nn, dS.data(), k.data(), scaling);              // dQ = dS K / sqrt(d)
       add_to(dK, Transpose::tn, dS.data(), q.data(), scaling);            // dK = dS^T Q / sqrt(d)

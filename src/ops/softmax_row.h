@@ -1,4 +1,5 @@
-// Softmax of one row and its gradient, for the kernels of softmax, attention and cross-entropy.
+// Softmax of one row and its gradient, for the kernels of softmax, attention (the first) and
+// cross-entropy.
 #pragma once
 
 #include "engine/launch.h"

@@ -11,10 +11,10 @@ namespace minbert::bench {
 
 // A line of sentence lengths ("12 33 7") is one batch. On a GPU several stand there, with ; between them: a step for
 // each, and the answer is the seconds of all, the bytes of the GPU held for them, the launches.
-// mode: "train", a step on it with one head for 5 classes; "recompute", the same with --recompute; "encoder", with plain
-// SGD; "pretrain", one with the two heads of pre-training; "forward", a forward alone; "encode", one that computes the
-// last layer's rows of every token. On the CPU the answer goes on: StepOnThreads. norm, cls_norm, trained: --norm, --cls-norm, --train of the
-// programs.
+// mode: "train", a step on it with one head for 5 classes; "recompute", the same with --recompute; "encoder", with
+// plain SGD; "pretrain", one with the two heads of pre-training; "forward", a forward alone; "encode", one that
+// computes the last layer's rows of every token. On the CPU the answer goes on: StepOnThreads.
+// norm, cls_norm, trained: --norm, --cls-norm, --train of the programs.
 // profile: at the end, the table of operations without the first `warm_up` steps on stderr.
 void bert_worker(const std::string& config, const std::string& mode, const std::string& norm,
                  const std::string& cls_norm, const std::string& trained, bool profile, int warm_up);
