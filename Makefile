@@ -17,7 +17,8 @@
 #                      on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns (100 where equations
-#                      are read), #pragma once
+#                      are read), #pragma once; that no room includes one above it
+#   make rooms         draws the picture of the rooms in README.md from the #include lines
 #   make papers        every item of the five documents: its code, its test, its command; or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
@@ -48,7 +49,7 @@ CUDA_ARCHS ?= 80 90
 export CXX CUDA CUDA_ARCHS INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and GPU_BACKEND when it differs from last time.
-NO_BUILD := help clean deps lint papers format
+NO_BUILD := help clean deps lint rooms papers format
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
@@ -185,6 +186,8 @@ memcheck: build/test-cuda
 
 lint:
 	@.build/lint
+rooms:
+	@.build/rooms
 papers:
 	@.build/papers
 format:
@@ -196,6 +199,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test test-kernels asan-test demo study mini mini-bert bench rehearsal memcheck lint papers format \
-  deps clean help FORCE
+.PHONY: all programs test test-kernels asan-test demo study mini mini-bert bench rehearsal memcheck lint rooms papers \
+  format deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)
