@@ -8,7 +8,8 @@
 namespace minbert::test {
 
 TEST_CASE("rooms: an include that points up the table, or a picture of other includes, is an error that says where") {
-  const std::string script = (std::filesystem::path(__FILE__).parent_path().parent_path() / ".build/rooms").string();
+  const std::filesystem::path source = std::filesystem::absolute(__FILE__);
+  const std::string script = (source.parent_path().parent_path() / ".build/rooms").string();
   const std::string root = (std::filesystem::temp_directory_path() / format("minbert-rooms-{}", getpid())).string();
   const auto file = [&](const std::string& name, const std::string& text) {
     const std::string path = root + "/" + name;
