@@ -17,7 +17,9 @@
 #                      on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns (100 where equations
-#                      are read), #pragma once; that no room includes one above it
+#                      are read), #pragma once; that no room includes one above it; lines that a
+#                      README quotes
+#   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
 #   make rooms         draws the picture of the rooms in README.md from the #include lines
 #   make papers        every item of the five documents: its code, its test, its command; or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
@@ -134,7 +136,7 @@ programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 
 # GNU OpenMP: wait for other threads some microseconds, then sleep. Beside other work on the same cores, threads that
 # spin for milliseconds make small models many times slower; threads that sleep at once run at two thirds of the speed.
-test test-kernels asan-test demo study mini-bert: export GOMP_SPINCOUNT ?= 3000
+test test-kernels asan-test demo study walkthroughs mini-bert: export GOMP_SPINCOUNT ?= 3000
 test: programs build/test-$(PLAIN) build/test-double
 	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")
 	@rm -rf build/mini && build/bin/make-mini --out build/mini > /dev/null
@@ -173,6 +175,9 @@ mini-bert: programs
 	  --steps 30000 --batch 32 --max-length 64 --lr 1e-3 --dropout 0 --evaluate-every 1000 --f16 --out build/mini-bert
 	@rm -rf data/mini/bert && cp -r build/mini-bert/model data/mini/bert
 
+walkthroughs: programs
+	@.build/run-console $$(grep -rlx --include='*.md' '```console' README.md src examples tests | LC_ALL=C sort)
+
 bench: programs
 	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
@@ -199,6 +204,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test test-kernels asan-test demo study mini mini-bert bench rehearsal memcheck lint rooms papers \
-  format deps clean help FORCE
+.PHONY: all programs test test-kernels asan-test demo study mini mini-bert walkthroughs bench rehearsal memcheck \
+  lint rooms papers format deps clean help FORCE
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,8 +1,8 @@
 // .build/papers: the list of the documents' items against the sources.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
 #include "error_of.h"
+#include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -13,13 +13,9 @@ TEST_CASE("papers: what the list names and the sources lack is an error that say
   const std::string list = world.path("papers.txt");
   const auto papers = [&](const std::string& text) {
     write_file(list, text);
-    FILE* const pipe = popen(format("cd '{}' && .build/papers '{}' 2>&1", root.string(), list).c_str(), "r");
-    REQUIRE(pipe);
-    std::string said;
-    char buffer[4096];
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) said.append(buffer, n);
-    CHECK(WEXITSTATUS(pclose(pipe)) == 1);          // the sources' tags are on none of these lists
-    return said;
+    const ShellResult result = shell(root.string(), format(".build/papers '{}'", list));
+    CHECK(result.status == 1);                      // the sources' tags are on none of these lists
+    return result.said;
   };
   const std::string good =
       "== CLN | A document\n"

@@ -1,0 +1,28 @@
+// A command of the shell: what it prints on both streams, and its exit status.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <string>
+
+namespace minbert::test {
+
+struct ShellResult {
+  std::string said;
+  int status = 0;
+};
+
+// The command runs in this folder.
+inline ShellResult shell(const std::string& folder, const std::string& command) {
+  FILE* const pipe = popen(("cd '" + folder + "' && " + command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  ShellResult result;
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) result.said.append(buffer, n);
+  result.status = WEXITSTATUS(pclose(pipe));
+  return result;
+}
+
+}  // namespace minbert::test
