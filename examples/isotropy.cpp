@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   o.command.assign(argv, argv + argc);
   CommandLine line("isotropy",
                    "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\", beside "
-                   "the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 tab1 tab2 fig4.");
+                   "the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 tab1 tab2 fig4.");
   add_document_options(line, o);
   line.section("What of the document");
   line.choice("--cls-norm-at", o.cls_norm_at, {cls_norm_places.begin() + 1, cls_norm_places.end()},

@@ -42,6 +42,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(rows_of(world.path("study/fig2.csv")) == H * H);
   CHECK(rows_of(world.path("study/fig3.csv")) == 3 * H * H);
   CHECK(rows_of(world.path("study/tab2.csv")) == 4 * 3);
+  CHECK(rows_of(world.path("study/alg1.csv")) == 5 * 3);
   CHECK(rows_of(world.path("study/fig4.csv")) == 3 * H);
   CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
   CHECK(rows_of(world.path("study/tab1-best.csv")) == 3 * 2);
@@ -65,6 +66,16 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   const size_t line = tab2.find("sst2,none,2,");
   REQUIRE(line != tab2.npos);
   CHECK(std::stod(tab2.substr(line + 12)) == doctest::Approx(ev[1]).epsilon(1e-5));
+
+  // One batch of 24: the first batch starts ours as the set's statistics, and the others' start of 0 shows.
+  const std::string alg1 = read_file(world.path("study/alg1.csv"));
+  const auto ev1 = [&](const std::string& name) {
+    const std::string begin = "sst2," + name + ",1,";
+    REQUIRE(alg1.find(begin) != alg1.npos);
+    return std::stod(alg1.substr(alg1.find(begin) + begin.size()));
+  };
+  CHECK(ev1("ours") == doctest::Approx(ev1("iso-bn")).epsilon(1e-4));
+  CHECK(ev1("authors") != doctest::Approx(ev1("iso-bn")).epsilon(1e-3));
 
   // One task has no seeds and no other task beside it: nothing can be significant.
   for (const Json& claim : item_of(report, "tab2")["claims"].items()) {
