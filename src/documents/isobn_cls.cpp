@@ -208,8 +208,8 @@ void ClsItems::tab2(ItemReport& report, const std::vector<std::string>& norms) c
     report.differs("batch normalization adds 1e-5 to the variance, which counts where dimensions hardly vary");
   if (has(norms, "whitening")) report.differs("whitening is ours: the document names it as what IsoBN approximates");
   if (has(norms, "paper"))
-    report.differs("ours, paper and authors have moving statistics instead, after one pass in batches of 64, at beta 1: "
-                   "src/norm/cls/README.md says where they part");
+    report.differs("ours, paper and authors have moving statistics instead, after one pass in batches of 64, at "
+                   "beta 1: src/norm/cls/README.md says where they part");
 }
 
 // [IsoBN fig.4]
