@@ -40,6 +40,7 @@ class ClsItems {
 Run ClsItems::measurement(const Task& task) const {
   Run run{"cls-" + task.name, document_.inputs(task), {}, 1};
   run.options["cls-norm-at"] = o_.cls_norm_at;
+  run.options["ev"] = "tab2,eq3,eq5,alg1";          // a result that lacks one of them is another run's
   run.work = [o = o_, task](const std::string& folder) { return measure_cls(o, task, folder); };
   return run;
 }
