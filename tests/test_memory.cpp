@@ -96,19 +96,19 @@ TEST_CASE("memory: storage is aligned, and a block given back is taken again") {
 TEST_CASE("memory: blocks that are given back become one where they touch, in any order, and are cut again") {
   release_free_blocks(Device::cpu);
   constexpr int64_t size = 1 << 20;
-  { const Tensor one_segment({6 * size}); }
-  const int64_t allocations = pool_statistics().allocations;
+  { const Tensor one_segment({6 * size}, Device::cpu); }
+  const int64_t allocations = pool_statistics(Device::cpu).allocations;
   for (const std::vector<size_t>& order : {std::vector<size_t>{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}}) {
     std::vector<Tensor> parts;
-    for (int i = 0; i < 3; ++i) parts.push_back(Tensor::full({2 * size - 4096}, real(i)));
+    for (int i = 0; i < 3; ++i) parts.push_back(Tensor::full({2 * size - 4096}, real(i), Device::cpu));
     for (int i = 0; i < 3; ++i) CHECK(parts[size_t(i)].data()[2 * size - 4097] == real(i));
     for (const size_t i : order) parts[i] = {};
-    const Tensor whole({6 * size});
-    CHECK(pool_statistics().allocations == allocations);
+    const Tensor whole({6 * size}, Device::cpu);
+    CHECK(pool_statistics(Device::cpu).allocations == allocations);
   }
-  const int64_t held = pool_statistics().bytes_held;
+  const int64_t held = pool_statistics(Device::cpu).bytes_held;
   release_free_blocks(Device::cpu);
-  CHECK(pool_statistics().bytes_held <= held - 6 * size * int64_t(sizeof(real)));
+  CHECK(pool_statistics(Device::cpu).bytes_held <= held - 6 * size * int64_t(sizeof(real)));
 }
 
 TEST_CASE("memory: with --recompute a layer keeps its input alone; values and gradients are the same, bit for bit") {

@@ -158,6 +158,7 @@ TEST_CASE("options: more threads than cores work, and are said") {
   const int before = omp_get_max_threads(), cores = omp_get_num_procs();
   MachineOptions machine;
   machine.device = device_names()[size_t(default_device())];
+  machine.matmul = precision_names()[size_t(matmul_precision())];
   const auto said = [&](int threads) {
     const Quiet quiet;
     machine.threads = threads;
