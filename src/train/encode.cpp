@@ -46,10 +46,11 @@ struct TokenizedTexts {
     MB_CHECK(waiting.flush(), "{}: cannot be written; is the disk full? It is to hold the tokens of {}", file, input);
     waiting.seekg(0);
   }
-  std::vector<Sequence> next(size_t most) {         // at most so many; none behind the last
+  std::vector<Sequence> next(int64_t enough) {      // until they have so many tokens; none behind the last text
     std::vector<Sequence> texts;
-    for (; texts.size() < most && returned < lengths.size(); ++returned) {
+    for (int64_t read = 0; read < enough && returned < lengths.size(); ++returned) {
       const size_t length = size_t(lengths[returned]);
+      read += lengths[returned];
       texts.push_back({std::vector<int32_t>(length), std::vector<int32_t>(length)});
       for (std::vector<int32_t>* list : {&texts.back().ids, &texts.back().segments})
         waiting.read(reinterpret_cast<char*>(list->data()), int64_t(4 * length));
@@ -165,7 +166,6 @@ void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weight
 }  // namespace
 
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
-  constexpr size_t at_a_time = 32;
   const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(o.task)};
   const int max_length = std::min(o.max_length, trained.config.max_tokens());
   TokenizedTexts texts(o.input, o.output, trained.tokenizer, max_length);
@@ -176,7 +176,7 @@ EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
   Progress progress("encoding " + o.input, texts.tokens);
   const NoGrad no_tape;
   while (!interrupted()) {
-    const std::vector<Sequence> some = texts.next(at_a_time);
+    const std::vector<Sequence> some = texts.next(encoded_at_a_time);
     if (some.empty()) {
       output.file->commit();
       return {output.texts, output.tokens, false};
