@@ -11,7 +11,8 @@ namespace minbert::test {
 
 struct ShellResult {
   std::string said;
-  int status = 0;
+  int status = 0;                                   // -1: a signal ended it
+  bool has(const std::string& text) const { return said.find(text) != said.npos; }
 };
 
 // The command runs in this folder.
@@ -21,7 +22,8 @@ inline ShellResult shell(const std::string& folder, const std::string& command) 
   ShellResult result;
   char buffer[4096];
   for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) result.said.append(buffer, n);
-  result.status = WEXITSTATUS(pclose(pipe));
+  const int status = pclose(pipe);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
 }
 

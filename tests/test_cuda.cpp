@@ -6,6 +6,7 @@
 #include "engine/launch.h"
 #include "engine/storage.h"
 #include "minbert/optimizer.h"
+#include "on_device.h"
 #include "op_cases.h"
 #include "small_run.h"
 #include "tiny_bert.h"
@@ -13,11 +14,6 @@
 namespace minbert::test {
 namespace {
 
-// On the other device for a while.
-struct On {
-  explicit On(const char* device) { set_default_device(device); }
-  ~On() { set_default_device("cuda"); }
-};
 // As outside of tests for a while: without a wait behind every launch, in memory that the host cannot see.
 struct WithoutDebugging {
   WithoutDebugging() { change(false); }

@@ -1,6 +1,5 @@
 // data/download.sh against a small HTTP server on loopback that breaks off, forgets, lies and refuses.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,28 +10,12 @@
 
 #include "http_server.h"
 #include "minbert/files.h"
+#include "shell.h"
 
 namespace minbert::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Ran {
-  int status;
-  std::string said;
-  bool has(const std::string& text) const { return said.find(text) != said.npos; }
-};
-
-Ran shell(const std::string& command) {
-  FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
-  REQUIRE(pipe);
-  Ran ran{0, ""};
-  char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.said.append(buffer, n);
-  const int status = pclose(pipe);
-  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
 
 // A folder to fill and the script with a table of its own.
 class Download {
@@ -40,8 +23,8 @@ class Download {
   Download() { fs::remove_all(root_), fs::create_directories(root_); }
   ~Download() { fs::remove_all(root_); }
   void table(const std::string& text) const { write_file(path("table"), text); }
-  Ran operator()(const std::string& arguments, const std::string& before = "") const {
-    return shell(format("{} \"$(command -v bash)\" '{}' --into '{}' --table '{}' {}", before, script, path("data"),
+  ShellResult operator()(const std::string& arguments, const std::string& before = "") const {
+    return shell(".", format("{} \"$(command -v bash)\" '{}' --into '{}' --table '{}' {}", before, script, path("data"),
                         path("table"), arguments));
   }
   std::string path(const std::string& name) const { return (root_ / name).string(); }
@@ -55,7 +38,7 @@ class Download {
 };
 
 bool installed(const std::string& tool) {
-  if (shell("command -v " + tool).status == 0) return true;
+  if (shell(".", "command -v " + tool).status == 0) return true;
   std::cout << "download.sh: not run (" << tool << " is not installed)\n";
   return false;
 }
@@ -81,7 +64,7 @@ TEST_CASE("download.sh: files arrive, are checked, and are not fetched again") {
                         "text t.json {\"a\": true, \"b\": 1, \"c\": 2}\n"
                         "group bert-b another\nto models/bert-b\nfile many.bin - - here.bin\n",
                         server.root(), small.size(), small_sum, many_sum));
-  const Ran first = download("course bert");
+  const ShellResult first = download("course bert");
   CHECK_MESSAGE(first.status == 0, first.said);
   CHECK(server.requests() == Requests{"/some/small.csv@0", "/some/many.bin@0", "/some/many.bin@0"});
   CHECK(download.fetched("small.csv") == small);
@@ -91,12 +74,12 @@ TEST_CASE("download.sh: files arrive, are checked, and are not fetched again") {
   CHECK(first.has("SHA-256 " + many_sum + ", not checked: the table knows none"));
   CHECK_FALSE(download.is("small.csv.part"));
 
-  const Ran second = download("bert-b course");
+  const ShellResult second = download("bert-b course");
   CHECK(second.status == 0);
   CHECK(server.requests().empty());
   CHECK(second.has("already there"));
 
-  const Ran list = download("--list bert-a");
+  const ShellResult list = download("--list bert-a");
   CHECK(list.has(server.root() + "/some/many.bin"));
   CHECK(list.has(many_sum));
   CHECK_FALSE(list.has("small.csv"));
@@ -108,13 +91,13 @@ TEST_CASE("download.sh: a broken transfer goes on where it broke off, in the sam
   const Download download;
   download.table(format("group g a group\nfrom {}\nto .\nfile many.bin {} {}\n", server.root(), many.size(), many_sum));
   SUBCASE("in the same run") {
-    const Ran ran = download("g");
+    const ShellResult ran = download("g");
     CHECK_MESSAGE(ran.status == 0, ran.said);
     CHECK(ran.has("broke off after 50000 bytes; try 2 of 3"));
     CHECK(server.requests() == Requests{"/many.bin@0", "/many.bin@50000"});
   }
   SUBCASE("in the next") {
-    const Ran first = download("--tries 1 g");
+    const ShellResult first = download("--tries 1 g");
     CHECK(first.status == 1);
     CHECK(first.has("many.bin: FAILED"));
     CHECK(first.has("address  " + server.root() + "/many.bin"));
@@ -128,7 +111,7 @@ TEST_CASE("download.sh: a broken transfer goes on where it broke off, in the sam
   SUBCASE("from the beginning, where the server knows no ranges") {
     server.page("/many.bin").ranges = false;
     CHECK(download("--tries 1 g").status == 1);
-    const Ran ran = download("g");
+    const ShellResult ran = download("g");
     CHECK_MESSAGE(ran.status == 0, ran.said);
   }
   SUBCASE("nothing is fetched where only the check and the name were missing") {
@@ -142,7 +125,7 @@ TEST_CASE("download.sh: a broken transfer goes on where it broke off, in the sam
     server.page("/many.bin").cuts = 0;
     fs::create_directories(download.path("data"));
     write_file(download.path("data/many.bin.part"), many);
-    const Ran ran = download("g");
+    const ShellResult ran = download("g");
     CHECK_MESSAGE(ran.status == 0, ran.said);
   }
   CHECK(download.fetched("many.bin") == many);
@@ -166,7 +149,7 @@ TEST_CASE("download.sh: what is not as the table says never counts as fetched, a
   }
   download.table(format("group g a group\nfrom {}\nto .\nfile a.csv {} {}\nfile b.csv {} {}\n", server.root(), size,
                         small_sum, size, small_sum));
-  const Ran first = download("g");
+  const ShellResult first = download("g");
   CHECK(first.status == 1);
   CHECK_MESSAGE(first.has(expected), first.said);
   CHECK(first.has("1 failed"));
@@ -188,7 +171,7 @@ TEST_CASE("download.sh: a file of the user's that is not the table's stays") {
   download.table(format("group g a group\nfrom {}\nto .\nfile a.csv - {}\n", server.root(), small_sum));
   fs::create_directories(download.path("data"));
   write_file(download.path("data/a.csv"), "my own\n");
-  const Ran ran = download("g");
+  const ShellResult ran = download("g");
   CHECK(ran.status == 1);
   CHECK(ran.has("a.csv away and run the same command again"));
   CHECK(download.fetched("a.csv") == "my own\n");
@@ -203,7 +186,7 @@ TEST_CASE("download.sh: an address that is gone, a server that is not there") {
   const Download download;
   download.table(format("group gone a group\nfrom {}\nto .\nfile a.csv - -\nfile model.safetensors - -\n"
                         "group down a group\nfrom {}\nfile c.csv - -\n", server.root(), closed));
-  const Ran gone = download("gone");
+  const ShellResult gone = download("gone");
   CHECK(gone.status == 1);
   CHECK(gone.has("a.csv: FAILED\n  address  " + server.root() + "/a.csv\n  expected the file, size not known\n"
                  "  got      HTTP status 404\n  to do    open the address in a browser; if it has moved"));
@@ -211,7 +194,7 @@ TEST_CASE("download.sh: an address that is gone, a server that is not there") {
   CHECK(gone.has("2 failed"));
   CHECK_FALSE(download.is("a.csv"));
 
-  const Ran down = download("--tries 1 down");
+  const ShellResult down = download("--tries 1 down");
   CHECK(down.status == 1);
   CHECK(down.has("got      no connection to the server"));
 }
@@ -231,7 +214,7 @@ TEST_CASE("download.sh: a zip becomes its folder") {
                         "group flat flat\nto flat\nzip flat.zip - -\ngroup bad bad\nto bad\nzip bad.zip - -\n",
                         server.root(), zip.archive().size()));
   fs::create_directories(download.path("data/glue/CoLA"));   // an empty folder is none
-  const Ran ran = download("glue flat");
+  const ShellResult ran = download("glue flat");
   CHECK_MESSAGE(ran.status == 0, ran.said);
   CHECK(download.fetched("glue/CoLA/train.tsv") == "a\t1\t\tA fine row .\n");
   CHECK(download.fetched("glue/CoLA/original/raw.tsv") == "raw\n");
@@ -242,7 +225,7 @@ TEST_CASE("download.sh: a zip becomes its folder") {
   CHECK(download("glue flat").status == 0);
   CHECK(server.requests().empty());
 
-  const Ran bad = download("bad");
+  const ShellResult bad = download("bad");
   CHECK(bad.status == 1);
   CHECK(bad.has("expected a zip archive"));
   CHECK_FALSE(download.is("bad"));
@@ -252,7 +235,7 @@ TEST_CASE("download.sh: a zip becomes its folder") {
 TEST_CASE("download.sh: what it cannot do it says before it begins") {
   const Download download;
   const auto refused = [&](const std::string& arguments, const std::string& message, const std::string& before = "") {
-    const Ran ran = download(arguments, before);
+    const ShellResult ran = download(arguments, before);
     CHECK(ran.status == 2);
     CHECK_MESSAGE(ran.has(message), ran.said);
   };
@@ -273,13 +256,13 @@ TEST_CASE("download.sh: what it cannot do it says before it begins") {
 
 TEST_CASE("download.sh: its own table is sound, teaches, and has no address but https") {
   const Download download;
-  const Ran list = shell("bash '" + download.script + "' --list");
+  const ShellResult list = shell(".", "bash '" + download.script + "' --list");
   CHECK(list.status == 0);
   for (const char* name : {"course:", "glue-mrpc:", "phrasebank:", "bert-base-uncased:", "bert-large-cased:",
                            "quora-test-student.csv", "glue/CoLA/", "models/bert-tiny/tokenizer_config.json"})
     CHECK_MESSAGE(list.has(name), name);
   CHECK_FALSE(list.has("http:"));
-  const Ran help = shell("bash '" + download.script + "' --help");
+  const ShellResult help = shell(".", "bash '" + download.script + "' --help");
   CHECK(help.status == 0);
   CHECK(help.has("data/download.sh course bert-base-uncased"));
 }

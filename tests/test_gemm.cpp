@@ -6,15 +6,10 @@
 #include "gradcheck.h"
 #include "minbert/ops.h"
 #include "minbert/sequence.h"
+#include "on_device.h"
 
 namespace minbert::test {
 namespace {
-
-struct OnCpu {                                      // new tensors, while it lives
-  std::string before = device_names()[size_t(default_device())];
-  OnCpu() { set_default_device("cpu"); }
-  ~OnCpu() { set_default_device(before); }
-};
 
 // f's result with 1, 2 and 5 threads; they must be equal bit for bit.
 template <class F>
@@ -34,7 +29,7 @@ std::vector<real> on_threads(const F& f) {
 }  // namespace
 
 TEST_CASE("gemm: a product of few rows is that of the definition, whatever its sizes and the threads") {
-  const OnCpu few_rows_are_the_cpus;
+  const On cpu("cpu");
   for (const int64_t m : {1, 2, 3, 4, 5, 11, 64})
     for (const int64_t n : {1, 5, 6, 7, 100})
       for (const int64_t k : {512, 515, 768, 769, 1600}) {
@@ -65,7 +60,7 @@ TEST_CASE("gemm: a product of few rows is that of the definition, whatever its s
 }
 
 TEST_CASE("gemm: rows of few-row products may lie apart, and no row is no work") {
-  const OnCpu few_rows_are_the_cpus;
+  const On cpu("cpu");
   const Tensor a = normal("a", {5, 700}), b = normal("b", {7, 600}), c = Tensor::zeros({5, 9});
   gemm_nt_few_rows({5, 7, 512, a.data() + 3, 700, b.data() + 1, 600, c.data() + 2, 9}, false);
   for (int64_t i = 0; i < 5; ++i)

@@ -1,8 +1,8 @@
 // .build/rooms: the arrows between the rooms, and their picture.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
 #include "error_of.h"
+#include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -18,13 +18,9 @@ TEST_CASE("rooms: an include that points up the table, or a picture of other inc
   };
   int status = 0;
   const auto rooms = [&](const std::string& mode) {
-    FILE* const pipe = popen(format("cd '{}' && '{}' {} 2>&1", root, script, mode).c_str(), "r");
-    REQUIRE(pipe);
-    std::string said;
-    char buffer[4096];
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) said.append(buffer, n);
-    status = WEXITSTATUS(pclose(pipe));
-    return said;
+    const ShellResult result = shell(root, format("'{}' {}", script, mode));
+    status = result.status;
+    return result.said;
   };
   file("README.md", "## The rooms\n\n| folder | what is in it |\n|---|---|\n| `examples/` | the programs |\n"
                     "| `src/norm/` | [tables](x.md) of norms |\n| `src/ops/` | functions |\n"

@@ -50,6 +50,7 @@ struct Summary {
   double mean, deviation;
 };
 Summary summarize(std::span<const double> runs);
+std::string mean_text(std::span<const double> runs, int digits);  // "0.380 ± 0.012", of one "0.380"
 
 // "", or a sentence that says why the score means nothing: the same class for every input (on
 // Quora's dev set that scores .625 or .375), or a constant similarity.

@@ -97,8 +97,6 @@ struct Agreement {
   std::string text() const;                         // "20 of 21"
 };
 
-std::string mean_text(const std::vector<double>& of_seeds, int digits);     // "0.380 ± 0.012"
-
 // ---- Data and network (nt_data.cpp)
 
 struct NtData {

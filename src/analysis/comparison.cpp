@@ -47,8 +47,7 @@ std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits
   for (const auto& run : runs)
     if (run) values.push_back(*run);
   if (values.empty()) return none;
-  const Summary s = summarize(values);
-  return fixed(s.mean, digits) + (deviation && values.size() > 1 ? " ± " + fixed(s.deviation, digits) : "") +
+  return (deviation ? mean_text(values, digits) : fixed(summarize(values).mean, digits)) +
          (values.size() < runs.size() ? format(" ({} {})", runs.size() - values.size(), none) : "");
 }
 

@@ -15,7 +15,8 @@ namespace {
 class Table {
  public:
   Table(const NtRuns& runs, int number, int layers, int width, std::string title)
-      : runs_(runs), number_(number), layers_(layers), width_(width), title_(std::move(title)) {}
+      : runs_(runs), number_(number), layers_(layers), width_(width), title_(std::move(title)),
+        printed_(runs.document().printed(name())) {}
   std::vector<Run> runs() const;
   bool is_done() const { return runs_.are_done(runs()); }
   Agreement agreement(const std::string& norm) const;
@@ -33,6 +34,7 @@ class Table {
   const NtRuns& runs_;
   int number_, layers_, width_;
   std::string title_;
+  LongTable printed_;
 };
 
 std::vector<Run> Table::runs() const {
@@ -46,8 +48,7 @@ std::vector<Run> Table::runs() const {
 NtCell Table::cell(const std::string& norm, double lr) const {
   NtCell c;
   for (const int seed : runs_.seeds()) c.add(runs_.result(training(norm, lr, seed)));
-  const LongTable printed = runs_.document().printed(name());
-  for (const double v : printed.values({{"norm", norm}, {"lr", format("{}", lr)}})) c.printed = v > 0;
+  for (const double v : printed_.values({{"norm", norm}, {"lr", format("{}", lr)}})) c.printed = v > 0;
   return c;
 }
 
@@ -128,12 +129,15 @@ void Table::show(ItemReport& report) const {
   std::vector<std::string> columns = {"learning rate"};
   for (const std::string& norm : runs_.options().norms) columns.push_back(norm);
   std::vector<ItemReport::TableRow> rows;
+  Agreement together;
   for (const double lr : runs_.options().lr) {
     rows.push_back({format("{}", lr), {}});
-    for (const std::string& norm : runs_.options().norms) rows.back().cells.push_back(cell(norm, lr).shown());
+    for (const std::string& norm : runs_.options().norms) {
+      const NtCell c = cell(norm, lr);
+      together.add(c);
+      rows.back().cells.push_back(c.shown());
+    }
   }
-  Agreement together;
-  for (const std::string& norm : runs_.options().norms) together.add(agreement(norm));
   const std::string title = format("{}: {} cells agree with the print", title_, together.text());
   report.table(title, columns, rows);
   print(name() + ": " + title, columns, rows);

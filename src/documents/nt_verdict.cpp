@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "engine/text.h"
-#include "minbert/metrics.h"
 #include "minbert/transformer_norms.h"
 
 namespace minbert {
@@ -62,11 +61,6 @@ std::optional<double> last_accuracy(const Json& result) {
 bool is_nt_norm(const std::string& norm) { return norm == "layer" || norm == "batch" || norm == "none"; }
 
 // ---- Several seeds
-
-std::string mean_text(const std::vector<double>& of_seeds, int digits) {
-  const Summary summary = summarize(of_seeds);
-  return fixed(summary.mean, digits) + (of_seeds.size() > 1 ? " ± " + fixed(summary.deviation, digits) : "");
-}
 
 namespace {
 

@@ -112,8 +112,7 @@ void* allocate(int64_t bytes) {
   gpu();
   if (!debug && memory().free < bytes) return nullptr;
   void* block = nullptr;
-  const cudaError_t error = debug ? cudaMallocManaged(&block, size_t(bytes))
-                                      : cudaMalloc(&block, size_t(bytes));
+  const cudaError_t error = debug ? cudaMallocManaged(&block, size_t(bytes)) : cudaMalloc(&block, size_t(bytes));
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();                             // clears the error, or the next launch would report it
     return nullptr;

@@ -25,12 +25,16 @@ constexpr int64_t alignment = 256;                  // more than a cache line an
 constexpr int64_t huge_page = 2 << 20;
 #ifdef __SANITIZE_ADDRESS__
 constexpr int64_t red_zone = alignment;             // behind every block, so that no write beyond one stays unseen
-void forbid(void* begin, int64_t bytes) { ASAN_POISON_MEMORY_REGION(begin, size_t(bytes)); }
-void permit(void* begin, int64_t bytes) { ASAN_UNPOISON_MEMORY_REGION(begin, size_t(bytes)); }
+void forbid(Device device, void* begin, int64_t bytes) {
+  if (device == Device::cpu) ASAN_POISON_MEMORY_REGION(begin, size_t(bytes));
+}
+void permit(Device device, void* begin, int64_t bytes) {
+  if (device == Device::cpu) ASAN_UNPOISON_MEMORY_REGION(begin, size_t(bytes));
+}
 #else
 constexpr int64_t red_zone = 0;
-void forbid(void*, int64_t) {}
-void permit(void*, int64_t) {}
+void forbid(Device, void*, int64_t) {}
+void permit(Device, void*, int64_t) {}
 #endif
 
 int64_t rounded_up(int64_t bytes, int64_t step) { return (bytes + step - 1) / step * step; }
@@ -106,7 +110,7 @@ void release_unused_segments(Pool& p, Device device) {
     const auto found = p.free_ranges.find(begin);
     if (found == p.free_ranges.end() || found->second != bytes) return false;
     p.remove_free(begin);
-    if (device == Device::cpu) permit(begin, bytes);
+    permit(device, begin, bytes);
     give_back(begin, device);
     p.statistics.bytes_held -= bytes;
     return true;
@@ -157,14 +161,14 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const cha
     int64_t segment = std::max(size, shared);
     segment = rounded_up(segment, cut && segment >= huge_page ? huge_page : alignment);
     char* begin = static_cast<char*>(from(device, &segment, size, maker));
-    if (device == Device::cpu) forbid(begin, segment);
+    forbid(device, begin, segment);
     ++p.statistics.allocations;
     p.statistics.bytes_held += segment;
     p.segments.emplace(begin, segment);
     p.add_free(begin, segment);
     block = p.take(&size, cut);
   }
-  if (device == Device::cpu) permit(block, bytes);
+  permit(device, block, bytes);
   p.statistics.bytes_in_use += size;
   return std::shared_ptr<Storage>(new Storage(block, size, device, true));
 }
@@ -190,7 +194,7 @@ Storage::~Storage() {
   }
   Pool& p = pool(device_);
   std::lock_guard lock(p.mutex);
-  if (device_ == Device::cpu) forbid(data_, bytes_);
+  forbid(device_, data_, bytes_);
   p.give(static_cast<char*>(data_), bytes_);
   p.statistics.bytes_in_use -= bytes_;
 }

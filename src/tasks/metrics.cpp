@@ -177,6 +177,11 @@ Summary summarize(std::span<const double> runs) {
   return {mu, runs.size() == 1 ? 0 : std::sqrt(squares / double(runs.size() - 1))};
 }
 
+std::string mean_text(std::span<const double> runs, int digits) {
+  const Summary summary = summarize(runs);
+  return fixed(summary.mean, digits) + (runs.size() > 1 ? " ± " + fixed(summary.deviation, digits) : "");
+}
+
 std::string collapse_warning(const Task& task, std::span<const double> predicted) {
   if (predicted.size() < 2) return "";
   const auto [min, max] = std::ranges::minmax(predicted);

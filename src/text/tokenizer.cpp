@@ -40,10 +40,10 @@ TokenTable::TokenTable(std::vector<std::string> tokens, const std::string& file)
     : tokens_(std::move(tokens)), slots_(std::bit_ceil(2 * tokens_.size() + 2)) {
   for (size_t id = 0; id < tokens_.size(); ++id) {
     const std::string& token = tokens_[id];
-    const int32_t before = find(token);
+    const uint32_t hash = hash_of(token);
+    const int32_t before = find(hash, token, "");
     MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
              file, id + 1, token, before + 1);
-    const uint32_t hash = hash_of(token);
     size_t i = slot_of(hash);
     while (slots_[i].id >= 0) i = (i + 1) & (slots_.size() - 1);
     slots_[i] = {hash, int32_t(id)};
