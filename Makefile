@@ -21,6 +21,10 @@
 #                      README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
 #   make rooms         draws the picture of the rooms in README.md from the #include lines
+#   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
+#   make grade         in that copy: its points; N=4: those of lab 4 here; TESTS=DIR: and an instructor's tests in DIR
+#   make hand-in       in that copy: packs what the student hands in
+#   make check-labs    that the labs' functions are found, and that their tests fail without them alone; N=4: of lab 4
 #   make papers        every item of the five documents: its code, its test, its command; or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
@@ -29,26 +33,31 @@
 # Every target that builds looks for missing packages first. Options, all given as NAME=VALUE:
 #   INSTALL=0          install nothing: print the command that would, and stop
 #   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or with nvcc alone
+#   MPI=auto|0|1       training on several processes (mpirun) where Open MPI or MPICH is found (auto), never, or surely
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   CXX=g++-13         another compiler            WERROR=0   warnings are only warnings
-#   V=1                show whole commands         T, ARGS    see above
+#   V=1                show whole commands         T, ARGS, N, TO, TESTS    see above
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)   # a -j of yours wins
 endif
 
+# The copy of a lab has options of its own (make lab).
+-include lab.mk
+
 # -Wno-restrict: g++ 12 sees overlaps inside std::string that are not there (GCC bug 105651).
 CUDA     ?= auto
+MPI      ?= auto
 INSTALL  ?= 1
 WERROR   ?= 1
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-restrict $(if $(filter 0,$(WERROR)),,-Werror)
 FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
 CUDA_ARCHS ?= 80 90
-export CXX CUDA CUDA_ARCHS INSTALL FLAGS
+export CXX CUDA MPI CUDA_ARCHS INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and GPU_BACKEND when it differs from last time.
 NO_BUILD := help clean deps lint rooms papers format
@@ -58,15 +67,17 @@ endif
 build/config.mk: FORCE
 	@.build/deps && .build/probe $@
 
-find       = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
-LIBRARY   := $(call find,src,*.cpp)
-TESTS     := $(wildcard tests/test_*.cpp) tests/main.cpp
-BENCHMARK := $(wildcard tests/bench/*.cpp)
-WORLD     := $(wildcard data/*.cpp)
-PROGRAMS  := $(notdir $(basename $(wildcard examples/*.cpp))) make-mini $(if $(BENCHMARK),bench)
+find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
+LIBRARY    := $(call find,src,*.cpp)
+TEST_FILES := $(wildcard tests/test_*.cpp) tests/main.cpp
+BENCHMARK  := $(wildcard tests/bench/*.cpp)
+WORLD      := $(wildcard data/*.cpp)
+GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
+HIDDEN     := $(if $(TESTS),$(wildcard $(TESTS)/test_*.cpp))
+PROGRAMS   := $(notdir $(basename $(wildcard examples/*.cpp))) make-mini $(if $(BENCHMARK),bench)
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
-objects    = $(patsubst %.cpp,build/$(1)/%.o,$(2))
-Q         := $(if $(V),,@)
+objects     = $(patsubst %.cpp,build/$(1)/%.o,$(2))
+Q          := $(if $(V),,@)
 
 # A build is a folder of objects, what its flags add to FLAGS, and what it has beside the library.
 FLAGS_cpu       :=
@@ -81,12 +92,16 @@ ALSO_rehearsal-double := $(ALSO_rehearsal)
 
 define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
-	@mkdir -p $$(@D)
-	@echo "$(1)  $$<"
-	$$(Q)$$(CXX) $$(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) $$(OPTIMISE) -MMD -MP -c $$< -o $$@
+	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
-build/test-$(1): $$(call objects,$(1),$$(TESTS) $$(filter-out data/make_mini.cpp,$$(WORLD))) $$(LIBRARY_$(1))
+build/test-$(1): $$(call objects,$(1),$$(TEST_FILES) $$(GRAMMAR)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
+build/hidden-$(1): $$(HIDDEN:$(TESTS)/%.cpp=build/$(1)/hidden/%.o) \
+    $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(LIBRARY_$(1))
+	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
+build/$(1)/hidden/%.o: OPTIMISE := -Itests -O1 -Wno-error
+build/$(1)/hidden/%.o: $(TESTS)/%.cpp build/config.mk
+	$$(call compile,$(1))
 build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
 build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
@@ -94,12 +109,18 @@ build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
 build/$(1)/bin/%: build/$(1)/examples/%.o $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 endef
+define compile
+	@mkdir -p $(@D)
+	@echo "$(1)  $<"
+	$(Q)$(CXX) $(FLAGS) $(FLAGS_$(1)) $(FOUND_FLAGS) $(OPTIMISE) -MMD -MP -c $< -o $@
+endef
 define link
 	@mkdir -p $(@D)
 	@echo "link  $@"
-	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES) $(2)
+	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(2)
 endef
-$(foreach build,cpu double asan cuda rehearsal rehearsal-double,$(eval $(call BUILD,$(build))))
+BUILDS := cpu double asan cuda rehearsal rehearsal-double
+$(foreach build,$(BUILDS),$(eval $(call BUILD,$(build))))
 
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
@@ -115,8 +136,11 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1
 build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/options.o: OPTIMISE := -O0
 
+# The one file that includes mpi.h.
+$(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
+
 # Studies say which commit their runs are of.
-STUDY := $(patsubst %,build/%/src/analysis/study.o,cpu double asan cuda rehearsal rehearsal-double)
+STUDY := $(patsubst %,build/%/src/analysis/study.o,$(BUILDS))
 $(STUDY): build/commit.h
 $(STUDY): OPTIMISE = -include build/commit.h
 build/commit.h: FORCE
@@ -124,13 +148,22 @@ build/commit.h: FORCE
 	@echo '#define MINBERT_COMMIT "$(shell git describe --always --dirty 2>/dev/null || echo unknown)"' > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
+# The page of build/bin/inside has its script and its style in it: the strings inside_js and inside_css.
+INSIDE := $(BUILDS:%=build/%/src/analysis/inside_page.o)
+$(INSIDE): build/inside_page.h
+$(INSIDE): OPTIMISE = -include build/inside_page.h
+build/inside_page.h: src/analysis/inside.js src/analysis/inside.css
+	@mkdir -p build
+	@for file in $^; do \
+	  echo "inline constexpr char $$(basename $$file | tr . _)[] = R\"file($$(cat $$file))file\";"; done > $@
+
 # build/bin is the last plain build: a link to build/cpu/bin, or to build/cuda/bin with the GPU backend.
 PLAIN := $(if $(GPU_BACKEND),cuda,cpu)
 all: programs build/libminbert.a
 build/libminbert.a: $(LIBRARY_$(PLAIN))
 	@echo "ar  $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
-	@echo '$(FOUND_LIBRARIES) $(LIBS_$(PLAIN))' > build/libminbert.flags
+	@echo '$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))' > build/libminbert.flags
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 	@ln -sfn $(PLAIN)/bin build/bin
 
@@ -158,6 +191,9 @@ demo: programs
 	@echo; echo "Losses and dev scores of the three: build/demo/figures/training.svg, the numbers in training.csv"
 	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
 	@echo "Ask one:  echo 'a fine film' | build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst"
+	@echo "See inside it, beside the plain one, in a browser:"
+	@build/bin/inside --model build/demo/conditional-layer/seed-11711 --compare build/demo/layer/seed-11711 \
+	  --text "The film is not dull, but the plot is a mess." --task sst --label 1 --out build/demo/inside.html
 
 STUDIES := isotropy task_adaptation layernorm_tuning transformer_norms
 GRID    ?= reduced
@@ -189,6 +225,17 @@ memcheck: build/test-cuda
 	for tool in memcheck racecheck; do \
 	  compute-sanitizer --tool $$tool --error-exitcode 1 build/test-cuda --device cuda -tc='cuda*,ops*' || exit 1; done
 
+# Labs: examples/labs/README.md.
+lab:
+	+@.build/lab "$(N)" "$(TO)"
+grade check-labs: export GOMP_SPINCOUNT ?= 3000
+grade:
+	+@.build/grade "$(N)" "$(TESTS)"
+check-labs:
+	+@.build/check-labs $(N)
+hand-in: grade
+	@.build/hand-in "$(N)"
+
 lint:
 	@.build/lint
 rooms:
@@ -205,5 +252,5 @@ help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
 .PHONY: all programs test test-kernels asan-test demo study mini mini-bert walkthroughs bench rehearsal memcheck \
-  lint rooms papers format deps clean help FORCE
--include $(shell find build -name '*.d' 2>/dev/null)
+  lab grade check-labs hand-in lint rooms papers format deps clean help FORCE
+-include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)
