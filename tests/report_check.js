@@ -1,7 +1,8 @@
 // Opens pages in headless Chromium, 400 and 1600 pixels wide, light and dark. Fails where a page is wider than the
-// window, reports an error, asks for another file, has an id twice, a link without a target, or headings out of order:
+// window, reports an error, asks for another file, has an id twice, a link without a target, or headings out of order,
+// or where its own test, which #selftest starts, does not end well:
 //
-//   node tests/report_check.js [--pictures FOLDER] runs/NAME/report.html ...
+//   node tests/report_check.js [--pictures FOLDER] runs/NAME/report.html inside.html#selftest ...
 //
 // It talks to Chromium by the DevTools protocol through a pipe: messages are JSON, each ended by a zero byte.
 const { existsSync, writeFileSync } = require('fs'), { resolve, basename } = require('path');
@@ -39,6 +40,10 @@ function faults() {
   for (const id of ids.filter((id, i) => ids.indexOf(id) < i)) found.push(`the id ${id} stands there twice`);
   for (const a of all('a[href^="#"]'))
     if (!document.getElementById(decodeURIComponent(a.hash.slice(1)))) found.push(`the link ${a.hash} leads nowhere`);
+  if (location.hash === '#selftest' || document.getElementById('selftest')) {
+    const said = document.getElementById('selftest')?.textContent ?? 'nothing';
+    if (!said.startsWith('ok ')) found.push(`its own test says: ${said}`);
+  }
   const levels = all('h1, h2, h3').map(h => Number(h.tagName[1]));
   if (levels.some((level, i) => level > (levels[i - 1] ?? 0) + 1)) found.push(`headings out of order: ${levels}`);
   return found;
@@ -47,12 +52,13 @@ function faults() {
 async function check(page, width, scheme) {
   const { targetId } = await ask(undefined, 'Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await ask(undefined, 'Target.attachToTarget', { targetId, flatten: true });
-  const tell = (method, params) => ask(sessionId, method, params), found = [], url = pathToFileURL(resolve(page)).href;
+  const tell = (method, params) => ask(sessionId, method, params), found = [], [file, view] = page.split('#');
+  const address = pathToFileURL(resolve(file)).href, url = view ? `${address}#${view}` : address;
   const loaded = new Promise(done => heard = ({ method, params }) => {
     if (method === 'Page.loadEventFired') done();
     if (method === 'Log.entryAdded') found.push(`${params.entry.level}: ${params.entry.text}`);
     if (method === 'Runtime.exceptionThrown') found.push(params.exceptionDetails.text);
-    if (method === 'Network.requestWillBeSent' && params.request.url !== url && !params.request.url.startsWith('data:'))
+    if (method === 'Network.requestWillBeSent' && params.request.url !== address && !params.request.url.startsWith('data:'))
       found.push(`asks for ${params.request.url.slice(0, 80)}`);
   });
   for (const domain of ['Page', 'Log', 'Runtime', 'Network']) await tell(`${domain}.enable`);
@@ -66,7 +72,8 @@ async function check(page, width, scheme) {
   found.push(...result.value);
   if (folder) {
     const { data } = await tell('Page.captureScreenshot', { captureBeyondViewport: true });
-    writeFileSync(`${folder}/${basename(page, '.html')}-${width}-${scheme}.png`, Buffer.from(data, 'base64'));
+    const name = [basename(file, '.html'), view?.replaceAll('/', '-'), width, scheme].filter(part => part).join('-');
+    writeFileSync(`${folder}/${name}.png`, Buffer.from(data, 'base64'));
   }
   await ask(undefined, 'Target.closeTarget', { targetId });
   return found.map(fault => `${page}, ${width} pixels, ${scheme}: ${fault}`);

@@ -19,6 +19,7 @@
 
 #include <functional>
 #include <ostream>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -72,8 +73,10 @@ using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 
 // Puts an operation on the tape and returns its result. name: a string literal. backward is called
 // at most once, and only where the result has a gradient; it keeps what it reads by capturing it.
+// formula: the line that calls record, or a helper that passes on the line it was called from.
+using Place = std::source_location;
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
-              Backward backward);
+              Backward backward, Place formula = Place::current());
 
 // Whether record() would put an operation of this input on the tape: for operations that compute
 // gradients during the forward pass.
@@ -134,6 +137,8 @@ class Trace {
     std::string name, module;                   // "linear", "bert.pooler.dense"
     Tensor result;
     std::vector<int> inputs;                    // the operations that made them; -1: a leaf
+    std::vector<Tensor> arguments;              // the inputs themselves
+    Place formula;                              // file and line of its forward and backward
   };
   Trace();
   ~Trace();

@@ -129,6 +129,7 @@ class MultitaskBert : public Module {
  public:
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
   Tensor forward(const Batch& batch, int head) const;   // [B,outputs]; siamese pairs: [B/2,outputs]
+  Tensor logits(const Tensor& pooled, int head) const;  // the same of pooler_output [B,H]
   // The index of a task's head, which is its id in a Batch, too. Error lists the model's tasks.
   int task_id(const std::string& name) const;
   const BertModel& bert() const { return bert_; }

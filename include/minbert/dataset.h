@@ -89,6 +89,9 @@ Example make_example(const Task& task, std::span<const std::string> texts,
 // The sequences of some examples in order, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
 std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
 
+// The label that a text says, as the files of the task have it. Error: what a label of the task is
+double label_of(const Task& task, const std::string& text);
+
 // The labels of some examples.
 std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples);
 

@@ -128,11 +128,14 @@ int MultitaskBert::task_id(const std::string& name) const {
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {
+  return logits(bert_.forward(batch, cls_rows).pooler_output, head);
+}
+
+Tensor MultitaskBert::logits(const Tensor& pooled, int head) const {
   MB_CHECK(head >= 0 && size_t(head) < specs_.size(), "there is no head {}: the model has {}", head,
            specs_.size());
   const HeadSpec& spec = specs_[size_t(head)];
   const Linear& linear = *heads_[size_t(head)];
-  const Tensor pooled = bert_.forward(batch, cls_rows).pooler_output;
   if (!siamese_ || !spec.pair) return linear(dropout_(pooled));
 
   MB_CHECK(pooled.rows() % 2 == 0,

@@ -41,7 +41,8 @@ Tape& Tape::current() {
   return tape;
 }
 
-Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward) {
+Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward,
+                    Place formula) {
   std::vector<std::shared_ptr<Gradient>> gradients;
   bool required = false;
   for (const Tensor& input : inputs) {
@@ -54,14 +55,14 @@ Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& 
   if (!enabled || !required) return result;
   own->required = own->recorded = true;
   entries.push_back({name, own, std::move(gradients), std::move(backward), Scope::current()});
-  if (trace) keep(result, inputs);
+  if (trace) keep(result, inputs, formula);
   return result;
 }
 
-void Tape::keep(const Tensor& result, const std::vector<Tensor>& inputs) const {
+void Tape::keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const {
   std::vector<Trace::Operation>& all = trace->operations_;
   const Entry& entry = entries.back();
-  Trace::Operation operation{entry.name, entry.path ? *entry.path : "", result, {}};
+  Trace::Operation operation{entry.name, entry.path ? *entry.path : "", result, {}, inputs, formula};
   for (const Tensor& input : inputs) {
     const auto maker = std::ranges::find_if(all, [&](const auto& o) { return o.result.is(input); });
     operation.inputs.push_back(maker == all.end() ? -1 : int(maker - all.begin()));
@@ -146,8 +147,8 @@ void Sink::zero_unless_add() const {
   if (!add) fill(tensor, 0);
 }
 
-Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward) {
-  return Tape::current().record(name, std::move(result), inputs, std::move(backward));
+Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward, Place formula) {
+  return Tape::current().record(name, std::move(result), inputs, std::move(backward), formula);
 }
 bool will_record(const Tensor& input) { return Tape::current().enabled && input.requires_grad(); }
 void backward(const Tensor& result, Tensor cotangent) {

@@ -37,7 +37,7 @@ class Tape {
   };
   static Tape& current();                             // this thread's
 
-  Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward);
+  Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward, Place formula);
   void backward(const Tensor& result, Tensor cotangent);
   void clear();
 
@@ -47,7 +47,7 @@ class Tape {
   const ExampleRows* examples = nullptr;
 
  private:
-  void keep(const Tensor& result, const std::vector<Tensor>& inputs) const;      // the last entry, in the trace
+  void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;   // the last entry
   void step_back(Entry& entry) const;
 };
 

@@ -82,7 +82,8 @@ struct SumSlope {                                   // one gradient for each row
 };
 
 template <class F>
-Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
+Tensor binary(const char* name, const Tensor& a, const Tensor& b,
+              Place formula = Place::current()) {
   const int step = step_of(name, a, b);
   const Tensor c(a.shape(), a.device());
   launch_rows(a, BinaryForward<F>{step}, a, b, c);
@@ -96,7 +97,7 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b) {
     });
     if (plain) return g.pass(0, dc);
     g(0, [&](Sink da) { launch_rows(a, WriteSlope<Slope<F, true>>{step}, a, b, dc, da); });
-  });
+  }, formula);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ struct BackwardOf {
 };
 
 template <class F>
-Tensor elementwise(const char* name, const Tensor& x, F function = {}) {
+Tensor elementwise(const char* name, const Tensor& x, F function = {},
+                   Place formula = Place::current()) {
   Tensor y(x.shape(), x.device());
   launch_map(x.device(), x.size(), Forward<F>{function}, x.data(), Target(y));
   const Tensor kept = keeps_y<F> ? y : x;
@@ -35,7 +36,7 @@ Tensor elementwise(const char* name, const Tensor& x, F function = {}) {
       const BackwardOf<F> backward{function};
       launch_map(dy.device(), dy.size(), backward, kept.data(), dy.data(), Target(dx));
     });
-  });
+  }, formula);
 }
 
 struct Tanh {

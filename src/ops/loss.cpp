@@ -80,7 +80,8 @@ struct EachLossBackward {
 };
 
 template <class L>
-Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
+Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t,
+                 Place formula = Place::current()) {
   MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name,
            x.shape(), t.shape());
   const Tensor each(x.shape(), x.device());
@@ -91,7 +92,7 @@ Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t) {
     const EachLossBackward<L, false> to_t{dc.data(), w};
     g(0, [&](Sink dx) { launch_map(x.device(), x.size(), to_x, x.data(), t.data(), Target(dx)); });
     g(1, [&](Sink dt) { launch_map(x.device(), x.size(), to_t, x.data(), t.data(), Target(dt)); });
-  });
+  }, formula);
 }
 
 // c = u.v / (|u| |v|), each norm at least eps

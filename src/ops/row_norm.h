@@ -19,10 +19,11 @@ HD real mean_of_row(Team team, int n, const real* x) {
 //   forward          team, H, x, weight, bias (nullptr: no tensor), y, mean and rstd of the row
 //   backward         team, H, x, dy, weight, mean, rstd, dx
 //   weight_gradient  i, x, dy, mean, rstd: the row's contribution to dweight_i
+// The tape names the line that calls this.
 template <class Forward, class Backward, class WeightGradient>
 Tensor row_norm(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
                 const Indices& group, const Forward& forward, const Backward& backward,
-                const WeightGradient& weight_gradient) {
+                const WeightGradient& weight_gradient, Place formula = Place::current()) {
   const int64_t T = x.rows(), H = x.cols(), G = group && weight ? weight.rows() : 1;
   MB_CHECK(H > 0 && (!weight || weight.size() == G * H) && (!bias || bias.size() == G * H),
            "{}: x {}, weight {} and bias {} do not fit", name, x.shape(),
@@ -46,7 +47,7 @@ Tensor row_norm(const char* name, const Tensor& x, const Tensor& weight, const T
       launch_column_sums(x, group, d_weight, weight_gradient, x, dy, mean, rstd);
     });
     if (bias) g(weight ? 2 : 1, [&](Sink d_bias) { add_rows(dy, d_bias, group); });
-  });
+  }, formula);
 }
 
 }  // namespace minbert

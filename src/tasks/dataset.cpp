@@ -284,6 +284,12 @@ std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examp
   return all;
 }
 
+double label_of(const Task& task, const std::string& text) {
+  const std::optional<double> label = parse_label(task, text);
+  MB_CHECK(label, "{}: there is no label {}; a label is {}", task.name, shown(text), expected_label(task));
+  return *label;
+}
+
 std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples) {
   std::vector<double> values;
   for (const int32_t e : examples) values.push_back(data.examples[size_t(e)].label);
