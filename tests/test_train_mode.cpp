@@ -8,6 +8,7 @@
 #include "minbert/heads.h"
 #include "minbert/optimizer.h"
 #include "minbert/train_mode.h"
+#include "on_device.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -55,10 +56,8 @@ TEST_CASE("train mode: BERT-large-cased with 2 labels has the document's numbers
   BertConfig config = BertConfig::named("large");
   config.vocab_size = 28996;
   config.tasks = {"rte"};
-  const bool on_gpu = default_device() != Device::cpu;
-  set_default_device("cpu");                        // 1.3 GB: more than the card of the rehearsal has
+  const On cpu("cpu");                              // 1.3 GB: more than the card of the rehearsal has
   Model model(config, 0, false, heads_of(parse_tasks("rte")), 0);
-  if (on_gpu) set_default_device("cuda");
   const auto trained = [&](const std::string& mode) {
     set_trained(model.parameters, mode, 0);
     return model.parameters.trainable();

@@ -98,11 +98,13 @@ class Parameters {
   const uint8_t* mask(size_t i) const;
   // One flat buffer for the gradients of all that learn
   void reserve_gradients() const;
+  const Tensor& gradients() const { return gradients_; }           // that buffer
   void clear_gradients() const;
 
  private:
   Options options_;
   std::vector<Parameter> items_, buffers_;
+  mutable Tensor gradients_;
   struct Mixed {                                    // a mask with both 0 and 1
     std::shared_ptr<Storage> bytes;
     int64_t learning;                               // elements

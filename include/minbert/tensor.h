@@ -84,6 +84,8 @@ class Tensor {
   void retain_grad() const;                        // keep the gradient of an intermediate result
   // Where to write the gradient; no tensor: to a new one
   void set_grad_storage(Tensor place) const;
+  // What stands in that place, from now on the gradient: one that no backward has written
+  Tensor take_grad() const;
 
   static int64_t live();                           // tensors alive in the process, for leak tests
 

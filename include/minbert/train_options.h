@@ -15,7 +15,7 @@ namespace minbert {
 
 // What a program runs on.
 struct MachineOptions {
-  int threads = 0;                                  // 0: all
+  int threads = 0;                                  // 0: all cores; several ranks share them
   std::string device = "cpu", matmul = "tf32";
 };
 
@@ -27,6 +27,7 @@ struct RunOptions : MachineOptions {
   std::string initialisation = "config";            // as config.json has it
   double initializer_range = 0;                     // 0: config.json's
   int batch = 8, accumulate = 1, max_length = 512;
+  int shards = 0;                                   // parts of a batch; 0: one for each rank
   std::string optimizer = "adamw", schedule = "constant";
   double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
 
@@ -91,6 +92,7 @@ void add_machine_options(CommandLine& line, MachineOptions& options);
 
 // Every option on which the result of a run depends, as text by its name.
 std::map<std::string, std::string> settings_of(TrainOptions options);
+std::map<std::string, std::string> settings_of(PretrainOptions options);
 // Sets norm, placement and how new weights are drawn.
 void configure(BertConfig& config, const RunOptions& options);
 
@@ -108,9 +110,8 @@ void remember_options(const CommandLine& line, const std::string& folder);
 void recall_options(CommandLine& line, const std::string& folder,
                     const std::set<std::string>& others = {});
 
-// Threads and default device; says on stderr what GPU it is, and where there are more threads than
-// cores. Error where there is none that can be
-// used.
+// Threads and default device; says on stderr what GPU it is, and that threads are more than cores.
+// Error where there is no GPU that can be used.
 void use_machine(const MachineOptions& options);
 int64_t peak_memory();                              // the most bytes this process has held in RAM
 

@@ -153,5 +153,6 @@ void Tensor::set_grad_storage(Tensor place) const {
   MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(), place.shape());
   impl().gradient->place = std::move(place);
 }
+Tensor Tensor::take_grad() const { return impl().gradient->value = impl().gradient->place; }
 
 }  // namespace minbert

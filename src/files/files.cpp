@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "minbert/error.h"
+#include "minbert/ranks.h"
 
 namespace minbert {
 namespace {
@@ -46,6 +47,7 @@ MappedFile::MappedFile(const std::string& file) {
 MappedFile::~MappedFile() { ::munmap(const_cast<unsigned char*>(bytes_), size_); }
 
 AtomicFile::AtomicFile(const std::string& file) : file_(file) {
+  if (!ranks().first()) return;
   static std::atomic<int> count = 0;
   std::error_code none;
   const fs::path target = fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
@@ -64,6 +66,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::need(uint64_t bytes) const {
+  if (!ranks().first()) return;
   std::error_code unknown;
   const fs::space_info disk = fs::space(temporary_, unknown);
   MB_CHECK(unknown || bytes <= disk.available,
@@ -76,6 +79,7 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
+  if (!ranks().first()) return;
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
     const ssize_t done = ::pwrite(descriptor_, next, count, off_t(place));
@@ -88,6 +92,7 @@ void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
 }
 
 void AtomicFile::commit() {
+  if (!ranks().first()) return;
   check(::fsync(descriptor_) == 0, file_, "write");
   check(::close(std::exchange(descriptor_, -1)) == 0, file_, "write");
   check(::rename(temporary_.c_str(), target_.c_str()) == 0, file_, "write");
@@ -137,6 +142,7 @@ int64_t file_size(const std::string& file) {
 }
 
 void make_folder(const std::string& folder) {
+  if (!ranks().first()) return;
   std::error_code reason, none;
   fs::create_directories(folder, reason);
   if (fs::is_directory(folder, none)) return;

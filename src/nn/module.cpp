@@ -39,9 +39,9 @@ void Module::child(const std::string& name, Module& module) {
 
 namespace {
 
-// Gives each a place in one buffer. Each begins at a multiple of 64 bytes, however long the one
-// before it is: matrix products want it.
-void lay_out(const std::vector<Parameter>& list,
+// Gives each a place in one buffer, and returns that. Each begins at a multiple of 64 bytes,
+// however long the one before it is: matrix products want it.
+Tensor lay_out(const std::vector<Parameter>& list,
              void (*place)(const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset)) {
   constexpr int64_t line = 64 / int64_t(sizeof(real));
   std::vector<int64_t> offsets = {0};
@@ -49,6 +49,7 @@ void lay_out(const std::vector<Parameter>& list,
     offsets.push_back(offsets.back() + (p.value.size() + line - 1) / line * line);
   const auto flat = Storage::exact(offsets.back() * int64_t(sizeof(real)), default_device());
   for (size_t i = 0; i < list.size(); ++i) place(list[i].value, flat, offsets[i]);
+  return Tensor::view(flat, 0, {offsets.back()});
 }
 
 bool learns(const Parameter& p) { return p.value.requires_grad(); }
@@ -134,6 +135,7 @@ const Tensor& Parameters::value(const std::string& name) const {
 
 void Parameters::set_trainable(const std::function<bool(const std::string&)>& wanted) {
   mixed_.clear();
+  gradients_ = {};
   for (const Parameter& p : items_) {
     p.value.clear_grad();
     p.value.set_grad_storage({});
@@ -168,10 +170,12 @@ const uint8_t* Parameters::mask(size_t i) const {
 void Parameters::reserve_gradients() const {
   std::vector<Parameter> list;
   std::ranges::copy_if(items_, std::back_inserter(list), learns);
-  lay_out(list, [](const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset) {
+  gradients_ = lay_out(list, [](const Tensor& value, std::shared_ptr<Storage> flat,
+                                int64_t offset) {
     value.clear_grad();
     value.set_grad_storage(Tensor::view(flat, offset, value.shape()));
   });
+  fill(gradients_, 0);                              // also between the gradients: no NaN is there
 }
 
 void Parameters::clear_gradients() const {

@@ -9,6 +9,7 @@
 #include "minbert/interrupt.h"
 #include "minbert/profile.h"
 #include "minbert/progress.h"
+#include "minbert/ranks.h"
 
 namespace minbert {
 namespace {
@@ -27,14 +28,22 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   const int id = network.task_id(task.name);
   Predictions predictions;
   Progress progress("predicting " + data.file, int64_t(data.examples.size()));
+  size_t batch = 0;
   while (predictions.values.size() < data.examples.size()) {
     const size_t begin = predictions.values.size();
     const std::vector<int32_t> examples = evaluation_batch(data, begin);
+    if (!ranks().takes(batch++)) {                  // another rank's, which writes where 0 stands here
+      predictions.values.resize(begin + examples.size());
+      predictions.probabilities.resize(begin + examples.size());
+      continue;
+    }
     profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
     read_logits(task, data.file, logits, predictions);
     progress.update(int64_t(predictions.values.size()));
   }
+  ranks().sum(std::span(predictions.values));
+  ranks().sum(std::span(predictions.probabilities));
   return predictions;
 }
 
@@ -88,7 +97,7 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
       bert.fit_cls_norm(pack(inputs(d.train, examples), {network.task_id(d.task.name)}));
       begin += examples.size();
       done += examples.size();
-      if (interrupted()) return false;
+      if (ranks().any(interrupted())) return false;
       progress.update(int64_t(done));
     }
   bert.cls_norm().finish_fit();

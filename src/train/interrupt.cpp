@@ -6,6 +6,8 @@
 #include <csignal>
 #include <initializer_list>
 
+#include "minbert/ranks.h"
+
 namespace minbert {
 namespace {
 
@@ -21,7 +23,8 @@ void on_signal(int signal) {
 }  // namespace
 
 void watch_for_interrupt() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) {
+    if (signal == SIGUSR1 && ranks().size() == 1) continue;
     struct sigaction action = {};
     sigaction(signal, nullptr, &action);
     if (action.sa_handler == SIG_IGN) continue;     // as nohup wants it

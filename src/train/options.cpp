@@ -9,6 +9,7 @@
 
 #include "minbert/error.h"
 #include "minbert/names.h"
+#include "minbert/ranks.h"
 
 namespace minbert {
 namespace {
@@ -200,6 +201,7 @@ void CommandLine::flag(const std::string& name, bool& value, const std::string& 
 
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   CLI::App& app = impl_->app;
+  ranks();                                          // of several, only the first prints from here on
   const bool none = argc < 2 && !without.empty();
   if (none) std::cerr << format("no options, so: {} {}   (--help lists them)\n", app.get_name(), without);
   try {
@@ -213,7 +215,9 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     for (const Impl::Entry& entry : impl_->entries)
       if (const size_t times = entry.option->count(); times > 1 && entry.option->get_expected_max() == 1)
         what = format("{}: given {} times; once is enough", entry.name, times);
-    std::cerr << app.get_name() << ": " << what << "\nRun with --help to see every option.\n";
+    what = app.get_name() + ": " + what + "\nRun with --help to see every option.";
+    if (ranks().size() > 1) ranks().end_all(what);
+    std::cerr << what << '\n';
     std::exit(2);
   }
 }
@@ -232,13 +236,16 @@ std::map<std::string, std::string> CommandLine::values() const {
 void CommandLine::set(const std::string& name, const std::string& text) { impl_->find(name).set(text); }
 
 int run_program(const std::string& program, const std::function<int()>& body) {
+  std::string message = program + ": ";
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    std::cerr << program << ": out of memory; lower --batch or --max-length\n";
+    message += "out of memory; lower --batch or --max-length";
   } catch (const std::exception& e) {
-    std::cerr << program << ": " << e.what() << '\n';
+    message += e.what();
   }
+  if (ranks().size() > 1) ranks().end_all(message);
+  std::cerr << message << '\n';
   return 1;
 }
 

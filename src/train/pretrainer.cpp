@@ -5,19 +5,32 @@
 
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 
+#include "agreement.h"
 #include "minbert/checkpoint.h"
 #include "minbert/corpus.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/ranks.h"
 #include "minbert/vocabulary.h"
 #include "run_log.h"
+#include "shards.h"
 
 namespace minbert {
 namespace {
 
 using PretrainModel = WithParameters<BertForPreTraining>;
-using Batches = std::span<const PretrainingBatch>;
+using Examples = std::vector<PretrainingExample>;   // of a batch, before they are packed
+using Batches = std::span<const Examples>;
+using Part = std::span<const PretrainingExample>;
+
+size_t all_pairs(Part part) { return part.size(); }
+size_t masked_words(Part part) {
+  size_t words = 0;
+  for (const PretrainingExample& example : part) words += example.masked.size();
+  return words;
+}
 
 // --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT.
 Tokenizer tokenizer_of(const PretrainOptions& o) {
@@ -32,11 +45,12 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
     return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
   }
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
-  if (!has_state(o.out)) {
+  if (!has_state(o.out) && ranks().first()) {
     const VocabularyOptions options{.size = o.vocab_size, .lower_case = !o.cased};
     if (o.tokenizer == "bpe") train_bpe(o.corpus, options).save(o.out, o.max_length);
     else write_vocabulary(o.out + "/vocab.txt", train_vocabulary(o.corpus, options));
   }
+  ranks().wait();
   return Tokenizer::from_folder(o.out, o.cased);
 }
 
@@ -61,6 +75,7 @@ class PretrainRun {
                                     .next_sentence = next_sentence_, .one_text = !config_.family().next_sentence,
                                     .page = o.page, .held_out = o.held_out, .seed = uint64_t(o.seed)}),
         held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
+        shards_(o, model_.parameters, 2),
         optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
           return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_);
@@ -81,6 +96,7 @@ class PretrainRun {
     examples_ = data_.shard(epoch_, shard_);
     log_.keeps("the last good weights");
     result_.next_sentence = next_sentence_;
+    compare_start(settings_of(o), fingerprint(std::vector{examples_, held_out_}), model_.parameters);
   }
 
   PretrainResult go(int64_t stop_after) {
@@ -90,25 +106,26 @@ class PretrainRun {
     log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy",
               log_.step() / o_.evaluate_every + (finished() && o_.steps % o_.evaluate_every != 0));
     log_.start(int64_t(o_.steps) * o_.accumulate);
-    while (!finished() && log_.goes_on(stop_after)) {
+    while (!finished() && log_.goes_on(stop_after, shards_.interrupted())) {
       step(next_batches());
       log_.end_step();
       if (log_.step() % o_.evaluate_every == 0 || finished()) report();
     }
+    ranks().wait();                                 // until rank 0 has saved
     result_.interrupted = !finished();
     result_.steps = log_.step();
     return result_;
   }
 
  private:
-  std::vector<PretrainingBatch> next_batches() {    // some 20 bytes a token
-    std::vector<PretrainingBatch> batches;
+  std::vector<Examples> next_batches() {            // some 20 bytes a token
+    std::vector<Examples> batches;
     for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
     return batches;
   }
 
   // What is left of a shard and fills no batch is left out of this epoch.
-  PretrainingBatch next_batch() {
+  Examples next_batch() {
     const int64_t batch = o_.batch;
     const auto used_up = [&] { return example_ > 0 && example_ + batch > int64_t(examples_.size()); };
     for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
@@ -122,38 +139,51 @@ class PretrainRun {
     }
     const int64_t begin = example_;
     example_ = std::min(begin + batch, int64_t(examples_.size()));
-    return pack(std::span(examples_).subspan(size_t(begin), size_t(example_ - begin)));
+    return {examples_.begin() + begin, examples_.begin() + example_};
   }
 
   // One optimizer step over --accumulate batches.
   void step(Batches batches) {
-    for (const PretrainingBatch& batch : batches) {
-      const std::vector<Tensor> losses = forward(batch);
-      backward(sum_of(losses, batch, batches));
-      log(batch, losses);
-    }
+    const auto learn = [&](size_t i, int shard) -> std::vector<Shards::PartLoss> {
+      const Part part = shards_.part(batches[i], shard);
+      if (part.empty()) return {};
+      const auto [mlm, nsp] = forward(pack(part));
+      backward(sum_of(mlm, nsp, part, batches));
+      const Batches batch = batches.subspan(i, 1);
+      return {{mlm, share(part, batch, masked_words)}, {nsp, share(part, batch, all_pairs)}};
+    };
+    const auto losses = shards_.gradients(log_.batches(), batches.size(), fingerprint(batches), learn);
+    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], losses[i]);
     if (o_.clip > 0) optimizer_.clip(o_.clip);
     optimizer_.step(learning_rate());
   }
 
-  std::vector<Tensor> forward(const PretrainingBatch& batch) const {
+  std::pair<Tensor, Tensor> forward(const PretrainingBatch& batch) const {
     const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
-    if (o_.trace && log_.batches() == 0) print_tape(std::cout);
+    if (o_.trace && DropoutClock::current().step == 0) print_tape(std::cout);
     return {out.mlm_loss, nsp_loss};
   }
 
   // Every masked word and every pair of the step's batches counts alike.
-  Tensor sum_of(const std::vector<Tensor>& losses, const PretrainingBatch& batch, Batches batches) const {
-    const double words = share(batch, batches, [](const PretrainingBatch& b) { return b.masked.size(); });
-    const double pairs = share(batch, batches, [](const PretrainingBatch& b) { return b.not_next.size(); });
-    const Tensor mlm = scale(losses[0], real(words));
-    return next_sentence_ ? add(mlm, scale(losses[1], real(pairs))) : mlm;
+  Tensor sum_of(const Tensor& mlm_loss, const Tensor& nsp_loss, Part part, Batches batches) const {
+    const Tensor mlm = scale(mlm_loss, real(share(part, batches, masked_words)));
+    return next_sentence_ ? add(mlm, scale(nsp_loss, real(share(part, batches, all_pairs)))) : mlm;
   }
 
-  void log(const PretrainingBatch& batch, const std::vector<Tensor>& losses) {
+  static uint64_t fingerprint(Batches batches) {
+    uint64_t h = 0;
+    for (const Examples& batch : batches)
+      for (const PretrainingExample& example : batch)
+        h = minbert::fingerprint(example.originals, minbert::fingerprint(example.sequence.ids, h));
+    return h;
+  }
+
+  void log(const Examples& batch, const std::vector<Tensor>& losses) {
     const std::string place = format("step {}", log_.step() + 1);
-    log_.add(losses, {.learning_rate = learning_rate(), .tokens = batch.batch.tokens(),
+    int64_t tokens = 0;
+    for (const PretrainingExample& example : batch) tokens += int64_t(example.sequence.ids.size());
+    log_.add(losses, {.learning_rate = learning_rate(), .tokens = tokens,
                       .progress = format("{}/{}", place, o_.steps), .place = place});
   }
 
@@ -163,23 +193,29 @@ class PretrainRun {
   PretrainScores evaluate(BertForPreTraining& network) const {
     const NoGrad no_tape;
     network.train(false);
-    double nats = 0, words = 0, right = 0;
+    const size_t size = size_t(o_.batch), batches = (held_out_.size() + size - 1) / size;
+    std::vector<double> all_nats(batches);          // of each batch: 0 until the ranks' are summed
+    std::vector<double> all_right(batches);
     Progress progress("held-out examples", int64_t(held_out_.size()));
-    for (size_t begin = 0; begin < held_out_.size(); begin += size_t(o_.batch)) {
-      const size_t count = std::min(size_t(o_.batch), held_out_.size() - begin);
+    for (size_t i = 0; i < batches; ++i) {
+      if (!ranks().takes(i)) continue;
+      const size_t begin = i * size, count = std::min(size, held_out_.size() - begin);
       const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
       const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
-      nats += double(out.mlm_loss.item()) * double(batch.masked.size());
-      words += double(batch.masked.size());
+      all_nats[i] = double(out.mlm_loss.item()) * double(batch.masked.size());
       const std::vector<real> logits = out.nsp_logits.values();
       for (int64_t b = 0; b < batch.not_next.size(); ++b) {
         const real* x = logits.data() + 2 * b;
-        right += (x[1] > x[0]) == (batch.not_next[b] == 1);
+        all_right[i] += (x[1] > x[0]) == (batch.not_next[b] == 1);
       }
       progress.update(int64_t(begin + count));
     }
     network.train();
-    return {nats / words, right / double(held_out_.size())};
+    ranks().sum(std::span(all_nats));
+    ranks().sum(std::span(all_right));
+    const double nats = std::accumulate(all_nats.begin(), all_nats.end(), 0.0);
+    const double right = std::accumulate(all_right.begin(), all_right.end(), 0.0);
+    return {nats / double(masked_words(held_out_)), right / double(held_out_.size())};
   }
 
   // Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
@@ -227,6 +263,7 @@ class PretrainRun {
   PretrainingData data_;
   std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard at work
   PretrainModel model_;
+  Shards shards_;
   Optimizer optimizer_;
   RunLog log_;
   int64_t epoch_ = 0, shard_ = 0, example_ = 0;     // the next example to learn from

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "minbert/files.h"
+#include "minbert/ranks.h"
 #include "minbert/safetensors_writer.h"
 
 namespace minbert {
@@ -23,6 +24,7 @@ std::vector<std::pair<std::string, Tensor>> tensors_of(const Parameters& paramet
 }  // namespace
 
 CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
+  if (!ranks().first()) return;
   std::string old = rows > 0 && std::filesystem::exists(file) ? read_file(file) : "";
   size_t begin = old.find('\n') + 1, end = begin;   // of the rows; what has no line end is none
   for (int64_t row = 0; row < rows; ++row) {
@@ -38,11 +40,13 @@ CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t row
 }
 
 void CsvFile::row(const std::string& line) {
+  if (!ranks().first()) return;
   out_ << line << '\n';
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
 }
 
 void CsvFile::flush() {
+  if (!ranks().first()) return;
   out_.flush();
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
   sync_to_disk(file_);
@@ -87,6 +91,7 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
 bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }
 
 void remove_unfinished(const std::string& folder) {
+  if (!ranks().first()) return;
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (is_temporary(entry.path().filename().string())) found.push_back(entry.path());

@@ -7,11 +7,12 @@
 #include <numeric>
 #include <utility>
 
+#include "agreement.h"
 #include "engine/fill.h"
 #include "engine/storage.h"
 #include "minbert/files.h"
-#include "minbert/interrupt.h"
 #include "minbert/profile.h"
+#include "minbert/ranks.h"
 
 namespace minbert {
 namespace {
@@ -63,12 +64,16 @@ void RunLog::start(int64_t all_batches) {
   since_ = now();
 }
 
-bool RunLog::goes_on(int64_t stop_after) {
-  const bool stops = interrupted() || (stop_after > 0 && step_ - first_step_ >= stop_after);
-  if (stops || save_is_due(options_.save_every, now() - saved_)) save();
+bool RunLog::goes_on(int64_t stop_after, bool interrupted) {
+  const bool stops = interrupted || (stop_after > 0 && step_ - first_step_ >= stop_after);
+  if (stops || (ranks().first() && save_is_due(options_.save_every, now() - saved_))) save();
   if (stops) std::cout << format("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
   profile_resume();
   return !stops;
+}
+
+void RunLog::end_step() {
+  if (++step_ % 100 == 0) compare_parameters(step_, parameters_);
 }
 
 void RunLog::add(const std::vector<Tensor>& losses, const BatchEntry& entry) {
@@ -132,6 +137,7 @@ void RunLog::pause() {
 double RunLog::mean_loss(size_t sum) const { return loss_sums_[sum] / std::max(1.0, loss_counts_[sum]); }
 
 void RunLog::report(const std::string& line, const std::string& row) {
+  compare_parameters(step_, parameters_);
   progress_->line(line);
   if (!row.empty()) reports_->row(row + "," + fixed(seconds_, 1));
   loss_sums_.assign(loss_sums_.size(), 0);

@@ -19,14 +19,6 @@ namespace minbert {
 // --save-every: whether a run saves wherever it stands, so many seconds after its last save.
 inline bool save_is_due(double minutes, double seconds) { return minutes > 0 && seconds >= 60 * minutes; }
 
-// The weight of one batch in its step: its examples (or masked words) divided by those of all the step's batches.
-template <class Batch, class Count>
-double share(const Batch& batch, std::span<const Batch> batches, Count count) {
-  double all = 0;
-  for (const Batch& b : batches) all += double(count(b));
-  return double(count(batch)) / all;
-}
-
 class RunLog {
  public:
   // Makes the folder, or goes on with the state in it: parameters and optimizer get its values. losses: how many
@@ -45,9 +37,9 @@ class RunLog {
   void open(const std::string& step_columns, const std::string& reports, const std::string& report_columns,
             int64_t rows);
   void start(int64_t all_batches);                  // the first step follows
-  // To be called before each step. Saves if --save-every says so. False after Ctrl-C, or after `stop_after` steps of
+  // To be called before each step. Saves if --save-every says so. False if interrupted, or after `stop_after` steps of
   // this start (0: no limit): the run is saved, and a line says how to go on.
-  bool goes_on(int64_t stop_after);
+  bool goes_on(int64_t stop_after, bool interrupted);
 
   // What is said of a batch. The losses of a GPU are read together, every 20 batches, so that no step waits for one.
   struct BatchEntry {
@@ -59,7 +51,7 @@ class RunLog {
     std::string place;                              // for a message, should a loss not be finite: "step 10"
   };
   void add(const std::vector<Tensor>& losses, const BatchEntry& entry);          // after every batch
-  void end_step() { ++step_; }
+  void end_step();
 
   // Time from here to save() is not counted as training. Error for a weight, statistic or moment that is not finite.
   void pause();

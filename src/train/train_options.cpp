@@ -11,6 +11,7 @@
 #include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/optimizer.h"
+#include "minbert/ranks.h"
 #include "minbert/sampling.h"
 #include "minbert/sequence.h"
 #include "minbert/task.h"
@@ -51,6 +52,8 @@ void add_learn_options(CommandLine& line, RunOptions& o, const std::string& defa
   line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
+  line.option("--shards", o.shards, 0, "parts of a batch whose gradients are summed, a power of two; mpirun's ranks "
+              "share them; 0: one for each rank");
   line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
@@ -63,7 +66,7 @@ void add_learn_options(CommandLine& line, RunOptions& o, const std::string& defa
 void add_machine_options(CommandLine& line, MachineOptions& o) {
   line.choice("--device", o.device, device_names(), "what it runs on");
   line.choice("--matmul", o.matmul, precision_names(), "matrix products on a GPU, from exact to fast");
-  line.option("--threads", o.threads, 0, "threads; 0: all cores", 1024);
+  line.option("--threads", o.threads, 0, "threads; 0: all cores, shared among the ranks of a host", 1024);
 }
 
 void add_run_options(CommandLine& line, RunOptions& o) {
@@ -161,22 +164,40 @@ void configure(BertConfig& config, const RunOptions& o) {
            "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out", config.norm);
 }
 
-std::map<std::string, std::string> settings_of(TrainOptions options) {
-  CommandLine line("run", "");
-  add_train_options(line, options);
+namespace {
+
+std::map<std::string, std::string> settings_in(const CommandLine& line, const RunOptions& o) {
   std::map<std::string, std::string> settings = line.values();
-  std::erase_if(settings, [](const auto& setting) {
+  std::erase_if(settings, [&](const auto& setting) {
     const std::string& name = setting.first;
-    return of_this_start.contains(name) || may_differ.contains(name) || name == "--seeds" || name == "--compare";
+    return of_this_start.contains(name) || may_differ.contains(name) || name == "--seeds" || name == "--compare" ||
+           (name == "--shards" && o.shards <= 1);   // as runs from before there were shards
   });
   return settings;
 }
 
+}  // namespace
+
+std::map<std::string, std::string> settings_of(TrainOptions options) {
+  CommandLine line("run", "");
+  add_train_options(line, options);
+  return settings_in(line, options);
+}
+std::map<std::string, std::string> settings_of(PretrainOptions options) {
+  CommandLine line("run", "");
+  add_pretrain_options(line, options);
+  return settings_in(line, options);
+}
+
 void use_machine(const MachineOptions& o) {
-  if (o.threads > 0) omp_set_num_threads(o.threads);
-  if (const int cores = omp_get_num_procs(); o.threads > cores)
+  const int cores = std::max(1, omp_get_num_procs() / ranks().on_this_host());
+  if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
+  if (o.threads > cores)
     std::cerr << format("--threads {}: more than the {} cores that this process may use, where threads wait for each "
                         "other; --threads {} is likely faster\n", o.threads, cores, cores);
+  if (ranks().size() > 1)
+    std::cout << format("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
+                        ranks().on_this_host(), omp_get_max_threads());
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
   if (o.device != "cpu") std::cerr << device_text() << '\n';
@@ -187,11 +208,14 @@ void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::se
   use_machine(o);
   set_check_nan(o.check_nan);
   set_recompute(o.recompute);
+  // The run remembers its shards, so that it can go on with another number of ranks. An older run has one.
+  if (o.shards == 0) line.set("--shards", std::to_string(again ? 1 : ranks().size()));
   if (again) return;
   MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
   std::error_code none;
   MB_CHECK(!std::filesystem::exists(o.out, none) || std::filesystem::is_empty(o.out, none),
            "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
+  ranks().wait();                                   // until all have looked
   make_folder(o.out);
 }
 

@@ -3,11 +3,14 @@
 
 #include <iostream>
 
+#include "agreement.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/ranks.h"
 #include "minbert/sampling.h"
 #include "minbert/train_mode.h"
 #include "run_log.h"
+#include "shards.h"
 
 namespace minbert {
 namespace {
@@ -25,9 +28,13 @@ class Run {
   Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
       : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
         model_(new_model(experiment, with_kept_mask(o, folder), !has_state(folder))),
+        shards_(o, model_->parameters, 1),
         optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }),
         finished_(o.epochs == 0) {
+    shards_.check_norm("--cls-norm", cls_norms(), o.cls_norm);
+    MB_CHECK(o.grad_norm == 0 || shards_.count() == 1, "--grad-norm {} takes its mean over the whole batch, but "
+             "--shards {} cuts it: train with --shards 1, on one rank", o.grad_norm, shards_.count());
     if (!log_.loaded().is_null()) load(log_.loaded());
     else if (const std::string file = mask_file(o.train_mode); !file.empty())
       write_file(kept_mask(folder), read_file(file));
@@ -37,6 +44,7 @@ class Run {
       for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
     }
     log_.open("step,task,loss", "epochs.csv", columns + ",dev_mean", epoch_);
+    compare_start(settings_of(o), data_fingerprint(), model_->parameters);
   }
 
   RunResult go(int64_t stop_after, bool score_training) {
@@ -58,7 +66,7 @@ class Run {
                    .set("parameters", result_.parameters).set("trained", result_.trained).set("share", share).dump());
     log_.start(epoch_batches_ * o_.epochs);
     if (batch_in_epoch() == epoch_batches_) finish_epoch();       // saved before this epoch was scored
-    while (!finished_ && log_.goes_on(stop_after)) {
+    while (!finished_ && log_.goes_on(stop_after, shards_.interrupted())) {
       step(next_batches());
       log_.end_step();
       if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
@@ -67,6 +75,7 @@ class Run {
     result_.interrupted = !finished_;
     result_.steps = log_.step();
     result_.seconds = log_.seconds();
+    ranks().wait();                                 // until rank 0 has saved
     if (result_.interrupted || o_.epochs == 0) return result_;
     const BertConfig config = experiment_.config(o_);
     load_weights(folder_ + "/model", model_->parameters, &config);
@@ -85,11 +94,15 @@ class Run {
 
   // One optimizer step over --accumulate batches: their loss is the mean over all their examples, by --task-weights.
   void step(std::span<const TaskBatch> batches) {
-    for (const TaskBatch& batch : batches) {
-      const Tensor loss = forward(batch);
-      backward(scale(loss, weight_of(batch, batches)));
-      log(batch, loss);
-    }
+    const auto learn = [&](size_t i, int shard) -> std::vector<Shards::PartLoss> {
+      const TaskBatch part = part_of(batches[i], shard);
+      if (part.examples.empty()) return {};
+      const Tensor loss = forward(part);
+      backward(scale(loss, weight_of(part, batches)));
+      return {{loss, share(part, batches.subspan(i, 1), examples_of)}};
+    };
+    const auto losses = shards_.gradients(log_.batches(), batches.size(), fingerprint(batches), learn);
+    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], losses[i]);
     if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);         // the first gradient's norm is reported
     optimizer_.step(learning_rate());
   }
@@ -99,16 +112,43 @@ class Run {
     const Batch input = pack(inputs(data.train, batch.examples), {task_id(batch)});
     const Tensor logits = model_->network.forward(input, task_id(batch));
     const Tensor loss = task_loss(data.task, logits, labels(data.train, batch.examples));
-    if (o_.trace && log_.batches() == 0) print_tape(std::cout);
+    if (o_.trace && DropoutClock::current().step == 0) print_tape(std::cout);
     return loss;
   }
 
-  real weight_of(const TaskBatch& batch, std::span<const TaskBatch> batches) const {
-    const double examples = share(batch, batches, [](const TaskBatch& b) { return b.examples.size(); });
-    return real(data_of(batch).task.loss_weight * examples);
+  TaskBatch part_of(const TaskBatch& batch, int shard) const {
+    const std::span<const int32_t> part = shards_.part(batch.examples, shard);
+    return {batch.task, {part.begin(), part.end()}};
   }
 
-  void log(const TaskBatch& batch, const Tensor& loss) {
+  static size_t examples_of(const TaskBatch& batch) { return batch.examples.size(); }
+
+  real weight_of(const TaskBatch& part, std::span<const TaskBatch> batches) const {
+    return real(data_of(part).task.loss_weight * share(part, batches, examples_of));
+  }
+
+  uint64_t fingerprint(const Example& example, uint64_t h) const {
+    for (const Sequence& input : example.inputs) h = minbert::fingerprint(input.ids, h);
+    return minbert::fingerprint(std::span(&example.label, 1), minbert::fingerprint(example.id, h));
+  }
+  uint64_t fingerprint(std::span<const TaskBatch> batches) const {
+    uint64_t h = 0;
+    for (const TaskBatch& batch : batches)
+      for (const int32_t e : batch.examples) h = fingerprint(data_of(batch).train.examples[size_t(e)], h);
+    return h;
+  }
+  uint64_t data_fingerprint() const {               // of all that is learnt from, or scored on
+    uint64_t h = 0;
+    for (const TaskData& d : experiment_.data()) {
+      for (const Example& e : d.train.examples) h = fingerprint(e, h);
+      for (const auto* sets : {&d.dev, &d.test})
+        for (const Dataset& set : *sets)
+          for (const Example& e : set.examples) h = fingerprint(e, h);
+    }
+    return h;
+  }
+
+  void log(const TaskBatch& batch, const std::vector<Tensor>& losses) {
     const std::string& task = data_of(batch).task.name;
     int64_t tokens = 0;
     std::string ids;
@@ -119,7 +159,7 @@ class Run {
     }
     const std::string place = format("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1, batch_in_epoch() + 1,
                                      log_.step() + 1, ids);
-    log_.add({loss}, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,
+    log_.add(losses, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,
                       .progress = format("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task), .place = place});
   }
 
@@ -207,6 +247,7 @@ class Run {
   std::string folder_;
   int64_t epoch_batches_;                           // in every epoch
   std::unique_ptr<Model> model_;
+  Shards shards_;
   Optimizer optimizer_;
   RunLog log_;
   int64_t epoch_ = 0;

@@ -1,0 +1,120 @@
+// The sum of the shards' gradients.
+#include "shards.h"
+
+#include <bit>
+
+#include "engine/fill.h"
+#include "minbert/interrupt.h"
+#include "minbert/ranks.h"
+
+namespace minbert {
+namespace {
+
+// The gradients become those of shards first .. first+n-1: of the left half plus of the right half.
+void sum_shards(const Tensor& gradients, int first, int n, const std::function<void(int)>& learn) {
+  if (n == 1) return learn(first);
+  sum_shards(gradients, first, n / 2, learn);
+  const Tensor left = copy_of(gradients);
+  sum_shards(gradients, first + n / 2, n / 2, learn);
+  copy_or_add(left, gradients, true);
+}
+
+// Over all ranks. What is on a GPU passes through the host's memory.
+void sum_ranks(const Tensor& gradients) {
+  if (ranks().size() == 1) return;
+  if (gradients.device() == Device::cpu)
+    return ranks().sum(std::span(gradients.data(), size_t(gradients.size())));
+  std::vector<real> on_host = gradients.values();
+  ranks().sum(std::span(on_host));
+  gradients.copy_from(on_host);
+}
+
+}  // namespace
+
+// What the ranks tell each other in a step. Each writes its own numbers and leaves 0 where others write: the sum over
+// the ranks is everybody's, to the bit.
+struct Shards::Sheet {
+  Sheet(size_t all_losses, size_t parameters)
+      : numbers(all_losses + parameters + 1 + 2 * size_t(ranks().size())), losses(numbers.data(), all_losses),
+        reached(numbers.data() + all_losses, parameters), interrupted(numbers[all_losses + parameters]),
+        data(&interrupted + 1, 2 * size_t(ranks().size())) {}
+  std::vector<double> numbers;
+  std::span<double> losses;                         // [shards,batches,losses], each times its share
+  std::span<double> reached;                        // [parameters] above 0: backward has reached it
+  double& interrupted;
+  std::span<double> data;                           // [ranks,2] the halves of each rank's fingerprint
+};
+
+Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
+    : count_(o.shards > 0 ? o.shards : ranks().size()), parameters_(parameters), losses_(losses) {
+  const int n = ranks().size();
+  MB_CHECK(std::has_single_bit(unsigned(count_)), "--shards {}: expected a power of two: 1, 2, 4, 8, ...", count_);
+  MB_CHECK(n <= count_ && count_ % n == 0,
+           "{} ranks cannot share --shards {} equally: start a power of two of them, {} at most", n, count_, count_);
+  check_norm("--norm", norms(), o.norm);
+}
+
+void Shards::check_norm(const std::string& option, const NormTable& table, const std::string& norm) const {
+  MB_CHECK(count_ == 1 || table.find(norm).couples != Couples::batch,
+           "{} {} takes its statistics over the whole batch, but --shards {} cuts it: train with --shards 1, on one "
+           "rank", option, norm, count_);
+}
+
+std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t batches, uint64_t data,
+                                                   const Learn& learn) {
+  std::vector<std::vector<Tensor>> losses(batches);
+  const auto learn_part = [&](size_t i, int shard) {
+    DropoutClock::current().step = uint64_t((first_batch + int64_t(i)) * count_ + shard);
+    return learn(i, shard);
+  };
+  if (count_ == 1) {
+    for (size_t i = 0; i < batches; ++i)
+      for (const PartLoss& loss : learn_part(i, 0)) losses[i].push_back(loss.value);
+    return losses;
+  }
+
+  const std::vector<Parameter>& items = parameters_.items();
+  Sheet sheet(size_t(count_) * batches * losses_, items.size());
+  const auto loss_at = [&](int shard, size_t i, size_t l) -> double& {
+    return sheet.losses[(size_t(shard) * batches + i) * losses_ + l];
+  };
+  const int own = count_ / ranks().size();
+  sum_shards(parameters_.gradients(), ranks().rank() * own, own, [&](int shard) {
+    parameters_.clear_gradients();
+    for (size_t i = 0; i < batches; ++i)
+      for (size_t l = 0; const PartLoss& loss : learn_part(i, shard))
+        loss_at(shard, i, l++) = double(loss.value.item()) * loss.share;
+    for (size_t p = 0; p < items.size(); ++p)       // what backward has not reached counts as 0 in the sum
+      if (items[p].value.grad()) sheet.reached[p] = 1;
+      else if (items[p].value.requires_grad()) fill(items[p].value.take_grad(), 0);
+  });
+  exchange(sheet, data);
+
+  for (size_t i = 0; i < batches; ++i)
+    for (size_t l = 0; l < losses_; ++l) {
+      double sum = 0;
+      for (int shard = 0; shard < count_; ++shard) sum += loss_at(shard, i, l);
+      losses[i].push_back(Tensor::full({}, real(sum), Device::cpu));
+    }
+  return losses;
+}
+
+// The one exchange of a step.
+void Shards::exchange(Sheet& sheet, uint64_t data) {
+  const size_t rank = size_t(ranks().rank());
+  sheet.interrupted = minbert::interrupted();
+  sheet.data[2 * rank] = double(uint32_t(data >> 32));
+  sheet.data[2 * rank + 1] = double(uint32_t(data));
+  ranks().sum(std::span(sheet.numbers));
+  for (size_t r = 0; 2 * r < sheet.data.size(); ++r)
+    MB_CHECK(sheet.data[2 * r] == sheet.data[0] && sheet.data[2 * r + 1] == sheet.data[1],
+             "rank {} reads other examples than rank 0 in this step: do all hosts see the same files?", r);
+  interrupted_ = sheet.interrupted > 0;
+  sum_ranks(parameters_.gradients());
+  for (size_t p = 0; p < sheet.reached.size(); ++p)  // the heads of other tasks, say, are left alone
+    if (sheet.reached[p] == 0) parameters_.items()[p].value.clear_grad();
+}
+
+bool Shards::interrupted() const { return ranks().size() > 1 ? interrupted_ : minbert::interrupted(); }
+
+}  // namespace minbert

@@ -1,0 +1,388 @@
+// Training in shards, in one process and on several ranks: the same bits, and what is said when a rank fails.
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <thread>
+
+#include "error_of.h"
+#include "gradcheck.h"
+#include "library.h"
+#include "minbert/experiment.h"
+#include "minbert/interrupt.h"
+#include "minbert/ranks.h"
+#include "shell.h"
+#include "small_run.h"
+#include "train/agreement.h"
+
+namespace minbert::test {
+namespace {
+
+std::map<std::string, std::vector<real>> weights(const std::string& run) {
+  const SafeTensors file(run + "/state.safetensors");
+  std::map<std::string, std::vector<real>> all;
+  for (const auto& [name, entry] : file.entries())
+    if (!name.starts_with("optimizer.")) all[name] = file.read(name);
+  return all;
+}
+
+void check_close(const std::string& a, const std::string& b) {
+  const auto one = weights(a), other = weights(b);
+  CHECK(one.size() > 20);
+  for (const auto& [name, values] : one) {
+    INFO(name);
+    CHECK(difference(values, other.at(name)) < (sizeof(real) == sizeof(double) ? 1e-12 : 1e-5));
+  }
+}
+
+std::vector<int64_t> optimizer_steps(const std::string& run) {
+  return SafeTensors(run + "/state.safetensors").read_integers("optimizer.steps");
+}
+
+}  // namespace
+
+TEST_CASE("shards: a batch in parts is the batch in one piece, to rounding, also where parts differ or are empty") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.optimizer = "sgd", o.lr = 0.1, o.weight_decay = 0, o.dropout = o.encoder_dropout = 0;
+  for (const int batch : {10, 3}) {                 // of the 10 rows of sst: 2, 3, 2, 3 in 4 shards; or 0, 1, 1, 1
+    o.batch = batch;
+    o.shards = 1;
+    world.run(o, format("{}-whole", batch));
+    for (const int shards : {2, 4, 16}) {
+      INFO(batch << " examples in " << shards << " shards");
+      o.shards = shards;
+      const std::string run = format("{}-in-{}", batch, shards);
+      world.run(o, run);
+      check_close(world.path(run), world.path(format("{}-whole", batch)));
+      const auto a = csv(world.path(run + "/steps.csv")), b = csv(world.path(format("{}-whole/steps.csv", batch)));
+      REQUIRE(a.size() == b.size());
+      for (size_t i = 1; i < a.size(); ++i) {
+        CHECK(std::stod(a[i][2]) == doctest::Approx(std::stod(b[i][2])).epsilon(1e-4));
+        CHECK(a[i][4] == b[i][4]);                  // tokens
+      }
+    }
+  }
+}
+
+TEST_CASE("shards: in pre-training every masked word counts alike, and every pair") {
+  const Library library;
+  const Quiet quiet;
+  for (const int shards : {1, 4}) {
+    PretrainOptions o = library.options(format("in-{}", shards));
+    o.batch = 6, o.accumulate = 2, o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0, o.shards = shards;
+    pretrain(o);
+  }
+  check_close(library.path("in-4"), library.path("in-1"));
+}
+
+TEST_CASE("shards: the heads of other tasks, and their moments, are left alone") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "quora,sst", o.accumulate = 1, o.weight_decay = 0.5;
+  o.shards = 1;
+  world.run(o, "whole", 1);
+  o.shards = 4;
+  world.run(o, "parts", 1);
+  CHECK(optimizer_steps(world.path("parts")) == optimizer_steps(world.path("whole")));
+  const auto steps = optimizer_steps(world.path("parts"));
+  CHECK(std::ranges::count(steps, 0) > 0);
+  CHECK(std::ranges::count(steps, 1) > 0);
+  const std::string resting = csv(world.path("parts/steps.csv"))[1][1] == "sst" ? "heads.quora." : "heads.sst.";
+  const auto one = weights(world.path("parts")), other = weights(world.path("whole"));
+  int heads = 0;
+  for (const auto& [name, values] : one) {
+    if (!name.starts_with(resting)) continue;
+    ++heads;
+    CHECK(values == other.at(name));
+  }
+  CHECK(heads == 2);
+}
+
+TEST_CASE("shards: a run in shards that was stopped and resumed equals the uninterrupted one, bit for bit") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.shards = 4;                                     // batches of 4 and less, with dropout
+  world.run(o, "whole");
+  for (const int stop : {1, 4}) {
+    const std::string parts = format("parts-{}", stop);
+    CHECK(world.run(o, parts, stop).interrupted);
+    world.run(o, parts);
+    CHECK(contents(world.path(parts)) == contents(world.path("whole")));
+  }
+  o.shards = 2;                                     // another number of shards draws other dropout masks
+  world.run(o, "in-2");
+  CHECK(contents(world.path("in-2"))["steps.csv"] != contents(world.path("whole"))["steps.csv"]);
+}
+
+TEST_CASE("shards: what takes statistics over the batch is refused by its name") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.shards = 4;
+  const auto said = [&](const std::string& norm) { return error_of([&] { world.run(o, "refused", 0, norm); }); };
+  int refused = 0;
+  for (const NormEntry& norm : norms().entries) {
+    if (norm.couples != Couples::batch) continue;
+    ++refused;
+    CHECK(contains(said(norm.name), format("--norm {} takes its statistics over the whole batch", norm.name)));
+  }
+  for (const NormEntry& norm : cls_norms().entries) {
+    if (norm.couples != Couples::batch) continue;
+    ++refused;
+    o.cls_norm = norm.name;
+    CHECK(contains(said("layer"), format("--cls-norm {} takes its statistics over the whole batch", norm.name)));
+  }
+  CHECK(refused == 4);
+  o.cls_norm = "none", o.grad_norm = 0.5;
+  CHECK(contains(said("layer"), "--grad-norm 0.5 takes its mean over the whole batch"));
+  o.grad_norm = 0, o.shards = 3;
+  CHECK(contains(said("layer"), "--shards 3: expected a power of two"));
+}
+
+// ---- On several ranks. Each rank is this test program, which runs the one test case below.
+
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool sanitized = true;                    // MPI leaks memory of its own
+#else
+constexpr bool sanitized = false;
+#endif
+
+// False where there is no MPI; and, as starting ranks takes its time, in all but the float tests. Says so, once.
+bool has_mpi() {
+  static const std::string obstacle = [] {
+    std::string reason;
+    if (!Ranks::built()) reason = "this build has no MPI";
+    else if (sanitized || sizeof(real) == sizeof(double) || default_device() != Device::cpu)
+      reason = "ranks are tested in float, on the CPU, without sanitizers";
+    else if (shell(".", "mpirun --version").status != 0) reason = "mpirun is not on PATH";
+    if (!reason.empty()) std::cout << "mpi: not run (" << reason << ")\n";
+    return reason;
+  }();
+  return obstacle.empty();
+}
+
+// One rank's program and what it is told. fault: see the test case below.
+std::string rank_program(const std::string& words, const std::string& fault = "", const std::string& exe = "") {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  return format("env 'MINBERT_RANK_WORDS={}' 'MINBERT_RANK_FAULT={}' {} '--test-case=ranks: one of several' --no-skip",
+                words, fault, exe.empty() ? self : exe);
+}
+
+// program: one, or several as mpirun takes them, "A : -n 1 B". Ends after 100 s with status 124, should something hang.
+ShellResult mpirun(int n, const std::string& program) {
+  const bool open_mpi = shell(".", "mpirun --version").has("Open MPI");
+  return shell(".", format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
+                           "timeout -k 3 100 mpirun {} -n {} {}",
+                           open_mpi ? "--oversubscribe --bind-to none" : "", n, program));
+}
+
+size_t times(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+std::string train_words(const SmallWorld& world, const std::string& length = "--epochs 2 --batch 6 --accumulate 2") {
+  return format("multitask --model {} --data {} --out {} {} --sampling proportional --lr 0.01 --clip 1 "
+                "--weight-decay 0.01 --shards 4 --threads 1",
+                world.path("start"), world.path("data"), world.path("out"), length);
+}
+
+int64_t steps_in(const std::string& run) {
+  const SafeTensors state(run + "/state.safetensors");
+  return Json::parse(state.metadata().at("position"), run)["step"].integer();
+}
+
+}  // namespace
+
+// The main() of multitask or pretrain, for words "multitask --model ..."; "stop=N" ends it after N steps. Faults:
+//   kill, error         once the run has saved, rank 1 is killed, or rank 2 cannot go on
+//   USR1, INT           once the run has saved, mpirun gets this signal
+//   data                rank 1 has a wrong label
+//   flip                no training: a bit of rank 1's parameters is not the others'
+TEST_CASE("ranks: one of several" * doctest::skip()) {
+  std::istringstream in(std::getenv("MINBERT_RANK_WORDS"));
+  const std::string fault = std::getenv("MINBERT_RANK_FAULT");
+  std::vector<std::string> words;
+  int64_t stop = 0;
+  for (std::string word; in >> word;)
+    if (word.starts_with("stop=")) stop = std::stol(word.substr(5));
+    else words.push_back(word);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  const auto once_saved = [&](int rank, const std::string& name, const std::function<void()>& happens) {
+    if (fault != name || ranks().rank() != rank) return;
+    const auto out = std::ranges::find(words, "--out");
+    std::thread([state = out[1] + "/state.safetensors", happens] {
+      while (!std::filesystem::exists(state)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      happens();
+    }).detach();
+  };
+  once_saved(1, "kill", [] { ::kill(getpid(), SIGKILL); });
+  once_saved(0, "USR1", [] { ::kill(getppid(), SIGUSR1); });
+  once_saved(0, "INT", [] { ::kill(getppid(), SIGINT); });
+  const int status = run_program(words.at(0), [&] {
+    if (fault == "flip") {
+      struct Values : Module {
+        Tensor x = parameter("x", {1000}, Init::random);
+      } values;
+      const Parameters parameters(values, {});
+      compare_parameters(3, parameters);
+      if (ranks().rank() == 1) reinterpret_cast<unsigned char*>(values.x.data() + 717)[0] ^= 1;
+      compare_parameters(7, parameters);
+      return 0;
+    }
+    if (words[0] == "pretrain") {
+      PretrainOptions o;
+      CommandLine line("pretrain", "");
+      add_pretrain_options(line, o);
+      line.parse(int(argv.size()), argv.data());
+      begin_run(line, o, o.resume);
+      watch_for_interrupt();
+      return pretrain(o, [&] { if (!o.resume) remember_options(line, o.out); }, stop).interrupted ? 130 : 0;
+    }
+    TrainOptions o;
+    CommandLine line("multitask", "");
+    add_train_options(line, o);
+    line.parse(int(argv.size()), argv.data());
+    begin_run(line, o, o.resume);
+    Experiment experiment(o);
+    if (!o.resume) remember_options(line, o.out);
+    watch_for_interrupt();
+    auto& examples = const_cast<Dataset&>(experiment.data()[0].train).examples;
+    if (fault == "data" && ranks().rank() == 1) examples.at(4).label = 3;
+    once_saved(2, "error", [&] {
+      for (Example& e : examples) e.inputs.at(0).ids.at(0) = 1 << 20;
+    });
+    return train(experiment, o, o.out, stop).interrupted ? 130 : 0;
+  });
+  std::exit(status);
+}
+
+TEST_CASE("ranks: 1, 2 and 4 ranks leave the same run, bit for bit, also where it is stopped and resumed") {
+  if (!has_mpi()) return;
+  SmallWorld world;
+  const Library library;
+  const std::string pretrain_words =
+      format("pretrain --corpus {} --vocab-size 60 --config tiny --max-length 24 --batch 6 --accumulate 2 --steps 6 "
+             "--evaluate-every 4 --held-out 0.1 --lr 0.01 --shards 4 --threads 1 --out {}",
+             library.path("corpus.txt"), library.path("out"));
+  for (const auto& [words, out] : {std::pair(train_words(world), world.path("out")),
+                                   std::pair(pretrain_words, library.path("out"))}) {
+    INFO(words);
+    std::map<std::string, std::string> whole;
+    const auto check = [&](const ShellResult& result) {
+      INFO(result.said);
+      CHECK(result.status == 0);
+      const auto run = contents(out);
+      if (whole.empty()) whole = run;
+      CHECK(whole.size() > 5);
+      CHECK(run.size() == whole.size());
+      for (const auto& [name, bytes] : whole) {
+        INFO(name);
+        REQUIRE(run.count(name));
+        CHECK(run.at(name) == bytes);
+      }
+      std::filesystem::remove_all(out);
+    };
+    check(shell(".", rank_program(words)));         // without mpirun
+    for (const int n : {1, 2, 4}) check(mpirun(n, rank_program(words)));
+    for (const auto& [before, after] : {std::pair(1, 4), std::pair(4, 2)}) {
+      const ShellResult stopped = mpirun(before, rank_program(words + " stop=2"));
+      INFO(stopped.said);
+      CHECK(stopped.status == 130);
+      CHECK(times(stopped.said, "stopped after step 2;") == 1);
+      check(mpirun(after, rank_program(words.substr(0, words.find(' ')) + " --resume --out " + out)));
+    }
+  }
+}
+
+TEST_CASE("ranks: a rank that dies, or has an error, ends all of them with one message, and the run goes on") {
+  if (!has_mpi()) return;
+  SmallWorld world;
+  const std::string words = train_words(world, "--epochs 100000 --batch 8 --limit 8 --save-every 0.001");
+  const auto goes_on = [&] {                        // a step further, as if nothing had been
+    const std::string out = world.path("out");
+    const ShellResult further = mpirun(2, rank_program("multitask stop=1 --resume --out " + out));
+    INFO(further.said);
+    CHECK(further.status == 130);
+    const auto run = contents(out);
+    const int64_t step = steps_in(out);
+    CHECK(step > 1);
+    std::filesystem::remove_all(out);
+    CHECK(shell(".", rank_program(words + format(" stop={}", step))).status == 130);
+    CHECK(contents(out).at("state.safetensors") == run.at("state.safetensors"));
+    CHECK(contents(out).at("steps.csv") == run.at("steps.csv"));
+    std::filesystem::remove_all(out);
+  };
+  const ShellResult killed = mpirun(4, rank_program(words, "kill"));
+  INFO(killed.said);
+  CHECK(killed.status > 0);
+  CHECK(killed.status != 124);
+  CHECK(killed.has("rank 1"));
+  CHECK(killed.has("Killed"));
+  goes_on();
+
+  const ShellResult failed = mpirun(4, rank_program(words, "error"));
+  INFO(failed.said);
+  CHECK(failed.status == 1);
+  CHECK(times(failed.said, "[rank ") == 1);
+  CHECK(failed.has("[rank 2] multitask: "));
+  CHECK(failed.has("1048576"));
+  goes_on();
+
+  // A signal that mpirun passes on: every rank ends after the same step.
+  const ShellResult stopped = mpirun(4, rank_program(words, "USR1"));
+  INFO(stopped.said);
+  CHECK(times(stopped.said, "stopped after step") == 1);
+  CHECK(stopped.has(format("stopped after step {};", steps_in(world.path("out")))));
+  goes_on();
+
+  // Ctrl-C: mpirun kills the ranks a second later, and may not print what they say.
+  const ShellResult interrupted = mpirun(4, rank_program(words, "INT"));
+  INFO(interrupted.said);
+  CHECK(interrupted.status > 0);
+  CHECK(interrupted.status != 124);
+  goes_on();
+}
+
+TEST_CASE("ranks: those that would not do the same work are told apart before the first step") {
+  if (!has_mpi()) return;
+  SmallWorld world;
+  const std::string words = train_words(world);
+  const auto refused = [&](const std::string& programs, const std::string& what) {
+    const ShellResult result = mpirun(1, programs);
+    INFO(result.said);
+    CHECK(result.status == 1);
+    CHECK(times(result.said, "[rank ") == 1);
+    CHECK(result.has(what));
+    CHECK_FALSE(std::filesystem::exists(world.path("out/state.safetensors")));
+    std::filesystem::remove_all(world.path("out"));
+  };
+  const std::string as_rank_0 = rank_program(words) + " : -n 1 ";
+  refused(as_rank_0 + rank_program(words + " --warmup 0.5"), "--warmup: rank 0 has 0, rank 1 has 0.5");
+  refused(as_rank_0 + rank_program(words, "data"), "the data: rank 0 has ");
+  const std::string other = world.path("other-build");
+  std::filesystem::copy_file(std::filesystem::read_symlink("/proc/self/exe"), other);
+  shell(".", "echo >> " + other);
+  refused(as_rank_0 + rank_program(words, "", other), "the program: rank 0 has ");
+  refused(rank_program(words) + " : -n 7 " + rank_program(words), "8 ranks cannot share --shards 4 equally");
+  refused(rank_program(words) + " : -n 2 " + rank_program(words), "3 ranks cannot share --shards 4 equally");
+  refused(rank_program(words + " --norm batch") + " : -n 1 " + rank_program(words + " --norm batch"),
+          "--norm batch takes its statistics over the whole batch");
+  refused(rank_program("multitask --no-such-option") + " : -n 1 " + rank_program("multitask --no-such-option"),
+          "[rank 0] multitask: ");
+}
+
+TEST_CASE("ranks: a flipped bit in a rank's parameters is found, with the rank and the step") {
+  if (!has_mpi()) return;
+  const ShellResult result = mpirun(4, rank_program("flip", "flip"));
+  INFO(result.said);
+  CHECK(result.status == 1);
+  CHECK(result.has("[rank 0] flip: after step 7 rank 1 has other parameters than rank 0"));
+  CHECK(times(result.said, "[rank ") == 1);
+}
+
+}  // namespace minbert::test
