@@ -1,13 +1,16 @@
 // The one main of all tests. It says what this build is and what it does not run. --device cuda: on the GPU.
-// --kernels NAME: with OpenBLAS's kernels of this name, where the processor can run them.
+// --kernels NAME: with OpenBLAS's kernels of this name, where the processor can run them. --operation NAME: the
+// gradient check of this operation of ops.h alone.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <iostream>
+#include <set>
 
 #include "engine/cuda.h"
 #include "engine/openblas.h"
 #include "minbert/autograd.h"
+#include "op_cases.h"
 
 namespace {
 
@@ -48,15 +51,30 @@ bool use_kernels(const std::string& name) {
   }
 }
 
+// The gradient checks of one operation, and no other test.
+void choose_operation(const std::string& name, doctest::Context& context) {
+  std::set<std::string> names;
+  for (const minbert::test::Case& c : minbert::test::cases()) names.insert(c.operation);
+  if (!names.contains(name)) {
+    std::cerr << "--operation " << name << ": there is no such operation; those of ops.h are\n ";
+    for (const std::string& known : names) std::cerr << " " << known;
+    std::cerr << "\n";
+    std::exit(1);
+  }
+  minbert::test::only_operation = name;
+  context.addFilter("test-case", minbert::test::every_backward);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool is_double = sizeof(minbert::real) == sizeof(double);
   bool gpu = false;
-  std::string kernels;
+  std::string kernels, operation;
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::string(argv[i]) == "--device" && std::string(argv[i + 1]) == "cuda") gpu = true;
     if (std::string(argv[i]) == "--kernels") kernels = argv[i + 1];
+    if (std::string(argv[i]) == "--operation") operation = argv[i + 1];
   }
   if (!kernels.empty() && !use_kernels(kernels)) return 0;
   minbert::prepare_openblas();
@@ -78,6 +96,7 @@ int main(int argc, char** argv) {
   std::ostream shown(std::cout.rdbuf());            // whatever a test does with std::cout
   doctest::Context context(argc, argv);
   context.setCout(&shown);
+  if (!operation.empty()) choose_operation(operation, context);
   if (!gpu) context.addFilter("test-case-exclude", "cuda:*");
   return context.run();
 }

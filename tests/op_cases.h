@@ -27,6 +27,10 @@ inline Batch ragged() { return pack(std::vector{sentence(3), sentence(1), senten
 inline constexpr RandomKey key{7, 8};
 inline constexpr double p = 0.3;
 
+// --operation NAME of tests/main.cpp: the operation whose cases alone this test checks; empty: all.
+inline std::string only_operation;
+inline constexpr const char* every_backward = "ops: every backward is the derivative of its forward";
+
 inline std::vector<Case> cases() {
   const Batch batch = ragged();
   const Indices rows = {2, 0, 2, 1, 2}, groups = {1, 0, 1, 2, 1}, labels = {2, 0, 3};

@@ -1,0 +1,141 @@
+// .build/holes and .build/grade: what a student's copy of a lab lacks, and how it is graded.
+#include <doctest/doctest.h>
+
+#include "error_of.h"
+#include "shell.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+const std::string root = std::filesystem::absolute(__FILE__).parent_path().parent_path().string();
+const std::string source = R"(// y = x + 1, and
+// dy/dx = 1
+#include "x.h"
+
+struct One {
+  // how it is
+  HD void operator()(int i,
+                     int j) const {                 // [i,j]
+    if (i) {
+      j = 1;
+    }
+  }
+  real f(real x) const { return x + 1; }            // as above
+  real g(real x) const;
+};
+
+Tensor two(const Tensor& x) {
+  const auto each = [&](int i) {
+    return i;
+  };
+  return each(x);
+}
+)";
+
+}  // namespace
+
+TEST_CASE("labs: a hole is a body, of many lines or of one, of a struct's function or of a lambda, and its comments") {
+  const SmallWorld world;
+  const auto emptied = [&](const std::string& holes, const std::string& which = "") {
+    write_file(world.path("x.cpp"), source);
+    write_file(world.path("holes"), holes);
+    const ShellResult result = shell(world.path(""), root + "/.build/holes holes . " + which);
+    INFO(result.said);
+    CHECK(result.status == 0);
+    CHECK(result.said == "x.cpp\n");
+    return read_file(world.path("x.cpp"));
+  };
+  const auto expected = [](std::vector<std::pair<std::string, std::string>> changes) {
+    std::string text = "#include \"engine/yours.h\"\n" + source;
+    for (const auto& [old, put] : changes) {
+      REQUIRE(contains(text, old));
+      text.replace(text.find(old), old.size(), put);
+    }
+    return text;
+  };
+  const std::string operator_hole = "x.cpp\tstruct One { >> operator()\tj = yours();\n",
+                    two_hole = "# a comment\n\nx.cpp\tTensor two(\treturn a & b(\"\\\\\");\tdy/dx && how it\n";
+  const std::pair<std::string, std::string>
+      operator_gone = {"    if (i) {\n      j = 1;\n    }\n", "    j = yours();\n"},
+      two_gone = {"  const auto each = [&](int i) {\n    return i;\n  };\n  return each(x);\n",
+                  "  return a & b(\"\\\\\");\n"};
+  CHECK(emptied(operator_hole) == expected({operator_gone}));
+  CHECK(emptied("x.cpp\tstruct One { >> real f(\treturn yours();\t\n") ==
+        expected({{"{ return x + 1; }            // as above", "{ return yours(); }"}}));
+  CHECK(emptied("x.cpp\tTensor two( >> each\treturn 0;\n") == expected({{"    return i;\n", "    return 0;\n"}}));
+  const auto both = expected({operator_gone, two_gone, {"// dy/dx = 1\n", ""}, {"  // how it is\n", ""}});
+  CHECK(emptied(operator_hole + two_hole) == both);
+  CHECK(emptied(two_hole + operator_hole) == both);
+  CHECK(emptied(two_hole + operator_hole, "2") == expected({operator_gone}));
+}
+
+TEST_CASE("labs: a hole that does not fit is an error with its line, and nothing is written") {
+  const SmallWorld world;
+  write_file(world.path("x.cpp"), source);
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"x.cpp\treal\tyours();\n", "holes:1: x.cpp: \"real\" stands in 2 lines"},
+      {"# a\nx.cpp\treal h(\tyours();\n", "holes:2: x.cpp: \"real h(\" stands in 0 lines"},
+      {"x.cpp\tstruct One { >> two(\tyours();\n", "x.cpp: \"two(\" does not stand inside of \"struct One {\""},
+      {"x.cpp\treal g(\tyours();\n", "x.cpp: \"real g(\" has no body"},
+      {"x.cpp\treal f(\tyours();\tno such\n", "holes:1: x.cpp: \"no such\" stands in no comment line"},
+      {"x.cpp\treal f(\tyours();\treturn x + 1\n", "x.cpp: \"return x + 1\" stands in no comment line"},
+      {"x.cpp\treal f(\tyours();\nx.cpp\tstruct One\tyours();\n", "holes:2: x.cpp: "},
+      {"y.cpp\treal f(\tyours();\n", "holes:1: y.cpp cannot be read"},
+      {"x.cpp real f( yours();\n", "holes:1: has 1 columns"},
+  };
+  for (const auto& [holes, error] : wrong) {
+    write_file(world.path("holes"), holes);
+    const ShellResult result = shell(world.path(""), root + "/.build/holes holes .");
+    INFO(result.said);
+    CHECK(result.status == 1);
+    CHECK(result.has(error));
+    CHECK(read_file(world.path("x.cpp")) == source);
+  }
+}
+
+// A program in the place of the tests, which does with its filter what doctest may do.
+TEST_CASE("labs: a line gives its points when its test passes and checks something; what else it does is named") {
+  const SmallWorld world;
+  const auto file = [&](const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(world.path(name)).parent_path());
+    write_file(world.path(name), text);
+  };
+  file("examples/labs/04-norm/points",
+       "# lab 4\n10\tdouble\tops:gelu\n20\tdouble\ta, \"b\"\n5\tfloat\tfails\n5\tfloat\tempty\n5\tfloat\tnone\n"
+       "5\tfloat\ttwice\n5\tfloat\tsegfault\n5\tfloat\tdies\n");
+  file("build/test-cpu",
+       "#!/bin/bash\n"
+       "counts() { echo \"[doctest] test cases: $1 | 1 passed\"; echo \"[doctest] assertions: $2 | $2 passed\"; }\n"
+       "case $* in\n"
+       "  '--operation gelu' | '--test-case=a\\, \"b\"') counts 1 7 ;;\n"
+       "  *fails) printf '===\\nx.cpp:1:\\nTEST CASE: fails\\n\\nx.cpp:9: ERROR: CHECK( 1 == 2 ) is NOT correct!\\n'\n"
+       "          printf '  logged: input 3\\n\\nx.cpp:10: ERROR: another\\n'; counts 1 1; exit 1 ;;\n"
+       "  *empty) counts 1 0 ;;\n"
+       "  *none) counts 0 0 ;;\n"
+       "  *twice) counts 2 8 ;;\n"
+       "  *segfault) kill -SEGV $$ ;;\n"
+       "  *dies) echo 'no vocabulary'; exit 3 ;;\n"
+       "esac\n");
+  std::filesystem::copy(world.path("build/test-cpu"), world.path("build/test-double"));
+  const ShellResult result = shell(world.path(""), "chmod +x build/test-* && MAKE=true " + root + "/.build/grade 4");
+  INFO(result.said);
+  CHECK(result.status == 0);
+  for (const char* line :
+       {" 10 / 10  ops:gelu\n", " 20 / 20  a, \"b\"\n", "  0 /  5  fails (float): failed\n",
+        "x.cpp:9: ERROR: CHECK( 1 == 2 ) is NOT correct!\n", "  logged: input 3\n",
+        "  0 /  5  empty (float): nothing was checked\n", "  0 /  5  none (float): there is no such test\n",
+        "  0 /  5  twice (float): there are 2 tests of this name\n", "  0 /  5  segfault (float): crashed",
+        "  0 /  5  dies (float): ended before its end (exit status 3)\n", "no vocabulary\n", " 30 / 60  04-norm\n"})
+    CHECK_MESSAGE(result.has(line), line);
+  CHECK(!result.has("another"));
+  const std::string json = read_file(world.path("grade.json"));
+  CHECK(contains(json, "\n  \"points\": 30,\n  \"possible\": 60,\n"));
+  CHECK(contains(json, "{\"points\": 20, \"possible\": 20, \"test\": \"a, \\\"b\\\"\", \"build\": \"double\", "
+                       "\"result\": \"passed\"}"));
+  file("examples/labs/04-norm/points", "10 double ops:gelu\n");
+  CHECK(shell(world.path(""), "MAKE=true " + root + "/.build/grade 4").has("points:1: expected: points, float or"));
+  CHECK(shell(world.path(""), "MAKE=true " + root + "/.build/grade 5").has("N=5: there is no such lab"));
+}
+
+}  // namespace minbert::test

@@ -1,0 +1,156 @@
+// Lab 12, a norm of one's own: examples/labs/12-own-norm/mine has a line "STUDENT_ID NAME". Without this file nothing
+// is asserted here. What holds for every norm of the table is in test_norm.cpp.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "lone_norm.h"
+#include "minbert/files.h"
+#include "minbert/names.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path().parent_path();
+const std::filesystem::path lab = root / "examples/labs/12-own-norm";
+
+// The norm's entry, or nullptr and a line that says why. An Error where it is not the one that was drawn.
+const NormEntry* own_norm() {
+  if (!std::filesystem::exists(lab / "mine")) {
+    std::cout << "own norm: not run (examples/labs/12-own-norm/mine is not there)\n";
+    return nullptr;
+  }
+  std::istringstream mine(read_file((lab / "mine").string())), drawn(read_file((lab / "drawn").string()));
+  uint64_t id = 0;
+  std::string name, line;
+  MB_CHECK(mine >> id >> name,
+           "examples/labs/12-own-norm/mine: expected a line \"STUDENT_ID NAME\", as in \"4711 dyt\"");
+  std::vector<std::string> names;
+  while (std::getline(drawn, line))
+    if (!line.empty() && line[0] != '#') names.push_back(line.substr(0, line.find('\t')));
+  const std::string& expected = names[id % names.size()];
+  MB_CHECK(name == expected, "examples/labs/12-own-norm/mine: {} draws \"{}\", not \"{}\"", id, expected, name);
+  return &norms().find(name);
+}
+
+size_t operations_on_tape() {
+  const auto length = size_t(tape_length());
+  clear_tape();
+  return length;
+}
+
+}  // namespace
+
+TEST_CASE("own norm: it is the one that was drawn, in the table, in a file of its own, in README's table") {
+  const NormEntry* entry = own_norm();
+  if (!entry) return;
+  std::string file_name = entry->name;
+  std::ranges::replace(file_name, '-', '_');
+  const std::string file = (root / "src/norm/hidden" / (file_name + ".cpp")).string();
+  REQUIRE_MESSAGE(std::filesystem::exists(file), file << " is not there");
+  const std::string text = read_file(file);
+  for (const char* heading : {"//   Paper ", "//   Equation ", "//   Shapes ", "//   Starts as ", "//   Deviations "}) {
+    INFO(file << " begins with the five headings that every norm's file has");
+    CHECK(text.find(heading) != text.npos);
+  }
+  const std::string row = format("| `{}` | {} |", entry->name, entry->formula);
+  INFO(row);
+  CHECK(read_file((root / "src/norm/README.md").string()).find(row) != std::string::npos);
+  CHECK(std::string(entry->paper).size() > 4);
+}
+
+TEST_CASE("own norm: its backward is the derivative of its forward") {
+  const NormEntry* entry = own_norm();
+  if (!entry) return;
+  for (const bool training : {true, false}) {
+    const Lone lone(entry->name);
+    lone.norm->train(training);
+    const Batch batch = three_sentences(tasks_of_sentences);
+    gradcheck(format("{}, training {}", entry->name, training), lone.inputs(batch, normal("x", {8, 6})),
+              [&](const Inputs& in) { return scale((*lone.norm)(in[0], batch), 1); });
+    gradcheck(format("{}, composed, training {}", entry->name, training), lone.inputs(batch, normal("x", {8, 6})),
+              [&](const Inputs& in) { return scale(lone.norm->composed(in[0], batch), 1); });
+  }
+}
+
+TEST_CASE("own norm: forward is one operation with a backward of its own, and equals composed") {
+  const NormEntry* entry = own_norm();
+  if (!entry) return;
+  for (const auto& lengths : {std::vector<int>{7, 1, 12, 3}, std::vector<int>{5}, std::vector<int>{1}}) {
+    const Lone lone(entry->name, {32, 3, 1e-5}, 8);
+    const Batch batch = pack(sentences(lengths));
+    const Tensor x = normal("x", {batch.tokens(), 32}, 3);
+    const Inputs inputs = lone.inputs(batch, x);
+    const auto composed =
+        values_and_gradients(inputs, [&](const Inputs& in) { return lone.norm->composed(in[0], batch); });
+    const auto fused =
+        values_and_gradients(inputs, [&](const Inputs& in) { return (*lone.norm)(in[0], batch); });
+    for (size_t i = 0; i < composed.size(); ++i) {
+      INFO("input " << i << ", or the result");
+      CHECK(difference(fused[i], composed[i], 1) < tolerance(1e-4, 1e-12));
+    }
+    Tensor leaf = x.detach();
+    leaf.set_requires_grad(true);
+    (void)(*lone.norm)(leaf, batch);
+    CHECK(operations_on_tape() == 1);
+    (void)lone.norm->composed(leaf, batch);
+    CHECK(operations_on_tape() > 1);
+  }
+}
+
+TEST_CASE("own norm: a packed batch is its sentences one at a time, and a NaN stays in its sentence") {
+  const NormEntry* entry = own_norm();
+  if (!entry) return;
+  const Lone lone(entry->name);
+  lone.norm->train(false);
+  const std::vector<Sequence> all = sentences({3, 1, 4});
+  std::vector<real> values = normal("x", {8, 6}).values(), apart;
+  const auto run = [&](std::span<const real> x, const Batch& batch) {
+    const Tensor rows = Tensor::from({int64_t(x.size()) / 6, 6}, std::vector<real>(x.begin(), x.end()));
+    return (*lone.norm)(rows, batch).values();
+  };
+  const std::vector<real> together = run(values, pack(all));
+  for (size_t b = 0, row = 0; b < 3; row += all[b++].ids.size()) {
+    const std::vector<real> y = run(std::span(values).subspan(6 * row, 6 * all[b].ids.size()), pack({&all[b], 1}));
+    apart.insert(apart.end(), y.begin(), y.end());
+  }
+  CHECK(difference(together, apart) < tolerance(1e-6, 1e-14));
+
+  values[6 * 3 + 2] = std::numeric_limits<real>::quiet_NaN();                // the second sentence is row 3 alone
+  const std::vector<real> broken = run(values, pack(all));
+  CHECK(std::isnan(broken[6 * 3 + 2]));
+  for (size_t i = 0; i < broken.size(); ++i)
+    if (i / 6 != 3) CHECK(broken[i] == together[i]);
+}
+
+TEST_CASE("own norm: a model with it is saved and loaded, and takes over a LayerNorm's checkpoint") {
+  const NormEntry* entry = own_norm();
+  if (!entry) return;
+  const std::string file =
+      (std::filesystem::temp_directory_path() / format("minbert-own-{}.safetensors", ::getpid())).string();
+  const Batch batch = three_sentences({1});
+  const BertConfig config = tiny_config(entry->name, 64);
+  BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);
+  const Parameters p(trained, {}), q(loaded, {.seed = 1}), r(plain, {}), s(taken, {.seed = 2});
+  randomise(p);
+  trained.train(false);
+  loaded.train(false);
+  save_weights(file, p);
+  const WeightsReport report = load_weights(file, q);
+  CHECK(report.initialised.empty());
+  CHECK(report.unused.empty());
+  CHECK(difference(loaded.forward(batch).last_hidden_state.values(),
+                   trained.forward(batch).last_hidden_state.values()) <
+        tolerance(1e-12, 1e-5));                    // stored as float32
+  save_weights(file, r);
+  load_weights(file, s);
+  CHECK(std::isfinite(largest(taken.forward(batch).last_hidden_state.values())));
+  std::filesystem::remove(file);
+}
+
+}  // namespace minbert::test
