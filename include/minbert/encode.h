@@ -24,7 +24,8 @@ struct EncodeReport {
   bool interrupted;                                 // there is no output
 };
 
-// Texts are encoded together until they have so many tokens. Half as many: 3% more time at BERT-base.
+// Texts are encoded together until they have so many tokens; half as many cost 3% more time at
+// BERT-base.
 constexpr int64_t encoded_at_a_time = 4096;
 
 // Error: a file that cannot be read; a disk without room for the output (before work begins).
