@@ -81,6 +81,7 @@ function fill(element, attributes, children) {
 }
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgNamespace, tag), attributes, children);
+const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el('div', {}, part)));
 
 // Luminance from --low to --high of the style.
 function shades() {
@@ -264,8 +265,7 @@ function attentionView(m) {
       const t = scales.root(row[j], 0, most);
       return el('span', { class: 'token', style: `background:${css(t)};color:${ink(t)}` }, piece, el('small', {}, rowText(j)));
     })));
-  const left = el('div', {}, thumbnails(m), share ? mixingMap(m) : null);
-  return [el('div', { class: 'beside' }, left, large), taken];
+  return [beside([thumbnails(m), share ? mixingMap(m) : null], large), taken];
 }
 function mixingMap(m) {
   const value = (l, i) => m.mixing[l * T + i];
@@ -292,11 +292,11 @@ function layersView(m) {
     names.map((name, k) => svg('text', { x: x(k), y: 260, 'text-anchor': 'middle' }, name.replace('layer ', '')
       .replace('embeddings', 'start').replace('last norm', 'norm'))),
     range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
-  return [el('figure', {}, el('figcaption', {}, `${quantities[state.quantity]}, layer by layer; the thick line is `,
+  return beside(el('figure', {}, el('figcaption', {}, `${quantities[state.quantity]}, layer by layer; the thick line is `,
       el('code', {}, tokenName(t))), chart),
     heatMap({ key: `layers${models.indexOf(m)}`, caption: quantities[state.quantity], rows: m.pieces, columns: names, low, high,
       value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
-      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantities[state.quantity]} ${number(of(m.states[s])[i])}` })];
+      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantities[state.quantity]} ${number(of(m.states[s])[i])}` }));
 }
 
 const rowNames = { 'mean-before': 'mean before', 'variance-before': 'variance before', 'mean-after': 'mean after',
@@ -307,19 +307,19 @@ function normsView(m) {
   const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
   const names = m.norms.map(norm => normName(norm.module));
   const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
-  return [heatMap({ key: `norms${models.indexOf(m)}`, caption: `${rowNames[state.rows]}, of each norm and token`, rows: names,
+  return beside(heatMap({ key: `norms${models.indexOf(m)}`, caption: `${rowNames[state.rows]}, of each norm and token`, rows: names,
       columns: m.pieces, value,
       ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
       choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
       says: (r, i) => `${names[r]}, ${tokenName(i)}: ${rowNames[state.rows]} ${number(value(r, i))}` }),
-    el('h3', {}, `${names[n]}: all its values, before and after`),
+    [el('h3', {}, `${names[n]}: all its values, before and after`),
     ['before', 'after'].map(which => histogram(chosen, which)),
     table(['', 'mean', 'variance', 'largest |xᵢ|', 'in dimension'], ['before', 'after'].map(which => {
       const rows = chosen[which], i = Math.min(state.token, rows.mean.length) - 1;
       return [which, number(rows.mean[i]), number(rows.variance[i]), number(rows.largest), String(rows.dimension + 1)];
     })),
     el('p', { class: 'muted' }, 'Mean and variance are those of ', el('code', {}, tokenName(state.token - 1)),
-       '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')];
+       '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')]);
 }
 function histogram(chosen, which) {
   const counts = chosen[which].counts, most = greatest(counts), limit = chosen.range;
@@ -402,14 +402,14 @@ function gradientsView(m) {
   const columns = [...new Set(m.gradients.map(([p]) => placeOf(p)).filter(([row]) => layers.includes(row)).map(p => p[1]))];
   const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|', value = (r, c) => size(cells.get(`${layers[r]}|${columns[c]}`));
   const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
-  return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`),
+  return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
     el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
        bars(rowNames.map(name => [name, size(rows.get(name))]), greatest(rowNames.map(name => size(rows.get(name)))))),
     heatMap({ key: `gradients${models.indexOf(m)}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
       ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
                 'log'),
       row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, dimension: c + 1 }),
-      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` })];
+      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` }))];
 }
 
 function tapeView(m) {
@@ -426,7 +426,7 @@ function tapeView(m) {
     event.preventDefault();
     go(to);
   };
-  return [arcs(m, n, users, go),
+  return [arcs(m, n, users, go), beside(
     el('div', { class: 'card', role: 'group', 'aria-live': 'polite' },
       el('h3', { style: 'margin-top:0' }, `${n + 1} of ${nodes.length}: ${node.operation} → ${node.shape}`),
       el('p', {}, 'Module ', el('code', {}, node.module || 'none'), el('br'), 'Formula ', el('code', {}, `${node.file}:${node.line}`),
@@ -436,7 +436,7 @@ function tapeView(m) {
       el('div', { class: 'walk' }, users.map(walk))),
     el('div', { class: 'list', role: 'group', 'aria-label': 'all operations', onkeydown: step }, nodes.map((other, i) =>
       el('button', { 'data-key': `node${key}/${i}`, tabindex: i === n ? 0 : -1, 'aria-pressed': String(i === n),
-        onclick: () => go(i) }, el('span', {}, `${i + 1} ${other.operation} ${other.shape}`), el('small', {}, short(other.module)))))];
+        onclick: () => go(i) }, el('span', {}, `${i + 1} ${other.operation} ${other.shape}`), el('small', {}, short(other.module))))))];
 }
 // The whole tape from left to right; an arc from each operation to those that read its result.
 function arcs(m, n, users, go) {
@@ -446,7 +446,7 @@ function arcs(m, n, users, go) {
   const pairs = m.tape.flatMap((node, to) => node.inputs.filter(([from]) => from >= 0).map(([from]) => [from, to]));
   pairs.sort((a, b) => a.includes(n) - b.includes(n));
   return el('figure', {}, el('figcaption', {}, 'The tape from its first operation to its last; long arcs are residual sums'),
-    svg('svg', { class: 'chart', viewBox: '0 0 660 112', role: 'img', 'aria-label': `${count} operations; number ${n + 1}, ` +
+    svg('svg', { class: 'chart whole', viewBox: '0 0 660 112', role: 'img', 'aria-label': `${count} operations; number ${n + 1}, ` +
       `${m.tape[n].operation}, is chosen` }, pairs.map(([from, to]) => arc(from, to)), range(count).map(i =>
       svg('circle', { cx: x(i), cy: 100, r: i === n ? 5 : chosen.has(i) ? 3.5 : 2, class: chosen.has(i) ? 'on' : null,
                       onclick: () => go(i) }, svg('title', {}, `${i + 1} ${m.tape[i].operation} ${short(m.tape[i].module)}`)))));
