@@ -129,9 +129,10 @@ std::string inside_page(std::span<const Inside> models) {
   for (const Inside& other : models)
     for (size_t i = 0; i < std::max(models[0].pieces.size(), other.pieces.size()); ++i) {
       const auto piece = [&](const Inside& m) { return i < m.pieces.size() ? "\"" + m.pieces[i] + "\"" : "its end"; };
-      MB_CHECK(piece(models[0]) == piece(other), "{} and {} cut the text into different pieces: piece {} is {} and {}; "
-               "models side by side need the same vocabulary", models[0].model, other.model, i + 1, piece(models[0]),
-               piece(other));
+      MB_CHECK(piece(models[0]) == piece(other),
+               "{} and {} cut the text into different pieces: piece {} is {} and {}; models side by side need the same "
+               "vocabulary, and pairs in the same form",
+               models[0].model, other.model, i + 1, piece(models[0]), piece(other));
     }
   Json::Array list;
   for (const Inside& model : models) list.push_back(json_of(model));
