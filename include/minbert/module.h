@@ -57,7 +57,7 @@ class Module {
  protected:
   Tensor parameter(const std::string& name, Shape shape, Init init, Decay decay = Decay::yes);
   Tensor buffer(const std::string& name, Tensor value);
-  void child(const std::string& name, Module& module);   // name: may have dots, "self.query"
+  void child(const std::string& name, Module& module);   // "self.query"; without it, never trained
 
  private:
   std::string path_;

@@ -44,7 +44,7 @@ class Norm : public Module {
     return forward(x, batch);
   }
   // The same equations in elementary operations: slower, to be read, and the reference of the
-  // tests. Does not change running statistics. Norms of [CLS] have no other form.
+  // tests. Does not change running statistics. Most norms of [CLS] have no other form.
   virtual Tensor composed(const Tensor& x, const Batch& batch) const { return forward(x, batch); }
 
   // Norms with wants_set() take their statistics from a set, once [TA sec.4.2]: call fit() with
@@ -70,7 +70,7 @@ class AffineNorm : public Norm {
 };
 
 // The rows whose values affect another row's result in training: none, those of its sentence, those
-// of the batch.
+// of the batch. Where there are any, the last layer computes every row, not only those asked for.
 enum class Couples { nothing, sentence, batch };
 const char* name_of(Couples couples);           // as the tables print it
 

@@ -140,9 +140,9 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels);
 // x [M,H]  weight [V,H]  bias [V]  labels [M] of 0..V-1 -> []
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias,
                             const Indices& labels);
-// logits, targets [B,1] or [B] -> []; targets 0..1
+// logits, targets of as many elements, in one shape or another -> []; targets 0..1, not checked
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets);
-// [B,1] or [B], both of them -> []
+// both of as many elements, in one shape or another -> []
 Tensor mean_squared_error(const Tensor& prediction, const Tensor& target);
 
 }  // namespace minbert

@@ -30,7 +30,7 @@ struct OptimizerOptions {
 // by nothing: neither by weight decay nor by a moment, which stays 0.
 class Optimizer {
  public:
-  // Error for a kind that is not in optimizer_names
+  // Keeps a reference to the parameters. Error for a kind that is not in optimizer_names
   Optimizer(const Parameters& parameters, OptimizerOptions options);
 
   // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next

@@ -65,8 +65,8 @@ struct RandomKey {
 };
 
 // Which dropout masks are drawn: a function of this seed, this step and the module's path. One for
-// the thread. step counts the calls of backward(): forwards before the same backward() share their
-// masks. A training loop sets the seed once, and a resumed one the step, too.
+// the thread. step is not the optimizer's: each call of backward() moves it on by one. A loop of
+// one's own sets the seed once, and a resumed one the step; the trainers set it for each batch.
 struct DropoutClock {
   uint64_t seed = 0, step = 0;
   static DropoutClock& current();

@@ -84,7 +84,7 @@ class Tensor {
   void retain_grad() const;                        // keep the gradient of an intermediate result
   // Where to write the gradient; no tensor: to a new one
   void set_grad_storage(Tensor place) const;
-  // What stands in that place, from now on the gradient: one that no backward has written
+  // Makes that place the gradient, as if a backward had written what stands there
   Tensor take_grad() const;
 
   static int64_t live();                           // tensors alive in the process, for leak tests

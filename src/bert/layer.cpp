@@ -15,9 +15,9 @@
 //               normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
 //   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I]   γ [heads]
 //               I: the intermediate size; N₁, N₂, N₃ over H columns, N₄ over I
-//   Rows        only attention looks at other tokens. If only some rows of y are needed (of the
-//               last layer: [CLS], masked tokens), everything after Attention is computed for these
-//               alone.
+//   Rows        only attention looks at other tokens, if the norms couple none. If only some rows
+//               of y are needed (of the last layer: [CLS], masked tokens), everything after
+//               Attention is then computed for these alone.
 //   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of
 //               post-LN, in every placement, so that a checkpoint loads into each. normformer alone
 //               has N₃, attention.LayerNorm, N₄, intermediate.LayerNorm, and γ,

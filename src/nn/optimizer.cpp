@@ -156,9 +156,8 @@ void step_pieces(const Tensor& m, const Pieces& pieces, const real* factor) {
   launch_rows(m.device(), pieces.count, m.size(), StepPiece<Form>{pieces, factor});
 }
 
-// In the order of optimizer_names; then SGD without momentum.
-constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>,
-                              step_pieces<PlainSgd>};
+// In the order of optimizer_names.
+constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
 
 Tensor flat_zeros(int64_t elements) {
   const Tensor t = Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), default_device()),
@@ -232,7 +231,8 @@ void Optimizer::step(double learning_rate) {
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += bool(parameters_.items()[i].value.grad());
   const auto list = table(learning_rate);
   const bool plain = options_.kind == "sgd" && options_.momentum == 0;
-  kinds.at(kind_ + plain)(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
+  const auto step_all = plain ? step_pieces<PlainSgd> : kinds.at(kind_);
+  step_all(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
   parameters_.clear_gradients();
   // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.

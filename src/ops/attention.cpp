@@ -1,4 +1,4 @@
-// Scaled dot-product attention over packed sentences: the only operation that mixes tokens.
+// Scaled dot-product attention over packed sentences: the operation that mixes tokens.
 //
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1, for each head:
 //               O = softmax(Q K^T / sqrt(d)) V
@@ -19,8 +19,8 @@
 namespace minbert {
 namespace {
 
-// The packed scores. Block b heads + h holds the L_b x L_b scores of head h of sentence b. (Behind
-// the last block there is no sentence, so no length is asked for where h is 0.)
+// The packed scores. Block b * heads + h holds the L_b x L_b scores of head h of sentence b.
+// (Behind the last block there is no sentence, so no length is asked for where h is 0.)
 struct Layout {
   int heads;
   int64_t H, d;

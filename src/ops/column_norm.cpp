@@ -6,8 +6,8 @@
 //   Equation    y = xhat * weight + bias       xhat = (x - mu) rstd     rstd = 1/sqrt(sigma2 + eps)
 //   Shapes      x, y [T,H]   weight, bias [H]   mu, sigma2, rstd [S,H]
 //   Backward    e = dy * weight     dx = rstd (e - mean(e) - xhat mean(e xhat))
-//               The means are over the elements that share a mu and a sigma2 computed from x; where
-//               mu or sigma2 is a constant instead, its mean is 0; power_norm: mean(e xhat) is nu.
+//               The means are over the elements that share a mu and a sigma2 computed from x. A
+//               constant mu: no mean(e). A constant sigma2: no mean(e xhat); power_norm's is nu.
 #include "engine/fill.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"

@@ -50,8 +50,8 @@ struct CrossEntropyBackward {
 
 // L = 1/B sum_b l(x_b, t_b)          dL/dx_b = dl/dx (x_b, t_b) / B
 
-// l = -t log s(x) - (1-t) log(1-s(x)), s the sigmoid; without overflow: max(x,0) - x t + log(1 +
-// exp(-|x|))                dl/dx = s(x) - t          dl/dt = -x
+// l = -t log s(x) - (1-t) log(1-s(x)), s the sigmoid;   dl/dx = s(x) - t          dl/dt = -x
+// without overflow: l = max(x,0) - x t + log(1 + exp(-|x|))
 struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
     return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));

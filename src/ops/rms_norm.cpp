@@ -42,9 +42,9 @@ struct RowScaleBackward {
     const real mu = *mean, r = *rstd;
     const auto e = [=](int i) { return weight ? product(dy[i], weight[i]) : dy[i]; };
     const auto centered = [=](int i) { return x[i] - mu; };
-    const real mean_ex = team.sum(H, [=](int i) { return e(i) * x[i] * r; }) / real(H);
+    const real mean_exhat = team.sum(H, [=](int i) { return e(i) * x[i] * r; }) / real(H);
     const real rounding = about_mean ? team.sum(H, centered) / real(H) : real(0);
-    team.each(H, [=](int i) { dx(i, r * (e(i) - (centered(i) - rounding) * r * mean_ex)); });
+    team.each(H, [=](int i) { dx(i, r * (e(i) - (centered(i) - rounding) * r * mean_exhat)); });
   }
 };
 

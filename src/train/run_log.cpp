@@ -58,7 +58,7 @@ void RunLog::open(const std::string& step_columns, const std::string& reports, c
 }
 
 void RunLog::start(int64_t all_batches) {
-  DropoutClock::current() = {uint64_t(options_.seed), uint64_t(batches_)};       // each backward() moves it on by one
+  DropoutClock::current() = {uint64_t(options_.seed), uint64_t(batches_)};       // then Shards sets it
   progress_ = std::make_unique<Progress>("", all_batches, Progress::Where::log, batches_);
   first_step_ = step_;
   since_ = now();

@@ -54,13 +54,13 @@ void add_learn_options(CommandLine& line, RunOptions& o, const std::string& defa
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
   line.option("--shards", o.shards, 0, "parts of a batch whose gradients are summed, a power of two; mpirun's ranks "
               "share them; 0: one for each rank");
-  line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction");
+  line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction; one of");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
-  line.option("--weight-decay", o.weight_decay, 0, "decoupled; not on biases and norms");
+  line.option("--weight-decay", o.weight_decay, 0, "decoupled in adamw; not on biases and norms");
   line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
   line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
-  line.choice("--schedule", o.schedule, schedule_names, "after the warm-up: linear falls to 0");
+  line.choice("--schedule", o.schedule, schedule_names, "after the warm-up; linear falls to 0; one of");
 }
 
 void add_machine_options(CommandLine& line, MachineOptions& o) {

@@ -92,7 +92,8 @@ class Run {
     return rest.first(std::min(rest.size(), size_t(o_.accumulate)));
   }
 
-  // One optimizer step over --accumulate batches: their loss is the mean over all their examples, by --task-weights.
+  // One optimizer step over --accumulate batches: their loss is the mean over all their examples, each times its task's
+  // weight (--task-weights).
   void step(std::span<const TaskBatch> batches) {
     const auto learn = [&](size_t i, int shard) -> std::vector<Shards::PartLoss> {
       const TaskBatch part = part_of(batches[i], shard);

@@ -137,7 +137,7 @@ struct IsoBatchNorm : Norm {
     if (training()) update(h);
     MB_CHECK(has_statistics(),
              "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
-    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();                    // [IsoBN eq.8]
+    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();        // [IsoBN eq.5] [IsoBN eq.8]
   }
 
   // Reads count_ from the device only until it is above 0.
@@ -164,7 +164,8 @@ struct IsoBatchNorm : Norm {
   // |G| of eq.3, or eq.4's γ, which takes its place: [H]
   Tensor gamma_of(const Tensor& rho) const {
     if (given_sizes_) return given_sizes_;
-    if (preset_.hard_groups) return group_sizes(correlated_groups(rho, correlated_));
+    if (preset_.hard_groups)
+      return group_sizes(correlated_groups(rho, correlated_));                       // [IsoBN eq.3]
     const Tensor squares = square(rho);                                              // [IsoBN eq.4]
     return (preset_.mean ? mean_rows(squares) : sum_rows(squares)).reshape({rho.cols()});
   }

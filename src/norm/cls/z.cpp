@@ -5,7 +5,8 @@
 //   Shapes      x, x̂ [B,H]   μ, σ [H]
 //   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (σ + ε)
-//   Deviations  none. The paper gives no value of ε (its sec. 5.2 calls it decisive): 1e-5 is ours.
+//   Deviations  none. ε keeps a dimension that never varies from a division by 0; the paper has no
+//               value for it, though its sec. 5.2 calls it decisive: 1e-5 is ours.
 #include <cmath>
 
 #include "norm/cls/fitted.h"
