@@ -344,6 +344,14 @@ TEST_CASE("bert: an initialisation is drawn as its paper says, by seed and name"
 TEST_CASE("bert: pack lays sentences end to end and says what is wrong with a batch") {
   const Batch b = pack(sentences({2, 1, 3}), {7, 8, 9});
   const auto list = [](const Indices& i) { return std::vector<int32_t>(i.begin(), i.end()); };
+  std::vector<int32_t> ids, segments;
+  for (const Sequence& sequence : sentences({2, 1, 3})) {
+    ids.insert(ids.end(), sequence.ids.begin(), sequence.ids.end());
+    segments.insert(segments.end(), sequence.segments.begin(), sequence.segments.end());
+  }
+  CHECK(list(b.ids) == ids);
+  CHECK(list(b.segments) == segments);
+  CHECK(std::ranges::count(segments, 1) > 0);
   CHECK(list(b.offsets) == std::vector<int32_t>{0, 2, 3, 6});
   CHECK(list(b.positions) == std::vector<int32_t>{0, 1, 0, 0, 1, 2});
   CHECK(list(b.sentence) == std::vector<int32_t>{0, 0, 1, 2, 2, 2});

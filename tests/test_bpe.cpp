@@ -16,6 +16,7 @@
 #include "minbert/sequence.h"
 #include "minbert/vocabulary.h"
 #include "real_data.h"
+#include "shown.h"
 #include "small_run.h"
 #include "task_files.h"
 
@@ -118,6 +119,10 @@ TEST_CASE("bpe: each rule by hand") {
   CHECK_FALSE(t.lower_case());
   CHECK(t.kind().continues_word("er"));
   CHECK_FALSE(t.kind().continues_word("Ġlo"));
+  // When a becomes ab, the join of a and bc that had waited is none of ab and c d's.
+  const Tokenizer waits = bpe(folder, with_specials({"a", "b", "c", "d", "bc", "ab", "bcd", "abc"}),
+                              "#version: 0.2\nb c\na b\nbc d\na bc\n");
+  CHECK(pieces(waits, "abcd") == "a bcd");
 }
 
 TEST_CASE("bpe: a pair has two separators and no segments, and is cut to its length") {

@@ -6,6 +6,7 @@
 
 #include "lone_norm.h"
 #include "minbert/optimizer.h"
+#include "shown.h"
 
 namespace minbert::test {
 namespace {

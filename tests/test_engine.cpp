@@ -141,6 +141,40 @@ TEST_CASE("engine: shared gradients do not leak into each other") {
     CHECK(x.grad().data()[i] == doctest::Approx(double(2 + w.data()[i])));
     CHECK(w.grad().data()[i] == doctest::Approx(double(1 + x.data()[i])));
   }
+  // One that is passed on twice has one owner: what u gets from `once` is not v's.
+  const auto both = [](const Tensor& a, const Tensor& b) {
+    return record("both", add(a, b).detach(), {a, b}, [](const Tensor& dc, Grads& g) { g.pass(0, dc), g.pass(1, dc); });
+  };
+  x.clear_grad(), w.clear_grad();
+  const Tensor u = scale(x, 1), v = scale(w, 1), once = scale(u, 1);
+  backward(add(both(u, v), once));
+  CHECK(x.grad().values() == std::vector<real>(4, 2));
+  CHECK(w.grad().values() == std::vector<real>(4, 1));
+  backward(both(x, x));                             // added to what x has
+  CHECK(x.grad().values() == std::vector<real>(4, 4));
+}
+
+TEST_CASE("engine: a gradient that is not added to is passed on without a copy") {
+  const Tensor x = leaf("x", {3});
+  const real* passed = nullptr;
+  const Tensor y = record("passes", x.detach(), {x}, [&](const Tensor& dc, Grads& g) {
+    passed = dc.data();
+    g.pass(0, dc);
+  });
+  backward(scale(y, 2));
+  CHECK(x.grad().data() == passed);
+}
+
+TEST_CASE("engine: a backward may compute, and what it computes is no part of the walk") {
+  const Tensor x = leaf("x", {3}), w = leaf("w", {3});
+  const Tensor y = record("computes", x.detach(), {x}, [w](const Tensor& dc, Grads& g) {
+    for (int i = 0; i < 100; ++i) scale(w, 2);
+    g.pass(0, scale(dc, 3));
+  });
+  backward(y);
+  CHECK(x.grad().values() == std::vector<real>(3, 3));
+  CHECK_FALSE(bool(w.grad()));
+  CHECK(tape_length() == 0);
 }
 
 TEST_CASE("engine: the cotangent is the caller's and has the result's shape") {
@@ -149,6 +183,10 @@ TEST_CASE("engine: the cotangent is the caller's and has the result's shape") {
   const std::vector<real> before = c.values();
   backward(add(x, x), c);                           // the gradient of x is c + c: c itself stays
   CHECK(c.values() == before);
+  x.clear_grad();
+  for (int times = 0; times < 2; ++times) backward(x.reshape({3}), c);      // passed on, then added to
+  CHECK(c.values() == before);
+  for (int i = 0; i < 3; ++i) CHECK(x.grad().data()[i] == 2 * before[size_t(i)]);
   const Tensor y = add(x, x);
   CHECK(error_of([&] { backward(y, normal("c", {4})); }) ==
       "backward: the result is [3] but its cotangent is [4]");
@@ -168,6 +206,14 @@ TEST_CASE("engine: gradients go to a place of the caller's choosing, and accumul
   CHECK_FALSE(bool(x.grad()));
   backward(add(x, x));                              // overwrites the 7, then adds
   CHECK(inside.values() == std::vector<real>(4, 2));
+  x.clear_grad();
+  backward(x.reshape({4}));                         // what is passed on goes there, too, in x's shape
+  CHECK(x.grad().is(inside));
+  CHECK(inside.values() == std::vector<real>(4, 1));
+  x.set_grad_storage({});
+  x.clear_grad();
+  backward(x.reshape({4}));
+  CHECK(x.grad().shape() == Shape{2, 2});
 }
 
 TEST_CASE("engine: an error in a module names its path, forward and backward") {
@@ -190,6 +236,11 @@ TEST_CASE("engine: an error in a module names its path, forward and backward") {
   CHECK(Scope::current() == nullptr);
   CHECK(error_of([&] { backward(y); }) == "broken: cannot go back   (bert.encoder.layer.3.output.dense)");
   CHECK(tape_length() == 0);                        // a failed backward leaves nothing behind
+  const Tensor before = scale(a, 2);
+  y = record("broken", before.detach(), {before}, [](const Tensor&, Grads&) { fail("broken: cannot go back"); });
+  CHECK(contains(error_of([&] { backward(y); }), "broken"));
+  CHECK(tape_length() == 0);                        // nor what came before it
+  CHECK(contains(error_of([&] { backward(before); }), "not on the tape"));
   CHECK(error_of([] { fail("x"); }) == "x");
 }
 
@@ -203,6 +254,7 @@ TEST_CASE("engine: --check-nan stops at the operation that made the first one") 
   set_check_nan(true);
   Tensor x = Tensor::from({3}, std::vector<real>{1, -1, 2}).set_requires_grad(true);
   CHECK(error_of([&] { exp(sqrt(x)); }) == "sqrt: element 1 of [3] is NaN");
+  CHECK(error_of([&] { sqrt(x.detach()); }) == "sqrt: element 1 of [3] is NaN");      // without a tape
   Tensor zero = Tensor::zeros({2}).set_requires_grad(true);
   const Tensor y = mul(sqrt(zero), zero);           // 0 forward; backward 0 * inf
   CHECK(contains(error_of([&] { backward(y); }), "sqrt backward: element 0"));

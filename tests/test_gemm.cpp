@@ -7,6 +7,7 @@
 #include "minbert/ops.h"
 #include "minbert/sequence.h"
 #include "on_device.h"
+#include "shown.h"
 
 namespace minbert::test {
 namespace {

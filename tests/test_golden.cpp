@@ -113,7 +113,7 @@ TEST_CASE("golden: operations have PyTorch's values and gradients") {
       {"mean_squared_error", [](const Inputs& x) { return mean_squared_error(x[0], x[1]); }},
   };
   for (const auto& [name, f] : operations) {
-    INFO(name);
+    INFO(std::string(name));
     Inputs inputs;
     for (int i = 0; file.entries().count(format("{}.input{}", name, i)); ++i)
       inputs.push_back(stored(file, format("{}.input{}", name, i)).set_requires_grad(true));
@@ -132,7 +132,7 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
   for (const auto& [form, name] :
        {std::pair("post", "bert"), std::pair("pre", "bert-pre"), std::pair("normformer", "bert-normformer"),
         std::pair("transformer", "transformer")}) {
-    INFO(name);
+    INFO(std::string(name));
     const SafeTensors file(golden_file(format("{}-expected.safetensors", name)));
     MultitaskBert model(stored_config(form), {}, 0);
     Parameters parameters(model, {});

@@ -220,6 +220,7 @@ TEST_CASE("sampling: each example once, in an order that is a function of seed, 
     for (const TaskBatch& batch : epoch_batches(sizes, 3, options))
       for (int32_t example : batch.examples) CHECK(example == next[batch.task]++);
   }
+  CHECK(contains(message([] { epoch_batches(std::vector<TaskSize>{{"a", 2}}, 0, {.batch = 0}); }), "--batch 0"));
   CHECK(contains(message([] { parse_sampling("random"); }),
                  "the samplings are: sequential, round-robin, proportional"));
 }
@@ -236,13 +237,18 @@ TEST_CASE("sampling: the tasks of the steps") {
   CHECK(tasks(Sampling::round_robin) == "acaccc");
 
   // Drawn in proportion to what is left, every order is equally likely: the first step is the small task's 1
-  // time in 4.
+  // time in 4, and so is the last.
   const std::vector<TaskSize> uneven = {{"small", 100}, {"large", 300}};
-  int small = 0;
-  for (int epoch = 0; epoch < 400; ++epoch)
-    small += epoch_batches(uneven, epoch, {.sampling = Sampling::proportional, .batch = 10}).at(0).task == 0;
-  CHECK(small > 65);  // 100 expected, standard deviation 8.7: four of them to each side
-  CHECK(small < 135);
+  int first = 0, last = 0;
+  for (int epoch = 0; epoch < 400; ++epoch) {
+    const auto steps = epoch_batches(uneven, epoch, {.sampling = Sampling::proportional, .batch = 10});
+    first += steps.front().task == 0;
+    last += steps.back().task == 0;
+  }
+  for (const int small : {first, last}) {           // 100 expected, standard deviation 8.7: four of them to each side
+    CHECK(small > 65);
+    CHECK(small < 135);
+  }
 }
 
 TEST_CASE("metrics: accuracy, Pearson, mean and deviation") {

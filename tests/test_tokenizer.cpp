@@ -11,6 +11,7 @@
 #include "minbert/json.h"
 #include "minbert/sequence.h"
 #include "real_data.h"
+#include "shown.h"
 
 using namespace minbert;
 namespace fs = std::filesystem;

@@ -11,6 +11,7 @@
 #include "minbert/metrics.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "shown.h"
 #include "small_run.h"
 
 namespace minbert::test {

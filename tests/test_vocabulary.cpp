@@ -16,6 +16,7 @@
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
 #include "minbert/vocabulary.h"
+#include "shown.h"
 #include "text/pair_merges.h"
 #include "text/words.h"
 
@@ -104,6 +105,17 @@ std::string random_word(Random& random, const Tokens& letters, uint64_t longest)
   return word;
 }
 
+// "2 times  0 3 1 1", with each symbol's name: 0 a, 1 b, ...
+std::string shown(const Reference& reference, const Tokens& names) {
+  std::string text = "the symbols ";
+  for (size_t i = 0; i < names.size(); ++i) text += format("{} {}, ", i, names[i]);
+  for (const auto& [word, count] : reference.words) {
+    text += format("\n{} times ", count);
+    for (const int32_t symbol : word) text += " " + std::to_string(symbol);
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("vocabulary: every join is the one that counting anew would choose") {
@@ -126,6 +138,7 @@ TEST_CASE("vocabulary: every join is the one that counting anew would choose") {
     for (;;) {
       const auto expected = reference.best();
       const auto best = merges.best();
+      INFO("seed " << seed << ", join " << names.size() + 1 - size_t(letters) << "\n" << shown(reference, names));
       REQUIRE(best == expected);
       if (!best) break;
       const auto [left, right] = *best;

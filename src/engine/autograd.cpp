@@ -136,6 +136,7 @@ void Grads::pass(int input, const Tensor& dc) {
   MB_CHECK(dc.size() == g.shape.size(), "backward: a gradient of {} for a tensor of {}", dc.shape(), g.shape);
   if (may_share_ && !g.value && !g.place && (g.recorded || !examples_)) {
     g.value = dc.shape() == g.shape ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
+    may_share_ = false;                             // it has an owner now
     return;
   }
   const Sink sum = sink(input);

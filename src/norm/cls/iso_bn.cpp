@@ -137,7 +137,7 @@ struct IsoBatchNorm : Norm {
     if (training()) update(h);
     MB_CHECK(has_statistics(),
              "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
-    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();        // [IsoBN eq.5] [IsoBN eq.8]
+    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();     // [IsoBN eq.5] [IsoBN eq.8]
   }
 
   // Reads count_ from the device only until it is above 0.
