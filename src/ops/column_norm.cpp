@@ -1,5 +1,5 @@
 // Normalization of each channel by statistics of segments of x's rows, which are the whole batch
-// (S = 1) or the sentences.
+// (S = 1; all its parts, where it is cut among ranks) or the sentences.
 //
 //   Papers      batch_norm  Ioffe & Szegedy 2015   sentence_norm  Ulyanov et al. 2016, Wu & He 2018
 //               power_norm  Shen, Yao, Gholami, Mahoney & Keutzer 2020, alg. 2, and its letters
@@ -149,7 +149,7 @@ struct ColumnNorm {
     launch_rows({x.device(), segments.count * groups, channels},
                 MeanOfGroup{weight.data(), segments.sizes(x.device()), groups}, RowNumber{},
                 RowView{sums.data(), channels}, RowView{means.data(), channels});
-    return means;
+    return segments.batch.average(means);
   }
 };
 
@@ -211,7 +211,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check("batch_norm", x, {weight, bias, running_mean, running_variance});
   const Segments whole(x.rows());
   const Statistics s = statistics_of(x, whole, x.cols());
-  const double T = double(x.rows());
+  const double T = whole.batch.count();
   move_running(running_mean, s.mean, momentum);
   move_running(running_variance, s.variance, momentum, T > 1 ? T / (T - 1) : 1);
   const ColumnNorm norm{x, weight, s.mean, rstd_of(s.variance, eps), whole, x.cols()};

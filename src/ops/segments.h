@@ -1,8 +1,10 @@
-// Sums and means over segments of a batch's rows: over each sentence, or over the whole batch.
+// Sums and means over segments of a batch's rows: over each sentence, or over the whole batch. Of a
+// batch that is cut into parts the sums are over the rows here, the means over those of all parts.
 //
 // Sums are by launch_column_sums: in the order of the rows, for any number of threads.
 #pragma once
 
+#include "engine/batch_rows.h"
 #include "engine/launch.h"
 #include "minbert/batch.h"
 
@@ -24,10 +26,10 @@ struct DivideRow {
 struct Segments {
   int64_t rows, count = 1;
   Indices offsets = {}, of_row = {};                // [S+1], [T]; empty: one segment
-  explicit Segments(int64_t all_rows) : rows(all_rows) {}
-  explicit Segments(const Batch& batch)
-      : rows(batch.tokens()), count(batch.sentences()), offsets(batch.offsets),
-        of_row(batch.sentence) {}
+  BatchRows batch = {};                             // of the segment that is the whole batch
+  explicit Segments(int64_t rows_here) : rows(rows_here), batch(rows_here) {}
+  explicit Segments(const Batch& b)
+      : rows(b.tokens()), count(b.sentences()), offsets(b.offsets), of_row(b.sentence) {}
   SegmentSizes sizes(Device device) const { return {offsets.data(device), rows}; }
 
   // [S,H], over the rows of each segment: f(i, of each array its row)
@@ -41,7 +43,7 @@ struct Segments {
   Tensor means(const Grid& x, const F& f, const Arrays&... arrays) const {
     const Tensor result = sums(x, f, arrays...);
     launch_rows(result, DivideRow{}, result, sizes(x.device));
-    return result;
+    return batch.average(result);
   }
 };
 
