@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "engine/batch_rows.h"
 #include "engine/fill.h"
 #include "minbert/interrupt.h"
 #include "minbert/ranks.h"
@@ -51,13 +52,36 @@ Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
   MB_CHECK(std::has_single_bit(unsigned(count_)), "--shards {}: expected a power of two: 1, 2, 4, 8, ...", count_);
   MB_CHECK(n <= count_ && count_ % n == 0,
            "{} ranks cannot share --shards {} equally: start a power of two of them, {} at most", n, count_, count_);
-  check_norm("--norm", norms(), o.norm);
+  couple("--norm " + o.norm, norms().find(o.norm).couples);
 }
 
-void Shards::check_norm(const std::string& option, const NormTable& table, const std::string& norm) const {
-  MB_CHECK(count_ == 1 || table.find(norm).couples != Couples::batch,
-           "{} {} takes its statistics over the whole batch, but --shards {} cuts it: train with --shards 1, on one "
-           "rank", option, norm, count_);
+void Shards::couple(const std::string& what, Couples couples) {
+  if (couples != Couples::batch) return;
+  MB_CHECK(count_ == ranks().size(), "{} takes its statistics over the whole batch, which --shards {} cuts: start {} "
+           "ranks, one for each part, or train with --shards 1", what, count_, count_);
+  coupled_ = count_ > 1;
+}
+
+std::vector<Shards::PartLoss> Shards::learn_coupled(const Learn& learn, size_t i, int shard) const {
+  const std::vector<PartLoss> losses = [&] {
+    const PartOfBatch part;
+    return learn(i, shard);
+  }();
+  if (losses.empty()) stand_in([&] { learn(i, count_ - 1); });     // the last part is never empty
+  return losses;
+}
+
+// For an empty part, whose rank the others wait for where they exchange statistics: another part is run, which counts
+// nothing in them, and leaves no gradients.
+void Shards::stand_in(const std::function<void()>& learn) const {
+  const Tensor before = copy_of(parameters_.gradients());
+  std::vector<Tensor> without;
+  for (const Parameter& p : parameters_.items())
+    if (!p.value.grad()) without.push_back(p.value);
+  const PartOfBatch part(false);
+  learn();
+  copy_or_add(before, parameters_.gradients(), false);
+  for (const Tensor& parameter : without) parameter.clear_grad();
 }
 
 std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t batches, uint64_t data,
@@ -65,7 +89,7 @@ std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t b
   std::vector<std::vector<Tensor>> losses(batches);
   const auto learn_part = [&](size_t i, int shard) {
     DropoutClock::current().step = uint64_t((first_batch + int64_t(i)) * count_ + shard);
-    return learn(i, shard);
+    return coupled_ ? learn_coupled(learn, i, shard) : learn(i, shard);
   };
   if (count_ == 1) {
     for (size_t i = 0; i < batches; ++i)

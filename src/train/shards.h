@@ -5,6 +5,9 @@
 //
 // The tree depends on G alone, so the same run on 1, 2 or 4 ranks has the same bits. A part's loss counts by its
 // examples, n_s / n, so that every example counts as in one piece. G = 1 is training without shards.
+//
+// Where G ranks have one part each, all parts run at the same time, and norms that take statistics over the batch take
+// them over all parts (src/engine/batch_rows.h).
 #pragma once
 
 #include <functional>
@@ -26,12 +29,11 @@ double share(const Part& part, std::span<const Batch> batches, Count count) {
 
 class Shards {
  public:
-  // losses: how many a batch has. Errors: shards that are no power of two, or that the ranks do not divide; a norm of
-  // hidden states that takes statistics over the batch.
+  // losses: how many a batch has. Errors: shards that are no power of two, or that the ranks do not divide.
   Shards(const RunOptions& options, const Parameters& parameters, size_t losses);
-  // Error for a norm that takes statistics over the batch, if that is cut. option: --norm or --cls-norm.
-  void check_norm(const std::string& option, const NormTable& table, const std::string& norm) const;
-  int count() const { return count_; }
+  // If `couples` says so, the parts of a batch need each other's statistics. what: "--norm batch". Error where a rank
+  // has several parts, which run one after the other.
+  void couple(const std::string& what, Couples couples);
 
   // Those of a batch's examples that are in this shard: none in some shards of a batch with fewer examples than shards.
   template <class T>
@@ -58,11 +60,14 @@ class Shards {
 
  private:
   struct Sheet;
+  std::vector<PartLoss> learn_coupled(const Learn& learn, size_t i, int shard) const;
+  void stand_in(const std::function<void()>& learn) const;
   void exchange(Sheet& sheet, uint64_t data);
 
   int count_;
   const Parameters& parameters_;
   size_t losses_;
+  bool coupled_ = false;                            // do the parts of a batch need each other's statistics?
   bool interrupted_ = false;
 };
 

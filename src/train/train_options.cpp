@@ -53,7 +53,7 @@ void add_learn_options(CommandLine& line, RunOptions& o, const std::string& defa
   line.option("--batch", o.batch, 1, "examples in a batch");
   line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
   line.option("--shards", o.shards, 0, "parts of a batch whose gradients are summed, a power of two; mpirun's ranks "
-              "share them; 0: one for each rank");
+              "share them; 0: one for each rank, as norms over the batch need it");
   line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction; one of");
   line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
   line.option("--momentum", o.momentum, 0, "of sgd", 0.999);

@@ -32,9 +32,8 @@ class Run {
         optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }),
         finished_(o.epochs == 0) {
-    shards_.check_norm("--cls-norm", cls_norms(), o.cls_norm);
-    MB_CHECK(o.grad_norm == 0 || shards_.count() == 1, "--grad-norm {} takes its mean over the whole batch, but "
-             "--shards {} cuts it: train with --shards 1, on one rank", o.grad_norm, shards_.count());
+    shards_.couple("--cls-norm " + o.cls_norm, cls_norms().find(o.cls_norm).couples);
+    if (o.grad_norm > 0) shards_.couple(format("--grad-norm {}", o.grad_norm), Couples::batch);
     if (!log_.loaded().is_null()) load(log_.loaded());
     else if (const std::string file = mask_file(o.train_mode); !file.empty())
       write_file(kept_mask(folder), read_file(file));
