@@ -9,6 +9,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "minbert/ranks.h"
+
 namespace minbert::cuda {
 namespace {
 
@@ -22,7 +24,8 @@ void check(cudaError_t error, const char* what) {
 
 std::string version_text(int v) { return format("{}.{}", v / 1000, v % 1000 / 10); }      // 12050 is 12.5
 
-// The first GPU. The constructor checks that this build can use it.
+// The first GPU; of several ranks on this host each takes another one, as long as there are. The constructor checks
+// that this build can use it.
 struct Gpu {
   cudaDeviceProp properties{};
 
@@ -40,13 +43,14 @@ struct Gpu {
              "--device cuda: looked for a GPU and found none ({}); nvidia-smi should list it, and CUDA_VISIBLE_DEVICES "
              "must not hide it. --device cpu needs none",
              found == cudaSuccess ? "the driver counts 0" : cudaGetErrorString(found));
-    check(cudaGetDeviceProperties(&properties, 0), "the properties of the GPU");
+    const int device = ranks().place_on_host() % count;
+    check(cudaGetDeviceProperties(&properties, device), "the properties of the GPU");
     const int capability = 10 * properties.major + properties.minor, lowest = MINBERT_CUDA_LEAST;
     MB_CHECK(capability >= lowest,
              "--device cuda: {} has compute capability {}.{}, but this build has code for {}.{} and later: make clean, "
              "then make CUDA=1 CUDA_ARCHS={}", properties.name, properties.major, properties.minor, lowest / 10,
              lowest % 10, capability);
-    check(cudaSetDevice(0), "choosing the first GPU");
+    check(cudaSetDevice(device), "choosing the GPU");
   }
 };
 Gpu& gpu() {

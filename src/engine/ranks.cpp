@@ -43,6 +43,7 @@ Ranks::Ranks() {
   MPI_Comm host;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host);
   MPI_Comm_size(host, &on_this_host_);
+  MPI_Comm_rank(host, &place_on_host_);
   MPI_Comm_free(&host);
   if (first()) return;
   std::cout.rdbuf(nullptr);

@@ -202,14 +202,13 @@ cudaError_t cudaGetDeviceCount(int* count) {
   cudaDriverGetVersion(&driver);
   *count = 0;
   if (driver < runtime_version) return result(cudaErrorInsufficientDriver);
-  if (*environment("MINBERT_REHEARSAL_DEVICES", "1") == '0') return result(cudaErrorNoDevice);
-  *count = 1;
-  return cudaSuccess;
+  *count = std::atoi(environment("MINBERT_REHEARSAL_DEVICES", "1"));
+  return *count ? cudaSuccess : result(cudaErrorNoDevice);
 }
 cudaError_t cudaSetDevice(int device) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  return error ? error : result(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+  return error ? error : result(device < count ? cudaSuccess : cudaErrorInvalidDevice);
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (const cudaError_t error = cudaSetDevice(device)) return error;
