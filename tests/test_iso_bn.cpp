@@ -71,6 +71,7 @@ TEST_CASE("cls norm: IsoBN's presets equal the paper's recurrences as plain loop
       const auto norm = cls_norms().make("iso-bn:preset=" + preset, {H});
       IsoBnByHand by_hand{preset, size_t(H)};
       for (int step = 0; step < (H > 100 ? 3 : 24); ++step) {
+        CAPTURE(step);
         Tensor h = embeddings(format("step {}", step), m, H);
         const Tensor dy = normal(format("dy {}", step), h.shape());
         norm->train();

@@ -50,7 +50,7 @@ TEST_CASE("norm: every norm equals its equations composed of elementary operatio
         // a*b+c is rounded once here, twice there; the gradient of a single token's sentence is 0 but for that, times
         // 1/sqrt(eps) = 316
         for (size_t i = 0; i < text.size(); ++i) {
-          INFO("input " << i << ", or the result; " << (batch.row_task ? "with" : "without") << " tasks");
+          INFO("input " << i << ", or the result; " << std::string(batch.row_task ? "with" : "without") << " tasks");
           CHECK(difference(fused[i], text[i], 1) < tolerance(1e-4, 1e-12));
         }
       }

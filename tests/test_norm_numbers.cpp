@@ -252,9 +252,13 @@ TEST_CASE("norm: a constant row gives beta, however small epsilon is") {
   const Tensor x = Tensor::full({1, 768}, real(10.1f)), gamma = Tensor::full({768}, 1),
       beta = Tensor::zeros({768});
   CHECK(largest(layer_norm(x, gamma, beta, 1e-12).values()) < tolerance(1e-6, 1e-6));
+  // Where all dy γ are equal, dx is 0: not the rounding of that product, which a fused multiply-add leaves, over √ε.
+  const Tensor four = Tensor::full({2, 4}, real(10.1f)).set_requires_grad(true);
+  backward(layer_norm(four, Tensor::full({4}, real(0.3f)), {}, 1e-12), Tensor::full({2, 4}, real(0.1f)));
+  CHECK(largest(four.grad().values()) == 0);
 }
 
-// E[x^2] - E[x]^2 would give a variance of 0 here: 1449^2 needs 22 bits, and float has 24.
+// E[x^2] - E[x]^2 would be a multiple of 1/4 here: 1449^2 needs 22 bits, and float has 24.
 TEST_CASE("norm: a small variance about a large mean is right") {
   std::vector<real> values;
   for (int i = 0; i < 768; ++i) values.push_back(real(1449 + (i % 2 ? 0.5 : -0.5) * std::sqrt(4 * 0.1667)));

@@ -153,7 +153,7 @@ TEST_CASE("optimizer: a frozen parameter has neither moments nor decay") {
 }
 
 TEST_CASE("optimizer: clipping scales all gradients together, and only when they are too long") {
-  for (const double most : {1.0, 6.5, 100.0}) {    // the norm of (3, 4, 0, 12) is 13
+  for (const double most : {0.0, 1.0, 6.5, 100.0}) {       // the norm of (3, 4, 0, 12) is 13; 0: off
     Model model;
     Optimizer optimizer(model.parameters, {.kind = "sgd"});
     give_gradient(model["bias"], {3, 4, 0, 0});
@@ -161,12 +161,17 @@ TEST_CASE("optimizer: clipping scales all gradients together, and only when they
     optimizer.clip(most);
     CHECK(optimizer.gradient_norm() == doctest::Approx(13));
     optimizer.step(1);
-    const double factor = std::min(1.0, most / 13);
+    const double factor = most > 0 ? std::min(1.0, most / 13) : 1;
     CHECK(model["bias"].values()[1] == doctest::Approx(-4 * factor));
     CHECK(model["head"].values()[0] == doctest::Approx(1 - 12 * factor));
     give_gradient(model["bias"], {1, 0, 0, 0});    // the next step is not scaled
     optimizer.step(1);
     CHECK(model["bias"].values()[0] == doctest::Approx(-3 * factor - 1));
+    const std::vector<real> before = model["bias"].values();
+    give_gradient(model["bias"], {0, 0, 0, 0});
+    optimizer.clip(most);                          // a norm of 0
+    optimizer.step(1);
+    CHECK(model["bias"].values() == before);
   }
 }
 
@@ -184,6 +189,9 @@ TEST_CASE("optimizer: the schedule rises over the warm-up, falls to 0 behind the
   CHECK(warm.back() == doctest::Approx(1 / 7.0));
   CHECK(factors("constant", 0.3)[2] == doctest::Approx(0.75));
   CHECK(schedule_factor("linear", 0, 1, 1.0) > 0);
+  for (int step = 0; step < 4; ++step)
+    CHECK(schedule_factor("linear", step, 4, 1.0) == doctest::Approx((step + 1) / 5.0));
+  CHECK(schedule_factor("linear", 3, 10, 0.39) == 1);       // 3 steps, not 4
   CHECK_THROWS_WITH_AS(schedule_factor("cosine", 0, 10, 0.5),
                        "there is no schedule \"cosine\"; the schedules are: linear, constant", Error);
 }

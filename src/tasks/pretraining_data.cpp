@@ -4,9 +4,10 @@
 //   sentences after A; the others come from another document, and the sentences after A are then used for the next
 //   example. 15% of the words are masked.
 //
-//   Deviations  A sentence of more than half a sequence is cut into several, so that nearly every A has sentences after
-//               it. A sentence ends at a token . ! or ?, or with its paragraph. A foreign B is about as long as A's
-//               own: if it filled the sequence, as in Google's code, its length would give it away in short documents.
+//   Deviations  An A with nothing after it gets a foreign B, so that in short documents fewer than half follow (as by
+//               Google's code). A sentence of more than half a sequence is cut into several. A sentence ends at a
+//               token . ! or ?, or with its paragraph. A foreign B is about as long as A's own, if there is one: if it
+//               filled the sequence, as in Google's code, its length would give it away in short documents.
 #include <omp.h>
 
 #include <algorithm>
