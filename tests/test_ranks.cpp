@@ -7,6 +7,7 @@
 #include "error_of.h"
 #include "gradcheck.h"
 #include "library.h"
+#include "minbert/comparison.h"
 #include "minbert/experiment.h"
 #include "minbert/interrupt.h"
 #include "minbert/ranks.h"
@@ -203,6 +204,7 @@ int64_t steps_in(const std::string& run) {
 //   USR1, INT           once the run has saved, mpirun gets this signal
 //   data                rank 1 has a wrong label
 //   flip                no training: a bit of rank 1's parameters is not the others'
+//   compare             no fault: layer beside conditional-layer, by compare()
 TEST_CASE("ranks: one of several" * doctest::skip()) {
   std::istringstream in(std::getenv("MINBERT_RANK_WORDS"));
   const std::string fault = std::getenv("MINBERT_RANK_FAULT");
@@ -253,6 +255,7 @@ TEST_CASE("ranks: one of several" * doctest::skip()) {
     Experiment experiment(o);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
+    if (fault == "compare") return compare(experiment, variants_of(o));
     auto& examples = const_cast<Dataset&>(experiment.data()[0].train).examples;
     if (fault == "data" && ranks().rank() == 1) examples.at(4).label = 3;
     once_saved(2, "error", [&] {
@@ -298,6 +301,30 @@ TEST_CASE("ranks: 1, 2 and 4 ranks leave the same run, bit for bit, also where i
       CHECK(times(stopped.said, "stopped after step 2;") == 1);
       check(mpirun(after, rank_program(words.substr(0, words.find(' ')) + " --resume --out " + out)));
     }
+  }
+}
+
+TEST_CASE("ranks: a comparison over seeds is that of one process, and finds its runs done") {
+  if (!has_mpi()) return;
+  SmallWorld world;
+  const std::string out = world.path("out"),
+                    words = train_words(world, "--epochs 1 --batch 6 --compare --seeds 2");
+  std::map<std::string, std::string> models;
+  for (const int n : {1, 2}) {
+    const ShellResult result = mpirun(n, rank_program(words, "compare"));
+    INFO(result.said);
+    REQUIRE(result.status == 0);
+    CHECK(times(result.said, "paper, conditional-layer") <= 2);               // by one rank, in two tables
+    for (const std::string run : {"layer/seed-11711", "layer/seed-11712", "conditional-layer/seed-11711",
+                                  "conditional-layer/seed-11712"}) {
+      const std::string model = read_file(format("{}/{}/model/model.safetensors", out, run));
+      if (n == 1) models[run] = model;
+      else CHECK(models.at(run) == model);
+    }
+    const ShellResult again = mpirun(n, rank_program("multitask --resume --out " + out, "compare"));
+    INFO(again.said);
+    CHECK(again.has("4 of 4 runs are done already"));
+    std::filesystem::remove_all(out);
   }
 }
 

@@ -67,6 +67,7 @@ class Study {
   std::string fingerprint(const std::string& file);
 
  private:
+  void take_folder();
   bool run_here(const std::vector<const Run*>& runs);
   bool run_beside(const std::vector<const Run*>& runs);
   bool work(const Run& run);

@@ -17,6 +17,7 @@
 
 #include "analysis/study_output.h"
 #include "minbert/interrupt.h"
+#include "minbert/ranks.h"
 #include "minbert/sha256.h"
 
 #ifndef MINBERT_COMMIT                              // the Makefile says it
@@ -63,19 +64,26 @@ std::string key_of(const Run& run) { return sha256(options_of(run).dump(-1)).sub
 std::string build_commit() { return MINBERT_COMMIT; }
 
 Study::Study(const StudyOptions& options) : options_(options) {
-  const std::string mark = options.out + "/study.json";
+  MB_CHECK(options.show || ranks().size() == 1,
+           "start this program without mpirun: --jobs 4 has four of its runs at work at the same time");
   MB_CHECK(!options.out.empty(), "--out is empty; expected the name of a folder");
-  MB_CHECK(!fs::exists(options.out) || fs::exists(mark) || fs::is_empty(options.out) ||
-               fs::exists(options.out + "/options.json"),
-           "--out {}: holds something that is no study; choose another folder", options.out);
-  make_folder(options.out);
-  if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
+  if (ranks().first()) take_folder();
+  ranks().wait();                                   // the others find it taken
   if (const std::string file = fingerprints_file(options.out); fs::exists(file)) fingerprints_ = Json::load(file);
-  if (!options.only.empty()) return;                // its parent has the lock
-  lock_ = open((options.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
+}
+
+void Study::take_folder() {
+  const std::string mark = options_.out + "/study.json";
+  MB_CHECK(!fs::exists(options_.out) || fs::exists(mark) || fs::is_empty(options_.out) ||
+               fs::exists(options_.out + "/options.json"),
+           "--out {}: holds something that is no study; choose another folder", options_.out);
+  make_folder(options_.out);
+  if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
+  if (!options_.only.empty()) return;               // its parent has the lock
+  lock_ = open((options_.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
   MB_CHECK(lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0,
            "--out {}: another process works there (or a run of one that was killed is still saving); wait for it, or "
-           "choose another folder", options.out);
+           "choose another folder", options_.out);
 }
 
 Study::~Study() {
@@ -134,15 +142,18 @@ bool Study::work(const Run& run) {
       .set("commit", build_commit()).set("threads", omp_get_max_threads()).set("seconds", seconds)
       .set("result", *result);
   write_file(where + "/run.json", record.dump() + "\n");
-  fs::remove(started);
-  for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
+  if (ranks().first()) {
+    fs::remove(started);
+    for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
+  }
+  ranks().wait();                                   // until all this is there for every rank
   return true;
 }
 
 bool Study::run_here(const std::vector<const Run*>& runs) {
   Plan plan(runs);
   for (const Run* run : runs) {
-    if (interrupted()) return false;
+    if (ranks().any(interrupted())) return false;
     bool finished = false;
     make_folder(folder(*run));
     if (!options_.show) plan.begin(*run);
@@ -202,6 +213,7 @@ bool Study::run(const std::vector<Run>& runs) {
   std::set<std::string> known;
   for (const Run& run : runs)
     if (known.insert(folder(run)).second && !is_done(run)) missing.push_back(&run);
+  ranks().wait();                                   // until every rank has looked
   if (!options_.only.empty()) {
     std::erase_if(missing, [&](const Run* run) { return key_of(*run) != options_.only; });
     if (missing.empty()) return true;               // it is among runs that follow
