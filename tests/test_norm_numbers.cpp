@@ -258,6 +258,17 @@ TEST_CASE("norm: a constant row gives beta, however small epsilon is") {
   CHECK(largest(four.grad().values()) == 0);
 }
 
+TEST_CASE("norm: a row whose squares overflow is NaN, and no other row") {
+  const real huge = 4 * std::sqrt(std::numeric_limits<real>::max());
+  const Tensor x = Tensor::from({2, 4}, std::vector<real>{huge, -huge, huge, -huge, 1, -1, 1, -1});
+  for (const Tensor& y : {layer_norm(x, {}, {}, 1e-12), variance_norm(x, {}, {}, 1e-12), rms_norm(x, {}, 1e-12)})
+    for (size_t i = 0; i < 8; ++i) {
+      const double value = double(y.values()[i]);
+      if (i < 4) CHECK(std::isnan(value));
+      else CHECK(value == doctest::Approx(i % 2 ? -1 : 1));
+    }
+}
+
 // E[x^2] - E[x]^2 would be a multiple of 1/4 here: 1449^2 needs 22 bits, and float has 24.
 TEST_CASE("norm: a small variance about a large mean is right") {
   std::vector<real> values;
