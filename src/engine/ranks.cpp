@@ -88,9 +88,10 @@ std::vector<std::string> Ranks::gather(const std::string& mine) const {
 void Ranks::end_all(const std::string& message) const {
   // A lower rank that has an error, too, ends this one while it waits: mpirun sends SIGTERM, after a second SIGKILL.
   std::signal(SIGTERM, SIG_DFL);
-  if (!first()) std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1500 + 100 * rank_, 6000)));
+  if (!first()) std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1500 + 400 * rank_, 6000)));
   const std::string text = format("[rank {}] {}\n", rank_, message);
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));      // mpirun drops what it has not read by then
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
