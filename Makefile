@@ -59,13 +59,15 @@ FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -I
 CUDA_ARCHS ?= 80 90
 export CXX CUDA MPI CUDA_ARCHS INSTALL FLAGS
 
-# What this machine has: .build/probe writes FOUND_*, CUDA_* and GPU_BACKEND when it differs from last time.
+# What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
+# depends on that, none on CUDA=0|1|auto, which chooses between two builds.
 NO_BUILD := help clean deps lint rooms papers format
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
 build/config.mk: FORCE
 	@.build/deps && .build/probe $@
+GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPUS)),$(filter 1,$(CUDA))))
 
 find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 LIBRARY    := $(call find,src,*.cpp)
@@ -76,10 +78,10 @@ GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
 HIDDEN     := $(if $(TESTS),$(wildcard $(TESTS)/test_*.cpp))
 PROGRAMS   := $(notdir $(basename $(wildcard examples/*.cpp))) make-mini $(if $(BENCHMARK),bench)
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
-objects     = $(patsubst %.cpp,build/$(1)/%.o,$(2))
 Q          := $(if $(V),,@)
 
-# A build is a folder of objects, what its flags add to FLAGS, and what it has beside the library.
+# A build is a folder of objects, what its flags add to FLAGS, and what it has beside the library. The GPU's flags
+# change few files; all others have their objects from the build without a GPU.
 FLAGS_cpu       :=
 FLAGS_double    := -DMINBERT_DOUBLE
 FLAGS_asan      := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -89,6 +91,12 @@ FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
 LIBS_cuda       := $(CUDA_LIBRARIES)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
+GPU_FILES  := $(KERNEL_FILES) $(ALSO_rehearsal) \
+  $(shell grep -rlE --include='*.cpp' '^#if.*MINBERT_(CUDA|REHEARSAL)' src tests)
+HOST_cuda  := cpu
+HOST_rehearsal        := cpu
+HOST_rehearsal-double := double
+objects     = $(foreach file,$(2),build/$(or $(if $(filter $(file),$(GPU_FILES)),,$(HOST_$(1))),$(1))/$(file:.cpp=.o))
 
 define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
@@ -106,7 +114,7 @@ build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
 build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
-build/$(1)/bin/%: build/$(1)/examples/%.o $$(LIBRARY_$(1))
+build/$(1)/bin/%: $$(call objects,$(1),examples/%.cpp) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 endef
 define compile
