@@ -231,7 +231,7 @@ TEST_CASE("cls norm: results do not depend on the number of threads") {
       }
       results[threads - 1].push_back(x.grad().values());
     }
-    INFO(entry.name);
+    INFO(std::string(entry.name));
     CHECK(results[0] == results[1]);
   }
   omp_set_num_threads(before);

@@ -1,5 +1,6 @@
 // Products of the rehearsal (cublas_v2.h, cublasLt.h).
 #include <cblas.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <bit>
@@ -54,8 +55,11 @@ struct Gemm {
       y_rounded = rounded(y, rb, cb, ldb, drop), y = y_rounded.data();
     }
     const auto multiply = [] { if constexpr (sizeof(T) == 4) return cblas_sgemm; else return cblas_dgemm; }();
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(1);                         // as on a GPU, the host's threads change no bit
     multiply(CblasColMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, alpha, x,
              drop ? std::max(1, ra) : lda, y, drop ? std::max(1, rb) : ldb, beta, static_cast<T*>(c), ldc);
+    omp_set_num_threads(threads);
   }
 };
 
