@@ -1,4 +1,4 @@
-// What an action says when it fails, and whether a text has a part.
+// What an action says when it fails; whether a text has a part, and how often.
 #pragma once
 
 #include <string>
@@ -18,5 +18,11 @@ std::string error_of(Action action) {
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+inline size_t times(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
 
 }  // namespace minbert::test

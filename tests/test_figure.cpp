@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "error_of.h"
 #include "minbert/figure.h"
 #include "small_run.h"
 
@@ -32,12 +33,6 @@ bool gnuplot_is_installed() {
   const bool found = std::system("command -v gnuplot >/dev/null") == 0;
   if (!found) MESSAGE("gnuplot: not run (not installed)");
   return found;
-}
-
-size_t times(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
 }
 
 constexpr const char* hostile = "it's \"q\" \\n a_b^2 {/Bold x} 50% $x @y <&> `touch hacked`\n!touch hacked\n# é";

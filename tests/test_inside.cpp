@@ -29,11 +29,6 @@ struct Look : SmallWorld {
 };
 const InsideOptions sst = {.text = "good film , not dull .", .task = "sst", .label = "3"};
 
-size_t times(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 Json data_of(const std::string& page) {
   const std::string open = "id=\"data\">";
   const size_t begin = page.find(open) + open.size();

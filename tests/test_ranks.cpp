@@ -174,16 +174,10 @@ std::string rank_program(const std::string& words, const std::string& fault = ""
 
 // program: one, or several as mpirun takes them, "A : -n 1 B". Ends after 100 s with status 124, should something hang.
 ShellResult mpirun(int n, const std::string& program) {
-  const bool open_mpi = shell(".", "mpirun --version").has("Open MPI");
+  static const bool open_mpi = shell(".", "mpirun --version").has("Open MPI");
   return shell(".", format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
                            "timeout -k 3 100 mpirun {} -n {} {}",
                            open_mpi ? "--oversubscribe --bind-to none" : "", n, program));
-}
-
-size_t times(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
-  return n;
 }
 
 std::string train_words(const SmallWorld& world, const std::string& length = "--epochs 2 --batch 6 --accumulate 2") {

@@ -7,6 +7,7 @@
 #include <regex>
 #include <set>
 
+#include "error_of.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/report.h"
@@ -22,12 +23,6 @@ Strings matches(const std::string& text, const std::string& pattern, size_t grou
   for (std::sregex_iterator m(text.begin(), text.end(), regex), end; m != end; ++m) all.push_back((*m)[group]);
   return all;
 }
-size_t times(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 // What a reader sees or hears: without the head and the tags.
 std::string words(const std::string& html) {
   return std::regex_replace(html.substr(html.find("<body>")), std::regex("<[^>]*>"), " ");

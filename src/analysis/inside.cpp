@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "analysis/mixing.h"
+#include "analysis/row_sums.h"
 #include "minbert/evaluate.h"
 #include "minbert/names.h"
 
@@ -16,13 +16,7 @@ namespace {
 
 using Operations = std::vector<Trace::Operation>;
 
-double dot(const real* a, const real* b, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += double(a[i]) * double(b[i]);
-  return sum;
-}
-double length(std::span<const real> x) { return std::sqrt(dot(x.data(), x.data(), int64_t(x.size()))); }
-double length(const Tensor& x) { return length(x.values()); }
+double length(const Tensor& x) { return row_length(x.values()); }
 
 bool is_in(const std::string& module, const std::string& path) {
   return module == path || module.starts_with(path + ".");
@@ -73,7 +67,7 @@ void add_value_norms(int64_t layer, Measuring& m) {
   const int64_t T = m.tokens(), H = m.config().hidden_size, d = m.config().head_size();
   for (int64_t h = 0; h < m.config().num_attention_heads; ++h)
     for (int64_t j = 0; j < T; ++j)
-      m.inside.value_norms.push_back(real(length(std::span(v).subspan(size_t(j * H + h * d), size_t(d)))));
+      m.inside.value_norms.push_back(real(row_length(std::span(v).subspan(size_t(j * H + h * d), size_t(d)))));
 }
 
 // The hidden states: the last result of the embeddings, of each layer, of a norm behind them.
@@ -96,12 +90,12 @@ std::vector<const Trace::Operation*> add_states(Measuring& m) {
         return std::span(all).subspan(size_t(row * H), size_t(H));
       };
       const auto cosine = [&](const std::vector<real>& other) {
-        return dot(of_row(x).data(), of_row(other).data(), H) / (length(of_row(x)) * length(of_row(other)));
+        return row_dot(of_row(x), of_row(other)) / (row_length(of_row(x)) * row_length(of_row(other)));
       };
       state.to_start.push_back(cosine(first));
       state.to_previous.push_back(cosine(previous));
-      state.length.push_back(length(of_row(x)));
-      if (!g.empty()) state.gradient.push_back(length(of_row(g)));
+      state.length.push_back(row_length(of_row(x)));
+      if (!g.empty()) state.gradient.push_back(row_length(of_row(g)));
     }
     m.inside.states.push_back(state);
     operations.push_back(operation);
@@ -133,12 +127,9 @@ Inside::Rows rows_of(const Tensor& x) {
   const auto largest = std::ranges::max_element(values, {}, [](real v) { return std::abs(v); });
   Inside::Rows rows{{}, {}, {}, std::abs(double(*largest)), int((largest - values.begin()) % cols)};
   for (int64_t r = 0; r < x.rows(); ++r) {
-    const real* row = values.data() + r * cols;
-    const double mean = std::accumulate(row, row + cols, 0.0) / double(cols);
-    double squares = 0;
-    for (int64_t i = 0; i < cols; ++i) squares += (double(row[i]) - mean) * (double(row[i]) - mean);
-    rows.mean.push_back(mean);
-    rows.variance.push_back(squares / double(cols));
+    const std::span row = std::span(values).subspan(size_t(r * cols), size_t(cols));
+    rows.mean.push_back(row_mean(row));
+    rows.variance.push_back(row_variance(row));
   }
   return rows;
 }

@@ -37,29 +37,25 @@ Json packed(std::span<const real> numbers, int bytes) {
   return Json::object().set("low", low).set("step", step).set("bytes", bytes).set("data", base64(all));
 }
 
-Json rounded(const std::vector<double>& numbers) {              // to five digits
-  std::vector<double> list;
-  for (const double x : numbers) {
-    std::ostringstream digits;
-    digits.precision(5);
-    digits << x;
-    list.push_back(std::isfinite(x) ? std::strtod(digits.str().c_str(), nullptr) : x);
-  }
-  return Json::array_of(list);
-}
-Json rounded(double number) { return rounded(std::vector{number}).items()[0]; }
-
-template <class T>
-Json list_of(const std::vector<T>& values) {
-  Json::Array list;
-  for (const T& value : values) list.push_back(Json(value));
-  return Json::array(list);
-}
 template <class T, class F>
 Json each(const std::vector<T>& values, const F& json_of) {
   Json::Array list;
   for (const T& value : values) list.push_back(json_of(value));
   return Json::array(list);
+}
+template <class T>
+Json list_of(const std::vector<T>& values) {
+  return each(values, [](const T& value) { return Json(value); });
+}
+
+Json rounded(double x) {                            // to five digits
+  std::ostringstream digits;
+  digits.precision(5);
+  digits << x;
+  return std::isfinite(x) ? std::strtod(digits.str().c_str(), nullptr) : x;
+}
+Json rounded(const std::vector<double>& numbers) {
+  return each(numbers, [](double x) { return rounded(x); });
 }
 
 Json json_of(const Inside::State& s) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "analysis/row_sums.h"
+
 namespace minbert {
 namespace {
 
@@ -24,23 +26,6 @@ std::vector<real> transformed(const AttentionBlock& b) {
   return f;
 }
 
-double mean_of(const real* u, int64_t H) {
-  double sum = 0;
-  for (int64_t i = 0; i < H; ++i) sum += double(u[i]);
-  return sum / double(H);
-}
-double variance_of(const real* u, int64_t H) {
-  const double mean = mean_of(u, H);
-  double sum = 0;
-  for (int64_t i = 0; i < H; ++i) sum += (double(u[i]) - mean) * (double(u[i]) - mean);
-  return sum / double(H);
-}
-double length_of(const std::vector<double>& u) {
-  double squares = 0;
-  for (const double x : u) squares += x * x;
-  return std::sqrt(squares);
-}
-
 }  // namespace
 
 std::vector<real> contributions_of(const AttentionBlock& b) {
@@ -48,7 +33,7 @@ std::vector<real> contributions_of(const AttentionBlock& b) {
   std::vector<real> all(size_t(b.T * b.T * b.H));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < b.T; ++i) {
-    const double s = std::sqrt(variance_of(b.a.data() + i * b.H, b.H) + b.eps);
+    const double s = std::sqrt(row_variance(b.a.subspan(size_t(i * b.H), size_t(b.H))) + b.eps);
     for (int64_t j = 0; j < b.T; ++j) {
       real* u = all.data() + (i * b.T + j) * b.H;
       for (int64_t h = 0; h < b.heads; ++h) {
@@ -58,7 +43,7 @@ std::vector<real> contributions_of(const AttentionBlock& b) {
       }
       if (i == j)
         for (int64_t c = 0; c < b.H; ++c) u[c] += b.x[size_t(i * b.H + c)];
-      const double mean = mean_of(u, b.H);
+      const double mean = row_mean(std::span(u, size_t(b.H)));
       for (int64_t c = 0; c < b.H; ++c) u[c] = real((double(u[c]) - mean) / s * double(b.gamma[size_t(c)]));
     }
   }
@@ -73,12 +58,12 @@ Mixing mixing_of(const std::vector<real>& contributions, int64_t T, int64_t H) {
     for (int64_t j = 0; j < T; ++j) {
       const real* y = contributions.data() + (i * T + j) * H;
       const std::vector<double> row(y, y + H);
-      const double length = length_of(row);
+      const double length = row_length(row);
       result.norms.push_back(real(length));
       if (i == j) own = length;
       else for (size_t c = 0; c < row.size(); ++c) others[c] += row[c];
     }
-    const double mixed = length_of(others);
+    const double mixed = row_length(others);
     result.ratios.push_back(real(mixed + own > 0 ? mixed / (mixed + own) : 0));
   }
   return result;

@@ -2,6 +2,7 @@
 // where; with one rank they do nothing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -19,8 +20,9 @@ uint64_t fingerprint(const List& values, uint64_t h) {
 }
 uint64_t fingerprint(const Parameters& parameters);
 
-// Before the first step: the program, the settings, the data and the parameters.
-void compare_start(std::map<std::string, std::string> settings, uint64_t data, const Parameters& parameters);
+// Before the first step: the program, the settings, a fingerprint of the data, and the parameters.
+void compare_start(const std::function<std::map<std::string, std::string>()>& settings_of_run,
+                   const std::function<uint64_t()>& data, const Parameters& parameters);
 // Later: the parameters. A rank's part from those of the others when a bit flips in its memory.
 void compare_parameters(int64_t step, const Parameters& parameters);
 

@@ -96,7 +96,8 @@ class PretrainRun {
     examples_ = data_.shard(epoch_, shard_);
     log_.keeps("the last good weights");
     result_.next_sentence = next_sentence_;
-    compare_start(settings_of(o), fingerprint(std::vector{examples_, held_out_}), model_.parameters);
+    compare_start([&] { return settings_of(o); }, [&] { return fingerprint(held_out_, fingerprint(examples_, 0)); },
+                  model_.parameters);
   }
 
   PretrainResult go(int64_t stop_after) {
@@ -152,7 +153,8 @@ class PretrainRun {
       const Batches batch = batches.subspan(i, 1);
       return {{mlm, share(part, batch, masked_words)}, {nsp, share(part, batch, all_pairs)}};
     };
-    const auto losses = shards_.gradients(log_.batches(), batches.size(), fingerprint(batches), learn);
+    const auto data = [&] { return fingerprint(batches); };
+    const auto losses = shards_.gradients(log_.batches(), batches.size(), data, learn);
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], losses[i]);
     if (o_.clip > 0) optimizer_.clip(o_.clip);
     optimizer_.step(learning_rate());
@@ -171,11 +173,14 @@ class PretrainRun {
     return next_sentence_ ? add(mlm, scale(nsp_loss, real(share(part, batches, all_pairs)))) : mlm;
   }
 
+  static uint64_t fingerprint(Part examples, uint64_t h) {
+    for (const PretrainingExample& example : examples)
+      h = minbert::fingerprint(example.originals, minbert::fingerprint(example.sequence.ids, h));
+    return h;
+  }
   static uint64_t fingerprint(Batches batches) {
     uint64_t h = 0;
-    for (const Examples& batch : batches)
-      for (const PretrainingExample& example : batch)
-        h = minbert::fingerprint(example.originals, minbert::fingerprint(example.sequence.ids, h));
+    for (const Examples& batch : batches) h = fingerprint(batch, h);
     return h;
   }
 

@@ -58,7 +58,7 @@ void RunLog::open(const std::string& step_columns, const std::string& reports, c
 }
 
 void RunLog::start(int64_t all_batches) {
-  DropoutClock::current() = {uint64_t(options_.seed), uint64_t(batches_)};       // then Shards sets it
+  DropoutClock::current().seed = uint64_t(options_.seed);       // its step: Shards, before each part of a batch
   progress_ = std::make_unique<Progress>("", all_batches, Progress::Where::log, batches_);
   first_step_ = step_;
   since_ = now();

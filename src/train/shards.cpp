@@ -84,8 +84,8 @@ void Shards::stand_in(const std::function<void()>& learn) const {
   for (const Tensor& parameter : without) parameter.clear_grad();
 }
 
-std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t batches, uint64_t data,
-                                                   const Learn& learn) {
+std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t batches,
+                                                   const std::function<uint64_t()>& data, const Learn& learn) {
   std::vector<std::vector<Tensor>> losses(batches);
   const auto learn_part = [&](size_t i, int shard) {
     DropoutClock::current().step = uint64_t((first_batch + int64_t(i)) * count_ + shard);
@@ -112,7 +112,7 @@ std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t b
       if (items[p].value.grad()) sheet.reached[p] = 1;
       else if (items[p].value.requires_grad()) fill(items[p].value.take_grad(), 0);
   });
-  exchange(sheet, data);
+  exchange(sheet, data());
 
   for (size_t i = 0; i < batches; ++i)
     for (size_t l = 0; l < losses_; ++l) {

@@ -51,9 +51,10 @@ class Shards {
   using Learn = std::function<std::vector<PartLoss>(size_t i, int shard)>;
 
   // One step's gradients: the sum over all shards, on every rank. Returns the losses of each batch. first_batch: how
-  // many batches came before, which is the clock of dropout. data: a fingerprint of these batches; Error where a rank
-  // has another one.
-  std::vector<std::vector<Tensor>> gradients(int64_t first_batch, size_t batches, uint64_t data, const Learn& learn);
+  // many batches came before, which is the clock of dropout. data: a fingerprint of these batches, asked for where
+  // there are shards; Error where a rank has another one.
+  std::vector<std::vector<Tensor>> gradients(int64_t first_batch, size_t batches, const std::function<uint64_t()>& data,
+                                             const Learn& learn);
 
   // Has Ctrl-C reached one of the ranks? The same on all of them: as of the last gradients().
   bool interrupted() const;

@@ -43,7 +43,7 @@ class Run {
       for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
     }
     log_.open("step,task,loss", "epochs.csv", columns + ",dev_mean", epoch_);
-    compare_start(settings_of(o), data_fingerprint(), model_->parameters);
+    compare_start([&] { return settings_of(o); }, [&] { return data_fingerprint(); }, model_->parameters);
   }
 
   RunResult go(int64_t stop_after, bool score_training) {
@@ -101,7 +101,8 @@ class Run {
       backward(scale(loss, weight_of(part, batches)));
       return {{loss, share(part, batches.subspan(i, 1), examples_of)}};
     };
-    const auto losses = shards_.gradients(log_.batches(), batches.size(), fingerprint(batches), learn);
+    const auto data = [&] { return fingerprint(batches); };
+    const auto losses = shards_.gradients(log_.batches(), batches.size(), data, learn);
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], losses[i]);
     if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);         // the first gradient's norm is reported
     optimizer_.step(learning_rate());
