@@ -134,6 +134,12 @@ TEST_CASE("bert: [CLS] of every layer is that of a model that ends there; the la
   CHECK(difference(layers[2].values(), bert.forward(pack(all)).cls.values()) < tolerance(1e-6, 1e-14));
   const Tensor embeddings = bert.embeddings().forward(pack(all));
   CHECK(layers[0].values() == gather_rows(embeddings, {0, 5, 6}).values());
+  BertConfig one_layer = tiny_config("layer", 16);
+  one_layer.num_hidden_layers = 1;
+  const Network shorter(one_layer);
+  for (const Parameter& item : shorter.parameters.items())
+    item.value.copy_from(network.parameters.value(item.name).values());
+  CHECK(difference(layers[1].values(), shorter.model.bert().forward(pack(all)).cls.values()) < tolerance(1e-6, 1e-14));
   CHECK(difference(layers[1].values(), layers[2].values()) > 0.01);
 }
 

@@ -1,4 +1,4 @@
-// Lab 12, a norm of one's own: examples/labs/12-own-norm/mine has a line "STUDENT_ID NAME". Without this file nothing
+// Lab 12, a norm of one's own: examples/labs/12-own-norm/mine has a line "ID NAME". Without this file nothing
 // is asserted here. What holds for every norm of the table is in test_norm.cpp.
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ const NormEntry* own_norm() {
   uint64_t id = 0;
   std::string name, line;
   MB_CHECK(mine >> id >> name,
-           "examples/labs/12-own-norm/mine: expected a line \"STUDENT_ID NAME\", as in \"4711 dyt\"");
+           "examples/labs/12-own-norm/mine: expected a line \"ID NAME\", as in \"4713 dyt\"");
   std::vector<std::string> names;
   while (std::getline(drawn, line))
     if (!line.empty() && line[0] != '#') names.push_back(line.substr(0, line.find('\t')));
@@ -62,6 +62,31 @@ TEST_CASE("own norm: it is the one that was drawn, in the table, in a file of it
   INFO(row);
   CHECK(read_file((root / "src/norm/README.md").string()).find(row) != std::string::npos);
   CHECK(std::string(entry->paper).size() > 4);
+}
+
+TEST_CASE("own norm: of one row it makes what its equation says, with its options as they are and with others") {
+  const NormEntry* entry = own_norm();
+  if (!entry) return;
+  std::istringstream values(read_file((lab / "values").string()));
+  int rows = 0;
+  for (std::string line; std::getline(values, line);) {
+    const std::string name = line.substr(0, line.find('\t'));               // as in ada:c=2,k=0.3
+    if (name.substr(0, name.find(':')) != entry->name) continue;
+    INFO(name << " of 1 2 3 6 -1 0.5, beside 2 4 6 12 -2 1 in its sentence");
+    const Lone lone(name, {6, 3, 1e-12});
+    for (const Parameter& p : lone.parameters.items())
+      p.value.copy_from(std::vector<real>(size_t(p.value.size()), p.name == "weight" ? 1 : 0));
+    const std::vector<real> rows_of_x = {1, 2, 3, 6, -1, 0.5, 2, 4, 6, 12, -2, 1};
+    const Tensor y = (*lone.norm)(Tensor::from({2, 6}, rows_of_x), pack(sentences({2})));
+    std::istringstream expected(line.substr(name.size()));
+    for (size_t i = 0; i < 6; ++i) {
+      double e = 0;
+      REQUIRE(bool(expected >> e));
+      CHECK(double(y.values()[i]) == doctest::Approx(e).epsilon(1e-4));
+    }
+    ++rows;
+  }
+  CHECK(rows > 0);
 }
 
 TEST_CASE("own norm: its backward is the derivative of its forward") {

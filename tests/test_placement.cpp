@@ -67,6 +67,59 @@ TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
     }
 }
 
+TEST_CASE("placement: dropout acts once, on what is added to the residual, on attention's weights and the embeddings") {
+  const Batch batch = three_sentences(all_tasks);
+  for (const std::string& placement : placements) {
+    INFO(placement);
+    // Without norms, all weights 0; then `set` to a value. x is 0 or 1 everywhere.
+    const auto result = [&](double of_sums, double of_weights, real x, auto... set) {
+      BertConfig config = config_of(placement, "none");
+      config.hidden_dropout_prob = of_sums, config.attention_probs_dropout_prob = of_weights;
+      BertLayer layer(config, {8, 3});
+      const Parameters parameters(layer, {});
+      for (const Parameter& p : parameters.items())
+        p.value.copy_from(std::vector<real>(size_t(p.value.size()), p.name.ends_with("head_scale") ? 1 : 0));
+      for (const auto& [name, value] : {set...}) parameters.value(name).copy_from(value);
+      layer.train();
+      const NoGrad nothing_recorded;
+      return layer.forward(Tensor::full({8, 8}, x), batch).values();
+    };
+    using Set = std::pair<const char*, std::vector<real>>;
+    const std::vector<real> ones(8, 1);
+    std::vector<real> identity(64, 0);
+    for (size_t i = 0; i < 8; ++i) identity[9 * i] = 1;
+    const Set attention = {"attention.output.dense.bias", ones}, feed = {"output.dense.bias", ones};
+    const auto kept = [](const std::vector<real>& y) { return std::ranges::count(y, real(1.25)); };
+
+    const auto a = result(0.2, 0, 0, attention), f = result(0.2, 0, 0, feed);          // each 0 or 1 / (1 - 0.2)
+    for (const auto& y : {a, f}) {
+      CHECK(std::ranges::count(y, real(0)) + kept(y) == 64);
+      CHECK(kept(y) > 38);
+      CHECK(kept(y) < 64);
+    }
+    CHECK(a != f);                                  // each with a mask of its own
+    CHECK(result(0.2, 0, 1, Set{"output.dense.bias", std::vector<real>(8, 0)}) == std::vector<real>(64, 1));
+    const auto w = result(0, 0.2, 0, Set{"attention.output.dense.weight", identity},
+                          Set{"attention.self.value.bias", ones});
+    CHECK(w != std::vector<real>(64, 1));           // each weight 0 or 1.25 times itself: no longer with sum 1
+  }
+
+  BertModel bert(config_of("post", "layer", 8, 0.2), 3);
+  const Parameters parameters(bert, {});
+  randomise(parameters);
+  const NoGrad nothing_recorded;
+  bert.train(false);
+  const std::vector<real> whole = bert.embeddings().forward(batch).values();
+  bert.train();
+  const std::vector<real> dropped = bert.embeddings().forward(batch).values();
+  size_t zeros = 0;
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (dropped[i] == 0) ++zeros;
+    else CHECK(double(dropped[i]) == doctest::Approx(1.25 * double(whole[i])).epsilon(1e-4));
+  CHECK(zeros > 0);
+  CHECK(zeros < 26);                                // of 64
+}
+
 TEST_CASE("placement: the gradient of a whole network, with its norm behind the last layer") {
   for (const std::string& placement : placements) {
     const Network network(config_of(placement, "conditional-layer"));
