@@ -141,7 +141,7 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 	@echo "nvcc  $<"
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
-build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O1
+build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O0
 build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/options.o: OPTIMISE := -O0
 
 # The one file that includes mpi.h.
