@@ -252,8 +252,8 @@ TEST_CASE("ranks: one of several" * doctest::skip()) {
     if (fault == "compare") return compare(experiment, variants_of(o));
     auto& examples = const_cast<Dataset&>(experiment.data()[0].train).examples;
     if (fault == "data" && ranks().rank() == 1) examples.at(4).label = 3;
-    once_saved(2, "error", [&] {
-      for (Example& e : examples) e.inputs.at(0).ids.at(0) = 1 << 20;
+    once_saved(2, "error", [&] {                    // segments, which no step's fingerprint takes in: none can change
+      for (Example& e : examples) e.inputs.at(0).segments.at(0) = 1 << 20;             // between forward and exchange
     });
     return train(experiment, o, o.out, stop).interrupted ? 130 : 0;
   });
