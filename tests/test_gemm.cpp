@@ -31,12 +31,12 @@ std::vector<real> on_threads(const F& f) {
 
 TEST_CASE("gemm: a product of few rows is that of the definition, whatever its sizes and the threads") {
   const On cpu("cpu");
-  for (const int64_t m : {1, 2, 3, 4, 5, 11, 64})
-    for (const int64_t n : {1, 5, 6, 7, 100})
-      for (const int64_t k : {512, 515, 768, 769, 1600}) {
+  for (const int64_t m : {1, 3, 8, 9, 16, 17, 33, 128})
+    for (const int64_t n : {1, 7, 96, 200})
+      for (const int64_t k : {1, 128, 515, 1600}) {
         const Tensor a = normal("a", {m, k}), b = normal("b", {n, k}), start = normal("c", {m, n});
         const Product product{m, n, k, a.data(), k, b.data(), k, nullptr, n};
-        REQUIRE(has_few_rows(product));
+        REQUIRE(has_few_rows(product) == (n >= 96 && k >= 128));
         const auto run = [&](bool add) {
           const Tensor c({m, n}, Device::cpu);
           std::ranges::copy(start.values(), c.data());
@@ -46,7 +46,7 @@ TEST_CASE("gemm: a product of few rows is that of the definition, whatever its s
           return c.values();
         };
         const std::vector<real> c = on_threads([&] { return run(false); }), sum = on_threads([&] { return run(true); });
-        CHECK(matmul_nt(a, b).values() == c);
+        if (has_few_rows(product)) CHECK(matmul_nt(a, b).values() == c);
         double worst = 0;
         for (int64_t i = 0; i < m; ++i)
           for (int64_t j = 0; j < n; ++j) {

@@ -1,18 +1,19 @@
-// C = A B^T for few rows of A, such as y = x W^T of one sentence: each row of B is read once, in place and in order.
+// C = A B^T for few rows of A, such as y = x W^T of a few sentences: B is read in place.
 //
-//   Why     OpenBLAS copies all of B into an order of its own first. That pays where many rows of A use the copy; for
-//           8 rows it takes longer than the product.
-//   Bound   8 rows: memory's rate, since each number of B serves 16 operations only. 32 rows and more: arithmetic.
-//   Tile    4 rows of A and 6 rows of B: 24 sums, each a vector of partial sums, stay in registers along k. 10 loads
-//           feed 24 multiply-adds, so that loading does not hold up the arithmetic.
-//   Ahead   while the tiles of 6 rows of B are computed, the next 6 rows come into the cache; each tile fetches its
-//           share of them.
-//   Block   k is cut into blocks, so that 6 rows of B (in float 18 KB) stay in the core's first cache while all of A
-//           passes by them.
+//   Why     OpenBLAS copies both matrices into an order of its own first. That pays where many rows of A use the copy
+//           of B; for 8 rows it takes longer than the product. Here only A is copied, which is small.
+//   Tile    2 vectors of rows of A, a number of each row, and 6 rows of B: the 12 sums are 6 columns of C and stay in
+//           registers along k. Each step loads 2 vectors of A and 6 numbers of B, for 12 multiply-adds.
+//   Panel   2 vectors of rows of A, or 1 or half a vector where that holds what is left of them. k is cut into blocks,
+//           so that one of a panel stays in the core's first cache while rows of B pass by it.
+//   Block   so many rows of B that they stay in the core's second cache while all panels pass.
+//   Bound   8 rows: memory's rate, since each number of B serves 16 operations only. 32 rows and more: arithmetic. The
+//           next rows of B come into the second cache while a tile of the first panel is computed.
 #include "engine/few_rows.h"
 
+#include <omp.h>
+
 #include <algorithm>
-#include <type_traits>
 
 namespace minbert {
 namespace {
@@ -25,113 +26,121 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 #if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int tile_rows = 4;                        // of 32 vector registers 24 hold sums, 5 what is multiplied
+constexpr int columns = 8;                          // of 32 vector registers 16 hold sums
 #else
-constexpr int tile_rows = 2;                        // of 16 registers 12 and 3
+constexpr int columns = 6;                          // of 16 vector registers 12, 3 what is multiplied
 #endif
-constexpr int columns = 6;
-constexpr int64_t k_block = 768;
 constexpr int lanes = vector_bytes / sizeof(real);
+constexpr int64_t panel = 2 * lanes;                // rows of A
+constexpr int64_t half = std::max(vector_bytes / 2, 16) / sizeof(real);
+constexpr int64_t panel_bytes = 24 << 10;           // of a panel, in one block of k
+constexpr int64_t most_columns = 96;                // of C, in a block
+constexpr int64_t line = 64 / sizeof(real);         // numbers in a line of the cache
 
-using Vector [[gnu::vector_size(vector_bytes)]] = real;
-using InMemory [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(real))]] = real;
+constexpr int64_t over(int64_t a, int64_t b) { return (a + b - 1) / b; }         // a / b, rounded up
 
-// Each vector holds lanes / width sums, each still spread over `width` neighbouring lanes. The result holds the sums of
-// a, then those of b, each spread over half as many.
-template <int width>
-Vector fold(const Vector& a, const Vector& b) {
-  using Lanes [[gnu::vector_size(vector_bytes)]] = std::conditional_t<sizeof(real) == 4, int32_t, int64_t>;
-  constexpr int half = width / 2;
-  constexpr auto lane = [](int i) { return i % (lanes / 2) / half * width + i % half + (i < lanes / 2 ? 0 : lanes); };
-  Lanes low;
-  for (int i = 0; i < lanes; ++i) low[i] = lane(i);
-  return __builtin_shuffle(a, b, low) + __builtin_shuffle(a, b, low + half);
-}
-
-// The sum of all lanes of v[i] comes into lane i of v, counted through: v[i / lanes][i % lanes].
-template <int count, int width = lanes>
-void sum_lanes(Vector* v) {
-  if constexpr (width > 1) {
-#pragma GCC unroll 32
-    for (int i = 0; i < count; i += 2) v[i / 2] = fold<width>(v[i], i + 1 < count ? v[i + 1] : Vector{});
-    sum_lanes<(count + 1) / 2, width / 2>(v);
+// A [m,k] by panels: [k][width] numbers each, 0 where A has no row.
+struct Panels {
+  int64_t m, k, count;
+  real* numbers;
+  int64_t width(int64_t i) const {
+    const int64_t rows = m - i * panel;
+    return rows > lanes ? panel : rows > half ? lanes : half;
   }
-}
+  real* at(int64_t i, int64_t t) const { return numbers + i * panel * k + t * width(i); }
+  void copy(const Product& p, int64_t i) const {
+    const int64_t w = width(i), rows = std::min(panel, m - i * panel);
+    const real* from = p.a + i * panel * p.lda;
+    for (int64_t begin = 0; begin < k; begin += line) {
+      real* to = at(i, begin);
+      const int64_t steps = std::min(line, k - begin);
+      for (int64_t row = 0; row < w; ++row)
+        for (int64_t t = 0; t < steps; ++t) to[t * w + row] = row < rows ? from[row * p.lda + begin + t] : 0;
+    }
+  }
+};
 
-// C[m,n] (+)= A[m,k] B[n,k]^T for m <= tile_rows and n <= columns, both known to the compiler. In each step along k,
-// `ahead` rows of B that come later are fetched, from `next` on.
-template <int m, int n>
-void multiply_tile(const Product& p, bool add, const real* next, int ahead) {
-  Vector sums[m * n] = {};
+struct Rows {                                       // of B, from step t on
+  const real* data;
+  int64_t ld;
+};
+
+// to[n][panel] (+)= k steps of a panel of A with n rows of B; `ahead` rows that come after these are fetched.
+template <int width, int n>
+[[gnu::noinline]] void multiply_tile(const real* a, Rows b, int64_t k, int ahead, bool add, real* to) {
+  constexpr int vectors = width > lanes ? 2 : 1;
+  using Vector [[gnu::vector_size(width / vectors * sizeof(real))]] = real;
+  Vector sums[n][vectors] = {};
+  const auto step = [&](int64_t t) {
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v)
+        sums[j][v] += reinterpret_cast<const Vector*>(a)[t * vectors + v] * b.data[j * b.ld + t];
+  };
   int64_t t = 0;
-  for (; t + lanes <= p.k; t += lanes) {
-    for (int row = 0; row < ahead; ++row) __builtin_prefetch(next + row * p.ldb + t, 0, 2);
-    Vector a[m];
+  for (; t + line <= k; t += line) {
+    for (int row = 0; row < ahead; ++row) __builtin_prefetch(b.data + (n + row) * b.ld + t, 0, 2);
 #pragma GCC unroll 8
-    for (int i = 0; i < m; ++i) a[i] = *reinterpret_cast<const InMemory*>(p.a + i * p.lda + t);
-#pragma GCC unroll 8
-    for (int j = 0; j < n; ++j) {
-      const Vector b = *reinterpret_cast<const InMemory*>(p.b + j * p.ldb + t);
-#pragma GCC unroll 8
-      for (int i = 0; i < m; ++i) sums[i * n + j] += a[i] * b;
-    }
+    for (int64_t i = 0; i < line; ++i) step(t + i);
   }
-  sum_lanes<m * n>(sums);
-  const real* sum = reinterpret_cast<const real*>(sums);
-  for (int i = 0; i < m; ++i)
-    for (int j = 0; j < n; ++j) {
-      real c = sum[i * n + j];
-      for (int64_t rest = t; rest < p.k; ++rest) c += p.a[i * p.lda + rest] * p.b[j * p.ldb + rest];
-      real& place = p.c[i * p.ldc + j];
-      place = add ? place + c : c;
+  for (; t < k; ++t) step(t);
+#pragma GCC unroll 8
+  for (int j = 0; j < n; ++j)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      Vector& place = reinterpret_cast<Vector*>(to + j * panel)[v];
+      place = add ? place + sums[j][v] : sums[j][v];
     }
 }
 
-// All rows of A, tile_rows at a time, with n rows of B.
 template <int n>
-void multiply_strip(Product p, bool add) {
-  const int64_t tiles = (p.m + tile_rows - 1) / tile_rows, k = p.k;
-  const int ahead = int((n + tiles - 1) / tiles);
-  for (int64_t begin = 0; begin < k; begin += k_block) {
-    p.k = std::min(k_block, k - begin);
-    const real* next = begin + p.k < k ? p.b + p.k : p.b - begin + n * p.ldb;
-    for (int64_t i = 0; i < p.m; i += tile_rows) {
-      Product tile = p;
-      tile.a += i * p.lda;
-      tile.c += i * p.ldc;
-      const real* fetched = next + i / tile_rows * n / tiles * p.ldb;
-      const bool sum = add || begin > 0;
-      switch (std::min<int64_t>(tile_rows, p.m - i)) {
-        case 4: multiply_tile<tile_rows, n>(tile, sum, fetched, ahead); break;
-        case 3: multiply_tile<std::min(tile_rows, 3), n>(tile, sum, fetched, ahead); break;
-        case 2: multiply_tile<2, n>(tile, sum, fetched, ahead); break;
-        default: multiply_tile<1, n>(tile, sum, fetched, ahead);
+void multiply_tile(int64_t width, const real* a, Rows b, int64_t k, int ahead, bool add, real* to) {
+  if (width == panel) multiply_tile<panel, n>(a, b, k, ahead, add, to);
+  else if (width == lanes) multiply_tile<lanes, n>(a, b, k, ahead, add, to);
+  else multiply_tile<half, n>(a, b, k, ahead, add, to);
+}
+
+// Some columns of C. sums: [panels][n][panel]
+void multiply_block(const Product& p, const Panels& a, real* sums, bool add) {
+  const int64_t k_block = panel_bytes / (a.width(0) * int64_t(sizeof(real)));
+  for (int64_t t = 0; t < p.k; t += k_block)
+    for (int64_t i = 0; i < a.count; ++i)
+      for (int64_t j = 0; j < p.n;) {
+        const Rows b{p.b + j * p.ldb + t, p.ldb};
+        const int64_t steps = std::min(k_block, p.k - t);
+        real* to = sums + (i * p.n + j) * panel;
+        const bool whole = j + columns <= p.n;
+        if (whole) multiply_tile<columns>(a.width(i), a.at(i, t), b, steps, i == 0 ? columns : 0, t > 0, to);
+        else multiply_tile<1>(a.width(i), a.at(i, t), b, steps, 0, t > 0, to);
+        j += whole ? columns : 1;
       }
+  for (int64_t row = 0; row < p.m; ++row)
+    for (int64_t j = 0; j < p.n; ++j) {
+      const real sum = sums[(row / panel * p.n + j) * panel + row % panel];
+      real& place = p.c[row * p.ldc + j];
+      place = add ? place + sum : sum;
     }
-    p.a += p.k;
-    p.b += p.k;
-  }
 }
 
 }  // namespace
 
 void gemm_nt_few_rows(const Product& whole, bool add) {
-  const int64_t strips = (whole.n + columns - 1) / columns;
+  const int64_t count = over(whole.m, panel);
+  const Tensor numbers({count * panel * whole.k}, Device::cpu), columns_of_c({count * panel * whole.n}, Device::cpu);
+  const Panels a{whole.m, whole.k, count, numbers.data()};
+  real* const sums = columns_of_c.data();
+  const int64_t blocks = over(over(whole.n, omp_get_max_threads()), most_columns) * omp_get_max_threads();
+  const int64_t step = over(over(whole.n, blocks), columns) * columns;
+#pragma omp parallel for schedule(static) if (count > 1)
+  for (int64_t i = 0; i < count; ++i) a.copy(whole, i);
 #pragma omp parallel for schedule(static) if (double(whole.m) * double(whole.n) * double(whole.k) > 2e5)
-  for (int64_t s = 0; s < strips; ++s) {
-    Product strip = whole;
-    strip.n = std::min<int64_t>(columns, whole.n - s * columns);
-    strip.b += s * columns * whole.ldb;
-    strip.c += s * columns;
-    if (strip.n == columns) {
-      multiply_strip<columns>(strip, add);
-      continue;
-    }
-    for (int64_t j = 0; j < strip.n; ++j) {
-      multiply_strip<1>(strip, add);
-      strip.b += whole.ldb;
-      strip.c += 1;
-    }
+  for (int64_t begin = 0; begin < whole.n; begin += step) {
+    Product block = whole;
+    block.n = std::min(step, whole.n - begin);
+    block.b += begin * whole.ldb;
+    block.c += begin;
+    multiply_block(block, a, sums + begin * count * panel, add);
   }
 }
 
