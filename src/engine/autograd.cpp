@@ -88,6 +88,20 @@ void Tape::step_back(Entry& entry) const {
   if (!result.retained) result.value = {};
 }
 
+// [leaves] so many entries are left when the gradients of this leaf and of all behind it are whole
+std::vector<size_t> Tape::whole_at() const {
+  if (!when_whole) return {};
+  std::map<const Gradient*, size_t> first_use;
+  for (size_t e = 0; e < entries.size(); ++e)
+    for (const auto& input : entries[e].inputs) first_use.try_emplace(input.get(), e);
+  std::vector<size_t> at(when_whole->leaves_.size(), entries.size());
+  size_t least = entries.size();
+  for (size_t i = at.size(); i-- > 0; at[i] = least)
+    if (const auto use = first_use.find(when_whole->leaves_[i].get()); use != first_use.end())
+      least = std::min(least, use->second);
+  return at;
+}
+
 void Tape::backward(const Tensor& result, Tensor cotangent) {
   MB_CHECK(result && result.impl_->gradient->recorded,
            "backward: this result is not on the tape. Either backward() has run already (it frees the tape as it "
@@ -97,6 +111,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
            result.shape(), cotangent.shape());
   // A copy, since gradients are added to in place and the cotangent belongs to the caller.
   result.impl_->gradient->value = copy_of(cotangent);
+  std::vector<size_t> whole = whole_at();
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
     entries.pop_back();
@@ -107,6 +122,9 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
       clear();                                      // a failed backward leaves no half-walked tape behind
       throw;
     }
+    const size_t before = whole.size();
+    while (!whole.empty() && entries.size() <= whole.back()) whole.pop_back();
+    if (whole.size() < before) when_whole->then_(whole.size());
   }
 }
 
@@ -207,6 +225,13 @@ PerExample::PerExample(Indices offsets) : rows_{std::move(offsets)}, outer_(Tape
   Tape::current().examples = &rows_;
 }
 PerExample::~PerExample() { Tape::current().examples = outer_; }
+
+WhenWhole::WhenWhole(const std::vector<Tensor>& leaves, std::function<void(size_t n)> then)
+    : then_(std::move(then)), outer_(Tape::current().when_whole) {
+  for (const Tensor& leaf : leaves) leaves_.push_back(leaf.impl_->gradient);
+  Tape::current().when_whole = this;
+}
+WhenWhole::~WhenWhole() { Tape::current().when_whole = outer_; }
 
 Trace::Trace() : outer_(Tape::current().trace) { Tape::current().trace = this; }
 Trace::~Trace() { Tape::current().trace = outer_; }

@@ -37,7 +37,8 @@ bool is_started_by_mpirun() {
 Ranks::Ranks() {
   if (!is_started_by_mpirun()) return;
   int level = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);    // only the main thread sends messages
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);    // one thread at a time sends messages
+  can_sum_aside_ = level >= MPI_THREAD_SERIALIZED;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   MPI_Comm host;
@@ -56,20 +57,53 @@ Ranks::~Ranks() {
   if (is_started_by_mpirun()) MPI_Finalize();
 }
 
-// At distance d both partners compute a + b, which is b + a: the same bits.
+namespace {
+
+constexpr size_t piece = 1 << 20;
+
+// A piece of x on its way to the partner, and the partner's on its way here.
 template <class T>
-void Ranks::sum(std::span<T> x) const {
-  MB_CHECK(std::has_single_bit(unsigned(size_)), "mpirun -n {}: expected a power of two: 1, 2, 4, 8, ...", size_);
-  constexpr size_t piece = 1 << 20;
-  std::vector<T> theirs(size_ > 1 ? std::min(piece, x.size()) : 0);
-  for (int d = 1; d < size_; d *= 2)
-    for (size_t i = 0; i < x.size(); i += piece) {
-      const size_t n = std::min(piece, x.size() - i);
-      const int partner = rank_ ^ d, bytes = int(n * sizeof(T));
-      MPI_Sendrecv(&x[i], bytes, MPI_BYTE, partner, 0, theirs.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
-      for (size_t k = 0; k < n; ++k) x[i + k] += theirs[k];
+class Swap {
+ public:
+  void begin(std::span<T> mine, int partner) {
+    mine_ = mine;
+    theirs_.resize(piece);
+    const int bytes = int(mine.size_bytes());
+    MPI_Irecv(theirs_.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &both_[0]);
+    MPI_Isend(mine.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &both_[1]);
+  }
+  void add(bool aside) {
+    for (int done = 0; aside && !done;) {
+      MPI_Testall(2, both_, &done, MPI_STATUSES_IGNORE);
+      if (!done) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
+    MPI_Waitall(2, both_, MPI_STATUSES_IGNORE);
+    for (size_t k = 0; k < mine_.size(); ++k) mine_[k] += theirs_[k];
+  }
+
+ private:
+  std::span<T> mine_;
+  std::vector<T> theirs_;
+  MPI_Request both_[2];
+};
+
+}  // namespace
+
+// At distance d both partners compute a + b, which is b + a: the same bits. While a piece is added, the next is on its
+// way.
+template <class T>
+void Ranks::sum(std::span<T> x, bool aside) const {
+  MB_CHECK(std::has_single_bit(unsigned(size_)), "mpirun -n {}: expected a power of two: 1, 2, 4, 8, ...", size_);
+  const size_t n = (x.size() + piece - 1) / piece;
+  const auto part = [&](size_t i) { return x.subspan(i * piece, std::min(piece, x.size() - i * piece)); };
+  Swap<T> swaps[2];
+  for (int d = 1; d < size_; d *= 2) {
+    if (n > 0) swaps[0].begin(part(0), rank_ ^ d);
+    for (size_t i = 0; i < n; ++i) {
+      if (i + 1 < n) swaps[(i + 1) % 2].begin(part(i + 1), rank_ ^ d);
+      swaps[i % 2].add(aside);
+    }
+  }
 }
 
 std::vector<std::string> Ranks::gather(const std::string& mine) const {
@@ -109,14 +143,14 @@ Ranks::Ranks() {
 bool Ranks::built() { return false; }
 Ranks::~Ranks() = default;
 template <class T>
-void Ranks::sum(std::span<T>) const {}
+void Ranks::sum(std::span<T>, bool) const {}
 std::vector<std::string> Ranks::gather(const std::string& mine) const { return {mine}; }
 void Ranks::end_all(const std::string& message) const { fail(message); }
 
 #endif
 
-template void Ranks::sum(std::span<float>) const;
-template void Ranks::sum(std::span<double>) const;
+template void Ranks::sum(std::span<float>, bool) const;
+template void Ranks::sum(std::span<double>, bool) const;
 
 bool Ranks::any(bool mine) const {
   const std::vector<std::string> all = gather(mine ? "yes" : "no");

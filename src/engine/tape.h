@@ -45,8 +45,10 @@ class Tape {
   bool enabled = true;
   Trace* trace = nullptr;
   const ExampleRows* examples = nullptr;
+  const WhenWhole* when_whole = nullptr;
 
  private:
+  std::vector<size_t> whole_at() const;
   void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;   // the last entry
   void step_back(Entry& entry) const;
 };

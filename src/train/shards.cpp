@@ -2,9 +2,12 @@
 #include "shards.h"
 
 #include <bit>
+#include <optional>
 
 #include "engine/batch_rows.h"
 #include "engine/fill.h"
+#include "exchange.h"
+#include "minbert/autograd.h"
 #include "minbert/interrupt.h"
 #include "minbert/ranks.h"
 
@@ -53,6 +56,7 @@ Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
   MB_CHECK(n <= count_ && count_ % n == 0,
            "{} ranks cannot share --shards {} equally: start a power of two of them, {} at most", n, count_, count_);
   couple("--norm " + o.norm, norms().find(o.norm).couples);
+  for (const Parameter& p : parameters.items()) values_.push_back(p.value);
 }
 
 void Shards::couple(const std::string& what, Couples couples) {
@@ -103,15 +107,28 @@ std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t b
     return sheet.losses[(size_t(shard) * batches + i) * losses_ + l];
   };
   const int own = count_ / ranks().size();
+  std::optional<Exchange> early;
   sum_shards(parameters_.gradients(), ranks().rank() * own, own, [&](int shard) {
     parameters_.clear_gradients();
-    for (size_t i = 0; i < batches; ++i)
+    size_t whole = items.size();
+    const auto whole_from = [&](size_t n) {
+      int64_t begin = -1;
+      for (; whole > n; --whole) begin = settle(whole - 1, sheet.reached[whole - 1], begin);
+      if (early && begin >= 0) early->whole_from(begin);
+    };
+    for (size_t i = 0; i < batches; ++i) {
+      std::optional<WhenWhole> last;
+      if (i + 1 == batches && begins_early()) {
+        early.emplace(parameters_.gradients());
+        last.emplace(values_, whole_from);
+      }
       for (size_t l = 0; const PartLoss& loss : learn_part(i, shard))
         loss_at(shard, i, l++) = double(loss.value.item()) * loss.share;
-    for (size_t p = 0; p < items.size(); ++p)       // what backward has not reached counts as 0 in the sum
-      if (items[p].value.grad()) sheet.reached[p] = 1;
-      else if (items[p].value.requires_grad()) fill(items[p].value.take_grad(), 0);
+    }
+    whole_from(0);
   });
+  if (early) early->finish();
+  else sum_ranks(parameters_.gradients());
   exchange(sheet, data());
 
   for (size_t i = 0; i < batches; ++i)
@@ -123,7 +140,22 @@ std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t b
   return losses;
 }
 
-// The one exchange of a step.
+// May a step's last backward and the sum over the ranks run at the same time?
+bool Shards::begins_early() const {
+  return ranks().size() > 1 && ranks().size() == count_ && ranks().can_sum_aside() && !coupled_ && !recomputes() &&
+         parameters_.gradients().device() == Device::cpu;
+}
+
+// In the sum, what backward has not reached counts as 0. Returns where this gradient begins, or `begin` if it has none.
+int64_t Shards::settle(size_t p, double& reached, int64_t begin) const {
+  const Tensor& parameter = parameters_.items()[p].value;
+  if (!parameter.requires_grad()) return begin;
+  if (parameter.grad()) reached = 1;
+  else fill(parameter.take_grad(), 0);
+  return parameter.grad().data() - parameters_.gradients().data();
+}
+
+// What the ranks tell each other in a step beside gradients.
 void Shards::exchange(Sheet& sheet, uint64_t data) {
   const size_t rank = size_t(ranks().rank());
   sheet.interrupted = minbert::interrupted();
@@ -134,7 +166,6 @@ void Shards::exchange(Sheet& sheet, uint64_t data) {
     MB_CHECK(sheet.data[2 * r] == sheet.data[0] && sheet.data[2 * r + 1] == sheet.data[1],
              "rank {} reads other examples than rank 0 in this step: do all hosts see the same files?", r);
   interrupted_ = sheet.interrupted > 0;
-  sum_ranks(parameters_.gradients());
   for (size_t p = 0; p < sheet.reached.size(); ++p)  // the heads of other tasks, say, are left alone
     if (sheet.reached[p] == 0) parameters_.items()[p].value.clear_grad();
 }

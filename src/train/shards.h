@@ -63,10 +63,13 @@ class Shards {
   struct Sheet;
   std::vector<PartLoss> learn_coupled(const Learn& learn, size_t i, int shard) const;
   void stand_in(const std::function<void()>& learn) const;
+  bool begins_early() const;
+  int64_t settle(size_t parameter, double& reached, int64_t begin) const;
   void exchange(Sheet& sheet, uint64_t data);
 
   int count_;
   const Parameters& parameters_;
+  std::vector<Tensor> values_;                      // of all parameters
   size_t losses_;
   bool coupled_ = false;                            // do the parts of a batch need each other's statistics?
   bool interrupted_ = false;
