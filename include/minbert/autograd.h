@@ -144,7 +144,8 @@ class WhenWhole {
   friend class Tape;
   std::vector<std::shared_ptr<Gradient>> leaves_;
   std::function<void(size_t)> then_;
-  const WhenWhole* outer_;
+  std::vector<size_t> at_;                      // [leaves] whole with so many entries left
+  WhenWhole* outer_;
 };
 
 // While it lives, keeps every operation that goes on the tape: for pictures of a step. Results stay

@@ -88,18 +88,25 @@ void Tape::step_back(Entry& entry) const {
   if (!result.retained) result.value = {};
 }
 
-// [leaves] so many entries are left when the gradients of this leaf and of all behind it are whole
-std::vector<size_t> Tape::whole_at() const {
-  if (!when_whole) return {};
+// A leaf is whole when the first entry that used it has run; here: it, and all leaves behind it.
+void Tape::find_whole() const {
+  if (!when_whole) return;
   std::map<const Gradient*, size_t> first_use;
   for (size_t e = 0; e < entries.size(); ++e)
     for (const auto& input : entries[e].inputs) first_use.try_emplace(input.get(), e);
-  std::vector<size_t> at(when_whole->leaves_.size(), entries.size());
+  when_whole->at_.resize(when_whole->leaves_.size());
   size_t least = entries.size();
-  for (size_t i = at.size(); i-- > 0; at[i] = least)
+  for (size_t i = when_whole->leaves_.size(); i-- > 0; when_whole->at_[i] = least)
     if (const auto use = first_use.find(when_whole->leaves_[i].get()); use != first_use.end())
       least = std::min(least, use->second);
-  return at;
+}
+
+void Tape::tell_whole() const {
+  if (!when_whole) return;
+  std::vector<size_t>& at = when_whole->at_;
+  const size_t before = at.size();
+  while (!at.empty() && entries.size() <= at.back()) at.pop_back();
+  if (at.size() < before) when_whole->then_(at.size());
 }
 
 void Tape::backward(const Tensor& result, Tensor cotangent) {
@@ -111,7 +118,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
            result.shape(), cotangent.shape());
   // A copy, since gradients are added to in place and the cotangent belongs to the caller.
   result.impl_->gradient->value = copy_of(cotangent);
-  std::vector<size_t> whole = whole_at();
+  find_whole();
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
     entries.pop_back();
@@ -122,9 +129,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
       clear();                                      // a failed backward leaves no half-walked tape behind
       throw;
     }
-    const size_t before = whole.size();
-    while (!whole.empty() && entries.size() <= whole.back()) whole.pop_back();
-    if (whole.size() < before) when_whole->then_(whole.size());
+    tell_whole();
   }
 }
 

@@ -45,10 +45,11 @@ class Tape {
   bool enabled = true;
   Trace* trace = nullptr;
   const ExampleRows* examples = nullptr;
-  const WhenWhole* when_whole = nullptr;
+  WhenWhole* when_whole = nullptr;
 
  private:
-  std::vector<size_t> whole_at() const;
+  void find_whole() const;                          // before the walk: when is each leaf whole?
+  void tell_whole() const;                          // after each entry
   void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;   // the last entry
   void step_back(Entry& entry) const;
 };
