@@ -67,7 +67,7 @@ class Swap {
  public:
   void begin(std::span<T> mine, int partner) {
     mine_ = mine;
-    theirs_.resize(piece);
+    theirs_.resize(std::max(theirs_.size(), mine.size()));
     const int bytes = int(mine.size_bytes());
     MPI_Irecv(theirs_.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &both_[0]);
     MPI_Isend(mine.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &both_[1]);
