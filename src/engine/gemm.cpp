@@ -1,4 +1,4 @@
-// Matrix products: on the CPU by OpenBLAS or, for few rows, by few_rows.cpp; on the GPU by cuBLAS (cublas.cpp).
+// Matrix products: on the CPU by OpenBLAS or, for few rows, by small_gemm.cpp; on the GPU by cuBLAS (cublas.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "engine/cuda.h"
-#include "engine/few_rows.h"
+#include "engine/small_gemm.h"
 #include "engine/fill.h"
 #include "engine/openblas.h"
 #include "minbert/profile.h"
@@ -106,9 +106,20 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
   profile_flops(flops);
   if (device == Device::cuda) return cuda::gemm_batch(form, products, alpha, beta);
   prepare_openblas();
+  const auto multiply = [&](size_t i) {
+    const Product& p = products[i];
+    constexpr size_t ahead = 3;                     // products from one to that which is fetched meanwhile
+    if (p.m == 0 || p.n == 0) return;
+    if ((beta == 0 || beta == 1) && is_small(form, p))
+      gemm_small(form, p, alpha, beta != 0, i + ahead < products.size() ? &products[i + ahead] : nullptr);
+    else cblas_gemm(form, p, alpha, beta);
+  };
+  if (omp_in_parallel()) {                          // a region of one thread inside of it would cost half a microsecond
+    for (size_t i = 0; i < products.size(); ++i) multiply(i);
+    return;
+  }
 #pragma omp parallel for schedule(dynamic) if (flops > 5e5)         // less is not worth a second thread
-  for (size_t i = 0; i < products.size(); ++i)
-    if (products[i].m > 0 && products[i].n > 0) cblas_gemm(form, products[i], alpha, beta);
+  for (size_t i = 0; i < products.size(); ++i) multiply(i);
 }
 
 Tensor gemm_nn(const Tensor& a, const Tensor& b) { return multiply(Transpose::nn, a, b); }

@@ -105,6 +105,10 @@ constexpr int64_t parallel_threshold = 16384;
 template <class Program>
 void launch_rows(Device device, int64_t rows, int64_t elements, const Program& program) {
   if (device == Device::cuda) return rows_on_gpu(rows, elements, program);
+  if (omp_in_parallel()) {                          // inside of a loop over parts: this thread does its part's rows
+    for (int64_t row = 0; row < rows; ++row) program(SerialTeam{}, row);
+    return;
+  }
 #pragma omp parallel for schedule(static) if (elements >= parallel_threshold)
   for (int64_t row = 0; row < rows; ++row) program(SerialTeam{}, row);
 }

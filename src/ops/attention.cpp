@@ -85,7 +85,7 @@ struct Part {
 template <class F>
 void each_part(const Layout& layout, Device device, const F& f) {
   if (device == Device::cuda) return f(Part{layout, 0, layout.blocks()});
-  constexpr int64_t in_cache = 32768;               // 128 KB in float, a head of 181 tokens
+  constexpr int64_t in_cache = 65536;               // 256 KB in float, a head of 256 tokens
   const int64_t most_elements = std::min(in_cache, layout.elements() / omp_get_max_threads());
   std::vector<int64_t> ends = {0};
   for (int64_t block = 1; block <= layout.blocks(); ++block) {
@@ -102,10 +102,14 @@ void each_part(const Layout& layout, Device device, const F& f) {
 struct ScoreRows {
   const int32_t *offsets, *sentence, *start;
   int heads;
-  int64_t first_row, first_element;
-  HD int64_t in_whole(int64_t row) const { return first_row + row; }
+  int64_t first_block, first_row, first_element;
+  HD int64_t begin_of_block(int64_t block, int* length) const {
+    const int64_t b = block / heads, L = offsets[b + 1] - offsets[b];
+    *length = int(L);
+    return int64_t(heads) * start[b] + block % heads * attention_block(L) - first_element;
+  }
   HD int64_t begin(int64_t row_of_part, int* length) const {
-    const int64_t row = in_whole(row_of_part);
+    const int64_t row = first_row + row_of_part;
     const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     *length = int(L);
     const int64_t in_sentence = row - int64_t(heads) * offsets[b];
@@ -116,37 +120,34 @@ struct ScoreRows {
 ScoreRows rows_of(const Part& part, Device device) {
   const Batch& batch = part.layout.batch;
   return {batch.offsets.data(device), batch.sentence.data(device), part.layout.start.data(device),
-          part.layout.heads, part.layout.rows_before(part.first), part.begin()};
+          part.layout.heads, part.first, part.layout.rows_before(part.first), part.begin()};
 }
 
-// P' = m P / (1-p)
+// P = softmax(S), in place
+struct SoftmaxScores {
+  ScoreRows rows;
+  real* scores;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    real* p = scores + rows.begin(row, &n);
+    softmax_row(team, n, p, p);
+  }
+};
+// P' = m P / (1-p), a head at a time: a mask for all its scores, since a row alone may have too few
+// to fill the vectors of a processor.
 struct DropScores {
   ScoreRows rows;
   const real* scores;
   real* dropped;
   DropoutMask mask;
   template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    int n;
-    const int64_t begin = rows.begin(row, &n);
+  HD void operator()(Team team, int64_t block_of_part) const {
+    int L;
+    const int64_t block = rows.first_block + block_of_part, begin = rows.begin_of_block(block, &L);
     const real* p = scores + begin;
     real* out = dropped + begin;
-    mask.each(team, n, rows.in_whole(row), [=](int i, real factor) { out[i] = factor * p[i]; });
-  }
-};
-// P = softmax(S), in place; then P', unless dropped is nullptr
-struct SoftmaxScores {
-  ScoreRows rows;
-  real *scores, *dropped;
-  DropoutMask mask;
-  template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    int n;
-    real* p = scores + rows.begin(row, &n);
-    softmax_row(team, n, p, p);
-    if (!dropped) return;
-    team.sync();                                    // lanes have other elements in the mask's loop
-    DropScores{rows, scores, dropped, mask}(team, row);
+    mask.each(team, L * L, block, [=](int i, real factor) { out[i] = factor * p[i]; });
   }
 };
 // dP = m dP' / (1-p), so P_i dP_i = P'_i dP'_i; dS overwrites dP'
@@ -197,8 +198,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     real* scores = keep_P ? P.data() + part.begin() : scratch.data();
     multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), scores, scaling, 0);
     launch_rows(device, part.rows(), part.elements(),
-                SoftmaxScores{.rows = rows_of(part, device), .scores = scores,
-                              .dropped = p > 0 ? dropped.data() : nullptr, .mask = mask});
+                SoftmaxScores{rows_of(part, device), scores});
+    if (p > 0)
+      launch_rows(device, part.last - part.first, part.elements(),
+                  DropScores{rows_of(part, device), scores, dropped.data(), mask});
     const real* after_dropout = p > 0 ? dropped.data() : scores;
     multiply(part, Transpose::nn, tokens_from_scores, after_dropout, v.data(), O.data(), 1, 0);
   });
@@ -221,7 +224,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
           multiply(part, form, tokens_from_scores, a, b, sink.tensor.data(), alpha, sink.beta());
       };
       if (p > 0)
-        launch_rows(device, part.rows(), part.elements(),
+        launch_rows(device, part.last - part.first, part.elements(),
                     DropScores{rows, scores, dropped.data(), mask});
       add_to(dV, Transpose::tn, after_dropout, dO.data(), 1);                       // dV = P'^T dO
       if (!dQ.tensor && !dK.tensor) return;

@@ -4,9 +4,10 @@
 //   Pretrain  the same with BERT's two heads: 15 % of the tokens masked, the decoder tied to the 30,522 words and
 //             computed at the masked places alone; next sentence
 //   Encoder   the original Transformer's, of [NT model]: ReLU, no dropout, sentences of PhraseBank's lengths, plain SGD
-//   Rounds    each program is a process of its own, and each round asks them in turn for the same batch, so
-//             that a slow moment of the machine hits all. A share or ratio is the median over the rounds; where two
-//             numbers stand behind it, its 95% interval (paired.h).
+//   Rounds    each program is a process of its own, and each round asks them in turn for the same batches, so
+//             that a slow moment of the machine hits all. A round has as many steps as take half a second, as in
+//             training: behind another program's turn the first step finds nothing in the caches. A share or ratio is
+//             the median over the rounds; where two numbers stand behind it, its 95% interval (paired.h).
 //   Against   --against FILE: another build of this benchmark beside this one, in pairs of blocks of steps
 //   Work      6 x (weights of the layers' dense matrices) x (their rows: the tokens; behind the last layer's attention
 //             [CLS] and the masked tokens alone); 2 x for a forward alone; pretrain: + 6 x (weights of decoder and
@@ -86,17 +87,24 @@ class Bench {
     Random random(11711, "lengths");
     Pairs pairs;
     std::vector<double> tokens, share;
+    int steps = 1;                                  // of a round
     for (int round = 0; round < warm_up + (options_.steps ? options_.steps : c.steps); ++round) {
       double T = 0;
-      const std::string line = draw_batch(c, random, &T);
-      if (round == warm_up) pairs = {};
-      if (theirs) pairs.ask(*theirs, ours, line);
-      else pairs.second.push_back(ours.ask(line));
+      const std::string block = draw_block(c, steps, random, &T);
+      if (theirs) pairs.ask(*theirs, ours, block);
+      else pairs.second.push_back(ours.ask(block));
       const double rate = best_flops_ / sgemm_->ask(best_product_);
-      if (round < warm_up) continue;
-      tokens.push_back(T);
-      share.push_back(work(c, config, T) / pairs.second.back() / rate);
+      if (round + 1 < warm_up) continue;
+      if (round + 1 == warm_up) {
+        steps = steps_within(0.5, pairs.second.back());
+        pairs = {};
+        continue;
+      }
+      tokens.push_back(T / steps);
+      share.push_back(steps * work(c, config, T / steps) / pairs.second.back() / rate);
     }
+    for (std::vector<double>* seconds : {&pairs.first, &pairs.second})
+      for (double& s : *seconds) s /= steps;
     const double ours_held = ours.finish() / 1e6, theirs_held = theirs ? theirs->finish() / 1e6 : 0;
     std::printf("%-15s%7.0f%5zu%9.3f%9.3f%8.2f%6s", c.name.c_str(), median(tokens), tokens.size(),
                 median(pairs.second), least(pairs.second), median(share), goal_text(c.share).c_str());
@@ -162,20 +170,17 @@ class Bench {
     Random random(11711, "lengths");
     double T = 0, slower = 0;
     for (int i = 0; i < warm_up; ++i) {
-      const std::string line = draw_batch(c, random, &T);
+      const std::string line = draw_block(c, 1, random, &T);
       slower = std::max(ours.ask(line), theirs.ask(line));
     }
     if (c.mode == "encode" && theirs.answer().size() == 1)          // it takes the mode for another one
       return void(std::printf("%-15s not run (%s is older than the case)\n", c.name.c_str(), options_.against.c_str()));
-    const int steps = std::clamp(int(std::ceil(1 / slower)), 1, 50);
+    const int steps = steps_within(1, slower);
     Pairs pairs;
     std::vector<double> tokens;
     while (int(pairs.ratio.size()) < (options_.steps ? options_.steps : 15)) {
-      std::string block;
-      double all = 0;
-      for (int i = 0; i < steps; ++i, all += T) block += (i ? ";" : "") + draw_batch(c, random, &T);
-      pairs.ask(ours, theirs, block);
-      tokens.push_back(all / steps);
+      pairs.ask(ours, theirs, draw_block(c, steps, random, &T));
+      tokens.push_back(T / steps);
     }
     const Interval times = pairs.ratios();
     const double held = ours.finish() / 1e6, others_held = theirs.finish() / 1e6;
@@ -192,11 +197,18 @@ class Bench {
     return bert_command(options_, "fp32", config, mode, norm, cls_norm, trained::full_model);
   }
 
-  static std::string draw_batch(const Case& c, Random& random, double* tokens) {
-    std::string line;
+  // So many batches; tokens: of all of them.
+  static std::string draw_block(const Case& c, int steps, Random& random, double* tokens) {
+    std::string block;
     *tokens = 0;
-    for (const int length : draw_lengths(c, random)) line += std::to_string(length) + " ", *tokens += length;
-    return line;
+    for (int i = 0; i < steps; ++i) {
+      if (i > 0) block += ';';
+      for (const int length : draw_lengths(c, random)) block += std::to_string(length) + " ", *tokens += length;
+    }
+    return block;
+  }
+  static int steps_within(double seconds, double of_one_step) {
+    return std::clamp(int(std::ceil(seconds / of_one_step)), 1, 50);
   }
 
   // The products of a layer of BERT-base at 2048 tokens in their three forms, and a large square.
