@@ -7,8 +7,8 @@
 //               multiple of 4 numbers, the alignment that cuBLAS needs
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
 //   Parts       On the CPU a thread takes a few heads at a time from the first product to the last:
-//               their scores stay in its cache, and P', dS and, without a backward, P exist for a
-//               few heads at a time. A GPU takes all heads at once.
+//               their scores stay in its cache. A GPU takes all heads at once.
+//   Not kept    P: L_b numbers for each token and head. The backward computes it again from Q and K
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
@@ -60,7 +60,6 @@ struct Part {
   int64_t begin() const { return layout.elements_before(first); }
   int64_t elements() const { return layout.elements_before(last) - begin(); }
   int64_t rows() const { return layout.rows_before(last) - layout.rows_before(first); }
-  Tensor scratch(Device device) const { return Tensor({elements()}, device, "attention"); }
 
   // One product for each block. ld is H for tokens [T,H], and L for scores, which are this part's.
   enum class Kind { scores_from_tokens, tokens_from_scores };
@@ -188,24 +187,28 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     gemm_batch(device, form, part.products(kind, a, b, c), alpha, beta);
   };
 
-  // O = dropout(softmax(Q K^T / sqrt(d))) V. P is kept for the backward and for `weights` alone.
-  const bool keep_P = weights || will_record(q) || will_record(k) || will_record(v);
-  const Tensor P = keep_P ? Tensor({layout.elements()}, device) : Tensor();
-  const Tensor O(q.shape(), device);
-  each_part(layout, device, [&](const Part& part) {
-    const Tensor scratch = keep_P ? Tensor() : part.scratch(device);
-    const Tensor dropped = p > 0 ? part.scratch(device) : Tensor();
-    real* scores = keep_P ? P.data() + part.begin() : scratch.data();
-    multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), scores, scaling, 0);
-    launch_rows(device, part.rows(), part.elements(),
-                SoftmaxScores{rows_of(part, device), scores});
+  // P = softmax(Q K^T / sqrt(d)) of a part, and P' if there is dropout
+  const auto attend = [=](const Part& part, real* P, real* dropped) {
+    const ScoreRows rows = rows_of(part, device);
+    multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), P, scaling, 0);
+    launch_rows(device, part.rows(), part.elements(), SoftmaxScores{rows, P});
     if (p > 0)
       launch_rows(device, part.last - part.first, part.elements(),
-                  DropScores{rows_of(part, device), scores, dropped.data(), mask});
-    const real* after_dropout = p > 0 ? dropped.data() : scores;
-    multiply(part, Transpose::nn, tokens_from_scores, after_dropout, v.data(), O.data(), 1, 0);
+                  DropScores{rows, P, dropped, mask});
+  };
+  const auto scratch = [=](const Part& part, bool wanted) {
+    return wanted ? Tensor({part.elements()}, device, "attention") : Tensor();
+  };
+
+  const Tensor O(q.shape(), device);
+  if (weights) *weights = Tensor({layout.elements()}, device);
+  each_part(layout, device, [&](const Part& part) {
+    const Tensor own = scratch(part, !weights), dropped = scratch(part, p > 0);
+    real* const P = weights ? weights->data() + part.begin() : own.data();
+    attend(part, P, p > 0 ? dropped.data() : nullptr);
+    multiply(part, Transpose::nn, tokens_from_scores, p > 0 ? dropped.data() : P, v.data(),
+             O.data(), 1, 0);                                                           // O = P' V
   });
-  if (weights) *weights = P;
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
     Sink dQ{}, dK{}, dV{};                          // written in this order
@@ -214,25 +217,21 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     g(1, [&](const Sink& sink) { dK = sink; });
     for (const Sink* sink : {&dQ, &dK, &dV}) sink->check_whole();
     each_part(layout, device, [&](const Part& part) {
-      const ScoreRows rows = rows_of(part, device);
-      const real* scores = P.data() + part.begin();
-      const Tensor dropped = p > 0 ? part.scratch(device) : Tensor();
-      const real* after_dropout = p > 0 ? dropped.data() : scores;
+      const Tensor P = scratch(part, true), dropped = scratch(part, p > 0);
+      const real* after_dropout = p > 0 ? dropped.data() : P.data();
       const auto add_to = [&](const Sink& sink, Transpose form, const real* a, const real* b,
                               real alpha) {
         if (sink.tensor)
           multiply(part, form, tokens_from_scores, a, b, sink.tensor.data(), alpha, sink.beta());
       };
-      if (p > 0)
-        launch_rows(device, part.last - part.first, part.elements(),
-                    DropScores{rows, scores, dropped.data(), mask});
+      attend(part, P.data(), p > 0 ? dropped.data() : nullptr);
       add_to(dV, Transpose::tn, after_dropout, dO.data(), 1);                       // dV = P'^T dO
       if (!dQ.tensor && !dK.tensor) return;
-      const Tensor dS = part.scratch(device);                        // holds dP' = dO V^T, then dS
+      const Tensor dS = scratch(part, true);                         // holds dP' = dO V^T, then dS
       multiply(part, Transpose::nt, scores_from_tokens, dO.data(), v.data(), dS.data(), 1, 0);
       launch_rows(device, part.rows(), part.elements(),
-                  ScoresBackward{.rows = rows, .scores = scores, .after_dropout = after_dropout,
-                                 .d_scores = dS.data()});
+                  ScoresBackward{.rows = rows_of(part, device), .scores = P.data(),
+                                 .after_dropout = after_dropout, .d_scores = dS.data()});
       add_to(dQ, Transpose::nn, dS.data(), k.data(), scaling);              // dQ = dS K / sqrt(d)
       add_to(dK, Transpose::tn, dS.data(), q.data(), scaling);            // dK = dS^T Q / sqrt(d)
     });
