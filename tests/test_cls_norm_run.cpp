@@ -23,7 +23,7 @@ BertConfig with(const std::string& cls_norm, const std::string& at = "per-method
 
 void fit(BertModel& bert, const Batch& batch) {
   if (!bert.cls_norm().wants_set()) return;
-  bert.fit_cls_norm(batch);
+  bert.cls_norm().fit(bert.cls_before_norm(batch));
   bert.cls_norm().finish_fit();
 }
 

@@ -268,7 +268,7 @@ TEST_CASE("ranks: 1, 2 and 4 ranks leave the same run, bit for bit, also where i
       format("pretrain --corpus {} --vocab-size 60 --config tiny --max-length 24 --batch 6 --accumulate 2 --steps 6 "
              "--evaluate-every 4 --held-out 0.1 --lr 0.01 --shards 4 --threads 1 --out {}",
              library.path("corpus.txt"), library.path("out"));
-  for (const auto& [words, out] : {std::pair(train_words(world), world.path("out")),
+  for (const auto& [words, out] : {std::pair(train_words(world) + " --cls-norm whitening", world.path("out")),
                                    std::pair(pretrain_words, library.path("out"))}) {
     INFO(words);
     std::map<std::string, std::string> whole;

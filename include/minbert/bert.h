@@ -96,7 +96,7 @@ class BertModel : public Module {
 
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
   Norm& cls_norm() { return *cls_norm_; }
-  void fit_cls_norm(const Batch& batch);      // adds the batch to the set of the norm's statistics
+  Tensor cls_before_norm(const Batch& batch) const;  // [B,H] what it sees, for fit(); not recorded
   // From now on, gradient normalization of this alpha (0: none) at "pre-pooler" or "pooled".
   void normalize_gradients(double alpha, const std::string& place);
 

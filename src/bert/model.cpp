@@ -94,11 +94,11 @@ std::vector<Tensor> BertModel::cls_of_layers(const Batch& batch) const {
   return states;
 }
 
-void BertModel::fit_cls_norm(const Batch& batch) {
+Tensor BertModel::cls_before_norm(const Batch& batch) const {
   const NoGrad no_tape;
   const Scope scope(path());
   const Tensor h = encode(batch, first_rows(batch), nullptr);
-  cls_norm_->fit(norm_place_ == cls_place::pooled ? tanh(pooler_(h)) : h);
+  return norm_place_ == cls_place::pooled ? tanh(pooler_(h)) : h;
 }
 
 void BertModel::normalize_gradients(double alpha, const std::string& place) {

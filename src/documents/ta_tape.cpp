@@ -56,7 +56,7 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   std::iota(all.begin(), all.end(), 0);
   const Batch batch = pack(inputs(data, all), {0});
   if (bert.cls_norm().wants_set()) {
-    bert.fit_cls_norm(batch);
+    bert.cls_norm().fit(bert.cls_before_norm(batch));
     bert.cls_norm().finish_fit();
   }
   model.network.train(true);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "engine/clock.h"
 #include "engine/text.h"
@@ -14,8 +15,10 @@
 namespace minbert {
 namespace {
 
+constexpr size_t most_examples = 64;                // in a batch
+
 std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin) {
-  std::vector<int32_t> examples(std::min<size_t>(64, data.examples.size() - begin));
+  std::vector<int32_t> examples(std::min(most_examples, data.examples.size() - begin));
   std::iota(examples.begin(), examples.end(), int32_t(begin));
   return examples;
 }
@@ -80,6 +83,29 @@ Scores evaluate(const Experiment& experiment, const std::string& folder) {
   return all;
 }
 
+namespace {
+
+// What the norm of [CLS] sees of some batches, one for each rank, which encodes its own: in their order, on every rank.
+std::vector<Tensor> cls_of_batches(const BertModel& bert, std::span<const Batch> batches) {
+  const size_t mine = size_t(ranks().rank()), H = size_t(bert.config().hidden_size);
+  Tensor h;
+  if (mine < batches.size()) h = bert.cls_before_norm(batches[mine]);
+  if (ranks().size() == 1) return {h};
+  std::vector<size_t> begin = {0};
+  for (const Batch& batch : batches) begin.push_back(begin.back() + size_t(batch.sentences()) * H);
+  std::vector<real> all(begin.back());              // 0 where others write
+  if (h) std::ranges::copy(h.values(), all.begin() + std::ptrdiff_t(begin[mine]));
+  ranks().sum(std::span(all));
+  std::vector<Tensor> list;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    const auto rows = std::span(all).subspan(begin[i], begin[i + 1] - begin[i]);
+    list.push_back(Tensor::from({batches[i].sentences(), int64_t(H)}, rows));
+  }
+  return list;
+}
+
+}  // namespace
+
 // All tasks' training sets are one set; each example is encoded as a sentence of its own task.
 bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   BertModel& bert = network.bert();
@@ -91,15 +117,22 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   Progress progress(what, int64_t(total));
   const double start = now();
   network.train(false);
+  std::vector<std::pair<const TaskData*, size_t>> begins;         // of all batches
   for (const TaskData& d : data)
-    for (size_t begin = 0; begin < d.train.examples.size();) {
-      const std::vector<int32_t> examples = evaluation_batch(d.train, begin);
-      bert.fit_cls_norm(pack(inputs(d.train, examples), {network.task_id(d.task.name)}));
-      begin += examples.size();
+    for (size_t begin = 0; begin < d.train.examples.size(); begin += most_examples) begins.emplace_back(&d, begin);
+  for (auto rest = std::span(begins); !rest.empty();) {
+    const size_t count = std::min(rest.size(), size_t(ranks().size()));
+    std::vector<Batch> batches;                     // one for each rank
+    for (const auto& [d, begin] : rest.first(count)) {
+      const std::vector<int32_t> examples = evaluation_batch(d->train, begin);
+      batches.push_back(pack(inputs(d->train, examples), {network.task_id(d->task.name)}));
       done += examples.size();
-      if (ranks().any(interrupted())) return false;
-      progress.update(int64_t(done));
     }
+    for (const Tensor& h : cls_of_batches(bert, batches)) bert.cls_norm().fit(h);
+    if (ranks().any(interrupted())) return false;
+    progress.update(int64_t(done));
+    rest = rest.subspan(count);
+  }
   bert.cls_norm().finish_fit();
   progress.line(what + format(", {} s", fixed(now() - start, 1)));
   return true;
