@@ -88,7 +88,7 @@ FLAGS_asan      := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined 
 FLAGS_cuda      := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=$(firstword $(CUDA_ARCHS)) $(CUDA_INCLUDE)
 FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -Itests/rehearsal -O1 -g1
 FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
-LIBS_cuda       := $(CUDA_LIBRARIES)
+LIBS_cuda       := $(CUDA_LIBRARIES) $(NCCL_LIBRARIES)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
 GPU_FILES  := $(KERNEL_FILES) $(ALSO_rehearsal) \
@@ -144,8 +144,10 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O0
 build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/options.o: OPTIMISE := -O0
 
-# The one file that includes mpi.h.
+# The files that include mpi.h and nccl.h. The rehearsal's NCCL sends its messages by MPI.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
+build/cuda/src/engine/nccl.o: OPTIMISE = $(NCCL_FLAGS)
+build/rehearsal%nccl.o: OPTIMISE = $(MPI_FLAGS) $(if $(MPI_FLAGS),-DMINBERT_NCCL)
 
 # Studies say which commit their runs are of.
 STUDY := $(patsubst %,build/%/src/analysis/study.o,$(BUILDS))

@@ -203,6 +203,22 @@ TEST_CASE("cuda: element by element, four neighbours at once or one, whatever is
     }
 }
 
+TEST_CASE("cuda: what goes through the host and back in pieces is changed once, in order") {
+  const WithoutDebugging as_in_training;
+  for (const int64_t n : {0, 7, (2 << 22) + 5}) {
+    Tensor x({n}, Device::cuda);
+    fill(x, 3);
+    int64_t seen = 0;
+    cuda::through_host(x.data(), n, [&](std::span<real> piece) {
+      for (real& v : piece) v = v * 2 + real(seen++ % 5);
+    });
+    CHECK(seen == n);
+    int64_t wrong = 0, i = 0;
+    for (const real v : x.values()) wrong += v != real(6 + i++ % 5);
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("cuda: out of memory says what was asked for and what to lower, and work goes on") {
   const Tensor before = normal("x", {3, 4});
   {

@@ -28,6 +28,7 @@ std::string version_text(int v) { return format("{}.{}", v / 1000, v % 1000 / 10
 // that this build can use it.
 struct Gpu {
   cudaDeviceProp properties{};
+  bool own = true;                                  // no other rank of this host has it
 
   Gpu() {
     int count = 0, driver = 0, runtime = 0;
@@ -44,6 +45,7 @@ struct Gpu {
              "must not hide it. --device cpu needs none",
              found == cudaSuccess ? "the driver counts 0" : cudaGetErrorString(found));
     const int device = ranks().place_on_host() % count;
+    own = ranks().on_this_host() <= count;
     check(cudaGetDeviceProperties(&properties, device), "the properties of the GPU");
     const int capability = 10 * properties.major + properties.minor, lowest = MINBERT_CUDA_LEAST;
     MB_CHECK(capability >= lowest,
@@ -97,6 +99,19 @@ class Staging {
   int64_t used_ = 0;                                // bytes of it
 };
 
+// Two rooms of pinned memory, for pieces that go to the host and come back.
+struct RoundTrip {
+  static constexpr int64_t piece = 4 << 20;         // numbers
+  real* rooms[2] = {};
+  cudaEvent_t arrived[2] = {};
+  RoundTrip() {
+    for (int i = 0; i < 2; ++i) {
+      check(cudaMallocHost(reinterpret_cast<void**>(&rooms[i]), piece * sizeof(real)), "pinned memory");
+      check(cudaEventCreateWithFlags(&arrived[i], cudaEventDisableTiming), "an event");
+    }
+  }
+};
+
 }  // namespace
 
 bool present() {
@@ -111,6 +126,8 @@ std::string describe() {
   const cudaDeviceProp& p = gpu().properties;
   return format("{}, {} GiB, compute capability {}.{}", p.name, p.totalGlobalMem >> 30, p.major, p.minor);
 }
+
+bool has_own_gpu() { return gpu().own; }
 
 void* allocate(int64_t bytes) {
   gpu();
@@ -142,6 +159,27 @@ void to_host(void* host_data, const void* device_data, int64_t bytes) {
   ++launch_count;
   synchronize();
 }
+void through_host(real* device_data, int64_t n, const std::function<void(std::span<real>)>& change) {
+  static const RoundTrip* trip = new RoundTrip;
+  constexpr int64_t piece = RoundTrip::piece;
+  const auto room = [=](int64_t begin) { return begin / piece % 2; };
+  const auto copy = [&](int64_t begin, cudaMemcpyKind way) {
+    real *there = device_data + begin, *here = trip->rooms[room(begin)];
+    const size_t bytes = size_t(std::min(piece, n - begin)) * sizeof(real);
+    const bool comes = way == cudaMemcpyDeviceToHost;
+    check(cudaMemcpyAsync(comes ? here : there, comes ? there : here, bytes, way, nullptr), "a copy");
+    if (comes) check(cudaEventRecord(trip->arrived[room(begin)], nullptr), "an event");
+    count_launch("a copy");
+  };
+  if (n > 0) copy(0, cudaMemcpyDeviceToHost);
+  for (int64_t begin = 0; begin < n; begin += piece) {
+    if (begin + piece < n) copy(begin + piece, cudaMemcpyDeviceToHost);
+    ++wait_count;
+    check(cudaEventSynchronize(trip->arrived[room(begin)]), "waiting for a copy");
+    change(std::span(trip->rooms[room(begin)], size_t(std::min(piece, n - begin))));
+    copy(begin, cudaMemcpyHostToDevice);
+  }
+}
 void synchronize() {
   ++wait_count;
   check(cudaStreamSynchronize(nullptr), "a kernel failed before this");
@@ -170,11 +208,13 @@ namespace {
 bool present() { return false; }
 void require() { none(); }
 std::string describe() { none(); }
+bool has_own_gpu() { none(); }
 void* allocate(int64_t) { none(); }
 void free(void*) {}
 Memory memory() { none(); }
 void to_device(void*, const void*, int64_t) { none(); }
 void to_host(void*, const void*, int64_t) { none(); }
+void through_host(real*, int64_t, const std::function<void(std::span<real>)>&) { none(); }
 void synchronize() {}
 void set_debug(bool) {}
 bool debugging() { return false; }

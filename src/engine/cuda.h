@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "engine/gemm.h"
@@ -16,6 +18,7 @@ namespace minbert::cuda {
 bool present();                                     // is there a GPU, of whatever kind?
 void require();                                     // Error that says what was looked for, unless a GPU can be used
 std::string describe();                             // "NVIDIA H200, 139 GiB, compute capability 9.0"
+bool has_own_gpu();                                 // or does this rank share it with others of its host?
 
 void* allocate(int64_t bytes);                      // nullptr if the card is full; Error for other failures
 void free(void* block);
@@ -27,6 +30,9 @@ Memory memory();
 
 void to_device(void* device_data, const void* host_data, int64_t bytes);   // does not wait; host_data may be reused
 void to_host(void* host_data, const void* device_data, int64_t bytes);     // waits
+// change() works on n numbers of the device on the host, a piece after the other: in pinned memory, to which the next
+// piece comes meanwhile.
+void through_host(real* device_data, int64_t n, const std::function<void(std::span<real>)>& change);
 void synchronize();                                 // waits; Error if a kernel has failed
 // For tests that read data() of tensors: the host can read later allocations (cudaMallocManaged), and every launch
 // waits for its kernel.

@@ -6,6 +6,7 @@
 
 #include "engine/batch_rows.h"
 #include "engine/fill.h"
+#include "engine/rank_sum.h"
 #include "exchange.h"
 #include "minbert/autograd.h"
 #include "minbert/interrupt.h"
@@ -21,16 +22,6 @@ void sum_shards(const Tensor& gradients, int first, int n, const std::function<v
   const Tensor left = copy_of(gradients);
   sum_shards(gradients, first + n / 2, n / 2, learn);
   copy_or_add(left, gradients, true);
-}
-
-// Over all ranks. What is on a GPU passes through the host's memory.
-void sum_ranks(const Tensor& gradients) {
-  if (ranks().size() == 1) return;
-  if (gradients.device() == Device::cpu)
-    return ranks().sum(std::span(gradients.data(), size_t(gradients.size())));
-  std::vector<real> on_host = gradients.values();
-  ranks().sum(std::span(on_host));
-  gradients.copy_from(on_host);
 }
 
 }  // namespace
@@ -128,7 +119,7 @@ std::vector<std::vector<Tensor>> Shards::gradients(int64_t first_batch, size_t b
     whole_from(0);
   });
   if (early) early->finish();
-  else sum_ranks(parameters_.gradients());
+  else sum_over_ranks(parameters_.gradients());
   exchange(sheet, data());
 
   for (size_t i = 0; i < batches; ++i)
