@@ -117,6 +117,29 @@ void copy_panel(const Matrix& x, int64_t rows, int64_t k, real* to) {
     }
 }
 
+// c(i, j) (+)= sums[j][i], turned over in blocks.
+void copy_turned(const real* sums, int64_t rows, int64_t cols, real* c, int64_t ldc, bool add) {
+  for (int64_t i = 0; i < rows; i += lanes)
+    for (int64_t j = 0; j < cols; j += lanes) {
+      const real* const from = sums + j * panel + i;
+      real* const to = c + i * ldc + j;
+      const int64_t height = std::min<int64_t>(lanes, rows - i), width = std::min<int64_t>(lanes, cols - j);
+      if (height < lanes || width < lanes) {
+        copy_or_add({from, 1, panel}, height, width, to, ldc, add);
+        continue;
+      }
+      Numbers<lanes>::Vector block[lanes], before;
+#pragma GCC unroll 16
+      for (int t = 0; t < lanes; ++t) std::memcpy(block + t, from + t * panel, sizeof before);
+      transpose<lanes>(block);
+#pragma GCC unroll 16
+      for (int t = 0; t < lanes; ++t) {
+        if (add) std::memcpy(&before, to + t * ldc, sizeof before), block[t] += before;
+        std::memcpy(to + t * ldc, block + t, sizeof before);
+      }
+    }
+}
+
 // Where sums go: row j at data + j * ld.
 struct Result {
   real* data;
@@ -205,7 +228,7 @@ void multiply_block(const Product& p, const Panels& a, real* sums, bool add) {
                               {sums + i * p.n * panel, panel, 1, t > 0}, [](int64_t, int64_t) {});
       });
   for (int64_t i = 0; i < a.count; ++i)
-    copy_or_add({sums + i * p.n * panel, 1, panel}, a.rows(i), p.n, p.c + i * panel * p.ldc, p.ldc, add);
+    copy_turned(sums + i * p.n * panel, a.rows(i), p.n, p.c + i * panel * p.ldc, p.ldc, add);
 }
 
 // Small: brings the share begin/whole .. end/whole of a product's matrices into the second cache. Inline, since g++

@@ -43,7 +43,7 @@ namespace {
 
 const Case cases[] = {
     {"base-16x128", "base", "train", 16, 128, 6, 0.88, 1.3, 0.6},
-    {"base-8x64", "base", "train", 8, 64, 7, 0.82, 1.3, 0.7},
+    {"base-8x64", "base", "train", 8, 64, 7, 0.82, 1.3, 0.75},
     {"base-real", "base", "train", 16, 0, 7, 0, 2.5, 0},
     {"mini-32x64", "mini", "train", 32, 64, 15, 0, 1.8, 0},
     {"mini-real", "mini", "train", 16, 0, 25, 0, 2.5, 0},
