@@ -32,15 +32,29 @@ bool is_started_by_mpirun() {
   return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
+// srun starts as many processes as it is asked for, also where it has no way to connect them: as many lone trainings.
+void check_slurm(int ranks) {
+  const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (!tasks || std::atoi(tasks) < 2 || ranks > 1 || std::getenv("OMPI_COMM_WORLD_SIZE")) return;
+  if (std::string(std::getenv("SLURM_PROCID") ? std::getenv("SLURM_PROCID") : "0") == "0")
+    std::cerr << format("srun started {} processes, but did not connect them: give it --mpi=pmix for Open MPI or "
+                        "--mpi=pmi2 for MPICH (srun --mpi=list shows what it has)\n", tasks);
+  std::exit(1);
+}
+
 }  // namespace
 
 Ranks::Ranks() {
-  if (!is_started_by_mpirun()) return;
+  if (!is_started_by_mpirun()) {
+    check_slurm(1);
+    return;
+  }
   int level = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);    // one thread at a time sends messages
   can_sum_aside_ = level >= MPI_THREAD_SERIALIZED;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  check_slurm(size_);
   MPI_Comm host;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host);
   MPI_Comm_size(host, &on_this_host_);
@@ -133,10 +147,10 @@ void Ranks::end_all(const std::string& message) const {
 #else
 
 Ranks::Ranks() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* size = std::getenv(name); size && std::atoi(size) > 1) {
-      std::cerr << format("mpirun started {} ranks, but this program was built without MPI: install it (on Debian "
-                          "libopenmpi-dev and openmpi-bin) and run make MPI=1\n", size);
+      std::cerr << format("mpirun or srun started {} ranks, but this program was built without MPI: install it (on "
+                          "Debian libopenmpi-dev and openmpi-bin) and run make MPI=1\n", size);
       std::exit(1);
     }
 }
