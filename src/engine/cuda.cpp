@@ -28,7 +28,6 @@ std::string version_text(int v) { return format("{}.{}", v / 1000, v % 1000 / 10
 // that this build can use it.
 struct Gpu {
   cudaDeviceProp properties{};
-  bool own = true;                                  // no other rank of this host has it
 
   Gpu() {
     int count = 0, driver = 0, runtime = 0;
@@ -45,7 +44,6 @@ struct Gpu {
              "must not hide it. --device cpu needs none",
              found == cudaSuccess ? "the driver counts 0" : cudaGetErrorString(found));
     const int device = ranks().place_on_host() % count;
-    own = ranks().on_this_host() <= count;
     check(cudaGetDeviceProperties(&properties, device), "the properties of the GPU");
     const int capability = 10 * properties.major + properties.minor, lowest = MINBERT_CUDA_LEAST;
     MB_CHECK(capability >= lowest,
@@ -127,7 +125,7 @@ std::string describe() {
   return format("{}, {} GiB, compute capability {}.{}", p.name, p.totalGlobalMem >> 30, p.major, p.minor);
 }
 
-bool has_own_gpu() { return gpu().own; }
+std::string gpu_id() { return {gpu().properties.uuid.bytes, sizeof gpu().properties.uuid.bytes}; }
 
 void* allocate(int64_t bytes) {
   gpu();
@@ -208,7 +206,7 @@ namespace {
 bool present() { return false; }
 void require() { none(); }
 std::string describe() { none(); }
-bool has_own_gpu() { none(); }
+std::string gpu_id() { none(); }
 void* allocate(int64_t) { none(); }
 void free(void*) {}
 Memory memory() { none(); }

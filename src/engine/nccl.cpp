@@ -5,6 +5,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/cuda.h"
@@ -15,7 +16,8 @@ namespace {
 
 void check(ncclResult_t result, const char* what) {
   if (result != ncclSuccess) [[unlikely]]
-    fail(format("NCCL: {}: {}", what, ncclGetErrorString(result)));
+    fail(format("NCCL: {}: {} ({}); MINBERT_NCCL=0 goes through the hosts' memory instead", what,
+                ncclGetErrorString(result), ncclGetLastError(nullptr)));
 }
 
 struct Connection {
@@ -23,16 +25,32 @@ struct Connection {
   ncclComm_t ranks = nullptr;                       // never destroyed: the end of the process ends it
 };
 
+// In one group, so that neither waits for the other to receive first.
+void swap_by(ncclComm_t comm, const real* mine, real* theirs, int64_t n, int partner) {
+  const ncclDataType_t type = sizeof(real) == sizeof(double) ? ncclDouble : ncclFloat;
+  check(ncclGroupStart(), "a message");
+  check(ncclSend(mine, size_t(n), type, partner, comm, nullptr), "sending");
+  check(ncclRecv(theirs, size_t(n), type, partner, comm, nullptr), "receiving");
+  check(ncclGroupEnd(), "a message");
+  cuda::count_launch("a message to another GPU");
+}
+
 // Rank 0 draws a name for the meeting, which the others learn by MPI.
 Connection connect() {
-  const std::vector<std::string> own = ranks().gather(cuda::has_own_gpu() ? "own" : "shared");
-  if (std::ranges::count(own, "shared") > 0) return {"NCCL needs a GPU of its own for each rank"};
+  const char* const wish = std::getenv("MINBERT_NCCL");
+  std::vector<std::string> gpus = ranks().gather(wish && std::string(wish) == "0" ? "" : cuda::gpu_id());
+  std::ranges::sort(gpus);
+  if (gpus[0].empty()) return {"MINBERT_NCCL=0"};
+  if (std::ranges::adjacent_find(gpus) != gpus.end()) return {"NCCL needs a GPU of its own for each rank"};
   ncclUniqueId id{};
   if (ranks().first()) check(ncclGetUniqueId(&id), "a name for the meeting of the ranks");
   const std::string name = ranks().gather(std::string(reinterpret_cast<const char*>(&id), sizeof id))[0];
   std::memcpy(&id, name.data(), sizeof id);
   Connection c;
   check(ncclCommInitRank(&c.ranks, ranks().size(), id, ranks().rank()), "connecting the ranks");
+  // The first message between two takes memory of the GPU: now, while there is some.
+  const Tensor mine = Tensor::full({1}, 0, Device::cuda), theirs({1}, Device::cuda);
+  for (int d = 1; d < ranks().size(); d *= 2) swap_by(c.ranks, mine.data(), theirs.data(), 1, ranks().rank() ^ d);
   return c;
 }
 const Connection& connection() {
@@ -50,14 +68,8 @@ std::string version() {
   return format("NCCL {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
 }
 
-// In one group, so that neither waits for the other to receive first.
 void swap(const real* mine, real* theirs, int64_t n, int partner) {
-  const ncclDataType_t type = sizeof(real) == sizeof(double) ? ncclDouble : ncclFloat;
-  check(ncclGroupStart(), "a message");
-  check(ncclSend(mine, size_t(n), type, partner, connection().ranks, nullptr), "sending");
-  check(ncclRecv(theirs, size_t(n), type, partner, connection().ranks, nullptr), "receiving");
-  check(ncclGroupEnd(), "a message");
-  cuda::count_launch("a message to another GPU");
+  swap_by(connection().ranks, mine, theirs, n, partner);
 }
 
 }  // namespace minbert::nccl

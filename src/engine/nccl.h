@@ -9,7 +9,7 @@
 namespace minbert::nccl {
 
 // Why the GPUs cannot send each other anything; "" where they can. The first call connects them: all ranks make it
-// together. Error if that fails.
+// together. Error if that fails. The environment's MINBERT_NCCL=0 leaves them unconnected.
 const std::string& why_not();
 std::string version();                              // "NCCL 2.27.7"
 

@@ -12,6 +12,7 @@ struct ncclUniqueId {
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);
+const char* ncclGetLastError(ncclComm_t);
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id);
 // Two ranks with one GPU are ncclInvalidUsage, as is a name that is not rank 0's.
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank);
