@@ -49,8 +49,8 @@ class Ranks {
   bool can_sum_aside_ = false;
 };
 
-// The first call joins the others, where mpirun started this program. Where it did, and this build
-// is without MPI, it says so and ends the program.
+// The first call joins the others, where mpirun or srun started this program. Where they cannot be
+// reached (a build without MPI, an srun without --mpi), it says so and ends the program.
 const Ranks& ranks();
 
 }  // namespace minbert

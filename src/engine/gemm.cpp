@@ -1,4 +1,4 @@
-// Matrix products: on the CPU by OpenBLAS or, for few rows, by small_gemm.cpp; on the GPU by cuBLAS (cublas.cpp).
+// Matrix products: on the CPU by OpenBLAS or, small ones, by small_gemm.cpp; on the GPU by cuBLAS (cublas.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>

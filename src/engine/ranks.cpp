@@ -38,7 +38,8 @@ void check_slurm(int ranks) {
   if (!tasks || std::atoi(tasks) < 2 || ranks > 1 || std::getenv("OMPI_COMM_WORLD_SIZE")) return;
   if (std::string(std::getenv("SLURM_PROCID") ? std::getenv("SLURM_PROCID") : "0") == "0")
     std::cerr << format("srun started {} processes, but did not connect them: give it --mpi=pmix for Open MPI or "
-                        "--mpi=pmi2 for MPICH (srun --mpi=list shows what it has)\n", tasks);
+                        "--mpi=pmi2 for MPICH (srun --mpi=list shows what it has). For runs that have nothing to do "
+                        "with each other, unset SLURM_STEP_NUM_TASKS\n", tasks);
   std::exit(1);
 }
 

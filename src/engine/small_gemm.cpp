@@ -5,8 +5,9 @@
 //   Small     C = op(A) op(B), such as attention's, one for each sentence and head: op(B) is copied.
 //   Panel     of what is copied: [k][2 vectors] numbers, of 2 vectors of its rows, or of 1 or half a vector where that
 //             holds what is left of them.
-//   Tile      a panel with 8 rows of the other matrix: the 16 vectors of sums stay in registers along k. Each step
-//             loads 2 vectors of the panel and 8 numbers of the other matrix, for 16 multiply-adds of vectors.
+//   Tile      a panel with 8 rows of the other matrix (6 where there are only 16 registers): the 16 vectors of sums
+//             stay in registers along k. Each step loads 2 vectors of the panel and 8 numbers of the other matrix, for
+//             16 multiply-adds of vectors.
 //   Fetching  memory answers after hundreds of cycles, and the processor does not see by itself which rows come next.
 //             Few rows: the next rows of B come into the second cache while a tile of the first panel is computed.
 //             Small: the matrices of a later product.
@@ -65,7 +66,8 @@ void copy_or_add(const Matrix& x, int64_t rows, int64_t cols, real* c, int64_t l
     for (int64_t j = 0; j < cols; ++j) c[i * ldc + j] = add ? c[i * ldc + j] + *x.at(i, j) : *x.at(i, j);
 }
 
-// Transposes n vectors of n numbers: swaps blocks of d x d across the diagonal, for d = n/2, n/4, ..., 1.
+// Transposes n vectors of n numbers: swaps blocks of d x d across the diagonal, for d = n/2, n/4, ..., 1. A shuffle of
+// a and b takes number p of a, or, from p = n on, number p - n of b.
 template <int n, int d = n / 2>
 [[gnu::always_inline]] inline void transpose(typename Numbers<n>::Vector* x) {
   typename Numbers<n>::Places upper, lower;
