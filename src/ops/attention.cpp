@@ -187,14 +187,15 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     gemm_batch(device, form, part.products(kind, a, b, c), alpha, beta);
   };
 
-  // P = softmax(Q K^T / sqrt(d)) of a part, and P' if there is dropout
-  const auto attend = [=](const Part& part, real* P, real* dropped) {
+  // P = softmax(Q K^T / sqrt(d)) of a part. Returns P': in `dropped`, or without dropout P itself
+  const auto attend = [=](const Part& part, real* P, const Tensor& dropped) -> const real* {
     const ScoreRows rows = rows_of(part, device);
     multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), P, scaling, 0);
     launch_rows(device, part.rows(), part.elements(), SoftmaxScores{rows, P});
-    if (p > 0)
-      launch_rows(device, part.last - part.first, part.elements(),
-                  DropScores{rows, P, dropped, mask});
+    if (!dropped) return P;
+    launch_rows(device, part.last - part.first, part.elements(),
+                DropScores{rows, P, dropped.data(), mask});
+    return dropped.data();
   };
   const auto scratch = [=](const Part& part, bool wanted) {
     return wanted ? Tensor({part.elements()}, device, "attention") : Tensor();
@@ -205,9 +206,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   each_part(layout, device, [&](const Part& part) {
     const Tensor own = scratch(part, !weights), dropped = scratch(part, p > 0);
     real* const P = weights ? weights->data() + part.begin() : own.data();
-    attend(part, P, p > 0 ? dropped.data() : nullptr);
-    multiply(part, Transpose::nn, tokens_from_scores, p > 0 ? dropped.data() : P, v.data(),
-             O.data(), 1, 0);                                                           // O = P' V
+    const real* const after_dropout = attend(part, P, dropped);
+    multiply(part, Transpose::nn, tokens_from_scores, after_dropout, v.data(), O.data(), 1, 0);
   });
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
@@ -218,13 +218,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     for (const Sink* sink : {&dQ, &dK, &dV}) sink->check_whole();
     each_part(layout, device, [&](const Part& part) {
       const Tensor P = scratch(part, true), dropped = scratch(part, p > 0);
-      const real* after_dropout = p > 0 ? dropped.data() : P.data();
+      const real* const after_dropout = attend(part, P.data(), dropped);
       const auto add_to = [&](const Sink& sink, Transpose form, const real* a, const real* b,
                               real alpha) {
         if (sink.tensor)
           multiply(part, form, tokens_from_scores, a, b, sink.tensor.data(), alpha, sink.beta());
       };
-      attend(part, P.data(), p > 0 ? dropped.data() : nullptr);
       add_to(dV, Transpose::tn, after_dropout, dO.data(), 1);                       // dV = P'^T dO
       if (!dQ.tensor && !dK.tensor) return;
       const Tensor dS = scratch(part, true);                         // holds dP' = dO V^T, then dS
