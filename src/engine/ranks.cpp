@@ -34,9 +34,9 @@ bool is_started_by_mpirun() {
 
 // srun starts as many processes as it is asked for, also where it has no way to connect them: as many lone trainings.
 void check_slurm(int ranks) {
-  const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  const char *const tasks = std::getenv("SLURM_STEP_NUM_TASKS"), *const place = std::getenv("SLURM_PROCID");
   if (!tasks || std::atoi(tasks) < 2 || ranks > 1 || std::getenv("OMPI_COMM_WORLD_SIZE")) return;
-  if (std::string(std::getenv("SLURM_PROCID") ? std::getenv("SLURM_PROCID") : "0") == "0")
+  if (!place || std::atoi(place) == 0)
     std::cerr << format("srun started {} processes, but did not connect them: give it --mpi=pmix for Open MPI or "
                         "--mpi=pmi2 for MPICH (srun --mpi=list shows what it has). For runs that have nothing to do "
                         "with each other, unset SLURM_STEP_NUM_TASKS\n", tasks);
