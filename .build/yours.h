@@ -13,6 +13,6 @@ namespace minbert {
 HD inline real yours() { return std::numeric_limits<real>::quiet_NaN(); }
 
 // Elsewhere: an error that names the lab, the function and its equation.
-[[noreturn]] inline Tensor write_me(const char* what) { fail(format("{}: yours to write", what)); }
+[[noreturn]] inline Tensor write_me(const char* what) { fail(formatted("{}: yours to write", what)); }
 
 }  // namespace minbert

@@ -46,8 +46,8 @@ Row draw_row(const Grammar& grammar, const std::string& set, Writer& writer, std
       row.label = labels[(drawn + 1 + writer.random().below(labels.size() - 1)) % labels.size()].label;
     return row;
   }
-  fail(format("{}: the set \"{}\" has no new texts left\n  expected more alternatives in its rules", grammar.file(),
-              set));
+  fail(formatted("{}: the set \"{}\" has no new texts left\n  expected more alternatives in its rules", grammar.file(),
+                 set));
 }
 
 // ---- The layouts: the course's, and those of GLUE's sets
@@ -206,7 +206,7 @@ std::string corpus(const Grammar& grammar, uint64_t seed) {
 }
 
 std::string readme(const Grammar& grammar, uint64_t seed) {
-  return format(
+  return formatted(
       "# A generated world\n\n"
       "Written by `make-mini --seed {}` from `data/grammar.txt`; edit that file, not these.\n\n"
       "- `corpus.txt`: documents for pre-training, one paragraph a line, a blank line between documents. Each four\n"

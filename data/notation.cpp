@@ -27,7 +27,7 @@ bool is_name(const std::string& text) {
 }
 
 void grammar_error(const std::string& file, int line, const std::string& what, const std::string& expected) {
-  fail(format("{}:{}: {}\n  expected {}", file, line, what, expected));
+  fail(formatted("{}:{}: {}\n  expected {}", file, line, what, expected));
 }
 
 Notation::Notation(const std::string& file, const std::vector<Line>& lines, Add add)

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     const std::string page = inside_page(models);
     write_file(out, page);
     std::cout << model << (compare.empty() ? "" : " and " + compare) << ": " << models[0].pieces.size()
-              << " tokens -> " << out << " (" << format("{}", double(page.size() / 10000) / 100) << " MB)\n";
+              << " tokens -> " << out << " (" << formatted("{}", double(page.size() / 10000) / 100) << " MB)\n";
     return 0;
   });
 }

@@ -73,13 +73,13 @@ std::string drawing(Network& network, const Points& points) {
   std::ostringstream svg;
   svg << "<svg xmlns='http://www.w3.org/2000/svg' width='400' height='400' viewBox='0 0 400 400'>\n";
   for (int i = 0; i < squares * squares; ++i)                        // from blue, spiral 0, to orange, spiral 1
-    svg << format("<rect x='{}' y='{}' width='{}' height='{}' fill='rgb({},{},{})'/>\n", i % squares * size,
-                  i / squares * size, size, size, int(150 + 105 * p[size_t(i)]), int(190 + 10 * p[size_t(i)]),
-                  int(255 - 125 * p[size_t(i)]));
+    svg << formatted("<rect x='{}' y='{}' width='{}' height='{}' fill='rgb({},{},{})'/>\n", i % squares * size,
+                     i / squares * size, size, size, int(150 + 105 * p[size_t(i)]), int(190 + 10 * p[size_t(i)]),
+                     int(255 - 125 * p[size_t(i)]));
   for (int64_t i = 0; i < points.x.rows(); ++i)
-    svg << format("<circle cx='{}' cy='{}' r='2.5' fill='{}' stroke='white' stroke-width='.6'/>\n",
-                  pixel(double(points.x.data()[2 * i])), pixel(double(points.x.data()[2 * i + 1])),
-                  points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99");
+    svg << formatted("<circle cx='{}' cy='{}' r='2.5' fill='{}' stroke='white' stroke-width='.6'/>\n",
+                     pixel(double(points.x.data()[2 * i])), pixel(double(points.x.data()[2 * i + 1])),
+                     points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99");
   svg << "</svg>\n";
   return svg.str();
 }
@@ -117,8 +117,8 @@ int main(int argc, char** argv) {
         sum += double(loss.item());
       }
       if (epoch % 50 == 49 || epoch + 1 == epochs)
-        std::cout << format("epoch {}   loss {}   accuracy {} of new points\n", epoch + 1, sum / double(batches.size()),
-                            accuracy(network, test));
+        std::cout << formatted("epoch {}   loss {}   accuracy {} of new points\n", epoch + 1,
+                               sum / double(batches.size()), accuracy(network, test));
     }
     make_folder(out);
     write_file(out + "/spirals.svg", drawing(network, train));

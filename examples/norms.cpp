@@ -97,7 +97,8 @@ int apply(int argc, char** argv) {
   line.option("--output", output, "the safetensors file to write: y, dx [S,N,H], y_eval [N,H], d.NAME of every "
               "parameter, every buffer", "FILE");
   for (const std::string option : {"eps", "momentum", "groups", "beta", "preset"})
-    line.gone("--" + option, "", format("it with the norm: --norm NAME:{}=X or --cls-norm NAME:{}=X", option, option));
+    line.gone("--" + option, "",
+              formatted("it with the norm: --norm NAME:{}=X or --cls-norm NAME:{}=X", option, option));
   line.section("What it runs on");
   MachineOptions machine;
   add_machine_options(line, machine);

@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
         if (task.kind == TaskKind::regression) std::printf("%.3f\n", p.values[i]);
         else std::printf("%s\t%.4f\n", task.label_text(p.values[i]).c_str(), p.probabilities[i]);
       std::fflush(stdout);
-      if (progress.due()) progress.show(bytes, format("{} lines", number));
+      if (progress.due()) progress.show(bytes, formatted("{} lines", number));
     }
     progress.finish();
     MB_CHECK(!std::ferror(stdin), "standard input cannot be read");

@@ -40,7 +40,7 @@ void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& n
     MB_CHECK(std::cout << text << '\n', "standard output cannot be written");
     ++lines;
     bytes += int64_t(line.size()) + 1;
-    if (progress.due()) progress.show(bytes, format("{}: {} lines", name, lines));
+    if (progress.due()) progress.show(bytes, formatted("{}: {} lines", name, lines));
   }
   MB_CHECK(!in.bad() && !std::ferror(stdin), "{}: cannot be read", name);
 }

@@ -43,7 +43,7 @@ inline std::unique_ptr<Norm> fitted(const std::string& name, int64_t hidden, con
 inline std::vector<std::string> with_presets(const NormEntry& entry) {
   std::vector<std::string> names;
   for (const NormOption& option : entry.options)
-    for (const std::string& preset : option.words) names.push_back(format("{}:preset={}", entry.name, preset));
+    for (const std::string& preset : option.words) names.push_back(formatted("{}:preset={}", entry.name, preset));
   return names.empty() ? std::vector<std::string>{entry.name} : names;
 }
 

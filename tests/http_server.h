@@ -38,7 +38,7 @@ class Server {
     REQUIRE(bind(listener_, any, length) == 0);
     REQUIRE(listen(listener_, 8) == 0);
     REQUIRE(getsockname(listener_, any, &length) == 0);
-    root_ = format("http://127.0.0.1:{}", ntohs(address.sin_port));
+    root_ = formatted("http://127.0.0.1:{}", ntohs(address.sin_port));
     thread_ = std::thread([this] {
       for (int client; (client = accept(listener_, nullptr, nullptr)) >= 0; close(client)) answer(client);
     });
@@ -68,24 +68,24 @@ class Server {
     const size_t asked = range == head.npos ? 0 : std::stoul(head.substr(range + 13));
     {
       const std::lock_guard lock(mutex_);
-      requests_.push_back(format("{}@{}", path, asked));
+      requests_.push_back(formatted("{}@{}", path, asked));
     }
     const auto found = pages_.find(path);
     if (found == pages_.end()) return send_all(client, "404 Not Found", "", "sorry", 5);
     Page& page = found->second;
     const size_t first = page.ranges ? asked : 0, size = page.content.size();
     if (first > 0 && first >= size)
-      return send_all(client, "416 Range Not Satisfiable", format("Content-Range: bytes */{}\r\n", size), "", 0);
+      return send_all(client, "416 Range Not Satisfiable", formatted("Content-Range: bytes */{}\r\n", size), "", 0);
     const std::string rest = page.content.substr(first);
     const bool cut = page.cuts > 0 && page.cuts--;
     send_all(client, first ? "206 Partial Content" : "200 OK",
-             first ? format("Content-Range: bytes {}-{}/{}\r\n", first, size - 1, size) : "", rest,
+             first ? formatted("Content-Range: bytes {}-{}/{}\r\n", first, size - 1, size) : "", rest,
              cut ? rest.size() / 2 : rest.size());
   }
   // Announces all of `body` and sends the first `most` bytes of it.
   static void send_all(int client, const char* status, const std::string& headers, const std::string& body,
                        size_t most) {
-    std::string all = format("HTTP/1.1 {}\r\n{}Content-Length: {}\r\n", status, headers, body.size());
+    std::string all = formatted("HTTP/1.1 {}\r\n{}Content-Length: {}\r\n", status, headers, body.size());
     all += "Connection: close\r\n\r\n" + body.substr(0, most);
     for (size_t at = 0; at < all.size();) {
       const ssize_t sent = send(client, all.data() + at, all.size() - at, MSG_NOSIGNAL);

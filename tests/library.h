@@ -55,7 +55,7 @@ class Library {
  private:
   static constexpr const char* words[] = {"the", "is", "has", "made", "for", "with"};
   pid_t owner_;
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_library_{}", owner_);
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / formatted("minbert_library_{}", owner_);
 };
 
 }  // namespace minbert::test

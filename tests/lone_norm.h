@@ -11,7 +11,7 @@ inline Batch three_sentences(const Indices& task) { return pack(sentences({3, 1,
 
 // The norm with so many groups, where it has groups.
 inline std::string in_groups(const std::string& norm, int groups) {
-  return norm.starts_with("group") && norm.find(':') == norm.npos ? format("{}:groups={}", norm, groups) : norm;
+  return norm.starts_with("group") && norm.find(':') == norm.npos ? formatted("{}:groups={}", norm, groups) : norm;
 }
 
 // Statistics that training moves and evaluation uses

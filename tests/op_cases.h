@@ -13,8 +13,8 @@ struct Case {
   Function f;
 };
 
-inline Tensor n(Shape shape) { return normal("n" + format("{}", shape), shape); }
-inline Tensor m(Shape shape) { return normal("m" + format("{}", shape), shape); }
+inline Tensor n(Shape shape) { return normal("n" + formatted("{}", shape), shape); }
+inline Tensor m(Shape shape) { return normal("m" + formatted("{}", shape), shape); }
 inline Tensor kinked(Shape shape) { return normal("kinked", shape, 1, 0.1); }         // no value near 0
 inline Tensor positive(Shape shape) { return uniform("positive", shape, 0.5, 2); }
 

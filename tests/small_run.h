@@ -88,7 +88,7 @@ class SmallWorld {
   static constexpr const char* words[] = {"good", "bad", "fine", "dull", "film", "plot", "who", "why",
                                           "a",    "the", "is",   "not",  "very", ".",    "?"};
   void write(const Task& task, Split split, int rows) const {
-    Random random(7, format("{}/{}", task.name, int(split)));
+    Random random(7, formatted("{}/{}", task.name, int(split)));
     const auto text = [&] {
       std::string words_of_it;
       for (uint64_t i = 0, n = 1 + random.below(6); i < n; ++i)
@@ -100,7 +100,7 @@ class SmallWorld {
     if (split != Split::test) header.push_back(task.label_column);
     std::string all = tsv_line(header);
     for (int row = 0; row < rows; ++row) {
-      std::vector<std::string> fields = {std::to_string(row), format("{}-{}-{}", task.name, int(split), row)};
+      std::vector<std::string> fields = {std::to_string(row), formatted("{}-{}-{}", task.name, int(split), row)};
       for (size_t i = 0; i < task.text_columns.size(); ++i) fields.push_back(text());
       if (split != Split::test) fields.push_back(std::to_string(row % (int(task.high) + 1)));
       all += tsv_line(fields);
@@ -109,7 +109,7 @@ class SmallWorld {
   }
 
   pid_t owner_;
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_small_world_{}", owner_);
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / formatted("minbert_small_world_{}", owner_);
 };
 
 // A CSV file without its last column, which holds seconds.

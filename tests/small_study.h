@@ -33,7 +33,7 @@ inline void write_glue(const SmallWorld& world, const std::string& name = "SST-2
       if (name == "QNLI") file += i % 2 ? "not_entailment\n" : "entailment\n";
       else file += std::to_string(name == "SST-2" ? i % 2 : i % 5) + "\n";
     }
-    write_file(world.path(format("glue/{}/{}.tsv", name, split)), file);
+    write_file(world.path(formatted("glue/{}/{}.tsv", name, split)), file);
   }
 }
 

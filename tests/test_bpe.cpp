@@ -268,7 +268,7 @@ TEST_CASE("bpe: a tokenizer.json has the ids of the two files, and what would ch
                                          {"model", "byte_fallback", true}, {"model", "ignore_merges", true},
                                          {"pre_tokenizer", "type", "Whitespace"}, {"pre_tokenizer", "use_regex", false},
                                          {"post_processor", "type", "TemplateProcessing"}})
-    CHECK(contains(refused(part, key, value), format("\"{}.{}\" is {}; only ", part, key, value.dump(-1))));
+    CHECK(contains(refused(part, key, value), formatted("\"{}.{}\" is {}; only ", part, key, value.dump(-1))));
   CHECK(contains(refused("post_processor", "", Json()), "\"post_processor.type\" is null; only \"RobertaProcessing\""));
   const Json other_cls = Json::array({"[CLS]", 0});
   CHECK(contains(refused("post_processor", "cls", other_cls), "\"post_processor.cls\" is [CLS]; only <s> is"));
@@ -276,7 +276,7 @@ TEST_CASE("bpe: a tokenizer.json has the ids of the two files, and what would ch
   for (const char* key : {"lstrip", "rstrip", "single_word"}) {
     const Json before = added[0];
     added[0] = Json(before).set(key, true);
-    CHECK(contains(refused_tokens(), format("\"{}\" of <s> is true", key)));
+    CHECK(contains(refused_tokens(), formatted("\"{}\" of <s> is true", key)));
     added[0] = before;
   }
   added.push_back(Json::object().set("id", 600).set("content", "<user>"));

@@ -27,7 +27,7 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
       Inputs inputs = {rows_of(set, 3, 8)};
       for (const Parameter& item : parameters.items())
         inputs.push_back(item.value), item.value.copy_from(normal(item.name, item.value.shape()).values());
-      gradcheck(format("{}, training {}", name, training), inputs,
+      gradcheck(formatted("{}, training {}", name, training), inputs,
                 [&](const Inputs& in) { return (*norm)(in[0]); });
     }
 }
@@ -53,9 +53,9 @@ TEST_CASE("cls norm: an unknown name or preset is an error that lists what there
 TEST_CASE("cls norm: the README of src/norm has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
   for (const NormEntry& e : cls_norms().entries) {
-    const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                   name_of(e.couples), e.statistics, e.parameters, e.place,
-                                   options_text(e.options), e.paper);
+    const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
+                                      name_of(e.couples), e.statistics, e.parameters, e.place,
+                                      options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
     CHECK(cls_norms().help().find(e.formula) != std::string::npos);

@@ -24,7 +24,8 @@ class Download {
   ~Download() { fs::remove_all(root_); }
   void table(const std::string& text) const { write_file(path("table"), text); }
   ShellResult operator()(const std::string& arguments, const std::string& before = "") const {
-    return shell(".", format("{} \"$(command -v bash)\" '{}' --into '{}' --table '{}' {}", before, script, path("data"),
+    return shell(".", formatted("{} \"$(command -v bash)\" '{}' --into '{}' --table '{}' {}", before, script,
+                                path("data"),
                         path("table"), arguments));
   }
   std::string path(const std::string& name) const { return (root_ / name).string(); }
@@ -34,7 +35,7 @@ class Download {
   const std::string script = (fs::path(__FILE__).parent_path().parent_path() / "data/download.sh").string();
 
  private:
-  fs::path root_ = fs::temp_directory_path() / format("minbert_download_{}", getpid());
+  fs::path root_ = fs::temp_directory_path() / formatted("minbert_download_{}", getpid());
 };
 
 bool installed(const std::string& tool) {
@@ -59,11 +60,11 @@ TEST_CASE("download.sh: files arrive, are checked, and are not fetched again") {
   if (!installed("curl")) return;
   Server server({{"/some/small.csv", {small}}, {"/some/many.bin", {many}}});
   const Download download;
-  download.table(format("group course the course\nfrom {}/some\nto .\nfile small.csv {} {}\n"
-                        "group bert-a a model\nto models/bert-a\nfile many.bin - {}\n"
-                        "text t.json {\"a\": true, \"b\": 1, \"c\": 2}\n"
-                        "group bert-b another\nto models/bert-b\nfile many.bin - - here.bin\n",
-                        server.root(), small.size(), small_sum, many_sum));
+  download.table(formatted("group course the course\nfrom {}/some\nto .\nfile small.csv {} {}\n"
+                           "group bert-a a model\nto models/bert-a\nfile many.bin - {}\n"
+                           "text t.json {\"a\": true, \"b\": 1, \"c\": 2}\n"
+                           "group bert-b another\nto models/bert-b\nfile many.bin - - here.bin\n",
+                           server.root(), small.size(), small_sum, many_sum));
   const ShellResult first = download("course bert");
   CHECK_MESSAGE(first.status == 0, first.said);
   CHECK(server.requests() == Requests{"/some/small.csv@0", "/some/many.bin@0", "/some/many.bin@0"});
@@ -89,7 +90,8 @@ TEST_CASE("download.sh: a broken transfer goes on where it broke off, in the sam
   if (!installed("curl")) return;
   Server server({{"/many.bin", {many, 1}}});
   const Download download;
-  download.table(format("group g a group\nfrom {}\nto .\nfile many.bin {} {}\n", server.root(), many.size(), many_sum));
+  download.table(formatted("group g a group\nfrom {}\nto .\nfile many.bin {} {}\n", server.root(), many.size(),
+                           many_sum));
   SUBCASE("in the same run") {
     const ShellResult ran = download("g");
     CHECK_MESSAGE(ran.status == 0, ran.said);
@@ -121,7 +123,7 @@ TEST_CASE("download.sh: a broken transfer goes on where it broke off, in the sam
     CHECK(server.requests().empty());
   }
   SUBCASE("a file of unknown size that was complete") {
-    download.table(format("group g a group\nfrom {}\nto .\nfile many.bin - {}\n", server.root(), many_sum));
+    download.table(formatted("group g a group\nfrom {}\nto .\nfile many.bin - {}\n", server.root(), many_sum));
     server.page("/many.bin").cuts = 0;
     fs::create_directories(download.path("data"));
     write_file(download.path("data/many.bin.part"), many);
@@ -147,8 +149,8 @@ TEST_CASE("download.sh: what is not as the table says never counts as fetched, a
   SUBCASE("too long, of unknown size") {
     server.page("/a.csv").content = small + "and more", size = "-";
   }
-  download.table(format("group g a group\nfrom {}\nto .\nfile a.csv {} {}\nfile b.csv {} {}\n", server.root(), size,
-                        small_sum, size, small_sum));
+  download.table(formatted("group g a group\nfrom {}\nto .\nfile a.csv {} {}\nfile b.csv {} {}\n", server.root(), size,
+                           small_sum, size, small_sum));
   const ShellResult first = download("g");
   CHECK(first.status == 1);
   CHECK_MESSAGE(first.has(expected), first.said);
@@ -168,7 +170,7 @@ TEST_CASE("download.sh: a file of the user's that is not the table's stays") {
   if (!installed("curl")) return;
   Server server({{"/a.csv", {small}}});
   const Download download;
-  download.table(format("group g a group\nfrom {}\nto .\nfile a.csv - {}\n", server.root(), small_sum));
+  download.table(formatted("group g a group\nfrom {}\nto .\nfile a.csv - {}\n", server.root(), small_sum));
   fs::create_directories(download.path("data"));
   write_file(download.path("data/a.csv"), "my own\n");
   const ShellResult ran = download("g");
@@ -184,8 +186,8 @@ TEST_CASE("download.sh: an address that is gone, a server that is not there") {
   { closed = Server({}).root(); }
   Server server({{"/b.csv", {small}}});
   const Download download;
-  download.table(format("group gone a group\nfrom {}\nto .\nfile a.csv - -\nfile model.safetensors - -\n"
-                        "group down a group\nfrom {}\nfile c.csv - -\n", server.root(), closed));
+  download.table(formatted("group gone a group\nfrom {}\nto .\nfile a.csv - -\nfile model.safetensors - -\n"
+                           "group down a group\nfrom {}\nfile c.csv - -\n", server.root(), closed));
   const ShellResult gone = download("gone");
   CHECK(gone.status == 1);
   CHECK(gone.has("a.csv: FAILED\n  address  " + server.root() + "/a.csv\n  expected the file, size not known\n"
@@ -210,9 +212,9 @@ TEST_CASE("download.sh: a zip becomes its folder") {
   flat.add("two.txt", "2\n");
   Server server({{"/CoLA-v2.zip", {zip.archive()}}, {"/flat.zip", {flat.archive()}}, {"/bad.zip", {"no zip"}}});
   const Download download;
-  download.table(format("group glue-cola CoLA\nfrom {}\nto glue/CoLA\nzip CoLA-v2.zip {} -\n"
-                        "group flat flat\nto flat\nzip flat.zip - -\ngroup bad bad\nto bad\nzip bad.zip - -\n",
-                        server.root(), zip.archive().size()));
+  download.table(formatted("group glue-cola CoLA\nfrom {}\nto glue/CoLA\nzip CoLA-v2.zip {} -\n"
+                           "group flat flat\nto flat\nzip flat.zip - -\ngroup bad bad\nto bad\nzip bad.zip - -\n",
+                           server.root(), zip.archive().size()));
   fs::create_directories(download.path("data/glue/CoLA"));   // an empty folder is none
   const ShellResult ran = download("glue flat");
   CHECK_MESSAGE(ran.status == 0, ran.said);

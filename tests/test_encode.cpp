@@ -64,7 +64,7 @@ std::string in_memory(const TrainedModel& trained, const std::vector<std::string
   }
   for (size_t i = 0; o.attention && i < lines.size(); ++i) {
     const int64_t L = offsets[i + 1] - offsets[i];
-    writer.add(format("attention.{}", i), {layers, heads, L, L}, attention[i]);
+    writer.add(formatted("attention.{}", i), {layers, heads, L, L}, attention[i]);
   }
   writer.write(file);
   return read_file(file);
@@ -153,7 +153,8 @@ TEST_CASE("encode: thirty times as many texts take no more memory") {
   for (const size_t count : {1000, 30000, 1000}) {  // the first may hold less: its libraries are not all in memory yet
     write_file(world.path("texts"), joined_lines(world.some_lines(count)));
     peaks.push_back(Child("encode: a file in another process",
-                          format("{} {} {}", world.path("run"), world.path("texts"), world.path("out"))).peak_memory());
+                          formatted("{} {} {}", world.path("run"), world.path("texts"),
+                                    world.path("out"))).peak_memory());
   }
   MESSAGE("peak memory: " << peaks[0] << ", " << peaks[1] << " and " << peaks[2] << " bytes");
   const int64_t most = 500'000 * int64_t(sizeof(real));       // 16 bytes a text are 480 KB, and longer texts' vectors

@@ -18,11 +18,11 @@ Tensor leaf(const std::string& name, Shape shape) { return normal(name, shape).s
 }  // namespace
 
 TEST_CASE("engine: format fills braces in order and keeps what is left") {
-  CHECK(format("{} of {}", 2, 3) == "2 of 3");
-  CHECK(format("no braces") == "no braces");
-  CHECK(format("{} and {}", 1) == "1 and {}");
-  CHECK(format("{}", Shape{512, 768}) == "[512, 768]");
-  CHECK(format("{}", Shape{}) == "[]");
+  CHECK(formatted("{} of {}", 2, 3) == "2 of 3");
+  CHECK(formatted("no braces") == "no braces");
+  CHECK(formatted("{} and {}", 1) == "1 and {}");
+  CHECK(formatted("{}", Shape{512, 768}) == "[512, 768]");
+  CHECK(formatted("{}", Shape{}) == "[]");
 }
 
 TEST_CASE("engine: tensors share values by handle, by reshape and by detach") {

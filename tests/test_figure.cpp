@@ -25,7 +25,7 @@ class Folder {
   bool has(const std::string& name) const { return std::filesystem::exists(root_ / name); }
 
  private:
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_figures_{}", getpid());
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / formatted("minbert_figures_{}", getpid());
   std::string path_;
 };
 

@@ -25,8 +25,8 @@ TEST_CASE("fine_tune: the seventy lines write the model that multitask does, byt
   SmallWorld world;
   for (const int epochs : {1, 3}) {
     INFO(epochs, " epochs");
-    const std::string out = world.path(format("loop-{}", epochs)), run = format("run-{}", epochs);
-    run_fine_tune({"--model", world.path("start"), "--data", world.path("data"), "--epochs", format("{}", epochs),
+    const std::string out = world.path(formatted("loop-{}", epochs)), run = formatted("run-{}", epochs);
+    run_fine_tune({"--model", world.path("start"), "--data", world.path("data"), "--epochs", formatted("{}", epochs),
                    "--batch", "4", "--lr", "0.01", "--seed", "7", "--out", out});
     TrainOptions o;
     o.model = world.path("start"), o.data = world.path("data"), o.lr = 0.01, o.batch = 4, o.epochs = epochs, o.clip = 1;

@@ -195,7 +195,7 @@ TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") 
   const Tokenizer tokenizer = small_tokenizer(folder);
   std::string text, extended = "a new first line@neutral\n";
   const std::string words[] = {"negative", "neutral", "positive"};
-  for (int i = 0; i < 500; ++i) text += format("profit is {} a@{}\n", i % 490, words[i % 490 % 3]);   // 10 twice
+  for (int i = 0; i < 500; ++i) text += formatted("profit is {} a@{}\n", i % 490, words[i % 490 % 3]);   // 10 twice
   const std::string file = folder.file("Sentences_AllAgree.txt", text);
   const Task& task = task_named("phrasebank");
   CHECK(data_file(folder.path.string(), task, Split::dev) == file);
@@ -308,13 +308,14 @@ TEST_CASE("glue: a model learns RTE and CoLA and says what it thinks in their wo
   const std::string rte = "index\tsentence1\tsentence2\tlabel\n";
   std::string pairs = rte, sentences;
   for (int i = 0; i < 6; ++i) {
-    pairs += format("{}\ta film\tthe plot\t{}\n", i, i % 2 ? "entailment" : "not_entailment");
-    sentences += format("x\t{}\t\tthe {}\n", i % 2, i % 2 ? "film" : "plot is");
+    pairs += formatted("{}\ta film\tthe plot\t{}\n", i, i % 2 ? "entailment" : "not_entailment");
+    sentences += formatted("x\t{}\t\tthe {}\n", i % 2, i % 2 ? "film" : "plot is");
   }
   for (const char* split : {"train", "dev"}) {
-    for (const char* task : {"RTE", "CoLA"}) std::filesystem::create_directories(world.path(format("glue/{}", task)));
-    write_file(world.path(format("glue/RTE/{}.tsv", split)), pairs);
-    write_file(world.path(format("glue/CoLA/{}.tsv", split)), sentences);
+    for (const char* task : {"RTE", "CoLA"})
+      std::filesystem::create_directories(world.path(formatted("glue/{}", task)));
+    write_file(world.path(formatted("glue/RTE/{}.tsv", split)), pairs);
+    write_file(world.path(formatted("glue/CoLA/{}.tsv", split)), sentences);
   }
   write_file(world.path("glue/RTE/test.tsv"), "index\tsentence1\tsentence2\n0\tthe plot\tis good\n");
   const RunResult result = world.run(o, "glue-run");

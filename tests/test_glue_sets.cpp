@@ -18,7 +18,8 @@ using Names = std::vector<std::string>;
 // MRPC's files as they are published: pairs of rows "label, first id"; the second id is 100 more.
 std::string pairs(const std::vector<std::pair<int, int>>& rows, const std::string& first = "Quality") {
   std::string text = "\xEF\xBB\xBF" + first + "\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
-  for (const auto& [label, id] : rows) text += format("{}\t{}\t{}\tthe film {}\tthe plot\n", label, id, id + 100, id);
+  for (const auto& [label, id] : rows)
+    text += formatted("{}\t{}\t{}\tthe film {}\tthe plot\n", label, id, id + 100, id);
   return text;
 }
 
@@ -91,9 +92,9 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
   CHECK(weigh("rte=.5")[0].loss_weight == 1);
   CHECK(weigh("rte=.5")[1].loss_weight == 0.5);
   for (const char* weight : {"0", "-1", "", "inf", "nan", "2x"})
-    CHECK(message([&] { weigh(format("rte={}", weight).c_str()); }) ==
-          format("--task-weights rte={}: \"{}\" is not a number above 0; leave a task out of --tasks to train without "
-                 "it", weight, weight));
+    CHECK(message([&] { weigh(formatted("rte={}", weight).c_str()); }) ==
+          formatted("--task-weights rte={}: \"{}\" is not a number above 0; leave a task out of --tasks to train "
+                    "without it", weight, weight));
   CHECK(message([&] { weigh("sst=2"); }) == "--task-weights sst=2: \"sst\" is none of the tasks here: mrpc, rte");
   CHECK(message([] { parse_tasks("rte,mnli-mm"); }) ==
         "--tasks rte,mnli-mm: \"mnli\" is one model, scored on both dev sets, matched and mismatched");
@@ -207,7 +208,7 @@ TEST_CASE("glue: one MNLI model is scored on both dev sets, and predicts both te
     std::string text = test ? "index\tsentence1\tsentence2\n" : "index\tsentence1\tsentence2\tgold_label\n";
     const Names words = {"entailment", "neutral", "contradiction"}, nouns = {"film", "plot", "good", "bad"};
     for (int i = 0; i < rows; ++i) {
-      text += format("{}\tthe {}\tthe {}", i, nouns[random.below(4)], nouns[random.below(4)]);
+      text += formatted("{}\tthe {}\tthe {}", i, nouns[random.below(4)], nouns[random.below(4)]);
       text += test ? "\n" : "\t" + words[random.below(3)] + "\n";
     }
     write_file(world.path("glue/MNLI/" + name), text);
@@ -237,7 +238,7 @@ TEST_CASE("glue: one MNLI model is scored on both dev sets, and predicts both te
     o.seeds = 2, o.out = world.path("seeds");
     compare(Experiment(o), variants_of(o));
     CHECK(contains(quiet.text(), "  MNLI (accuracy, %) "));          // of the one training set
-    for (const char* set : {"m", "mm"}) CHECK(contains(quiet.text(), format("  MNLI-{} (accuracy, %) ", set)));
+    for (const char* set : {"m", "mm"}) CHECK(contains(quiet.text(), formatted("  MNLI-{} (accuracy, %) ", set)));
   }
   std::filesystem::remove(data + "dev_mismatched.tsv");
   CHECK(contains(message([&] { world.run(o, "none"); }), "dev_mismatched.tsv: there is no such file"));
@@ -250,10 +251,10 @@ TEST_CASE("real data: 408 ids take 408 pairs out of MRPC's 4076") {
   const Tokenizer tokenizer = small_tokenizer(folder);
   std::filesystem::create_directories(folder.path / "MRPC");
   for (const char* file : {"msr_paraphrase_train.txt", "msr_paraphrase_test.txt"})
-    std::filesystem::create_symlink(std::filesystem::absolute(format("{}/glue/MRPC/{}", root, file)),
+    std::filesystem::create_symlink(std::filesystem::absolute(formatted("{}/glue/MRPC/{}", root, file)),
                                     folder.path / "MRPC" / file);
   CHECK(mrpc_sets(folder, tokenizer).dev.size() == 1725);
-  TsvReader all(format("{}/glue/MRPC/msr_paraphrase_train.txt", root), {.quoting = false});
+  TsvReader all(formatted("{}/glue/MRPC/msr_paraphrase_train.txt", root), {.quoting = false});
   std::string ids;
   TsvRow row;
   for (int i = 0; i < 408 * 9 && all.next(row); ++i)

@@ -115,15 +115,15 @@ TEST_CASE("golden: operations have PyTorch's values and gradients") {
   for (const auto& [name, f] : operations) {
     INFO(std::string(name));
     Inputs inputs;
-    for (int i = 0; file.entries().count(format("{}.input{}", name, i)); ++i)
-      inputs.push_back(stored(file, format("{}.input{}", name, i)).set_requires_grad(true));
+    for (int i = 0; file.entries().count(formatted("{}.input{}", name, i)); ++i)
+      inputs.push_back(stored(file, formatted("{}.input{}", name, i)).set_requires_grad(true));
     REQUIRE_FALSE(inputs.empty());
     const Tensor y = f(inputs);
     CHECK(y.shape() == stored(file, name + ".value").shape());
     CHECK(difference(y.values(), file.read(name + ".value")) < tolerance(1e-6, 1e-7));
     backward(y, stored(file, name + ".cotangent"));
     for (size_t i = 0; i < inputs.size(); ++i)
-      CHECK(difference(inputs[i].grad().values(), file.read(format("{}.gradient{}", name, i))) <
+      CHECK(difference(inputs[i].grad().values(), file.read(formatted("{}.gradient{}", name, i))) <
             tolerance(2e-6, 1e-7));
   }
 }
@@ -133,10 +133,10 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
        {std::pair("post", "bert"), std::pair("pre", "bert-pre"), std::pair("normformer", "bert-normformer"),
         std::pair("transformer", "transformer")}) {
     INFO(std::string(name));
-    const SafeTensors file(golden_file(format("{}-expected.safetensors", name)));
+    const SafeTensors file(golden_file(formatted("{}-expected.safetensors", name)));
     MultitaskBert model(stored_config(form), {}, 0);
     Parameters parameters(model, {});
-    const WeightsReport report = load_weights(golden_file(format("{}.safetensors", name)), parameters);
+    const WeightsReport report = load_weights(golden_file(formatted("{}.safetensors", name)), parameters);
     CHECK(report.loaded.size() == parameters.items().size());
     CHECK(report.unused.empty());
 

@@ -37,7 +37,7 @@ struct Network {
 
 struct TemporaryFile {
   std::string path =
-      (std::filesystem::temp_directory_path() / format("minbert-test-{}.safetensors", ::getpid())).string();
+      (std::filesystem::temp_directory_path() / formatted("minbert-test-{}.safetensors", ::getpid())).string();
   ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
@@ -208,13 +208,13 @@ TEST_CASE("huggingface: BERT-base has Hugging Face's 199 names") {
     expected.insert(module + ".bias");
   };
   for (const char* table : {"word", "position", "token_type"})
-    expected.insert(format("embeddings.{}_embeddings.weight", table));
+    expected.insert(formatted("embeddings.{}_embeddings.weight", table));
   pair("embeddings.LayerNorm");
   for (int i = 0; i < 12; ++i)
     for (const char* module : {"attention.self.query", "attention.self.key", "attention.self.value",
                                "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense",
                                "output.dense", "output.LayerNorm"})
-      pair(format("encoder.layer.{}.{}", i, module));
+      pair(formatted("encoder.layer.{}.{}", i, module));
   pair("pooler.dense");
   CHECK(expected.size() == 199);
 

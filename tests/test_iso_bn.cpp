@@ -72,8 +72,8 @@ TEST_CASE("cls norm: IsoBN's presets equal the paper's recurrences as plain loop
       IsoBnByHand by_hand{preset, size_t(H)};
       for (int step = 0; step < (H > 100 ? 3 : 24); ++step) {
         CAPTURE(step);
-        Tensor h = embeddings(format("step {}", step), m, H);
-        const Tensor dy = normal(format("dy {}", step), h.shape());
+        Tensor h = embeddings(formatted("step {}", step), m, H);
+        const Tensor dy = normal(formatted("dy {}", step), h.shape());
         norm->train();
         by_hand.update(h);
         const Vector theta = by_hand.theta_bar();

@@ -95,7 +95,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   const size_t folders = run_folders();
   CHECK(folders == 1 + 3 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
   REQUIRE(run_items(o) == 0);
-  CHECK(quiet.text().find(format("{} of {} runs are done already", folders, folders)) != std::string::npos);
+  CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
   CHECK(read_file(world.path("study/tab1.csv")) == before);
   CHECK(run_folders() == folders);
   o.seeds = 3;

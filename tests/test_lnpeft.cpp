@@ -79,7 +79,7 @@ TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdict
   const Json report = Json::load(world.path("study/report.json"));
   for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
   CHECK(item_of(report, "tab2")["tables"].items()[0]["rows"].items()[2]["head"].string().starts_with(
-      format("layer-norm: {} of ", 2 * H + 2 * (H + 1))));
+      formatted("layer-norm: {} of ", 2 * H + 2 * (H + 1))));
   CHECK(item_of(report, "sec2.3")["claims"].items()[0]["verdict"].string() == "not comparable");
 
   const auto run_folders = [&] {
@@ -119,7 +119,7 @@ TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights"
     INFO(component);
     double n = 0, L0 = 0, L1 = 0;
     for (const char* kind : {"weight", "bias"}) {
-      const std::string name = format("bert.encoder.layer.0.{}.{}", component, kind);
+      const std::string name = formatted("bert.encoder.layer.0.{}.{}", component, kind);
       const std::vector<real> before = tensor(world.path("start/model.safetensors"), name);
       const std::vector<real> after = tensor(world.path("again/model/model.safetensors"), name);
       for (size_t i = 0; i < before.size(); ++i) {
@@ -128,7 +128,7 @@ TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights"
         L1 += std::abs(double(before[i]) - double(after[i]));
       }
     }
-    CHECK(value_in(table, {"qnli", "1", component, format("{}", n)}) == doctest::Approx(L1).epsilon(1e-4));
+    CHECK(value_in(table, {"qnli", "1", component, formatted("{}", n)}) == doctest::Approx(L1).epsilon(1e-4));
     for (const auto& row : table)
       if (row[0] == "qnli" && row[2] == component) {
         CHECK(std::stod(row[4]) == doctest::Approx(L1 / n).epsilon(1e-4));

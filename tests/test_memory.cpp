@@ -12,7 +12,7 @@ namespace {
 void step(const MultitaskBert& model, const Parameters& parameters, const std::vector<int>& lengths,
     int number) {
   ++DropoutClock::current().step;
-  const Batch batch = pack(sentences(lengths, format("step {}", number)), {0});
+  const Batch batch = pack(sentences(lengths, formatted("step {}", number)), {0});
   const std::vector<int32_t> labels(lengths.size(), 1);
   backward(cross_entropy(model.forward(batch, 0), labels));
   parameters.clear_gradients();

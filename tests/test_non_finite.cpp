@@ -129,7 +129,7 @@ TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics
         INFO("with " << broken);
         const auto norm = make();
         const std::string error = error_of([&] { norm->fit(with(set, 8, broken)), norm->finish_fit(); });
-        if (broken != huge) CHECK(error.starts_with(format("{}: the set has a row with the value", entry.name)));
+        if (broken != huge) CHECK(error.starts_with(formatted("{}: the set has a row with the value", entry.name)));
         else if (error == "no error")
           for (const auto& [buffer, values] : buffers_of(*norm)) CHECK(std::isfinite(largest(values)));
         if (broken != huge)
@@ -164,7 +164,7 @@ TEST_CASE("non-finite: a run does not save a statistic or a moment that is broke
   const auto named = [&](const std::string& name, const Tensor& values, real broken, const char* text) {
     const std::vector<real> sound = values.values();
     values.copy_from(with(values, values.size() - 1, broken).values());
-    CHECK(error() == format("{} has the value {} after step 7\n  Try less.", name, text));
+    CHECK(error() == formatted("{} has the value {} after step 7\n  Try less.", name, text));
     values.copy_from(sound);
   };
   for (const std::string name : {"pooler.dense.weight", "embeddings.LayerNorm.running_var"})
@@ -190,7 +190,7 @@ TEST_CASE("non-finite: what is loaded holds none; the error names file and tenso
     std::fill_n(broken.begin() + int64_t(8 + header + entry.end - size), size, '\xff');
     write_file(file, broken);
     const std::string error = error_of(load);
-    CHECK(error.starts_with(format("{}: {} has the value ", file, name)));
+    CHECK(error.starts_with(formatted("{}: {} has the value ", file, name)));
     CHECK(error.find("another run") == error.npos);
     write_file(file, sound);
     CHECK(error_of(load) == "no error");

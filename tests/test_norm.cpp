@@ -25,7 +25,7 @@ TEST_CASE("norm: every norm passes the gradient check, in training and in evalua
         lone.norm->train(training);
         const Batch batch = three_sentences(task);
         const Tensor x = normal("x", {8, 6});
-        gradcheck(format("{}, {} task ids, training {}", entry.name, task.size(), training), lone.inputs(batch, x),
+        gradcheck(formatted("{}, {} task ids, training {}", entry.name, task.size(), training), lone.inputs(batch, x),
                   [&](const Inputs&) { return scale((*lone.norm)(x, batch), 1); });
       }
 }
@@ -94,9 +94,9 @@ TEST_CASE("norm: the table tells the number of parameters, and who keeps running
 TEST_CASE("norm: the README of src/norm has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
   for (const NormEntry& e : norms().entries) {
-    const std::string row = format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                   name_of(e.couples), e.statistics, e.parameters, e.place,
-                                   options_text(e.options), e.paper);
+    const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
+                                      name_of(e.couples), e.statistics, e.parameters, e.place,
+                                      options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
   }
@@ -137,7 +137,7 @@ TEST_CASE("norm: statistics move in training alone; evaluation in between change
     };
     const auto step = [&](const Lone& l, int i) {
       l.norm->train(true);
-      Tensor x = normal(format("x{}", i), {8, 6});
+      Tensor x = normal(formatted("x{}", i), {8, 6});
       x.set_requires_grad(true);
       const Tensor y = scale((*l.norm)(x, batch), 1);
       backward(y, normal("c", {8, 6}));
@@ -159,7 +159,7 @@ TEST_CASE("norm: statistics move in training alone; evaluation in between change
 
 TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerNorm's checkpoint is taken over") {
   const std::string file =
-      (std::filesystem::temp_directory_path() / format("minbert-norm-{}.safetensors", ::getpid())).string();
+      (std::filesystem::temp_directory_path() / formatted("minbert-norm-{}.safetensors", ::getpid())).string();
   const Batch batch = three_sentences({1});
   for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));

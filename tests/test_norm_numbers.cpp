@@ -55,7 +55,7 @@ TEST_CASE("norm: three steps of training, and evaluation behind them, are PyTorc
 TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 25 steps") {
   constexpr int H = 5, T = 7;
   for (const double momentum : {0.1, 0.4}) {
-    Lone lone(format("power:momentum={}", momentum), {H});
+    Lone lone(formatted("power:momentum={}", momentum), {H});
     lone.norm->train();
     const double alpha = 1 - momentum, eps = 1e-5;
     std::vector<double> psi2, nu;
@@ -65,8 +65,8 @@ TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 2
     const Batch batch = pack(sentences({3, 4}));
     for (int step = 0; step < 25; ++step) {
       INFO("step " << step);
-      const Tensor x = normal(format("power x{}", step), {T, H}, 1 + 0.2 * step).set_requires_grad(true),
-          dy = normal(format("power dy{}", step), {T, H});
+      const Tensor x = normal(formatted("power x{}", step), {T, H}, 1 + 0.2 * step).set_requires_grad(true),
+          dy = normal(formatted("power dy{}", step), {T, H});
       const Tensor y = (*lone.norm)(x, batch);
       const std::vector<real> kept_y = y.values();
       lone.parameters.clear_gradients();

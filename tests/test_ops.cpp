@@ -12,7 +12,7 @@ namespace minbert::test {
 TEST_CASE(every_backward) {
   for (const Case& c : cases())
     if (only_operation.empty() || c.operation == only_operation)
-      gradcheck(format("{} {}", c.operation, c.form), c.inputs, c.f);
+      gradcheck(formatted("{} {}", c.operation, c.form), c.inputs, c.f);
 }
 
 TEST_CASE("ops: every operation of ops.h is enrolled, and is recorded under its own name") {

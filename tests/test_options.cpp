@@ -134,7 +134,7 @@ TEST_CASE("options: all of them survive being stored as text") {
 }
 
 TEST_CASE("options: those of a run are taken, and must not be given otherwise, but for some") {
-  const std::string folder = std::filesystem::temp_directory_path() / format("minbert_options_{}", getpid());
+  const std::string folder = std::filesystem::temp_directory_path() / formatted("minbert_options_{}", getpid());
   make_folder(folder);
   remember_options(Line({"--tasks", "sst,sts", "--lr", "0.1", "--save-every", "3"}).line, folder);
   Line same({"--tasks", "sst,sts"}), other({"--tasks", "sst"}), worse({"--tasks", "sst", "--lr", "0.2"});
@@ -166,7 +166,7 @@ TEST_CASE("options: more threads than cores work, and are said") {
     return quiet.text();
   };
   CHECK(said(cores).find("--threads") == std::string::npos);
-  CHECK(said(cores + 3).find(format("--threads {}: more than the {} cores", cores + 3, cores)) == 0);
+  CHECK(said(cores + 3).find(formatted("--threads {}: more than the {} cores", cores + 3, cores)) == 0);
   CHECK(omp_get_max_threads() == cores + 3);
   std::vector<real> numbers(128 * 128);             // integers: every order of the sums gives the same
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = real(i % 7);

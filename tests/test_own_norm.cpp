@@ -58,7 +58,7 @@ TEST_CASE("own norm: it is the one that was drawn, in the table, in a file of it
     INFO(file << " begins with the five headings that every norm's file has");
     CHECK(text.find(heading) != text.npos);
   }
-  const std::string row = format("| `{}` | {} |", entry->name, entry->formula);
+  const std::string row = formatted("| `{}` | {} |", entry->name, entry->formula);
   INFO(row);
   CHECK(read_file((root / "src/norm/README.md").string()).find(row) != std::string::npos);
   CHECK(std::string(entry->paper).size() > 4);
@@ -96,9 +96,9 @@ TEST_CASE("own norm: its backward is the derivative of its forward") {
     const Lone lone(entry->name);
     lone.norm->train(training);
     const Batch batch = three_sentences(tasks_of_sentences);
-    gradcheck(format("{}, training {}", entry->name, training), lone.inputs(batch, normal("x", {8, 6})),
+    gradcheck(formatted("{}, training {}", entry->name, training), lone.inputs(batch, normal("x", {8, 6})),
               [&](const Inputs& in) { return scale((*lone.norm)(in[0], batch), 1); });
-    gradcheck(format("{}, composed, training {}", entry->name, training), lone.inputs(batch, normal("x", {8, 6})),
+    gradcheck(formatted("{}, composed, training {}", entry->name, training), lone.inputs(batch, normal("x", {8, 6})),
               [&](const Inputs& in) { return scale(lone.norm->composed(in[0], batch), 1); });
   }
 }
@@ -157,7 +157,7 @@ TEST_CASE("own norm: a model with it is saved and loaded, and takes over a Layer
   const NormEntry* entry = own_norm();
   if (!entry) return;
   const std::string file =
-      (std::filesystem::temp_directory_path() / format("minbert-own-{}.safetensors", ::getpid())).string();
+      (std::filesystem::temp_directory_path() / formatted("minbert-own-{}.safetensors", ::getpid())).string();
   const Batch batch = three_sentences({1});
   const BertConfig config = tiny_config(entry->name, 64);
   BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);

@@ -131,7 +131,7 @@ TEST_CASE("papers: the tables of --compare are mean and deviation of what its mo
     for (const std::string norm : {"layer", "conditional-layer"}) {
       Vector scores;
       for (int seed = 0; seed < 3; ++seed) {
-        TrainedModel m(format("{}/{}/seed-{}", o.out, norm, o.seed + seed));
+        TrainedModel m(formatted("{}/{}/seed-{}", o.out, norm, o.seed + seed));
         scores.push_back(accuracy_of(m, data, *set));
       }
       char cell[40];
@@ -240,7 +240,7 @@ TEST_CASE("papers: batch normalization's shortcomings, which LayerNorm has not [
     const auto variation = [&](int64_t rows) {
       Vector values;
       for (int draw = 0; draw < 200; ++draw)
-        values.push_back(double(normalized(together(rows, format("{} of {}", draw, rows))).data()[1]));
+        values.push_back(double(normalized(together(rows, formatted("{} of {}", draw, rows))).data()[1]));
       return spread(values);
     };
     const double small = variation(4), large = variation(64);
@@ -272,7 +272,7 @@ TEST_CASE("papers: batch normalization's shortcomings, which LayerNorm has not [
     Tensor x = normal("deep", {rows, width});
     Tensor h = x.set_requires_grad(true);
     for (int layer = 0; layer < depth; ++layer) {
-      const Tensor z = matmul_nt(h, normal(format("W{}", layer), {width, width}, std::sqrt(2. / width)));
+      const Tensor z = matmul_nt(h, normal(formatted("W{}", layer), {width, width}, std::sqrt(2. / width)));
       const Tensor mean = Tensor::zeros({width}), variance = Tensor::full({width}, 1);        // running, not used
       h = relu(by_batch ? batch_norm(z, one, zero, mean, variance, 0.1, 1e-5) : layer_norm(z, one, zero, 1e-5));
     }

@@ -13,7 +13,7 @@ TEST_CASE("papers: what the list names and the sources lack is an error that say
   const std::string list = world.path("papers.txt");
   const auto papers = [&](const std::string& text) {
     write_file(list, text);
-    const ShellResult result = shell(root.string(), format(".build/papers '{}'", list));
+    const ShellResult result = shell(root.string(), formatted(".build/papers '{}'", list));
     CHECK(result.status == 1);                      // the sources' tags are on none of these lists
     return result.said;
   };

@@ -62,7 +62,7 @@ TEST_CASE("placement: the gradient of a layer, with every norm, with dropout") {
       const Tensor x = inputs.back();
       // A fiftieth of y: a bias that a softmax or the next norm cancels has gradient 0, and what comes out instead is
       // the rounding of large terms, above the tolerances.
-      gradcheck(format("{}, {}", placement, entry.name), inputs,
+      gradcheck(formatted("{}, {}", placement, entry.name), inputs,
                 [&](const Inputs&) { return scale(layer.forward(x, batch), real(0.02)); });
     }
 }
@@ -176,7 +176,7 @@ TEST_CASE("placement: without norms all three are one network; with them no two 
 TEST_CASE("placement: a head's scale is that of its columns of the matrix behind it") {
   const Network scaled(config_of("normformer")), folded(config_of("normformer"));
   for (const int layer : {0, 1}) {
-    const std::string at = format("encoder.layer.{}.attention.", layer);
+    const std::string at = formatted("encoder.layer.{}.attention.", layer);
     const Tensor scale = scaled.parameters.value(at + "self.head_scale"),
                  of_folded = folded.parameters.value(at + "self.head_scale"),
                  W = folded.parameters.value(at + "output.dense.weight");
@@ -236,7 +236,7 @@ TEST_CASE("placement: what is saved loads again; post's weights load into all, a
     if (placement == "normformer")
       for (const char* name : {"attention.self.head_scale", "attention.LayerNorm.weight", "attention.LayerNorm.bias",
                                "intermediate.LayerNorm.weight", "intermediate.LayerNorm.bias"})
-        for (const int layer : {0, 1}) expected.insert(format("encoder.layer.{}.{}", layer, name));
+        for (const int layer : {0, 1}) expected.insert(formatted("encoder.layer.{}.{}", layer, name));
     CHECK(std::set<std::string>(report.initialised.begin(), report.initialised.end()) == expected);
     CHECK(std::set<std::string>(back.unused.begin(), back.unused.end()) == expected);
     CHECK(report.unused.empty());
@@ -258,7 +258,7 @@ TEST_CASE("placement: a run that was stopped and resumed equals the uninterrupte
     o.placement = placement;
     const RunResult result = world.run(o, placement, 0, "batch");
     CHECK_FALSE(result.interrupted);
-    const std::string said = format("start: trained with --placement post, now {}: ", placement);
+    const std::string said = formatted("start: trained with --placement post, now {}: ", placement);
     CHECK(contains(world.printed, said) == (placement != "post"));
     while (world.run(o, placement + "-parts", 1, "batch").interrupted) continue;
     CHECK(contents(world.path(placement)) == contents(world.path(placement + "-parts")));

@@ -301,7 +301,7 @@ TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, w
     const std::string reported = std::exchange(reports, "");
     for (const int64_t stop : {1, 4, 5}) {
       INFO(placement, ", stopped after step ", stop);
-      o.out = library.path(format("{}-parts-{}", placement, stop)), o.resume = false;
+      o.out = library.path(formatted("{}-parts-{}", placement, stop)), o.resume = false;
       CHECK(run(o, stop).interrupted);
       o.resume = true;
       CHECK_FALSE(run(o).interrupted);
@@ -317,7 +317,7 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
   std::vector<std::map<std::string, std::vector<real>>> weights;
   for (const bool next_sentence : {true, false})
     for (const int accumulate : {1, 4}) {           // their batches of 6 differ in masked words
-      PretrainOptions o = library.options(format("accumulated-{}-{}", next_sentence, accumulate));
+      PretrainOptions o = library.options(formatted("accumulated-{}-{}", next_sentence, accumulate));
       o.batch = 24 / accumulate, o.accumulate = accumulate, o.no_nsp = !next_sentence;
       o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0;
       pretrain(o);

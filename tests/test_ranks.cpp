@@ -49,14 +49,14 @@ TEST_CASE("shards: a batch in parts is the batch in one piece, to rounding, also
   for (const int batch : {10, 3}) {                 // of the 10 rows of sst: 2, 3, 2, 3 in 4 shards; or 0, 1, 1, 1
     o.batch = batch;
     o.shards = 1;
-    world.run(o, format("{}-whole", batch));
+    world.run(o, formatted("{}-whole", batch));
     for (const int shards : {2, 4, 16}) {
       INFO(batch << " examples in " << shards << " shards");
       o.shards = shards;
-      const std::string run = format("{}-in-{}", batch, shards);
+      const std::string run = formatted("{}-in-{}", batch, shards);
       world.run(o, run);
-      check_close(world.path(run), world.path(format("{}-whole", batch)));
-      const auto a = csv(world.path(run + "/steps.csv")), b = csv(world.path(format("{}-whole/steps.csv", batch)));
+      check_close(world.path(run), world.path(formatted("{}-whole", batch)));
+      const auto a = csv(world.path(run + "/steps.csv")), b = csv(world.path(formatted("{}-whole/steps.csv", batch)));
       REQUIRE(a.size() == b.size());
       for (size_t i = 1; i < a.size(); ++i) {
         CHECK(std::stod(a[i][2]) == doctest::Approx(std::stod(b[i][2])).epsilon(1e-4));
@@ -70,7 +70,7 @@ TEST_CASE("shards: in pre-training every masked word counts alike, and every pai
   const Library library;
   const Quiet quiet;
   for (const int shards : {1, 4}) {
-    PretrainOptions o = library.options(format("in-{}", shards));
+    PretrainOptions o = library.options(formatted("in-{}", shards));
     o.batch = 6, o.accumulate = 2, o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0, o.shards = shards;
     pretrain(o);
   }
@@ -106,7 +106,7 @@ TEST_CASE("shards: a run in shards that was stopped and resumed equals the unint
   o.shards = 4;                                     // batches of 4 and less, with dropout
   world.run(o, "whole");
   for (const int stop : {1, 4}) {
-    const std::string parts = format("parts-{}", stop);
+    const std::string parts = formatted("parts-{}", stop);
     CHECK(world.run(o, parts, stop).interrupted);
     world.run(o, parts);
     CHECK(contents(world.path(parts)) == contents(world.path("whole")));
@@ -125,13 +125,13 @@ TEST_CASE("shards: what takes statistics over the batch is refused by its name w
   for (const NormEntry& norm : norms().entries) {
     if (norm.couples != Couples::batch) continue;
     ++refused;
-    CHECK(contains(said(norm.name), format("--norm {} takes its statistics over the whole batch", norm.name)));
+    CHECK(contains(said(norm.name), formatted("--norm {} takes its statistics over the whole batch", norm.name)));
   }
   for (const NormEntry& norm : cls_norms().entries) {
     if (norm.couples != Couples::batch) continue;
     ++refused;
     o.cls_norm = norm.name;
-    CHECK(contains(said("layer"), format("--cls-norm {} takes its statistics over the whole batch", norm.name)));
+    CHECK(contains(said("layer"), formatted("--cls-norm {} takes its statistics over the whole batch", norm.name)));
   }
   CHECK(refused == 4);
   o.cls_norm = "none", o.grad_norm = 0.5;
@@ -168,8 +168,8 @@ bool has_mpi(bool also_in_double = false) {
 // One rank's program and what it is told. fault: see the test case below.
 std::string rank_program(const std::string& words, const std::string& fault = "", const std::string& exe = "") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  return format("env 'MINBERT_RANK_WORDS={}' 'MINBERT_RANK_FAULT={}' {} '--test-case=ranks: one of several' --no-skip",
-                words, fault, exe.empty() ? self : exe);
+  return formatted("env 'MINBERT_RANK_WORDS={}' 'MINBERT_RANK_FAULT={}' {} '--test-case=ranks: one of several' "
+                   "--no-skip", words, fault, exe.empty() ? self : exe);
 }
 
 bool is_open_mpi() {
@@ -179,15 +179,15 @@ bool is_open_mpi() {
 
 // program: one, or several as mpirun takes them, "A : -n 1 B". Ends after 100 s with status 124, should something hang.
 ShellResult mpirun(int n, const std::string& program) {
-  return shell(".", format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
-                           "timeout -k 3 100 mpirun {} -n {} {}",
-                           is_open_mpi() ? "--oversubscribe --bind-to none" : "", n, program));
+  return shell(".", formatted("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
+                              "timeout -k 3 100 mpirun {} -n {} {}",
+                              is_open_mpi() ? "--oversubscribe --bind-to none" : "", n, program));
 }
 
 std::string train_words(const SmallWorld& world, const std::string& length = "--epochs 2 --batch 6 --accumulate 2") {
-  return format("multitask --model {} --data {} --out {} {} --sampling proportional --lr 0.01 --clip 1 "
-                "--weight-decay 0.01 --shards 4 --threads 1",
-                world.path("start"), world.path("data"), world.path("out"), length);
+  return formatted("multitask --model {} --data {} --out {} {} --sampling proportional --lr 0.01 --clip 1 "
+                   "--weight-decay 0.01 --shards 4 --threads 1",
+                   world.path("start"), world.path("data"), world.path("out"), length);
 }
 
 int64_t steps_in(const std::string& run) {
@@ -198,7 +198,7 @@ int64_t steps_in(const std::string& run) {
 // The mpirun of this rank. MPICH's has a process of its own between itself and the ranks.
 pid_t parent_mpirun() {
   for (pid_t process = getppid();;) {
-    std::ifstream stat(format("/proc/{}/stat", process));
+    std::ifstream stat(formatted("/proc/{}/stat", process));
     std::string number, name, state;
     pid_t parent = 0;
     if (!(stat >> number >> name >> state >> parent) || name.find("hydra_pmi") == std::string::npos) return process;
@@ -280,9 +280,9 @@ TEST_CASE("ranks: 1, 2 and 4 ranks leave the same run, bit for bit, also where i
   SmallWorld world;
   const Library library;
   const std::string pretrain_words =
-      format("pretrain --corpus {} --vocab-size 60 --config tiny --max-length 24 --batch 6 --accumulate 2 --steps 6 "
-             "--evaluate-every 4 --held-out 0.1 --lr 0.01 --shards 4 --threads 1 --out {}",
-             library.path("corpus.txt"), library.path("out"));
+      formatted("pretrain --corpus {} --vocab-size 60 --config tiny --max-length 24 --batch 6 --accumulate 2 --steps 6 "
+                "--evaluate-every 4 --held-out 0.1 --lr 0.01 --shards 4 --threads 1 --out {}",
+                library.path("corpus.txt"), library.path("out"));
   for (const auto& [words, out] : {std::pair(train_words(world) + " --cls-norm whitening", world.path("out")),
                                    std::pair(pretrain_words, library.path("out"))}) {
     INFO(words);
@@ -326,7 +326,7 @@ TEST_CASE("ranks: a comparison over seeds is that of one process, and finds its 
     CHECK(times(result.said, "paper, conditional-layer") <= 2);               // by one rank, in two tables
     for (const std::string run : {"layer/seed-11711", "layer/seed-11712", "conditional-layer/seed-11711",
                                   "conditional-layer/seed-11712"}) {
-      const std::string model = read_file(format("{}/{}/model/model.safetensors", out, run));
+      const std::string model = read_file(formatted("{}/{}/model/model.safetensors", out, run));
       if (n == 1) models[run] = model;
       else CHECK(models.at(run) == model);
     }
@@ -345,11 +345,11 @@ TEST_CASE("ranks: statistics over the batch are those of one process, to roundin
   const std::string whole = world.path("whole"), cut = world.path("cut");
   const std::string of_both =
       " --batch 6 --accumulate 2 --dropout 0 --optimizer sgd --lr 0.02 --weight-decay 0 --threads 1 ";
-  const std::string tuning = format("multitask --model {} --data {} --epochs 2 --encoder-dropout 0",
-                                    world.path("start"), world.path("data")) + of_both;
+  const std::string tuning = formatted("multitask --model {} --data {} --epochs 2 --encoder-dropout 0",
+                                       world.path("start"), world.path("data")) + of_both;
   const std::string pretraining =
-      format("pretrain --corpus {} --vocab-size 60 --config tiny --max-length 24 --steps 4 --evaluate-every 2 "
-             "--held-out 0.1", library.path("corpus.txt")) + of_both;
+      formatted("pretrain --corpus {} --vocab-size 60 --config tiny --max-length 24 --steps 4 --evaluate-every 2 "
+                "--held-out 0.1", library.path("corpus.txt")) + of_both;
   for (const std::string& words :
        {tuning + "--norm batch --cls-norm iso-bn", tuning + "--norm power --cls-norm batch",
         tuning + "--cls-norm iso-bn:preset=paper --grad-norm 0.5", tuning + "--cls-norm iso-bn:preset=eq5",
@@ -386,7 +386,7 @@ TEST_CASE("ranks: a rank that dies, or has an error, ends all of them with one m
     const int64_t step = steps_in(out);
     CHECK(step > 1);
     std::filesystem::remove_all(out);
-    CHECK(shell(".", rank_program(words + format(" stop={}", step))).status == 130);
+    CHECK(shell(".", rank_program(words + formatted(" stop={}", step))).status == 130);
     CHECK(contents(out).at("state.safetensors") == run.at("state.safetensors"));
     CHECK(contents(out).at("steps.csv") == run.at("steps.csv"));
     std::filesystem::remove_all(out);
@@ -418,7 +418,7 @@ TEST_CASE("ranks: a rank that dies, or has an error, ends all of them with one m
   const ShellResult stopped = mpirun(4, rank_program(words, "USR1"));
   INFO(stopped.said);
   CHECK(times(stopped.said, "stopped after step") == 1);
-  CHECK(stopped.has(format("stopped after step {};", steps_in(world.path("out")))));
+  CHECK(stopped.has(formatted("stopped after step {};", steps_in(world.path("out")))));
   goes_on();
 
   // Ctrl-C: mpirun kills the ranks a second later, and may not print what they say.
@@ -433,7 +433,7 @@ TEST_CASE("ranks: processes that srun started without connecting them do not tra
   if (!has_mpi()) return;
   SmallWorld world;
   for (const int process : {0, 1}) {
-    const std::string slurm = format("SLURM_STEP_NUM_TASKS=2 SLURM_PROCID={} ", process);
+    const std::string slurm = formatted("SLURM_STEP_NUM_TASKS=2 SLURM_PROCID={} ", process);
     const ShellResult result = shell(".", slurm + rank_program(train_words(world)));
     INFO(result.said);
     CHECK(result.status == 1);

@@ -36,7 +36,7 @@ class Folder {
   std::string path(const std::string& name = "") const { return (root_ / name).string(); }
 
  private:
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / format("minbert_report_{}", getpid());
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / formatted("minbert_report_{}", getpid());
 };
 
 Json sample() {
@@ -86,8 +86,8 @@ TEST_CASE("report: every number of a table is on the page, and every number of t
 
 TEST_CASE("report: dots stand on one scale a column, or a row where the table says so") {
   const auto places = [](const char* scale) {
-    const std::string table = format(R"({"scale": "{}", "rows": [{"cells": [{"points": [0]}, {"points": [9]}]},
-                                                    {"cells": [{"points": [4]}, {"points": [9]}]}]})", scale);
+    const std::string table = formatted(R"({"scale": "{}", "rows": [{"cells": [{"points": [0]}, {"points": [9]}]},
+                                                       {"cells": [{"points": [4]}, {"points": [9]}]}]})", scale);
     const Json item = Json::object().set("tables", Json::array({Json::parse(table, "")}));
     return matches(report_html(Json::object().set("items", Json::array({item})), ""), "cx=\"([^\"]*)\"", 1);
   };

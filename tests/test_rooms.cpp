@@ -10,7 +10,7 @@ namespace minbert::test {
 TEST_CASE("rooms: an include that points up the table, or a picture of other includes, is an error that says where") {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
   const std::string script = (source.parent_path().parent_path() / ".build/rooms").string();
-  const std::string root = (std::filesystem::temp_directory_path() / format("minbert-rooms-{}", getpid())).string();
+  const std::string root = (std::filesystem::temp_directory_path() / formatted("minbert-rooms-{}", getpid())).string();
   const auto file = [&](const std::string& name, const std::string& text) {
     const std::string path = root + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -18,7 +18,7 @@ TEST_CASE("rooms: an include that points up the table, or a picture of other inc
   };
   int status = 0;
   const auto rooms = [&](const std::string& mode) {
-    const ShellResult result = shell(root, format("'{}' {}", script, mode));
+    const ShellResult result = shell(root, formatted("'{}' {}", script, mode));
     status = result.status;
     return result.said;
   };

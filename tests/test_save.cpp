@@ -23,7 +23,7 @@ template <class InTheMiddle>
 void kill_twice(const std::string& test_case, int variant, const std::string& run, InTheMiddle in_the_middle) {
   int64_t last = 0;
   for (int kills = 0, ends = 0; kills < 2;) {
-    Child child(test_case, format("{} {}", getpid(), variant));
+    Child child(test_case, formatted("{} {}", getpid(), variant));
     const bool killed = child.killed_when([&] {
       if (!has_state(run)) return false;
       const Json at = position(run);

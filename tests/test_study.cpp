@@ -16,14 +16,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Folder {
-  std::string path = (fs::temp_directory_path() / format("minbert_study_{}", getpid())).string();
+  std::string path = (fs::temp_directory_path() / formatted("minbert_study_{}", getpid())).string();
   Folder() { fs::remove_all(path); }
   ~Folder() { fs::remove_all(path); }
 };
 
 // A run that counts how often it works, and returns the square of its number.
 Run squared(int number, int& worked) {
-  return {format("square-{}", number), {{"number", std::to_string(number)}},
+  return {formatted("square-{}", number), {{"number", std::to_string(number)}},
           [number, &worked](const std::string&) -> std::optional<Json> {
             ++worked;
             std::printf("working on %d\n", number);

@@ -129,7 +129,7 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   const size_t folders = size_t(std::distance(std::filesystem::directory_iterator(world.path("study/runs")),
                                               std::filesystem::directory_iterator()));
   REQUIRE(run_items(o) == 0);
-  CHECK(quiet.text().find(format("{} of {} runs are done already", folders, folders)) != std::string::npos);
+  CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
 }
 
 TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward and backward, gradient "

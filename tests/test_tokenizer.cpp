@@ -26,7 +26,7 @@ struct VocabFolder {
   explicit VocabFolder(const std::string& vocab) {
     static int count = 0;
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    path = fs::temp_directory_path() / format("minbert-tokenizer-{}-{}", now, count++);
+    path = fs::temp_directory_path() / formatted("minbert-tokenizer-{}-{}", now, count++);
     fs::create_directory(path);
     write("vocab.txt", vocab);
   }

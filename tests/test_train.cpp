@@ -58,14 +58,14 @@ TEST_CASE("train: a run that was stopped and resumed equals the uninterrupted on
         std::tuple("proportional", "adamw-course", "cross", "power")}) {
     INFO(sampling);
     o.sampling = sampling, o.optimizer = optimizer, o.pairs = pairs, o.momentum = 0.9;
-    const std::string whole = format("{}-whole", sampling);
+    const std::string whole = formatted("{}-whole", sampling);
     CHECK_FALSE(world.run(o, whole, 0, norm).interrupted);
     CHECK(csv(world.path(whole) + "/steps.csv").size() == 1 + 16);
     for (const int stop : {1, 3, 4}) {              // early, at the end of the first epoch, in the second
       INFO("stopped after step " << stop);
-      const std::string parts = format("{}-{}", sampling, stop);
+      const std::string parts = formatted("{}-{}", sampling, stop);
       CHECK(world.run(o, parts, stop, norm).interrupted);
-      CHECK(contains(world.printed, format("stopped after step {}; go on with --resume", stop)));
+      CHECK(contains(world.printed, formatted("stopped after step {}; go on with --resume", stop)));
       CHECK_FALSE(world.run(o, parts, 0, norm).interrupted);
       check_equal(world.path(parts), world.path(whole));
     }
@@ -146,7 +146,7 @@ TEST_CASE("train: batches that are accumulated are one larger batch, to rounding
   for (const int batch : {2, 7}) {                  // the last of 7 has 3
     INFO("batches of " << batch);
     o.batch = batch;
-    const std::string run = format("of-{}", batch);
+    const std::string run = formatted("of-{}", batch);
     CHECK(world.run(o, run).steps == 2);
     const auto a = weights(world.path(run)), b = weights(world.path("large"));
     for (const auto& [name, values] : a) {

@@ -83,8 +83,8 @@ TEST_CASE("train mode: each name trains its parameters and no others") {
   CHECK(trained("layer-norm:all") == sst_head + L * 4 * H + 2 * H);
   CHECK(trained("bitfit") == sst_head + L * (7 * H + I) + 2 * H);       // and embeddings, pooler
   CHECK(trained("random") == sst_head + L * 2 * H);
-  CHECK(trained(format("random:{}", sst_head + 7)) == sst_head + 7);
-  CHECK(trained(format("random:{}", model.parameters.count())) == model.parameters.count());
+  CHECK(trained(formatted("random:{}", sst_head + 7)) == sst_head + 7);
+  CHECK(trained(formatted("random:{}", model.parameters.count())) == model.parameters.count());
   set_trained(model.parameters, "layer-norm", 1);
   for (const Parameter& p : model.parameters.items())
     CHECK(p.value.requires_grad() == (p.name.starts_with("heads.") ||
@@ -96,7 +96,7 @@ TEST_CASE("train mode: random elements follow from the seed, and each is as like
   Model model = small_model(world);
   const int64_t others = model.parameters.count() - sst_head, drawn = others / 4;
   const auto chosen = [&](uint64_t seed) {
-    set_trained(model.parameters, format("random:{}", sst_head + drawn), seed);
+    set_trained(model.parameters, formatted("random:{}", sst_head + drawn), seed);
     std::vector<double> all;
     for (size_t i = 0; i < model.parameters.items().size(); ++i) {
       const Parameter& p = model.parameters.items()[i];
@@ -136,8 +136,8 @@ TEST_CASE("train mode: a mode, an N and a mask that do not fit are refused with 
                                   "bitfit, layer-norm, layer-norm:all, random[:N], mask:FILE") != std::string::npos);
   CHECK(refused("mask:").find("--train: there is no \"mask:\"") != std::string::npos);
   CHECK(refused("random:x").find("--train random:x: \"x\" is not a whole number above 0") != std::string::npos);
-  CHECK(refused("random:3").find(format("expected a number from {}, the size of the heads, to {}, that of the model",
-                                        sst_head, model.parameters.count())) != std::string::npos);
+  CHECK(refused("random:3").find(formatted("expected a number from {}, the size of the heads, to {}, that of the model",
+                                           sst_head, model.parameters.count())) != std::string::npos);
   const std::string file = world.path("mask.safetensors");
   const std::string first = model.parameters.items()[0].name;
   const auto written = [&](const std::function<void(std::map<std::string, Mask>&, SafeTensorsWriter&)>& change) {
@@ -152,22 +152,22 @@ TEST_CASE("train mode: a mode, an N and a mask that do not fit are refused with 
   };
   CHECK(written([](auto&, auto&) {}) == "no error");
   CHECK(written([&](auto& masks, auto&) { masks.erase(first); })
-            .find(format("{}: there is no mask for {}; expected one for every parameter", file, first)) !=
+            .find(formatted("{}: there is no mask for {}; expected one for every parameter", file, first)) !=
         std::string::npos);
   const Mask one = {1};
   CHECK(written([&](auto&, auto& writer) { writer.add("bert.extra", {1}, std::span<const uint8_t>(one)); })
-            .find(format("{}: the model has no parameter bert.extra", file)) != std::string::npos);
+            .find(formatted("{}: the model has no parameter bert.extra", file)) != std::string::npos);
   CHECK(written([&](auto& masks, auto& writer) {
           masks.erase(first);
           writer.add(first, {1}, std::span<const uint8_t>(one));
-        }).find(format("{}: the mask {} is [1], but the parameter is [20, 8]", file, first)) != std::string::npos);
+        }).find(formatted("{}: the mask {} is [1], but the parameter is [20, 8]", file, first)) != std::string::npos);
   const std::vector<real> numbers(160);
   CHECK(written([&](auto& masks, auto& writer) {
           masks.erase(first);
           writer.add(first, {20, 8}, numbers);
-        }).find(format("{}: {} is of type F32, expected BOOL", file, first)) != std::string::npos);
+        }).find(formatted("{}: {} is of type F32, expected BOOL", file, first)) != std::string::npos);
   CHECK(written([&](auto& masks, auto&) { masks.at(first)[5] = 2; })
-            .find(format("{}: element 5 of {} is 2, expected 0 or 1", file, first)) != std::string::npos);
+            .find(formatted("{}: element 5 of {} is 2, expected 0 or 1", file, first)) != std::string::npos);
 }
 
 TEST_CASE("train mode: a mask that was written is read again") {
@@ -265,7 +265,7 @@ TEST_CASE("train mode: a run trains what its mode says, and says how much that i
     set_trained(model.parameters, mode, 1);
     CHECK(result.trained == model.parameters.trainable());
     CHECK(result.parameters == model.parameters.count());
-    CHECK(world.printed.find(format("{} parameters, {} of them trained (", result.parameters, result.trained)) !=
+    CHECK(world.printed.find(formatted("{} parameters, {} of them trained (", result.parameters, result.trained)) !=
           std::string::npos);
     const Json log = Json::load(world.path("run-" + mode.substr(0, 4)) + "/trained.json");
     CHECK(log["trained"].integer() == result.trained);

@@ -22,7 +22,7 @@ void write_phrases(const SmallWorld& world) {
   std::string text;
   for (size_t i = 0; i < 45; ++i) {
     text += first[i % 3];
-    for (int w = 0; w < 4; ++w) text += format(" word{}", random.below(30));
+    for (int w = 0; w < 4; ++w) text += formatted(" word{}", random.below(30));
     text += " .@" + labels[i % 3] + "\n";
   }
   write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
@@ -180,7 +180,7 @@ TEST_CASE("transformer_norms: the cells that agree are counted in each table, an
   for (const char* name : {"tab1", "tab4", "tab5"})
     for (const Json& row : item_of(report, name)["tables"].items()[0]["rows"].items())
       for (const Json& cell : row["cells"].items()) agree += cell["note"].string().starts_with("as printed");
-  const std::string together = format("{} of 18", agree);
+  const std::string together = formatted("{} of 18", agree);
   CHECK(rows[3]["head"].string() == "together");
   CHECK(rows[3]["cells"].items()[3]["ours"].string() == together);
   CHECK(contains(rows[0]["cells"].items()[3]["ours"].string(), " of 6"));
@@ -291,7 +291,7 @@ TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and ever
   const Json paper = Json::load("data/papers/transformer-norms.json");
   const std::vector<int> converged = {14, 14, 13, 9, 9, 7};
   for (size_t t = 0; t < 6; ++t) {
-    const LongTable table = table_of(paper["printed"][format("tab{}", t + 1)]);
+    const LongTable table = table_of(paper["printed"][formatted("tab{}", t + 1)]);
     REQUIRE(table.rows().size() == 21);
     int count = 0;
     for (const LongTable::Row& row : table.rows()) count += *row.value > 0;
@@ -351,7 +351,7 @@ TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
   CHECK(contains(refused([](NtOptions& x) { x.depths = {1.5}; }), "whole numbers"));
   CHECK(contains(refused([](NtOptions& x) { x.epochs = 1; }), "from 2 on"));
   std::string text;                                 // without a negative one
-  for (int i = 0; i < 30; ++i) text += format("word{} .@{}\n", i, i % 2 ? "neutral" : "positive");
+  for (int i = 0; i < 30; ++i) text += formatted("word{} .@{}\n", i, i % 2 ? "neutral" : "positive");
   write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
   const Quiet quiet;
   CHECK(contains(error_of([&] { read_nt_data(o, world.path("vocab.txt")); }), "label negative"));

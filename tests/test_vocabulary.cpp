@@ -71,7 +71,7 @@ struct Reference {
 
 // A folder for the time of a test, with corpora in it.
 struct Corpus {
-  fs::path path = fs::temp_directory_path() / format("minbert-vocabulary-{}-{}", getpid(), count++);
+  fs::path path = fs::temp_directory_path() / formatted("minbert-vocabulary-{}-{}", getpid(), count++);
   static inline int count = 0;
   Corpus() { fs::create_directories(path); }
   ~Corpus() { fs::remove_all(path); }
@@ -108,9 +108,9 @@ std::string random_word(Random& random, const Tokens& letters, uint64_t longest)
 // "2 times  0 3 1 1", with each symbol's name: 0 a, 1 b, ...
 std::string shown(const Reference& reference, const Tokens& names) {
   std::string text = "the symbols ";
-  for (size_t i = 0; i < names.size(); ++i) text += format("{} {}, ", i, names[i]);
+  for (size_t i = 0; i < names.size(); ++i) text += formatted("{} {}, ", i, names[i]);
   for (const auto& [word, count] : reference.words) {
-    text += format("\n{} times ", count);
+    text += formatted("\n{} times ", count);
     for (const int32_t symbol : word) text += " " + std::to_string(symbol);
   }
   return text;

@@ -20,9 +20,9 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// format("{} of {}", 2, 3) == "2 of 3": each {} takes the next argument's operator<<.
+// formatted("{} of {}", 2, 3) == "2 of 3": each {} takes the next argument's operator<<.
 template <class... Args>
-std::string format(std::string_view pattern, const Args&... args) {
+std::string formatted(std::string_view pattern, const Args&... args) {
   std::ostringstream out;
   [[maybe_unused]] auto copy_to_brace = [&] {       // writes up to the next "{}" and steps over it
     const size_t brace = pattern.find("{}");
@@ -40,7 +40,7 @@ std::string format(std::string_view pattern, const Args&... args) {
 #define MB_CHECK(condition, ...) \
   do {                           \
     if (!(condition)) [[unlikely]] \
-      ::minbert::fail(::minbert::format(__VA_ARGS__)); \
+      ::minbert::fail(::minbert::formatted(__VA_ARGS__)); \
   } while (false)
 
 // While a Scope exists, errors and the tape name this module path. `path` must outlive it and all

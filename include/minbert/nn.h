@@ -55,7 +55,7 @@ class Dropout : public Module {
   double p() const { return training() ? p_ : 0; }               // 0 unless training
   RandomKey key() const {                                        // of this step's mask
     const DropoutClock& clock = DropoutClock::current();
-    return {clock.seed, stream_of(format("dropout/{}/{}", clock.step, path()))};
+    return {clock.seed, stream_of(formatted("dropout/{}/{}", clock.step, path()))};
   }
 
  private:

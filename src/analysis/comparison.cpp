@@ -48,7 +48,7 @@ std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits
     if (run) values.push_back(*run);
   if (values.empty()) return none;
   return (deviation ? mean_text(values, digits) : fixed(summarize(values).mean, digits)) +
-         (values.size() < runs.size() ? format(" ({} {})", runs.size() - values.size(), none) : "");
+         (values.size() < runs.size() ? formatted(" ({} {})", runs.size() - values.size(), none) : "");
 }
 
 Column mean_column(const std::string& title, int digits, double (*value)(const RunResult&)) {
@@ -78,8 +78,8 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
         }
         return mean_cell(values, percent ? 2 : 4, "undefined");
       };
-      columns.push_back({format("{} ({}{})", title_of(task, list[m].set), metric_name(list[m].metric),
-                                percent ? ", %" : ""), cell, task.name, metric_key(list[m].metric)});
+      columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set), metric_name(list[m].metric),
+                                   percent ? ", %" : ""), cell, task.name, metric_key(list[m].metric)});
     }
   }
   return columns;
@@ -103,10 +103,10 @@ std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
       {"placement", [](const VariantRuns& runs) { return runs.variant.placement; }},
       {"[CLS] norm", [](const VariantRuns& runs) { return runs.variant.cls_norm; }},
       {"gradient norm", [](const VariantRuns& runs) {
-         return runs.variant.grad_norm > 0 ? format("{}", runs.variant.grad_norm) : "-";
+         return runs.variant.grad_norm > 0 ? formatted("{}", runs.variant.grad_norm) : "-";
        }}};
   for (const Column& column : score_columns(experiment, Set::dev)) columns.push_back(column);
-  columns.push_back({format("steps to {} loss {}", first.title, to_loss), [=](const VariantRuns& runs) {
+  columns.push_back({formatted("steps to {} loss {}", first.title, to_loss), [=](const VariantRuns& runs) {
                        std::vector<std::optional<double>> steps;
                        for (const std::string& folder : runs.folders)
                          steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
@@ -153,7 +153,7 @@ Cells printed_lines(const Json& paper, const char* item, const std::vector<Colum
 }
 
 std::string seeds_of(const TrainOptions& o) {
-  return format("{} {}", o.seeds, o.seeds == 1 ? "seed" : "seeds, mean ± standard deviation");
+  return formatted("{} {}", o.seeds, o.seeds == 1 ? "seed" : "seeds, mean ± standard deviation");
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   dev.push_back(mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
   print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev);
   if (beside) std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string() << '\n';
-  if (paper.is_null()) std::cout << format("\n{} is not here: the paper's numbers are left out\n", file);
+  if (paper.is_null()) std::cout << formatted("\n{} is not here: the paper's numbers are left out\n", file);
   draw_training(o.out, experiment, *runs);
   print_in_words(experiment, best_run(*runs));
   return 0;

@@ -32,7 +32,7 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const std
             const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
   if (was_run && claim.has("model") && claim["model"].string() != model)
-    verdict = {"not comparable", format("it is about {}", claim["model"].string())};
+    verdict = {"not comparable", formatted("it is about {}", claim["model"].string())};
   else if (was_run && claim.has("why"))
     verdict = {"not comparable", claim["why"].string()};
   else if (was_run && claim.has("absolute"))
@@ -70,7 +70,7 @@ Document::Document(const DocumentOptions& options, const std::string& file)
     return !found;
   });
   MB_CHECK(!tasks_.empty(), "--data {}: has files of none of these tasks: {}", options.data, options.tasks);
-  if (!missing_.empty()) std::cout << format("without {}: no files of it in {}\n", joined(missing_), options.data);
+  if (!missing_.empty()) std::cout << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
 }
 
 std::map<std::string, std::string> Document::inputs(const Task& task) {
@@ -136,7 +136,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
 
 Json Document::environment() {
   Json all = Json::object();
-  all.set("date", date()).set("commit", build_commit()).set("compiler", format("g++ {}", __VERSION__));
+  all.set("date", date()).set("commit", build_commit()).set("compiler", formatted("g++ {}", __VERSION__));
   all.set("OpenBLAS", openblas_kernels()).set("processor", this_processor().name);
   all.set("threads of a run", joined(study_.threads()));
   if (const auto others = study_.other_commits(); !others.empty())
@@ -150,9 +150,9 @@ Json Document::environment() {
 
 // "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
 std::string Document::extent() const {
-  return format("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
-                counted(options_.epochs, "epoch"),
-                options_.limit > 0 ? format("{} rows of each file", options_.limit) : "all rows");
+  return formatted("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
+                   counted(options_.epochs, "epoch"),
+                   options_.limit > 0 ? formatted("{} rows of each file", options_.limit) : "all rows");
 }
 
 // The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if ours is as wide.
@@ -168,8 +168,8 @@ Json Document::model_of_document() const {
 std::vector<std::string> Document::differences() const {
   std::vector<std::string> all = model_differences();
   if (!missing_.empty())
-    all.push_back(format("without {}, whose files are not in {}", joined(missing_), options_.data));
-  if (options_.limit > 0) all.push_back(format("the first {} rows of each file instead of all", options_.limit));
+    all.push_back(formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
+  if (options_.limit > 0) all.push_back(formatted("the first {} rows of each file instead of all", options_.limit));
   for (const Task& task : tasks_)
     if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
       std::replace(warning.begin(), warning.end(), '\n', ' ');
@@ -186,12 +186,12 @@ std::vector<std::string> Document::model_differences() const {
   const int vocabulary = model.get("vocab_size", config.vocab_size);
   if (config.hidden_size != model["hidden_size"].integer() ||
       config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
-    all.push_back(format("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}",
-                         config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
-                         model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
-                         model.has("vocab_size") ? format(", and {} word pieces", vocabulary) : ""));
+    all.push_back(formatted("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}",
+                            config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
+                            model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
+                            model.has("vocab_size") ? formatted(", and {} word pieces", vocabulary) : ""));
   if (config.model_type != "bert" && !paper_["document"].has(config.model_type))
-    all.push_back(format("the model is a {}; the document has none", config.model_type));
+    all.push_back(formatted("the model is a {}; the document has none", config.model_type));
   if (!config.has_trained_pooler())
     all.push_back("the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its last hidden "
                   "state, and fine-tuning starts with a new pooler");
@@ -226,11 +226,11 @@ Json Document::show(const Item& item) {
   const std::string reference = paper_["references"].get(item.name, item.name);
   ItemReport report(options_.out, printed(item.name),
                     Json::object().set("name", item.name).set("title", item.title)
-                        .set("reference", format("[{} {}]", paper_["document"]["tag"].string(), reference))
+                        .set("reference", formatted("[{} {}]", paper_["document"]["tag"].string(), reference))
                         .set("command", command(item.name))
-                        .set("caption", format("{}{}; {}; {} s of work",
-                                               options_.model.empty() ? "" : options_.model + " on ", options_.data,
-                                               extent(), fixed(seconds, 1))));
+                        .set("caption", formatted("{}{}; {}; {} s of work",
+                                                  options_.model.empty() ? "" : options_.model + " on ", options_.data,
+                                                  extent(), fixed(seconds, 1))));
   const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
   if (chosen) item.show(report);
   for (const std::string& sentence : different) report.differs(sentence);
@@ -270,10 +270,10 @@ int Document::run(const std::vector<Item>& items) {
   const Json report = Json::object().set("document", paper_["document"]).set("program", paper_["program"])
       .set("command", joined(options_.command, " ")).set("settings", settings).set("environment", environment())
       .set("grid", extent()).set("seconds", fixed(seconds.count(), 1))
-      .set("memory", format("{} MB", peak_memory() / 1000000)).set("items", Json::array(shown));
+      .set("memory", formatted("{} MB", peak_memory() / 1000000)).set("items", Json::array(shown));
   write_file(options_.out + "/report.json", report.dump() + "\n");
   write_file(options_.out + "/report.html", report_html(report, options_.out));
-  std::cout << format("{} of {} items: {}/report.html\n", names.size(), items.size(), options_.out);
+  std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(), options_.out);
   return 0;
 }
 

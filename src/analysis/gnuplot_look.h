@@ -98,10 +98,10 @@ inline double round_step(double x) {
 
 // A place in the legend, without a plot.
 inline std::string sample(const Curve& c, size_t i) {
-  std::string look = format("lines ls {}", i % styles + 1);
-  if (c.style == Curve::Style::points) look = format("points ls {} ps 0.7", i % styles + 1);
-  if (c.style == Curve::Style::bars) look = format("boxes fs solid 0.7 lc rgb '{}'", looks[i % looks.size()].color);
-  return format("NaN with {} title {}", look, quoted(c.title));
+  std::string look = formatted("lines ls {}", i % styles + 1);
+  if (c.style == Curve::Style::points) look = formatted("points ls {} ps 0.7", i % styles + 1);
+  if (c.style == Curve::Style::bars) look = formatted("boxes fs solid 0.7 lc rgb '{}'", looks[i % looks.size()].color);
+  return formatted("NaN with {} title {}", look, quoted(c.title));
 }
 
 }  // namespace minbert

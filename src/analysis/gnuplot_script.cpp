@@ -30,8 +30,8 @@ class Script {
   void no_values();
   void share_y(const std::vector<Panel>& panels);
   bool turned(const std::vector<std::string>& names) { return width_of(names) * double(names.size()) > plot_width_; }
-  std::string x_of(double pixels) const { return format("{}", pixels / width_); }
-  std::string y_of(double pixels) const { return format("{}", 1 - pixels / height_); }
+  std::string x_of(double pixels) const { return formatted("{}", pixels / width_); }
+  std::string y_of(double pixels) const { return formatted("{}", 1 - pixels / height_); }
 
   std::ostringstream out_;
   double width_, height_, top_, cell_width_, cell_height_ = panel_height, left_ = 74, right_ = 18, below_ = 60;
@@ -119,10 +119,10 @@ void Script::share_y(const std::vector<Panel>& panels) {
     max = *std::ranges::lower_bound(steps, max);
     std::string names;
     for (const double step : steps)
-      if (step >= min && step <= max) names += format("{}{}", names.empty() ? "" : ", ", step);
+      if (step >= min && step <= max) names += formatted("{}{}", names.empty() ? "" : ", ", step);
     if (max / min < 100) y_steps_ = "(" + names + ")";
   }
-  y_range_ = format("set yrange [{}:{}]\n", min - room, max + room);
+  y_range_ = formatted("set yrange [{}:{}]\n", min - room, max + room);
 }
 
 void Script::place(double x, double y, double width, double height) {
@@ -153,7 +153,7 @@ void Script::panel(const Panel& p, int row, int column) {
   std::string x_label = p.x_label;
   for (const Curve& c : p.curves)
     if (p.log_x && c.style == Style::bars && !c.x.empty() && c.x[0] == 0)
-      x_label += format("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[0]);
+      x_label += formatted("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[0]);
   label(p.title, x + plot_width_ / 2, y - 16, plot_width_ + right_ + 40, 14);
   label(x_label, x + plot_width_ / 2, y + height + below_ - 18, plot_width_ + right_ + 40, 13);
   label(p.y_label, x - std::max(60.0, width_of(p.y_names) + 30), y + height / 2, height + 60, 13, " rotate");
@@ -200,8 +200,8 @@ void Script::curves(const Panel& p) {
   }
   if (bars.count > 0 || single) out_ << "set xrange [" << min << ':' << max << "]\n";
   const double step = round_step((max - min) / 6), powers = std::log10(max / min);
-  if (!p.log_x) ticks('x', p.x_names, format("{}", std::max(whole ? 1.0 : 0, step)), plot_width_);
-  else ticks('x', p.x_names, powers < 2 ? "autofreq" : format("{},{}", std::pow(10, std::ceil(std::log10(min))),
+  if (!p.log_x) ticks('x', p.x_names, formatted("{}", std::max(whole ? 1.0 : 0, step)), plot_width_);
+  else ticks('x', p.x_names, powers < 2 ? "autofreq" : formatted("{},{}", std::pow(10, std::ceil(std::log10(min))),
                                           std::pow(10, std::ceil(powers * 50 / plot_width_))), plot_width_);
 
   const double foot = p.log_y ? std::pow(10, std::ceil(std::log10(least)) - 1) : 0;   // of bars: a power below all y
@@ -210,7 +210,7 @@ void Script::curves(const Panel& p) {
   for (size_t i = 0; i < p.curves.size(); ++i) {
     const Curve& c = p.curves[i];
     const bool bar = c.style == Style::bars, points = c.style == Style::points;
-    const std::string block = format("$curve{}", blocks_++), color = looks[i % looks.size()].color;
+    const std::string block = formatted("$curve{}", blocks_++), color = looks[i % looks.size()].color;
     out_ << block << " << END\n";                  // x, y, y - deviation, y + deviation, left and right side of a bar
     for (size_t k = 0; k < c.x.size(); ++k) {
       const double x = c.x[k], y = c.y[k], deviation = c.deviation.empty() ? 0 : c.deviation[k], low = y - deviation;
@@ -221,12 +221,12 @@ void Script::curves(const Panel& p) {
     }
     out_ << "NaN NaN NaN NaN NaN NaN\nEND\n";      // so that no block is empty
     if (!c.deviation.empty() && !bar)
-      plot += format("{} using 1:3:4 with filledcurves lc rgb '{}' fs transparent solid 0.15 noborder notitle, ", block,
-                     color);
-    if (bar) plot += format("{} using 1:2:5:6:({}):2 with boxxyerror fs solid 0.7 lc rgb '{}'", block, foot, color);
-    else plot += format("{} using 1:2 with {} ls {}{}", block,
-                        points ? "points" : c.style == Style::line ? "lines" : "linespoints", i % styles + 1,
-                        points && count > 500 ? " ps 0.2" : "");
+      plot += formatted("{} using 1:3:4 with filledcurves lc rgb '{}' fs transparent solid 0.15 noborder notitle, ",
+                        block, color);
+    if (bar) plot += formatted("{} using 1:2:5:6:({}):2 with boxxyerror fs solid 0.7 lc rgb '{}'", block, foot, color);
+    else plot += formatted("{} using 1:2 with {} ls {}{}", block,
+                           points ? "points" : c.style == Style::line ? "lines" : "linespoints", i % styles + 1,
+                           points && count > 500 ? " ps 0.2" : "");
     plot += points && own_legends_ ? " notitle, " + sample(c, i) + ", " : " title " + quoted(c.title) + ", ";
     if (!c.deviation.empty() && bar)
       plot += block + " using 1:3:(0):($4-$3) with vectors nohead lw 2 lc rgb '#333333' notitle, ";
@@ -242,28 +242,28 @@ void Script::heat(const Panel& p, double x, double y, double height) {
   if (std::isinf(min)) return no_values();
   const size_t rows = image.size(), columns = image[0].size();
   const size_t down = rows == 1 ? 2 : 1, across = columns == 1 ? 2 : 1;       // an image has at least 2 x 2 pixels
-  const std::string block = format("$heat{}", blocks_++);
+  const std::string block = formatted("$heat{}", blocks_++);
   out_ << block << " << END\n";
   for (size_t i = 0; i < rows * down; ++i)
     for (size_t j = 0; j < columns * across; ++j) {
       const double v = image[i / down][j / across];
-      out_ << (std::isfinite(v) ? format("{}", v) : "NaN") << (j + 1 < columns * across ? ' ' : '\n');
+      out_ << (std::isfinite(v) ? formatted("{}", v) : "NaN") << (j + 1 < columns * across ? ' ' : '\n');
     }
   // A pixel is so many rows high, and so many columns wide
   const double high = double(heat_block(map.values.size())) / double(down);
   const double wide = double(heat_block(map.values[0].size())) / double(across);
   const double bottom = double(rows * down) * high, right = double(columns * across) * wide;
   out_ << "END\n";
-  ticks('x', p.x_names, format("{}", std::max(1.0, round_step(right / 6))), plot_width_);
-  ticks('y', p.y_names, format("{}", std::max(1.0, round_step(bottom / 6))), height);
+  ticks('x', p.x_names, formatted("{}", std::max(1.0, round_step(right / 6))), plot_width_);
+  ticks('y', p.y_names, formatted("{}", std::max(1.0, round_step(bottom / 6))), height);
   const char* colors = map.diverging ? "0 '#8c3d04', 1 '#f0a04b', 2 '#ffffff', 3 '#6baed6', 4 '#08306b'"
                                      : "0 '#ffffff', 1 '#6baed6', 2 '#08306b'";
   out_ << "set xrange [-0.5:" << right - 0.5 << "]\nset yrange [" << bottom - 0.5 << ":-0.5]\nset cbrange [" << min
        << ':' << max << "]\nset palette defined (" << colors << ")\nset colorbox user origin "
        << x_of(x + plot_width_ + 12) << ',' << y_of(y + height) << " size " << 14 / width_ << ',' << height / height_
        << "\nunset grid\nset object 1 rectangle from graph 0,0 to graph 1,1 behind fc rgb '#d0d0d0' fs solid noborder\n"
-       << format("plot {} matrix using ($1*{}+{}):($2*{}+{}):3 with {} notitle\n", block, wide, (wide - 1) / 2, high,
-                 (high - 1) / 2, rows * columns > 4096 ? "@image" : "image pixels")
+       << formatted("plot {} matrix using ($1*{}+{}):($2*{}+{}):3 with {} notitle\n", block, wide, (wide - 1) / 2, high,
+                    (high - 1) / 2, rows * columns > 4096 ? "@image" : "image pixels")
        << "unset object 1\nset grid\n";
 }
 

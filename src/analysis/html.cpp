@@ -102,11 +102,11 @@ std::string address(const std::string& name) {
 }
 
 std::string element(const char* pattern, const std::string& content) {
-  return content.empty() ? "" : format(pattern, content);
+  return content.empty() ? "" : formatted(pattern, content);
 }
 
 std::string heading(const std::string& name, const std::string& html) {
-  return format("<h2 id=\"{}\"><a href=\"#{}\">{}</a></h2>\n", escaped(name), address(name), html);
+  return formatted("<h2 id=\"{}\"><a href=\"#{}\">{}</a></h2>\n", escaped(name), address(name), html);
 }
 
 std::string inline_svg(const std::string& svg_file, const std::string& prefix) {
@@ -128,11 +128,12 @@ std::string inline_svg(const std::string& svg_file, const std::string& prefix) {
 }
 
 std::string html_page(const std::string& title, const std::string& body) {
-  return format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                "img-src data:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
-                title, style, body);
+  return formatted("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                   "'unsafe-inline'; img-src data:\">\n"
+                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                   "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+                   title, style, body);
 }
 
 }  // namespace minbert

@@ -22,7 +22,7 @@ bool is_in(const std::string& module, const std::string& path) {
   return module == path || module.starts_with(path + ".");
 }
 
-std::string text_of(const Shape& shape) { return format("{}", shape); }
+std::string text_of(const Shape& shape) { return formatted("{}", shape); }
 
 // What all parts of the measuring look at.
 struct Measuring {
@@ -40,7 +40,7 @@ struct Measuring {
     return found == operations.rend() ? nullptr : &*found;
   }
   const Trace::Operation& attention_of(int64_t layer) const {
-    const std::string path = format("bert.encoder.layer.{}", layer);
+    const std::string path = formatted("bert.encoder.layer.{}", layer);
     return *std::ranges::find_if(operations, [&](const Trace::Operation& o) {
       return o.name == "attention" && o.module == path;
     });
@@ -74,7 +74,7 @@ void add_value_norms(int64_t layer, Measuring& m) {
 std::vector<const Trace::Operation*> add_states(Measuring& m) {
   std::vector<std::pair<std::string, const Trace::Operation*>> found = {{"embeddings", m.last_in("bert.embeddings")}};
   for (int l = 0; l < m.config().num_hidden_layers; ++l)
-    found.push_back({format("layer {}", l + 1), m.last_in(format("bert.encoder.layer.{}", l))});
+    found.push_back({formatted("layer {}", l + 1), m.last_in(formatted("bert.encoder.layer.{}", l))});
   if (const Trace::Operation* last = m.last_in("bert.encoder.LayerNorm")) found.push_back({"last norm", last});
   const int64_t H = m.config().hidden_size;
   std::vector<const Trace::Operation*> operations;
@@ -166,11 +166,11 @@ void add_mixing(const std::vector<const Trace::Operation*>& states, Measuring& m
   Inside& inside = m.inside;
   const int64_t H = inside.hidden;
   for (int64_t l = 0; l < inside.layers; ++l) {
-    const std::string path = format("bert.encoder.layer.{}.attention.output", l);
+    const std::string path = formatted("bert.encoder.layer.{}.attention.output", l);
     const NormPass norm = norm_pass(path + ".LayerNorm", m.operations);
     if (inside.placement != "post" || !norm.last || norm.last->name != "layer_norm") {
-      inside.no_mixing = format("this share is defined where a LayerNorm stands behind the residual sum; the norm here "
-                                "is {}, placed {}", inside.norm, inside.placement);
+      inside.no_mixing = formatted("this share is defined where a LayerNorm stands behind the residual sum; the norm "
+                                   "here is {}, placed {}", inside.norm, inside.placement);
       return;
     }
     std::vector<real> gamma(size_t(H), 1);

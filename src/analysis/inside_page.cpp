@@ -132,14 +132,15 @@ std::string inside_page(std::span<const Inside> models) {
     }
   Json::Array list;
   for (const Inside& model : models) list.push_back(json_of(model));
-  return format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                "script-src 'unsafe-inline'; img-src data:\">\n"
-                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Inside BERT</title>\n"
-                "<style>{}</style>\n</head>\n<body>\n<svg hidden></svg>\n<main><noscript>This page draws with a script."
-                "</noscript></main>\n<script type=\"application/json\" id=\"data\">{}</script>\n"
-                "<script>{}</script>\n</body>\n</html>\n",
-                inside_css, for_script(Json::object().set("models", Json::array(list))), inside_js);
+  return formatted("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                   "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>"
+                   "Inside BERT</title>\n<style>{}</style>\n</head>\n<body>\n<svg hidden></svg>\n<main>"
+                   "<noscript>This page draws with a script.</noscript></main>\n"
+                   "<script type=\"application/json\" id=\"data\">{}</script>\n"
+                   "<script>{}</script>\n</body>\n</html>\n",
+                   inside_css, for_script(Json::object().set("models", Json::array(list))), inside_js);
 }
 
 }  // namespace minbert

@@ -72,7 +72,7 @@ void set_statistics(Norm& norm, const std::vector<double>& mean, const std::vect
                                         : name == "running_mean" || name == "mean"    ? &mean : nullptr;
     if (name == "count") buffer.value.copy_from(std::vector<real>{1});
     else if (values) buffer.value.copy_from(std::vector<real>(values->begin(), values->end()));
-    else fail(format("the statistics \"{}\" of this norm of [CLS] do not follow from mean and covariance", name));
+    else fail(formatted("the statistics \"{}\" of this norm of [CLS] do not follow from mean and covariance", name));
   }
 }
 

@@ -126,9 +126,9 @@ Verdict judge(const Claim& claim, const LongTable& ours) {
   }
   const double p = sign_flip_p(means), least = least_sign_flip_p(means.size());
   const std::string what = seeds ? "seeds" : "tasks";
-  std::string why = format("{} of {} {} agree, mean difference {}, p = {} by the exact sign-flip test over {} "
-                           "(the least that {} can give: {})", above, means.size(), what, fixed(mean, 4), fixed(p, 3),
-                           what, means.size(), fixed(least, 3));
+  std::string why = formatted("{} of {} {} agree, mean difference {}, p = {} by the exact sign-flip test over {} "
+                              "(the least that {} can give: {})", above, means.size(), what, fixed(mean, 4),
+                              fixed(p, 3), what, means.size(), fixed(least, 3));
   if (least > 0.05) why += "; so few cannot be significant";
   return {mean > rounding * size ? (p <= 0.05 ? "reproduced" : "direction only") : "not", why};
 }
@@ -138,7 +138,7 @@ Verdict judge_all(const LongTable::Where& where, double value, const LongTable& 
   if (values.empty()) return {"not run", "these values were not computed"};
   const auto as_said = std::ranges::count(values, value);
   return {size_t(as_said) == values.size() ? "reproduced" : "not",
-          format("{} of {} runs are as it says", as_said, values.size())};
+          formatted("{} of {} runs are as it says", as_said, values.size())};
 }
 
 }  // namespace minbert

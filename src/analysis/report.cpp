@@ -45,8 +45,8 @@ constexpr std::array<Verdict, 5> verdicts = {{
 std::string verdict(const std::string& word, const std::string& where = "") {
   const std::string before = element("{}: ", escaped(where));
   for (const Verdict& v : verdicts)
-    if (word == v.word) return format("<span class=\"verdict {}\">{}{}</span>", v.style, before, v.shown);
-  return format("<span class=\"verdict none\">{}{}</span>", before, word.empty() ? "no verdict" : escaped(word));
+    if (word == v.word) return formatted("<span class=\"verdict {}\">{}{}</span>", v.style, before, v.shown);
+  return formatted("<span class=\"verdict none\">{}{}</span>", before, word.empty() ? "no verdict" : escaped(word));
 }
 
 // ---- Tables
@@ -69,12 +69,12 @@ std::string dot_plot(const Json& cell, const Scale& scale) {
   std::string seeds, marks;
   for (const Json& point : list(cell, "points")) {
     seeds += (seeds.empty() ? "" : ", ") + (point.is_null() ? "undefined" : plain(point));
-    if (!point.is_null()) marks += format("<circle cx=\"{}\" cy=\"8\" r=\"3.5\"/>", scale.place(point));
+    if (!point.is_null()) marks += formatted("<circle cx=\"{}\" cy=\"8\" r=\"3.5\"/>", scale.place(point));
   }
   if (seeds.empty()) return "";
-  if (!printed.is_null()) marks += format("<path class=\"bar\" d=\"M{} 1v14\"/>", scale.place(printed));
-  return format("<svg class=\"dots\" viewBox=\"0 0 100 16\" role=\"img\"><title>seeds: {}{}</title>"
-                "<path d=\"M1 8h98\"/>{}</svg>", seeds, element("; printed: {}", plain(printed)), marks);
+  if (!printed.is_null()) marks += formatted("<path class=\"bar\" d=\"M{} 1v14\"/>", scale.place(printed));
+  return formatted("<svg class=\"dots\" viewBox=\"0 0 100 16\" role=\"img\"><title>seeds: {}{}</title>"
+                   "<path d=\"M1 8h98\"/>{}</svg>", seeds, element("; printed: {}", plain(printed)), marks);
 }
 
 bool has_printed(const Json& row) {
@@ -95,32 +95,34 @@ std::string table(const Json& table) {
       if (!list(cell, "points").empty()) scales[by_row ? r : c].take(member(cell, "printed_point"));
     }
 
-  std::string html = format("<figure><figcaption>{}</figcaption>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-                            "aria-label=\"{}\"><table>\n<thead><tr>", text(table, "title"), text(table, "title"));
+  std::string html = formatted("<figure><figcaption>{}</figcaption>\n<div class=\"scroll\" tabindex=\"0\" "
+                               "role=\"region\" aria-label=\"{}\"><table>\n<thead><tr>",
+                               text(table, "title"), text(table, "title"));
   for (const Json& column : columns)
-    html += format("<th scope=\"col\"{}>{}</th>", printed && &column == &columns[0] ? " colspan=\"2\"" : "",
-                   escaped(plain(column)));
+    html += formatted("<th scope=\"col\"{}>{}</th>", printed && &column == &columns[0] ? " colspan=\"2\"" : "",
+                      escaped(plain(column)));
   html += "</tr></thead>\n";
   for (size_t r = 0; r < rows.size(); ++r) {
     std::string above, ours;
     for (size_t c = 0; const Json& cell : list(rows[r], "cells")) {
-      above += format("<td class=\"printed{}\">{}</td>", element(" {}", text(cell, "printed_mark")),
-                      text(cell, "printed"));
-      ours += format("<td{}><span class=\"number\">{}</span>{}{}{}</td>",
-                     element(" class=\"{}\"", text(cell, "mark")), text(cell, "ours"),
-                     dot_plot(cell, scales[by_row ? r : c++]), element("<p class=\"note\">{}</p>", text(cell, "note")),
-                     element("<p class=\"warning\">Warning: {}</p>", text(cell, "warning")));
+      above += formatted("<td class=\"printed{}\">{}</td>", element(" {}", text(cell, "printed_mark")),
+                         text(cell, "printed"));
+      ours += formatted("<td{}><span class=\"number\">{}</span>{}{}{}</td>",
+                        element(" class=\"{}\"", text(cell, "mark")), text(cell, "ours"),
+                        dot_plot(cell, scales[by_row ? r : c++]),
+                        element("<p class=\"note\">{}</p>", text(cell, "note")),
+                        element("<p class=\"warning\">Warning: {}</p>", text(cell, "warning")));
     }
     const bool two_lines = has_printed(rows[r]);
-    html += format("<tbody><tr><th scope=\"{}>{}</th>", two_lines ? "rowgroup\" rowspan=\"2\"" : "row\"",
-                   text(rows[r], "head"));
-    if (two_lines) html += format("<th scope=\"row\" class=\"whose\">printed</th>{}</tr>\n<tr>", above);
+    html += formatted("<tbody><tr><th scope=\"{}>{}</th>", two_lines ? "rowgroup\" rowspan=\"2\"" : "row\"",
+                      text(rows[r], "head"));
+    if (two_lines) html += formatted("<th scope=\"row\" class=\"whose\">printed</th>{}</tr>\n<tr>", above);
     html += (printed ? "<th scope=\"row\" class=\"whose\">ours</th>" : "") + ours + "</tr></tbody>\n";
   }
   html += "</table></div>";
   if (points)
-    html += format("<p class=\"note\">A dot is a seed, a bar the printed value; the plots of a {} share one scale.</p>",
-                   by_row ? "row" : "column");
+    html += formatted("<p class=\"note\">A dot is a seed, a bar the printed value; the plots of a {} share one "
+                      "scale.</p>", by_row ? "row" : "column");
   return html + "</figure>\n";
 }
 
@@ -128,7 +130,7 @@ std::string table(const Json& table) {
 std::string facts(const Json& json) {
   std::string rows;
   for (const auto& [name, value] : json.is_null() ? Json::Object() : json.members())
-    rows += format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(plain(value)));
+    rows += formatted("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(plain(value)));
   return rows.empty() ? "<p>None is recorded.</p>\n" : "<table class=\"facts\">\n" + rows + "</table>\n";
 }
 
@@ -140,10 +142,10 @@ std::string figure(const Json& figure, const std::string& folder, const std::str
   const std::string svg = found ? inline_svg(read_file(file), address(item + "-" + name + "-")) : "";
   const std::string shown = element("<figcaption>{}</figcaption>\n", text(figure, "text"));
   if (svg.empty())
-    return format("<figure>{}<p class=\"missing\">The picture {} is missing. gnuplot draws it, where it is installed."
-                  "</p></figure>\n", shown, escaped(name));
-  return format("<figure>{}<div class=\"picture\" tabindex=\"0\" role=\"img\" aria-label=\"{}\">\n{}</div></figure>\n",
-                shown, text(figure, "text"), svg);
+    return formatted("<figure>{}<p class=\"missing\">The picture {} is missing. gnuplot draws it, where it is "
+                     "installed.</p></figure>\n", shown, escaped(name));
+  return formatted("<figure>{}<div class=\"picture\" tabindex=\"0\" role=\"img\" "
+                   "aria-label=\"{}\">\n{}</div></figure>\n", shown, text(figure, "text"), svg);
 }
 
 // ---- Pages
@@ -161,8 +163,8 @@ std::string contents(const Json& report, const std::string& page) {
     for (const Json& claim : list(item, "claims"))
       words += verdict(plain(member(claim, "verdict")), plain(member(claim, "where"))) + ' ';
     if (!was_run(item)) words = verdict("not run") + element(" <span class=\"note\">{}</span>", text(item, "why"));
-    html += format("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page, address(plain(member(item, "name"))),
-                   title_of(item), words.empty() ? "<span class=\"note\">no claim</span>" : words);
+    html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page, address(plain(member(item, "name"))),
+                      title_of(item), words.empty() ? "<span class=\"note\">no claim</span>" : words);
   }
   return html + "</ul>\n";
 }
@@ -177,16 +179,17 @@ std::string command(const Json& json) {
 std::string item_html(const Json& item, const std::string& folder) {
   const std::string name = plain(member(item, "name"));
   std::string html = heading(name, title_of(item)), claims, differs, files;
-  if (!was_run(item)) html += format("<p class=\"missing\">Not run: {}</p>\n", text(item, "why"));
+  if (!was_run(item)) html += formatted("<p class=\"missing\">Not run: {}</p>\n", text(item, "why"));
   for (const Json& t : list(item, "tables")) html += table(t);
   for (const Json& f : list(item, "figures")) html += figure(f, folder, name);
   for (const Json& claim : list(item, "claims"))
-    claims += format("<li>{}<div><p>{}{}</p>{}</div></li>\n", verdict(plain(member(claim, "verdict"))),
-                     element("<span class=\"where\">{}</span> ", text(claim, "where")), text(claim, "text"),
-                     element("<p class=\"note\">{}</p>", text(claim, "why")));
-  for (const Json& sentence : list(item, "differs")) differs += format("<li>{}</li>\n", escaped(plain(sentence)));
+    claims += formatted("<li>{}<div><p>{}{}</p>{}</div></li>\n", verdict(plain(member(claim, "verdict"))),
+                        element("<span class=\"where\">{}</span> ", text(claim, "where")), text(claim, "text"),
+                        element("<p class=\"note\">{}</p>", text(claim, "why")));
+  for (const Json& sentence : list(item, "differs")) differs += formatted("<li>{}</li>\n", escaped(plain(sentence)));
   for (const Json& file : list(item, "files"))
-    files += format("{}<a href=\"{}\">{}</a>", files.empty() ? "" : ", ", address(plain(file)), escaped(plain(file)));
+    files += formatted("{}<a href=\"{}\">{}</a>", files.empty() ? "" : ", ", address(plain(file)),
+                       escaped(plain(file)));
   return html + element("<p class=\"caption\">{}</p>\n", text(item, "caption")) +
          element("<p class=\"label\">The command that makes it again</p>\n{}", command(item)) +
          element("<h3>What the document says, and our verdict</h3>\n<ul class=\"claims\">\n{}</ul>\n", claims) +
@@ -208,12 +211,12 @@ std::string source_and_grid(const Json& report) {
 std::string report_html(const Json& report, const std::string& folder) {
   std::string items, meanings;
   for (const Json& item : list(report, "items")) items += item_html(item, folder);
-  for (const Verdict& v : verdicts) meanings += format("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
+  for (const Verdict& v : verdicts) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
   Json environment = member(report, "environment");
   if (report.has("seconds")) environment.set("time", plain(report["seconds"]) + " s");
   if (report.has("memory")) environment.set("memory", plain(report["memory"]));
   return html_page(document_title(report),
-      format("<h1>{}</h1>\n", document_title(report)) + source_and_grid(report) +
+      formatted("<h1>{}</h1>\n", document_title(report)) + source_and_grid(report) +
       command(report) + heading("contents", "Contents and verdicts") +
       contents(report, "") + "<p><a href=\"#settings\">Settings</a>, "
       "<a href=\"#environment\">environment</a></p>\n<dl>\n" + meanings + "</dl>\n" +
@@ -226,7 +229,7 @@ std::string index_html(const std::vector<std::pair<std::string, Json>>& reports)
   std::string body = "<h1>Studies</h1>\n";
   for (const auto& [folder, report] : reports) {
     const std::string link = address((std::filesystem::path(folder) / "report.html").string());
-    body += format("<h2><a href=\"{}\">{}</a></h2>\n", link, document_title(report)) + source_and_grid(report) +
+    body += formatted("<h2><a href=\"{}\">{}</a></h2>\n", link, document_title(report)) + source_and_grid(report) +
             contents(report, link);
   }
   return html_page("Studies", body + (reports.empty() ? "<p class=\"missing\">There are no reports yet.</p>\n" : ""));

@@ -35,7 +35,7 @@ std::vector<double> numbers(const std::vector<std::string>& texts) {
 
 void draw_training(const std::string& folder, const Experiment& experiment, const std::vector<VariantRuns>& variants) {
   const size_t seeds = variants.at(0).folders.size();
-  Figure figure{.title = seeds > 1 ? format("Mean and standard deviation of {} seeds", seeds) : "", .columns = 2};
+  Figure figure{.title = seeds > 1 ? formatted("Mean and standard deviation of {} seeds", seeds) : "", .columns = 2};
   for (const TaskData& data : experiment.data()) {
     const Task& task = data.task;
     Panel training{.title = task.title + ": training", .x_label = "step", .y_label = loss_name(task.kind)};
@@ -62,7 +62,7 @@ void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& va
       placements.push_back(runs.variant.placement);
   for (const std::string& placement : placements)
     for (const TaskData& data : experiment.data()) {
-      Panel panel{.title = format("{} ({})", data.task.title, placement), .x_label = "step",
+      Panel panel{.title = formatted("{} ({})", data.task.title, placement), .x_label = "step",
                   .y_label = "training loss"};
       for (const VariantRuns& runs : variants)
         if (runs.variant.placement == placement)

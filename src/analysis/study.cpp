@@ -91,7 +91,7 @@ Study::~Study() {
 }
 
 std::string Study::folder(const Run& run) const {
-  return options_.out + "/" + (run.place.empty() ? format("runs/{}-{}", run.name, key_of(run)) : run.place);
+  return options_.out + "/" + (run.place.empty() ? formatted("runs/{}-{}", run.name, key_of(run)) : run.place);
 }
 
 bool Study::is_done(const Run& run) const {
@@ -163,7 +163,7 @@ bool Study::run_here(const std::vector<const Run*>& runs) {
       else std::cout << "\n== " << run->name << " ==\n";
       finished = work(*run);
     } catch (const Error& e) {
-      fail(options_.show ? e.what() : format("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
+      fail(options_.show ? e.what() : formatted("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
     }
     if (!finished) return false;
     if (!options_.show || runs.size() > 1) plan.done(*run, seconds(*run));
@@ -201,8 +201,8 @@ bool Study::run_beside(const std::vector<const Run*>& runs) {
     if (finished) plan.done(run, seconds(run));
     else if (stopped || (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status)) stopped = true;
     else if (failure.empty())
-      failure = format("{}: failed; the end of {}/log.txt:{}", run.name, folder(run),
-                       last_lines(folder(run) + "/log.txt", 4));
+      failure = formatted("{}: failed; the end of {}/log.txt:{}", run.name, folder(run),
+                          last_lines(folder(run) + "/log.txt", 4));
   }
   if (!failure.empty()) fail(failure);
   return !stopped && std::all_of(runs.begin(), runs.end(), [this](const Run* run) { return is_done(*run); });
@@ -222,15 +222,15 @@ bool Study::run(const std::vector<Run>& runs) {
     std::exit(0);
   }
   if (missing.size() < known.size())
-    std::cout << format("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
+    std::cout << formatted("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
   const bool finished = options_.jobs > 1 ? run_beside(missing) : run_here(missing);
   if (!finished && !options_.show) std::cout << "stopped; the same command goes on\n";
   return finished;
 }
 
 std::string Study::fingerprint(const std::string& file) {
-  const std::string stamp = format("{} bytes, {}", file_size(file),
-                                   fs::exists(file) ? fs::last_write_time(file).time_since_epoch().count() : 0);
+  const std::string stamp = formatted("{} bytes, {}", file_size(file),
+                                      fs::exists(file) ? fs::last_write_time(file).time_since_epoch().count() : 0);
   if (fingerprints_.has(file) && fingerprints_[file]["stamp"].string() == stamp)
     return fingerprints_[file]["sha256"].string();
   const std::string digits = sha256_of_file(file);

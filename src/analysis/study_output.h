@@ -58,7 +58,7 @@ class Plan {
     for (const Run* run : runs) left_ += run->cost;
   }
   void begin(const Run& run) const {                // a line that the next one replaces
-    if (isatty(STDOUT_FILENO)) std::cout << format("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
+    if (isatty(STDOUT_FILENO)) std::cout << formatted("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
                                          << std::flush;
   }
   void done(const Run& run, double seconds) {
@@ -66,14 +66,14 @@ class Plan {
     left_ -= run.cost;
     done_ += run.cost;
     std::cout << (isatty(STDOUT_FILENO) ? "\r\033[K" : "")
-              << format("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds), left()) << std::endl;
+              << formatted("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds), left()) << std::endl;
   }
 
  private:
   std::string left() const {
     if (done_ == 0 || number_ == count_) return "";
     const double minutes = (now() - start_) / done_ * left_ / 60;
-    return minutes < 1 ? "; less than a minute left" : format("; {} min left", std::lround(minutes + 0.5));
+    return minutes < 1 ? "; less than a minute left" : formatted("; {} min left", std::lround(minutes + 0.5));
   }
 
   size_t count_, number_ = 0;

@@ -201,7 +201,7 @@ std::optional<TsneMap> tsne(const Tensor& x, const TsneOptions& options) {
   Random random(options.seed, "t-SNE");
   for (size_t k = 0; k < size; ++k) y.data()[k] = real(1e-2 * random.normal());        // Y(0) from N(0, 1e-4 I)
   Vector gain(size, 1), step(size);
-  Progress progress(format("t-SNE of {} points", N), options.iterations);
+  Progress progress(formatted("t-SNE of {} points", N), options.iterations);
   for (int t = 1; t <= options.iterations; ++t) {
     const double alpha = t < 250 ? 0.5 : 0.8;                                            // momentum         (sec.3.4)
     const Tensor g = kl_gradient(P, y, t <= 50 ? 4 : 1);                                 // early exaggeration

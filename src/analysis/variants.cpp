@@ -42,7 +42,7 @@ RunResult result_of(const Json& json) {
 // One legend serves the panels of all placements.
 std::string norms_of(const Variant& v) {
   return v.norm + (v.cls_norm == "none" ? "" : "-" + v.cls_norm) +
-         (v.grad_norm > 0 ? format("-gradient-{}", v.grad_norm) : "");
+         (v.grad_norm > 0 ? formatted("-gradient-{}", v.grad_norm) : "");
 }
 
 TrainOptions options_of(TrainOptions o, const Variant& v) {
@@ -85,14 +85,14 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
     for (const Variant& variant : variants) {
       TrainOptions options = options_of(o, variant);
       options.seed = o.seed + s;
-      const std::string place = format("{}/seed-{}", variant.label, options.seed);
+      const std::string place = formatted("{}/seed-{}", variant.label, options.seed);
       const auto work = [=, &experiment](const std::string& folder) -> std::optional<Json> {
         const RunResult result = train(experiment, options, folder, 0, score_training);
         if (result.interrupted) return std::nullopt;
         if (options.epochs > 0) draw_training(folder, experiment, {{variant, {folder}, {}}});
         return json_of(result);
       };
-      runs.push_back({format("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, place});
+      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, place});
     }
   Study study({.out = o.out, .show = true});
   if (!study.run(runs)) return std::nullopt;

@@ -98,12 +98,12 @@ void show_yardsticks(Document& document, const std::vector<Task>& tasks, const T
   std::vector<ItemReport::TableRow> rows = {{"majority class", {}}, {"word counts", {}}, {"from scratch", {}}};
   for (const Task& task : tasks) {
     const Measure first = measures(task)[0];
-    columns.push_back(format("{} ({})", task.title, metric_name(first.metric)));
+    columns.push_back(formatted("{} ({})", task.title, metric_name(first.metric)));
     size_t row = 0;
     for (const Run& run : {majority(document, task), word_counts(document, task), from_scratch(document, task, o)}) {
       const Json score = document.study().result(run)[column_name(task, first)];
       rows[row++].cells.push_back(
-          {"", score.is_null() ? "undefined" : format("{}", std::round(score.number() * 1e4) / 100)});
+          {"", score.is_null() ? "undefined" : formatted("{}", std::round(score.number() * 1e4) / 100)});
     }
   }
   report.table("Yardsticks, in percent: what needs no BERT, and what needs no pre-training", columns, rows);

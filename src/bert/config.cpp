@@ -76,7 +76,7 @@ void check_values(const BertConfig& c, const std::string& file) {
     try {
       choice.check(c.*choice.value);
     } catch (const Error& e) {
-      fail(format("{}: \"minbert.{}\": {}", file, choice.key, e.what()));
+      fail(formatted("{}: \"minbert.{}\": {}", file, choice.key, e.what()));
     }
   }
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
@@ -164,18 +164,18 @@ BertConfig BertConfig::named(const std::string& name) {
       c.intermediate_size = 4 * n.hidden_size;
       return c;
     }
-    names += format("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers,
-                    n.hidden_size);
+    names += formatted("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers,
+                       n.hidden_size);
   }
   for (const int layers : {1, 5})
     for (const auto& [width, hidden_size] :
          {std::pair("narrow", 64), std::pair("normal", 128), std::pair("wide", 256)}) {
-      const std::string encoder = format("{}-{}", width, layers);
+      const std::string encoder = formatted("{}-{}", width, layers);
       if (name == encoder) return transformer_encoder(layers, hidden_size);
       names += ", " + encoder;
     }
-  fail(format("there is no configuration \"{}\"; the names are {}; or give a config.json", name,
-              names));
+  fail(formatted("there is no configuration \"{}\"; the names are {}; or give a config.json", name,
+                 names));
 }
 
 BertConfig BertConfig::load(const std::string& file) {
@@ -197,7 +197,7 @@ BertConfig BertConfig::load(const std::string& file) {
   if (c.cls_norm == "iso-bn" && ours.has("iso_bn_preset")) {       // older folders
     c.cls_norm += ":preset=" + ours["iso_bn_preset"].string();
     const double beta = ours.get("iso_bn_beta", 0.0);
-    if (beta != 0) c.cls_norm += format(",beta={}", beta);
+    if (beta != 0) c.cls_norm += formatted(",beta={}", beta);
   }
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());

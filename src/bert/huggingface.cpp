@@ -21,7 +21,7 @@ struct FileNames {
     beginnings.emplace_back("bert.pooler.dense.", family.pooler[config.task_heads()]);
     beginnings.emplace_back("bert.", family.encoder);
     if (config.task_heads() == 1 && !family.head_of_one_task.empty())
-      beginnings.emplace_back(format("heads.{}.", config.tasks[0]), family.head_of_one_task);
+      beginnings.emplace_back(formatted("heads.{}.", config.tasks[0]), family.head_of_one_task);
   }
   // "": it is not in the file
   std::string of(const std::string& ours) const {

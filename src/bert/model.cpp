@@ -31,7 +31,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
   child("embeddings", embeddings_);
   for (int i = 0; i < config.num_hidden_layers; ++i) {
     layers_.push_back(std::make_unique<BertLayer>(config, norm));
-    child(format("encoder.layer.{}", i), *layers_.back());
+    child(formatted("encoder.layer.{}", i), *layers_.back());
   }
   if (placement_of(config.placement) != Placement::post) {
     final_norm_ = norms().make(config.norm, norm);

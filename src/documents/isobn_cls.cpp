@@ -79,10 +79,10 @@ void ClsItems::deviations(ItemReport& report) const {
     const std::vector<double> sigma = measured(task)["std"].numbers();
     columns.push_back(task.title);
     const auto [least, most] = std::minmax_element(sigma.begin(), sigma.end());
-    rows[0].cells.push_back({"", format("{}", *least)});
-    rows[1].cells.push_back({"", format("{}", median(sigma))});
-    rows[2].cells.push_back({"", format("{}", *most)});
-    rows[3].cells.push_back({"", format("{} of {}", std::count(sigma.begin(), sigma.end(), 0.0), sigma.size())});
+    rows[0].cells.push_back({"", formatted("{}", *least)});
+    rows[1].cells.push_back({"", formatted("{}", median(sigma))});
+    rows[2].cells.push_back({"", formatted("{}", *most)});
+    rows[3].cells.push_back({"", formatted("{} of {}", std::count(sigma.begin(), sigma.end(), 0.0), sigma.size())});
   }
   report.csv(deviation_table());
   report.table("Standard deviation of a dimension", columns, rows);
@@ -118,7 +118,7 @@ void ClsItems::correlated(ItemReport& report) const {
     table.add({task.name, "dimensions"}, double(result["alike"].integer()));
     table.add({task.name, "pairs"}, share);
     columns.push_back(task.title);
-    rows[0].cells.push_back({"", format("{} of {}", result["alike"].integer(), order.size())});
+    rows[0].cells.push_back({"", formatted("{} of {}", result["alike"].integer(), order.size())});
     rows[1].cells.push_back({"", fixed(100 * share, 1) + " %"});
   }
   report.csv(std::move(table));

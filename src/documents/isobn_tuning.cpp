@@ -53,7 +53,7 @@ std::vector<Setting> TuningItems::settings() const {
 // [IsoBN sec.4.1]
 TrainOptions TuningItems::train_options(const Setting& s) const {
   TrainOptions o;
-  o.cls_norm = s.norm == "iso-bn" ? format("iso-bn:beta={}", s.beta) : s.norm;
+  o.cls_norm = s.norm == "iso-bn" ? formatted("iso-bn:beta={}", s.beta) : s.norm;
   if (s.norm != "none") o.cls_norm_at = o_.cls_norm_at;
   o.lr = s.lr;
   o.batch = int(s.batch);
@@ -67,9 +67,9 @@ TrainOptions TuningItems::train_options(const Setting& s) const {
 Run TuningItems::fine_tuning(const Task& task, const Setting& s, int seed) const {
   TrainOptions o = train_options(s);
   o.seed = seed;
-  std::string name = format("tab1-{}-{}-lr{}-b{}", task.name, s.norm, s.lr, s.batch);
-  if (s.norm == "iso-bn") name += format("-beta{}", s.beta);
-  return document_.fine_tuning(task, o, format("{}-seed{}", name, seed));
+  std::string name = formatted("tab1-{}-{}-lr{}-b{}", task.name, s.norm, s.lr, s.batch);
+  if (s.norm == "iso-bn") name += formatted("-beta{}", s.beta);
+  return document_.fine_tuning(task, o, formatted("{}-seed{}", name, seed));
 }
 
 std::vector<Run> TuningItems::runs() const {
@@ -92,7 +92,7 @@ ItemReport::Cell TuningItems::best_of(const Task& task, const std::string& norm,
       const Json result = document_.study().result(fine_tuning(task, s, seed));
       for (const Measure& m : list) {
         const Json score = result[column_name(task, m)];
-        all.add({task.name, s.norm, format("{}", s.lr), format("{}", s.batch), format("{}", s.beta),
+        all.add({task.name, s.norm, formatted("{}", s.lr), formatted("{}", s.batch), formatted("{}", s.beta),
                  std::to_string(seed), metric_key(m.metric)},
                 score.number_if());
       }
@@ -101,9 +101,9 @@ ItemReport::Cell TuningItems::best_of(const Task& task, const std::string& norm,
       if (!result["warnings"].string().empty()) warning = "a seed predicts the same for every input";
     }
     if (!cell.points.empty() && median(scores) <= median(cell.points)) continue;
-    cell.ours = format("{} ({})", fixed(median(scores), 2), fixed(deviation_of(scores), 2));
+    cell.ours = formatted("{} ({})", fixed(median(scores), 2), fixed(deviation_of(scores), 2));
     cell.points = scores;
-    cell.note = format("lr {}, batch {}{}", s.lr, s.batch, norm == "iso-bn" ? format(", beta {}", s.beta) : "");
+    cell.note = formatted("lr {}, batch {}{}", s.lr, s.batch, norm == "iso-bn" ? formatted(", beta {}", s.beta) : "");
     cell.warning = warning;
   }
   for (size_t i = 0; i < cell.points.size(); ++i)
@@ -125,12 +125,12 @@ void TuningItems::over_seeds(ItemReport& report, const LongTable& best) const {
       const std::vector<double> scores = best.values({{"task", task.name}, {"norm", row.head}});
       std::vector<double> differences;
       for (size_t i = 0; i < scores.size(); ++i) differences.push_back(scores[i] - plain[i]);
-      ItemReport::Cell cell{"", format("{}, {}", fixed(summarize(scores).mean, 2),
-                                       fixed(*std::max_element(scores.begin(), scores.end()), 2))};
+      ItemReport::Cell cell{"", formatted("{}, {}", fixed(summarize(scores).mean, 2),
+                                          fixed(*std::max_element(scores.begin(), scores.end()), 2))};
       if (row.head != "none")
-        cell.note = format("{} beside none, p {} (least {}); one example {}", fixed(summarize(differences).mean, 2),
-                           fixed(sign_flip_p(differences), 3), fixed(least_sign_flip_p(differences.size()), 3),
-                           fixed(100 / double(examples), 2));
+        cell.note = formatted("{} beside none, p {} (least {}); one example {}", fixed(summarize(differences).mean, 2),
+                              fixed(sign_flip_p(differences), 3), fixed(least_sign_flip_p(differences.size()), 3),
+                              fixed(100 / double(examples), 2));
       row.cells.push_back(cell);
     }
   }
@@ -144,7 +144,7 @@ void TuningItems::tab1(ItemReport& report) const {
   std::vector<std::string> columns = {"median (std)"};
   std::vector<ItemReport::TableRow> rows = {{"none", {}}, {"batch", {}}, {"iso-bn", {}}};
   for (const Task& task : document_.tasks()) {
-    columns.push_back(format("{} ({})", task.title, metric_name(task.metrics[0])));
+    columns.push_back(formatted("{} ({})", task.title, metric_name(task.metrics[0])));
     for (ItemReport::TableRow& row : rows) {
       ItemReport::Cell cell = best_of(task, row.head, all, best);
       const LongTable printed = report.printed().only({{"model", document_.printed_model()}, {"task", task.name},
@@ -153,7 +153,7 @@ void TuningItems::tab1(ItemReport& report) const {
         cell.printed = fixed(v, 2);
         cell.printed_point = v;
       }
-      for (const double v : printed.values({{"statistic", "deviation"}})) cell.printed += format(" ({})", v);
+      for (const double v : printed.values({{"statistic", "deviation"}})) cell.printed += formatted(" ({})", v);
       row.cells.push_back(cell);
     }
   }

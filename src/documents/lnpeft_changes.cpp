@@ -159,7 +159,7 @@ std::vector<Run> tuned_runs(const LnPeftRuns& runs) {
 
 std::string rate_text(const LnPeftRuns& runs) {
   const std::vector<double>& rates = runs.options().lr_full;
-  return format("one full fine-tuning a task, lr {}", rates[rates.size() / 2]);
+  return formatted("one full fine-tuning a task, lr {}", rates[rates.size() / 2]);
 }
 
 // [LN-PEFT fig.1] [LN-PEFT eq.1] [LN-PEFT eq.6]
@@ -219,11 +219,11 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
     }
   };
   for (const Task& task : runs.document().tasks())
-    add(task.name, format("{} ({})", task.title, metric_name(task.metrics[0])),
+    add(task.name, formatted("{} ({})", task.title, metric_name(task.metrics[0])),
         runs.result(runs.tuned(task))["disabled"]);
   if (const Json values = runs.result(runs.pretrained())["disabled"]; !values.items().empty())
     add("mlm", "pre-trained (held-out MLM loss)", values);
-  else report.differs(format("{} has no head of masked words: no held-out loss", runs.options().model));
+  else report.differs(formatted("{} has no head of masked words: no held-out loss", runs.options().model));
   report.csv(table);
   for (size_t row = 1; row + 1 < rows.size(); ++row)
     rows[row].head = counted(std::stoi(rows[row].head), "largest dimension");

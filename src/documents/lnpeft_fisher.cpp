@@ -19,8 +19,8 @@ std::map<std::string, double> normalized(const Json& means) {
 std::string examples_of(const LnPeftRuns& runs) {
   std::string text;
   for (const Task& task : runs.document().tasks())
-    text += format("{}{} {}", text.empty() ? "" : ", ", task.title,
-                   runs.result(runs.fisher(task))["examples"].integer());
+    text += formatted("{}{} {}", text.empty() ? "" : ", ", task.title,
+                      runs.result(runs.fisher(task))["examples"].integer());
   return "examples of the training set, drawn by the seed: " + text;
 }
 

@@ -48,7 +48,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const std::vector<s
           std::vector<double> scores;
           for (const int seed : runs.seeds()) {
             scores.push_back(score_at(runs, task, kind, f, seed, set));
-            table.add({name, kind, format("{}", f), std::to_string(seed)}, scores.back());
+            table.add({name, kind, formatted("{}", f), std::to_string(seed)}, scores.back());
           }
           const Summary summary = summarize(scores);
           curve.x.push_back(f);
@@ -62,9 +62,9 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const std::vector<s
   report.figure(figure, text);
   std::string rates;
   for (const Task& task : runs.document().tasks())
-    rates += format("{}{} {}", rates.empty() ? "" : ", ", task.title, runs.best_rate(task, trained::layer_norm));
-  report.caption(format("mean and standard deviation of {}; tab.2's best rate of layer-norm: {}",
-                        counted(runs.options().seeds, "seed"), rates));
+    rates += formatted("{}{} {}", rates.empty() ? "" : ", ", task.title, runs.best_rate(task, trained::layer_norm));
+  report.caption(formatted("mean and standard deviation of {}; tab.2's best rate of layer-norm: {}",
+                           counted(runs.options().seeds, "seed"), rates));
   report.differs("the head is always trained; f counts the weights and the biases of LayerNorm together");
 }
 

@@ -92,7 +92,7 @@ TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int s
 
 Run LnPeftRuns::tuning(const Task& task, const std::string& mode, double lr, int seed) const {
   return document_.fine_tuning(task, train_options(mode, lr, seed),
-                               format("tab2-{}-{}-lr{}-seed{}", task.name, mode, lr, seed));
+                               formatted("tab2-{}-{}-lr{}-seed{}", task.name, mode, lr, seed));
 }
 
 std::vector<Run> LnPeftRuns::tunings(const std::vector<std::string>& modes) const {
@@ -144,7 +144,7 @@ std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::str
 // The mask counts by its contents: where its file stands does not belong to the run.
 Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int seed) const {
   TrainOptions o = train_options(trained::layer_norm, best_rate(task, trained::layer_norm), seed);
-  const std::string name = format("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
+  const std::string name = formatted("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
   const std::map<std::string, Mask> masks = mask_of(task, kind, f, seed);
   Run known = document_.fine_tuning(task, o, name);
   known.options["--train"] = "mask:" + sha256(bytes_of(masks));

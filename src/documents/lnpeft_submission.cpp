@@ -47,7 +47,7 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
         table.add({row.head, set_name(task, set), there ? name : ""}, runs.score(task, run, i));
       }
     }
-    write_zip(format("{}/tab3-{}.zip", runs.document().study().out(), row.head), files);
+    write_zip(formatted("{}/tab3-{}.zip", runs.document().study().out(), row.head), files);
   }
   report.csv(std::move(table));
   report.table("Files for GLUE's server, of the best rate and seed on the dev set: tab3-MODE.zip", columns, rows);

@@ -13,8 +13,8 @@ std::string title_of_mode(const LnPeftRuns& runs, const std::string& mode) {
   const Task& task = runs.document().tasks()[0];
   const Json result = runs.result(runs.tuning(task, mode, runs.rates(mode)[0], runs.options().seed));
   const int64_t trained = result["trained"].integer(), all = result["parameters"].integer();
-  return format("{}: {} of {} parameters ({} %) for {}", mode, trained, all,
-                fixed(100 * double(trained) / double(all), 3), task.title);
+  return formatted("{}: {} of {} parameters ({} %) for {}", mode, trained, all,
+                   fixed(100 * double(trained) / double(all), 3), task.title);
 }
 
 TrainOptions full_model(const LnPeftRuns& runs) {
@@ -29,22 +29,22 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   for (const std::string& mode : runs.modes()) rows.push_back({mode, {}});
   for (const Task& task : runs.document().tasks())
     for (size_t set = 0; set < task.sets.size(); ++set) {
-      columns.push_back(format("{} ({})", title_of(task, task.sets[set]), metric_name(task.metrics[0])));
+      columns.push_back(formatted("{} ({})", title_of(task, task.sets[set]), metric_name(task.metrics[0])));
       const std::string name = set_name(task, task.sets[set]);
       for (ItemReport::TableRow& row : rows) {
         const std::string& mode = row.head;
         for (const double lr : runs.rates(mode))
           for (const int seed : runs.seeds()) {
             const Run run = runs.tuning(task, mode, lr, seed);
-            all.add({name, mode, format("{}", lr), std::to_string(seed),
+            all.add({name, mode, formatted("{}", lr), std::to_string(seed),
                      std::to_string(runs.result(run)["epoch"].integer())}, runs.score(task, run, set));
           }
         const double lr = runs.best_rate(task, mode);
         const std::vector<double> scores = runs.scores(task, mode, lr, set);
         for (size_t i = 0; i < scores.size(); ++i) best.add({name, mode, std::to_string(runs.seeds()[i])}, scores[i]);
         const Summary summary = summarize(scores);
-        ItemReport::Cell cell{"", format("{} ({})", fixed(summary.mean, 4), fixed(summary.deviation, 4)), scores};
-        cell.note = format("lr {}", lr);
+        ItemReport::Cell cell{"", formatted("{} ({})", fixed(summary.mean, 4), fixed(summary.deviation, 4)), scores};
+        cell.note = formatted("lr {}", lr);
         for (const int seed : runs.seeds())
           if (!runs.result(runs.tuning(task, mode, lr, seed))["warnings"].string().empty())
             cell.warning = "a seed predicts the same for every input";
@@ -61,8 +61,8 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   report.judge_by(best);
   report.table("Dev scores of the best epoch at the best rate by the mean over the seeds", columns, rows);
   show_yardsticks(runs.document(), runs.document().tasks(), full_model(runs), report);
-  report.caption(format("{}, {}; batch 16, linear schedule", counted(runs.options().seeds, "seed"),
-                        counted(runs.options().epochs, "epoch")));
+  report.caption(formatted("{}, {}; batch 16, linear schedule", counted(runs.options().seeds, "seed"),
+                           counted(runs.options().epochs, "epoch")));
   report.differs("the best epoch and the best rate are chosen on the dev set on which they are scored, as there");
   report.differs("the document says neither batch size nor schedule nor seeds; these are ours");
   report.differs("an undefined score counts as 0");
@@ -102,7 +102,7 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
   report.csv(std::move(table));
   report.table("p of the Kruskal-Wallis test between BitFit and LayerNorm", {"", "dev", "test", "dev and test"},
                {printed, ours});
-  report.caption(format("ties corrected; ours from {} values a group", bitfit.size()));
+  report.caption(formatted("ties corrected; ours from {} values a group", bitfit.size()));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Curve mean_curve(const std::string& title, const Points& x, const std::vector<Po
 
 std::string setup_text(const NtRuns& runs) {
   const NtSetup s = runs.curve_setup("layer", 0);
-  return format("{}, H = {}, learning rate {}", counted(s.layers, "layer"), s.width, s.lr);
+  return formatted("{}, H = {}, learning rate {}", counted(s.layers, "layer"), s.width, s.lr);
 }
 
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
@@ -79,7 +79,7 @@ void landscape(const NtRuns& runs, const std::string& key, const std::string& y_
       const Points at = result["steps"].numbers();
       of_seeds.push_back(result[key].numbers());
       for (size_t i = 0; i < at.size(); ++i)
-        table.add({norm, std::to_string(seed), format("{}", at[i])}, finite(of_seeds.back()[i]));
+        table.add({norm, std::to_string(seed), formatted("{}", at[i])}, finite(of_seeds.back()[i]));
       if (at.size() > steps.size()) steps = at;
     }
     panel.curves.push_back(mean_curve(norm, steps, of_seeds));
@@ -88,8 +88,8 @@ void landscape(const NtRuns& runs, const std::string& key, const std::string& y_
   report.figure({.title = "", .panels = {panel}}, what);
   report.caption(setup_text(runs));
   runs.differs(report);
-  report.caption(format("every {} steps, on the first batch; a = i lr / 11 for i = 1..10; \"changes less\" is judged "
-                        "by the mean over these steps", runs.options().measure_every));
+  report.caption(formatted("every {} steps, on the first batch; a = i lr / 11 for i = 1..10; \"changes less\" is "
+                           "judged by the mean over these steps", runs.options().measure_every));
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ NtClassifier::NtClassifier(const BertConfig& config, int classes)
 Tensor NtClassifier::forward(const Batch& batch) const { return head_(bert_.forward(batch, cls_rows).cls); }
 
 std::string NtSetup::label() const {
-  std::string text = format("{}x{}-{}", layers, width, norm);
+  std::string text = formatted("{}x{}-{}", layers, width, norm);
   if (placement != "post") text += "-" + placement;
-  if (uniform > 0) text += format("-uniform{}", uniform);
-  if (lr > 0) text += format("-lr{}", lr);
-  return text + format("-seed{}", seed);
+  if (uniform > 0) text += formatted("-uniform{}", uniform);
+  if (lr > 0) text += formatted("-lr{}", lr);
+  return text + formatted("-seed{}", seed);
 }
 
 // [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT init]: Kaiming

@@ -41,7 +41,7 @@ class Sublayers {
   Tensor end(const Tensor& x) const { return post_ ? x : norm("bert.encoder.LayerNorm", x); }
 
  private:
-  std::string layer_of(int k) const { return format("bert.encoder.layer.{}.", k / 2); }
+  std::string layer_of(int k) const { return formatted("bert.encoder.layer.{}.", k / 2); }
   Tensor linear(const std::string& path, const Tensor& u) const {
     return dynamic_cast<const Linear&>(*modules_.at(path))(u);
   }

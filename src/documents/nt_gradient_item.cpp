@@ -74,9 +74,9 @@ class GradientItem {
     if (!rows_.empty())
       report_.table("Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows nor "
                     "vanishes)", columns(), rows_);
-    report_.caption(format("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
-                           "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
-                           o_.widths[0], o_.batch, short_text(difference_)));
+    report_.caption(formatted("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
+                              "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
+                              o_.widths[0], o_.batch, short_text(difference_)));
     report_.caption("\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
     runs_.differs(report_);
     report_.differs("the slide is an argument, without a measurement; its indices, which do not fit, are read as "
@@ -96,7 +96,7 @@ class GradientItem {
     std::vector<double> ratios;
     for (const int seed : runs_.seeds()) {
       const Json result = runs_.result(runs_.gradient_walk(setup_of(o_, depth, placed, seed)));
-      const std::vector<std::string> of = {format("{}", depth), placed.placement, placed.norm};
+      const std::vector<std::string> of = {formatted("{}", depth), placed.placement, placed.norm};
       const auto row = [&](std::vector<std::string> more) {
         more.insert(more.begin(), of.begin(), of.end());
         return more;
@@ -116,7 +116,7 @@ class GradientItem {
       }
       ratios.push_back(of_layers.back()[1] / of_layers.back().back());
       if (depth > 1)                                // one layer is both the first and the last
-        ratios_.add({format("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
+        ratios_.add({formatted("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
                     std::abs(std::log(ratios.back())));
       difference_ = std::max(difference_, result["difference"].number_if().value_or(INFINITY));
     }

@@ -29,7 +29,7 @@ void first_gradients(const NtRuns& runs, int layers, ItemReport& report) {
   std::vector<ItemReport::TableRow> rows;
   for (size_t w = 0; w < o.widths.size(); ++w) {
     panel.x_names.push_back(nt_width_names[w]);
-    columns.push_back(format("{} (H = {})", nt_width_names[w], o.widths[w]));
+    columns.push_back(formatted("{} (H = {})", nt_width_names[w], o.widths[w]));
   }
   for (const std::string& norm : o.norms) {
     Curve bars{.title = norm, .style = Curve::Style::bars};
@@ -40,7 +40,7 @@ void first_gradients(const NtRuns& runs, int layers, ItemReport& report) {
         const Json result = runs.result(runs.first_gradient(
             {.layers = layers, .width = int(o.widths[w]), .norm = norm, .seed = seed}));
         values.push_back(result["gradient"].number_if().value_or(NAN));
-        table.add({std::to_string(layers), format("{}", o.widths[w]), norm, std::to_string(seed)}, values.back());
+        table.add({std::to_string(layers), formatted("{}", o.widths[w]), norm, std::to_string(seed)}, values.back());
       }
       const Summary summary = summarize(values);
       bars.x.push_back(double(w));
@@ -106,7 +106,7 @@ void initialisation(const NtRuns& runs, ItemReport& report) {
   for (const std::string& norm : runs.options().norms) columns.push_back(norm);
   std::vector<ItemReport::TableRow> rows;
   for_each_start(runs, [&](int layers, size_t width, const Start& start) {
-    rows.push_back({format("{}, {}: {}", counted(layers, "layer"), nt_width_names[width], start.title), {}});
+    rows.push_back({formatted("{}, {}: {}", counted(layers, "layer"), nt_width_names[width], start.title), {}});
     for (const std::string& norm : runs.options().norms) {
       NtCell cell;
       for (const int seed : runs.seeds()) {
@@ -115,7 +115,7 @@ void initialisation(const NtRuns& runs, ItemReport& report) {
         cell.add(result);
         std::vector<std::string> row = {start.name, norm, std::to_string(seed)};
         for (std::string& text : outcome(result)) row.push_back(std::move(text));
-        row.insert(row.end(), {std::to_string(layers), std::to_string(setup.width), format("{}", setup.lr)});
+        row.insert(row.end(), {std::to_string(layers), std::to_string(setup.width), formatted("{}", setup.lr)});
         table.add(row, last_accuracy(result));
         if (is_nt_norm(norm))
           judged.add({start.name, norm, std::to_string(seed)}, cell.verdicts.back() < Convergence::flat);
@@ -140,7 +140,8 @@ std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs) {
   std::vector<Item> items;
   for (size_t i = 0; i < 2; ++i) {
     const int layers = int(runs->options().layers[i]);
-    items.push_back({format("fig{}", i + 2), format("Norm of the first gradient: {} models", i ? "deep" : "shallow"),
+    items.push_back({formatted("fig{}", i + 2), formatted("Norm of the first gradient: {} models",
+                                                          i ? "deep" : "shallow"),
                      [=] { return gradients(*runs, layers); },
                      [=](ItemReport& report) { first_gradients(*runs, layers, report); }});
   }

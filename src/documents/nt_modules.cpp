@@ -76,19 +76,19 @@ class Drawing {
     for (size_t i = 0; i < boxes.size(); ++i) {
       const std::string name = boxes[i]["title"].string();
       for (const Json& from : boxes[i]["reads"].items()) arrow(x, size_t(from.integer()), i, name == "+");
-      if (name == "+") svg_ += format("<circle cx='{}' cy='{}' r='13' fill='#fff' stroke='#444'/>\n", x, middle(i));
+      if (name == "+") svg_ += formatted("<circle cx='{}' cy='{}' r='13' fill='#fff' stroke='#444'/>\n", x, middle(i));
       else if (name != "x")
-        svg_ += format("<rect x='{}' y='{}' width='130' height='30' rx='5' fill='{}' stroke='#444'/>\n", x - 65,
-                       middle(i) - 15, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6");
+        svg_ += formatted("<rect x='{}' y='{}' width='130' height='30' rx='5' fill='{}' stroke='#444'/>\n", x - 65,
+                          middle(i) - 15, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6");
       text(x, middle(i) + 5, name, "normal");
     }
     const size_t last = boxes.size() - 1;
-    line(format("M{} {}V{}", x, middle(last) - 15, middle(last) - 40), x, middle(last) - 40);
+    line(formatted("M{} {}V{}", x, middle(last) - 15, middle(last) - 40), x, middle(last) - 40);
   }
   std::string svg() const {
-    return format("<svg xmlns='http://www.w3.org/2000/svg' width='560' height='{}' viewBox='0 0 560 {}' "
-                  "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n", height,
-                  height, svg_);
+    return formatted("<svg xmlns='http://www.w3.org/2000/svg' width='560' height='{}' viewBox='0 0 560 {}' "
+                     "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n", height,
+                     height, svg_);
   }
 
  private:
@@ -96,19 +96,19 @@ class Drawing {
   static double middle(size_t box) { return height - 44 - 60 * double(box); }
   // Straight from the box below, otherwise around the boxes between.
   void arrow(double x, size_t from, size_t to, bool sum) {
-    if (from + 1 == to) return line(format("M{} {}V{}", x, middle(from) - 15, middle(to) + 21), x, middle(to) + 15);
+    if (from + 1 == to) return line(formatted("M{} {}V{}", x, middle(from) - 15, middle(to) + 21), x, middle(to) + 15);
     const double edge = sum ? 13 : 65, y = middle(to);
-    svg_ += format("<path d='M{} {}H{}V{}H{}' fill='none' stroke='#444' stroke-width='1.5'/>\n"
-                   "<path d='M{} {}l7 -4v8z' fill='#444'/>\n", x, middle(from) - 24, x + 95, y, x + edge + 6,
-                   x + edge, y);
+    svg_ += formatted("<path d='M{} {}H{}V{}H{}' fill='none' stroke='#444' stroke-width='1.5'/>\n"
+                      "<path d='M{} {}l7 -4v8z' fill='#444'/>\n", x, middle(from) - 24, x + 95, y, x + edge + 6,
+                      x + edge, y);
   }
   void line(const std::string& path, double x, double tip) {
-    svg_ += format("<path d='{}' stroke='#444' stroke-width='1.5'/>\n<path d='M{} {}l-4 7h8z' fill='#444'/>\n", path, x,
-                   tip);
+    svg_ += formatted("<path d='{}' stroke='#444' stroke-width='1.5'/>\n<path d='M{} {}l-4 7h8z' fill='#444'/>\n", path,
+                      x, tip);
   }
   void text(double x, double y, const std::string& words, const char* weight) {
-    svg_ += format("<text x='{}' y='{}' font-size='14' font-weight='{}' text-anchor='middle'>{}</text>\n", x, y, weight,
-                   words);
+    svg_ += formatted("<text x='{}' y='{}' font-size='14' font-weight='{}' text-anchor='middle'>{}</text>\n", x, y,
+                      weight, words);
   }
   std::string svg_;
   int columns_ = 0;

@@ -44,11 +44,11 @@ void show(const NtRuns& runs, ItemReport& report) {
   std::vector<std::string> columns = {"norm"};
   for (const double layers : runs.options().layers)
     for (const std::string& placement : placements)
-      columns.push_back(format("{}, {}", counted(int64_t(layers), "layer"), placement));
+      columns.push_back(formatted("{}, {}", counted(int64_t(layers), "layer"), placement));
   std::vector<ItemReport::TableRow> rows;
   for_each_pair(runs, [&](const std::string& norm, double layers) {
     if (rows.empty() || rows.back().head != norm) rows.push_back({norm, {}});
-    const std::string depth = format("{}", layers);
+    const std::string depth = formatted("{}", layers);
     std::map<std::string, NtCell> cells;            // of both placements
     for (const std::string& placement : placements) {
       NtCell& cell = cells[placement];
@@ -78,9 +78,9 @@ void show(const NtRuns& runs, ItemReport& report) {
   report.judge_by(std::move(judged));
   report.table("Share of the validation sentences that are right after the last epoch, with post-LN and with pre-LN",
                columns, rows);
-  report.caption(format("networks of H = {} at a learning rate of .1; the class that most training sentences have is "
-                        "right in {} of the validation sentences",
-                        runs.options().widths[0], fixed(runs.data().majority, 3)));
+  report.caption(formatted("networks of H = {} at a learning rate of .1; the class that most training sentences have "
+                           "is right in {} of the validation sentences",
+                           runs.options().widths[0], fixed(runs.data().majority, 3)));
   report.caption("the advantage of pre-LN is judged unimportant where post-LN converges whenever pre-LN does; better "
                  "is judged by the share that is right, over both depths; the rule of the verdicts stands with tab.1");
   runs.differs(report);

@@ -51,7 +51,7 @@ Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document_.inputs(document_.tasks()[0]), {}, cost};
   run.options.merge(std::map<std::string, std::string>{
       {"layers", std::to_string(s.layers)}, {"width", std::to_string(s.width)}, {"norm", s.norm},
-      {"placement", s.placement}, {"seed", std::to_string(s.seed)}, {"uniform", format("{}", s.uniform)},
+      {"placement", s.placement}, {"seed", std::to_string(s.seed)}, {"uniform", formatted("{}", s.uniform)},
       {"positions", o_.positions}, {"batch", std::to_string(o_.batch)},
       {"vocabulary", document_.study().fingerprint(vocab_file())}});
   return run;
@@ -59,7 +59,7 @@ Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
 
 Run NtRuns::training(const NtSetup& s) const {
   Run r = run("training", s, o_.epochs * cost_of(s));
-  r.options["lr"] = format("{}", s.lr);
+  r.options["lr"] = formatted("{}", s.lr);
   r.options["epochs"] = std::to_string(o_.epochs);
   r.scratch = {"state.safetensors"};                // of a run that was interrupted
   r.work = [this, s](const std::string& folder) { return train_nt(o_, data(), s, 0, folder); };
@@ -106,13 +106,13 @@ void NtRuns::differs(ItemReport& report) const {
   const size_t sentences = data().train.examples.size() + data().dev.examples.size(), all_agree = 2264;
   if (o_.data == NtOptions().data) report.differs("generated sentences in the place of the Financial PhraseBank's");
   if (sentences != all_agree)
-    report.differs(format("{} sentences; the Financial PhraseBank has {} on which all annotators agree", sentences,
-                          all_agree));
+    report.differs(formatted("{} sentences; the Financial PhraseBank has {} on which all annotators agree", sentences,
+                             all_agree));
   for (const std::string& line : data().read.totals()) report.differs(line);
   if (o_.widths != std::vector<double>{64, 128, 256} || o_.epochs < 20 || o_.seeds < 3)
     report.differs("a coarser grid, for time: --grid paper has H = 64, 128, 256, 20 epochs and 3 seeds");
   if (o_.layers != std::vector<double>{1, 5})
-    report.differs(format("{} and {} layers; the slides' models have 1 and 5", o_.layers[0], o_.layers[1]));
+    report.differs(formatted("{} and {} layers; the slides' models have 1 and 5", o_.layers[0], o_.layers[1]));
   if (o_.positions == "learned")
     report.differs("learned positions; the original Transformer's are sinusoidal: --positions sinusoidal");
   if (report.json()["name"].string().starts_with("fig"))

@@ -22,7 +22,7 @@ class Table {
   Agreement agreement(const std::string& norm) const;
   void show(ItemReport& report) const;
   const std::string& title() const { return title_; }
-  std::string name() const { return format("tab{}", number_); }
+  std::string name() const { return formatted("tab{}", number_); }
 
  private:
   Run training(const std::string& norm, double lr, int seed) const {
@@ -48,7 +48,7 @@ std::vector<Run> Table::runs() const {
 NtCell Table::cell(const std::string& norm, double lr) const {
   NtCell c;
   for (const int seed : runs_.seeds()) c.add(runs_.result(training(norm, lr, seed)));
-  for (const double v : printed_.values({{"norm", norm}, {"lr", format("{}", lr)}})) c.printed = v > 0;
+  for (const double v : printed_.values({{"norm", norm}, {"lr", formatted("{}", lr)}})) c.printed = v > 0;
   return c;
 }
 
@@ -68,7 +68,7 @@ void Table::values(ItemReport& report) const {
       for (const int seed : runs_.seeds()) {
         const Json result = runs_.result(training(norm, lr, seed));
         const auto row = [&](const std::vector<std::string>& more) {
-          std::vector<std::string> of = {std::to_string(layers_), std::to_string(width_), norm, format("{}", lr),
+          std::vector<std::string> of = {std::to_string(layers_), std::to_string(width_), norm, formatted("{}", lr),
                                          std::to_string(seed)};
           of.insert(of.end(), more.begin(), more.end());
           return of;
@@ -79,7 +79,7 @@ void Table::values(ItemReport& report) const {
           for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("dev", "dev_loss")})
             losses.add(row({std::to_string(e + 1), split}), epochs[e][key].number_if());
         if (is_nt_norm(norm))
-          judged.add({norm, format("{}", lr), std::to_string(seed)}, counts_as_converged(convergence(result)));
+          judged.add({norm, formatted("{}", lr), std::to_string(seed)}, counts_as_converged(convergence(result)));
       }
   report.csv(std::move(table));
   report.csv(std::move(losses), "losses");
@@ -98,10 +98,10 @@ void Table::thresholds(ItemReport& report) const {
     }
     rows.push_back({head, {{"", std::to_string(sides)}, {"", std::to_string(verdicts)}}});
   };
-  for (const double errors : {0, 1, 3, 4}) row(format("{} instead of 2 standard errors", errors), {errors});
+  for (const double errors : {0, 1, 3, 4}) row(formatted("{} instead of 2 standard errors", errors), {errors});
   for (const double slow : {0.05, 0.2})
-    row(format("slow under {} % instead of 10 %", 100 * slow), {.slow = slow});
-  report.table(format("Verdicts of {} runs that another threshold would change", runs().size()),
+    row(formatted("slow under {} % instead of 10 %", 100 * slow), {.slow = slow});
+  report.table(formatted("Verdicts of {} runs that another threshold would change", runs().size()),
                {"", "converged or not", "any verdict"}, rows);
 }
 
@@ -111,7 +111,7 @@ void print(const std::string& title, const std::vector<std::string>& columns,
   const bool colors = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   const auto colored = [&](const std::string& text, const std::string& mark) {
     const char* code = mark == "good" ? "32" : mark == "half" ? "33" : mark == "bad" ? "31" : "39";
-    return colors ? format("\033[{}m{}\033[39m", code, text) : text;       // all of the same length
+    return colors ? formatted("\033[{}m{}\033[39m", code, text) : text;       // all of the same length
   };
   std::vector<std::vector<std::string>> lines = {{}};
   for (const std::string& column : columns) lines[0].push_back(lines[0].empty() ? column : colored(column, ""));
@@ -122,7 +122,7 @@ void print(const std::string& title, const std::vector<std::string>& columns,
       lines.back().push_back(colored(cell.ours + (differs ? " (printed: " + cell.printed + ")" : ""), cell.mark));
     }
   }
-  std::cout << format("{}\n{}\n", title, text_table(lines));
+  std::cout << formatted("{}\n{}\n", title, text_table(lines));
 }
 
 void Table::show(ItemReport& report) const {
@@ -131,14 +131,14 @@ void Table::show(ItemReport& report) const {
   std::vector<ItemReport::TableRow> rows;
   Agreement together;
   for (const double lr : runs_.options().lr) {
-    rows.push_back({format("{}", lr), {}});
+    rows.push_back({formatted("{}", lr), {}});
     for (const std::string& norm : runs_.options().norms) {
       const NtCell c = cell(norm, lr);
       together.add(c);
       rows.back().cells.push_back(c.shown());
     }
   }
-  const std::string title = format("{}: {} cells agree with the print", title_, together.text());
+  const std::string title = formatted("{}: {} cells agree with the print", title_, together.text());
   report.table(title, columns, rows);
   print(name() + ": " + title, columns, rows);
   thresholds(report);
@@ -173,8 +173,8 @@ void show_agreement(const NtRuns& runs, const std::vector<const Table*>& tables,
     if (cells.back().cells > 0) add_row(norm, cells);            // the slides have this norm
   }
   add_row("together", sums);
-  const std::string title = format("Cells that agree with the print: {} in {} tables", sums.back().text(),
-                                   tables.size());
+  const std::string title = formatted("Cells that agree with the print: {} in {} tables", sums.back().text(),
+                                      tables.size());
   report.table(title, columns, rows);
   print(title, columns, rows);
 }
@@ -188,8 +188,8 @@ std::vector<Item> nt_table_items(const SharedNtRuns& runs) {
   for (const double layers : o.layers)
     for (size_t w = 0; w < o.widths.size(); ++w)
       tables->push_back({*runs, int(tables->size()) + 1, int(layers), int(o.widths[w]),
-                         format("{}, {} (H = {})", counted(int64_t(layers), "layer"), nt_width_names[w],
-                                o.widths[w])});
+                         formatted("{}, {} (H = {})", counted(int64_t(layers), "layer"), nt_width_names[w],
+                                   o.widths[w])});
   for (const Table& table : *tables)
     items.push_back({table.name(), "Converged or not: " + table.title(),
                      [runs, tables, &table] { return table.runs(); },

@@ -70,7 +70,7 @@ std::string verdicts_text(const std::vector<Convergence>& verdicts) {
   for (size_t v = 0; v < convergence_names.size(); ++v) {
     const auto n = size_t(std::ranges::count(verdicts, Convergence(v)));
     if (n == verdicts.size()) return convergence_names[v];
-    if (n > 0) text += format("{}{} {}", text.empty() ? "" : ", ", n, convergence_names[v]);
+    if (n > 0) text += formatted("{}{} {}", text.empty() ? "" : ", ", n, convergence_names[v]);
   }
   return text;
 }
@@ -108,7 +108,7 @@ void Agreement::add(const Agreement& other) {
   cells += other.cells;
 }
 
-std::string Agreement::text() const { return format("{} of {}", agree, cells); }
+std::string Agreement::text() const { return formatted("{} of {}", agree, cells); }
 
 ItemReport::Cell NtCell::shown() const {
   ItemReport::Cell cell{"", verdicts_text(verdicts)};
@@ -116,7 +116,7 @@ ItemReport::Cell NtCell::shown() const {
   cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
   cell.note = losses_text(results);
   if (!printed) return cell;
-  if (verdicts.size() > 1) cell.note += format("; {} of {} seeds count as converged", converged(), verdicts.size());
+  if (verdicts.size() > 1) cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
   cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;

@@ -136,7 +136,7 @@ void ClsItems::eq1(ItemReport& report) const {
     rows[0].cells.push_back({"", fixed(highest, 4)});
     rows[1].cells.push_back({"", std::to_string(std::ranges::find(score, highest) - score.begin())});
     rows[2].cells.push_back({"", fixed(median(defined), 4)});
-    rows[3].cells.push_back({"", format("{} of {} dimensions", score.size() - defined.size(), score.size())});
+    rows[3].cells.push_back({"", formatted("{} of {} dimensions", score.size() - defined.size(), score.size())});
   }
   report.csv(std::move(table));
   report.table("Fisher score of a dimension of h", columns, rows);
@@ -165,7 +165,7 @@ void ClsItems::fig3(ItemReport& report) const {
     Curve bars{.title = "", .style = Curve::Style::bars};
     std::vector<double> score, sigma;
     for (const size_t j : order) {
-      table.add({task.name, std::to_string(score.size()), std::to_string(j), format("{}", h.score[j])}, h.std[j]);
+      table.add({task.name, std::to_string(score.size()), std::to_string(j), formatted("{}", h.score[j])}, h.std[j]);
       bars.x.push_back(double(score.size()));
       bars.y.push_back(h.std[j]);
       score.push_back(h.score[j]);

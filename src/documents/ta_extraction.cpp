@@ -68,8 +68,8 @@ std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& 
   features.layers.resize(size_t(set.config().num_hidden_layers) + 1);
   const size_t numbers = set.data().examples.size() * size_t(features.H);
   for (std::vector<real>& layer : features.layers) layer.reserve(numbers);
-  std::cout << format("features of {} sentences: {} MB\n", set.data().examples.size(),
-                      numbers * features.layers.size() * sizeof(real) / 1000000);
+  std::cout << formatted("features of {} sentences: {} MB\n", set.data().examples.size(),
+                         numbers * features.layers.size() * sizeof(real) / 1000000);
   const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const std::vector<Tensor> states = set.bert().cls_of_layers(batch);
     for (size_t l = 0; l < states.size(); ++l) {
@@ -105,7 +105,7 @@ std::optional<Json> extract(const TaskAdaptationOptions& o, const Task& task) {
     const std::vector<TaskSize> size = {{task.name, int64_t(train->rows())}};
     std::optional<double> best;
     std::vector<real> weights = mixture.weights();
-    Progress progress(format("{}: feature extraction, seed {}", task.title, seed), o.head_epochs);
+    Progress progress(formatted("{}: feature extraction, seed {}", task.title, seed), o.head_epochs);
     for (int epoch = 0; epoch < o.head_epochs; ++epoch) {
       mixture.train(true);
       const std::vector<TaskBatch> batches = epoch_batches(size, epoch, {.batch = o.batch, .seed = uint64_t(seed)});
@@ -153,7 +153,7 @@ Run ExtractionItem::extraction(const Task& task) const {
   run.options["metric"] = metric_key(task.metrics[0]);
   run.options["batch"] = std::to_string(o_.batch);
   run.options["head-epochs"] = std::to_string(o_.head_epochs);
-  run.options["head-lr"] = format("{}", o_.head_lr);
+  run.options["head-lr"] = formatted("{}", o_.head_lr);
   run.options["seed"] = std::to_string(o_.seed);
   run.options["seeds"] = std::to_string(o_.seeds);
   run.work = [o = o_, task](const std::string&) { return extract(o, task); };
@@ -202,7 +202,7 @@ void ExtractionItem::show(ItemReport& report) const {
   std::vector<std::string> columns = {"mean±std"};
   std::vector<ItemReport::TableRow> rows = {{"feature extraction", {}}, {"fine-tuning", {}}};
   for (const Task& task : ta_tasks(document_, false)) {
-    columns.push_back(format("{} ({})", task.title, metric_name(task.metrics[0])));
+    columns.push_back(formatted("{} ({})", task.title, metric_name(task.metrics[0])));
     const std::string column = column_name(task, measures(task)[0]);
     std::vector<double> points[2];
     for (const int seed : document_.seeds()) {
@@ -222,7 +222,7 @@ void ExtractionItem::show(ItemReport& report) const {
   weights(report);
   report.csv(std::move(table));
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", columns, rows);
-  report.caption(format("the head: {} epochs at lr {}, the best by the dev set", o_.head_epochs, o_.head_lr));
+  report.caption(formatted("the head: {} epochs at lr {}, the best by the dev set", o_.head_epochs, o_.head_lr));
   report.differs("the document describes feature extraction and gives no result of it; softmax and scale are ours");
   report.differs("MNLI and QNLI are left out: their features would take up to 16 GB with BERT-base");
   report.differs("an undefined score counts as 0 in means");

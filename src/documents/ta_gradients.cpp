@@ -152,13 +152,13 @@ void GradientsItem::differences(ItemReport& report, LongTable& table) const {
     for (size_t i = 0; i < gradients.size(); ++i) {
       const double difference = result[gradients[i].first].number();
       table.add({task.name, "closed form against tape", gradients[i].second}, difference);
-      rows[i].cells.push_back({"", format("{}", float(difference))});
+      rows[i].cells.push_back({"", formatted("{}", float(difference))});
     }
   }
   report.table("Closed-form gradients against the tape: the largest relative difference", columns, rows);
   const bool trained = BertConfig::load(model_folder(o_.model) + "/config.json").has_trained_pooler();
-  report.caption(format("on h^l of the first 32 examples, with {} pooler and a new classifier",
-                        trained ? "the model's own" : "a new"));
+  report.caption(formatted("on h^l of the first 32 examples, with {} pooler and a new classifier",
+                           trained ? "the model's own" : "a new"));
 }
 
 void GradientsItem::influence_of_h(ItemReport& report, LongTable& table) const {
@@ -166,7 +166,7 @@ void GradientsItem::influence_of_h(ItemReport& report, LongTable& table) const {
   for (const double q : {0.5, 0.4, 0.25, 0.1}) {
     const std::vector<double> gradient = worked_example(q, uint64_t(o_.seed));
     const double error = 0.5 - q, squared = 0.25;                  // E[y-ŷ], E[(y-ŷ)²]
-    const std::string share = format("{}", q);
+    const std::string share = formatted("{}", q);
     for (size_t j = 0; j < 2; ++j) table.add({"", "dL/dW_c of dimension " + std::to_string(j + 1), share}, gradient[j]);
     const ItemReport::Cell uniform{fixed(0.5 * error, 4), fixed(gradient[0], 4)};
     const ItemReport::Cell telling{fixed(0.01 * squared, 4), fixed(gradient[1], 4)};
@@ -190,7 +190,7 @@ void GradientsItem::influence_of_hl(ItemReport& report, LongTable& table) const 
       const std::vector<double> y = result[keys[p]].numbers();
       figure.panels[p].curves.push_back({.title = task.title, .x = factors, .y = y,
                                          .style = Curve::Style::line_and_points});
-      for (size_t i = 0; i < y.size(); ++i) table.add({task.name, keys[p], format("{}", factors[i])}, y[i]);
+      for (size_t i = 0; i < y.size(); ++i) table.add({task.name, keys[p], formatted("{}", factors[i])}, y[i]);
     }
   }
   report.figure(figure, "Influence of h^l: the larger it is, the more the tanh is saturated and the smaller is the "

@@ -115,8 +115,8 @@ class Drawing {
     text(width_ + 110, 20, title, "bold");
     double y = 34;
     for (const Step& s : steps) {
-      svg_ += format("<rect x='{}' y='{}' width='164' height='38' rx='5' fill='{}' stroke='#444'/>\n", width_ + 28, y,
-                     s.added ? "#fff2cc" : "#ffffff");
+      svg_ += formatted("<rect x='{}' y='{}' width='164' height='38' rx='5' fill='{}' stroke='#444'/>\n", width_ + 28,
+                        y, s.added ? "#fff2cc" : "#ffffff");
       text(width_ + 110, y + 16, s.name, "bold");
       text(width_ + 110, y + 31, s.module, "normal", 10);
       arrow(width_ + 70, y + 38, y + 78, changed(s.forward), shown(s.forward), true);
@@ -127,22 +127,22 @@ class Drawing {
     width_ += 230;
   }
   std::string svg() const {
-    return format("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' viewBox='0 0 {} {}' "
-                  "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n", width_,
-                  height_, width_, height_, svg_);
+    return formatted("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' viewBox='0 0 {} {}' "
+                     "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n", width_,
+                     height_, width_, height_, svg_);
   }
 
  private:
   void text(double x, double y, const std::string& words, const char* weight, int size = 12,
             const char* anchor = "middle", const char* color = "#111") {
-    svg_ += format("<text x='{}' y='{}' font-size='{}' font-weight='{}' text-anchor='{}' fill='{}'>{}</text>\n", x, y,
-                   size, weight, anchor, color, words);
+    svg_ += formatted("<text x='{}' y='{}' font-size='{}' font-weight='{}' text-anchor='{}' fill='{}'>{}</text>\n", x,
+                      y, size, weight, anchor, color, words);
   }
   void arrow(double x, double from, double to, bool change, const std::string& label, bool left) {
     const char* color = change ? "#D55E00" : "#999999";
     const double tip = to > from ? -6 : 6;
-    svg_ += format("<path d='M{} {}L{} {}M{} {}l-4 {}h8z' stroke='{}' fill='{}' stroke-width='{}'/>\n", x, from, x, to,
-                   x, to, tip, color, color, change ? 2.5 : 1.2);
+    svg_ += formatted("<path d='M{} {}L{} {}M{} {}l-4 {}h8z' stroke='{}' fill='{}' stroke-width='{}'/>\n", x, from, x,
+                      to, x, to, tip, color, color, change ? 2.5 : 1.2);
     text(left ? x - 8 : x + 8, (from + to) / 2 + 4, label, "normal", 11, left ? "end" : "start", color);
   }
   std::string svg_;

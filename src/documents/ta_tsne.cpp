@@ -128,7 +128,7 @@ class TsneItem {
 
 Run TsneItem::mapping(const Task& task) const {
   Run run{"tsne-" + task.name, document_.inputs(task), {}, 3};
-  run.options["perplexity"] = format("{}", o_.perplexity);
+  run.options["perplexity"] = formatted("{}", o_.perplexity);
   run.options["iterations"] = std::to_string(o_.iterations);
   run.options["points"] = std::to_string(o_.points);
   run.options["seed"] = std::to_string(o_.seed);
@@ -154,7 +154,7 @@ Panel TsneItem::panel(const Task& task, LongTable& table) const {
     curve.style = Curve::Style::points;
     curve.x.push_back(double(y[2 * i]));
     curve.y.push_back(double(y[2 * i + 1]));
-    table.add({task.name, std::to_string(int(example[i])), name, format("{}", y[2 * i])}, double(y[2 * i + 1]));
+    table.add({task.name, std::to_string(int(example[i])), name, formatted("{}", y[2 * i])}, double(y[2 * i + 1]));
   }
   for (auto& [k, curve] : classes) panel.curves.push_back(std::move(curve));
   return panel;
@@ -176,7 +176,7 @@ void TsneItem::fig1(ItemReport& report) const {
     rows[1].cells.push_back({"", result["auc"].is_null() ? "not run: no NSP head" : fixed(result["auc"].number(), 3)});
     rows[2].cells.push_back({"", result["auc"].is_null() ? "" : fixed(result["random"].number(), 3)});
     rows[3].cells.push_back({"", fixed(result["kl"].number(), 3)});
-    rows[4].cells.push_back({"", format("{} of {}", std::min<int64_t>(rows_read, o_.points), rows_read)});
+    rows[4].cells.push_back({"", formatted("{} of {}", std::min<int64_t>(rows_read, o_.points), rows_read)});
     if (!result["auc"].is_null()) {
       judged.add({task.name, "AUC"}, result["auc"].number());
       judged.add({task.name, "random direction"}, result["random"].number());
@@ -186,11 +186,12 @@ void TsneItem::fig1(ItemReport& report) const {
   report.judge_by(std::move(judged));
   report.table("Two clusters, by 2-means on h^l", columns, rows);
   report.figure(figure, "For each task, h^l of the training set on a plane by t-SNE, colored by class");
-  report.caption(format("between: the share of the variance of h^l that lies between the two clusters; two halves of "
-                        "one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits "
-                        "tells the clusters apart, .5 to 1; of a random direction: the mean of 100 directions of h. "
-                        "KL: what the map has lost. Perplexity {}, {} iterations; the axes have no unit",
-                        o_.perplexity, o_.iterations));
+  report.caption(formatted("between: the share of the variance of h^l that lies between the two clusters; two halves "
+                           "of one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two "
+                           "logits tells the clusters apart, .5 to 1; of a random direction: the mean of 100 "
+                           "directions of h. KL: what the map has lost. "
+                           "Perplexity {}, {} iterations; the axes have no unit",
+                           o_.perplexity, o_.iterations));
   report.differs("the document gives no settings of t-SNE and no numbers; the clusters and their AUC are ours");
 }
 

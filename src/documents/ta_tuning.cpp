@@ -98,9 +98,9 @@ ItemReport::Cell TuningItems::cell(const DevSet& set, const TaMethod& method, bo
   }
   const Summary s = summarize(cell.points);
   const double highest = *std::ranges::max_element(cell.points);
-  cell.ours = tab2 ? format("{} / {}", fixed(median(cell.points), 2), fixed(highest, 2))
-                   : format("{}±{} / {} / {}", fixed(s.mean, 1), fixed(s.deviation, 1), fixed(median(cell.points), 1),
-                            fixed(highest, 1));
+  cell.ours = tab2 ? formatted("{} / {}", fixed(median(cell.points), 2), fixed(highest, 2))
+                   : formatted("{}±{} / {} / {}", fixed(s.mean, 1), fixed(s.deviation, 1),
+                               fixed(median(cell.points), 1), fixed(highest, 1));
   return cell;
 }
 
@@ -129,8 +129,8 @@ void TuningItems::compare(ItemReport& report, const std::vector<DevSet>& sets, c
       std::vector<double> differences;
       for (size_t i = 0; i < scores.size(); ++i) differences.push_back(100 * (scores[i] - plain[i]));
       row.cells.push_back({"", fixed(summarize(differences).mean, 2)});
-      row.cells.back().note = format("p {} (least {})", fixed(sign_flip_p(differences), 3),
-                                     fixed(least_sign_flip_p(differences.size()), 3));
+      row.cells.back().note = formatted("p {} (least {})", fixed(sign_flip_p(differences), 3),
+                                        fixed(least_sign_flip_p(differences.size()), 3));
     }
   }
   report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed", columns, rows);
@@ -143,7 +143,7 @@ void TuningItems::table(ItemReport& report, bool tab2) const {
   std::vector<ItemReport::TableRow> rows;
   for (const TaMethod& method : ta_methods) rows.push_back({method.name, {}});
   for (const DevSet& set : dev_sets(tab2)) {
-    columns.push_back(format("{} ({})", set.title(), metric_name(set.measure.metric)));
+    columns.push_back(formatted("{} ({})", set.title(), metric_name(set.measure.metric)));
     for (size_t m = 0; m < ta_methods.size(); ++m) {
       ItemReport::Cell c = cell(set, ta_methods[m], tab2, all);
       add_printed(c, report.printed().only({{"model", o_.large ? "BERT-large-wwm" : "BERT-base"},
@@ -157,9 +157,9 @@ void TuningItems::table(ItemReport& report, bool tab2) const {
   report.table("Dev scores in percent", columns, rows);
   compare(report, dev_sets(tab2), all);
   show_yardsticks(document_, tasks(tab2), ta_options(o_), report);
-  report.caption(format("{}, {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand {}",
-                        counted(int(seeds(tab2).size()), "seed"), counted(o_.epochs, "epoch"), o_.lr, o_.batch,
-                        where_text()));
+  report.caption(formatted("{}, {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand {}",
+                           counted(int(seeds(tab2).size()), "seed"), counted(o_.epochs, "epoch"), o_.lr, o_.batch,
+                           where_text()));
   report.differs("the best epoch is chosen on the dev set on which it is scored, as there");
   report.differs("batch 32: the document takes what it does not name from BERT's pre-training, whose batch is 256; so "
                  "are the weight decay of .01 and the dropout of .1. It gives no ε: 1e-5 is ours");
@@ -184,7 +184,7 @@ Curve TuningItems::eps_curve(const Task& task, const TaMethod& method, LongTable
       const std::optional<double> score = result[column_name(task, measures(task)[0])].number_if();
       points.push_back(100 * score.value_or(0));
       if (!plain || eps == o_.eps.front())
-        all.add({task.name, method.name, plain ? "" : format("{}", eps), std::to_string(seed)}, score);
+        all.add({task.name, method.name, plain ? "" : formatted("{}", eps), std::to_string(seed)}, score);
     }
     const Summary s = summarize(points);
     curve.x.push_back(eps);
@@ -199,8 +199,8 @@ void TuningItems::eps_curves(ItemReport& report) const {
   LongTable all({"task", "method", "eps", "seed", "score"});
   Figure figure{.title = "", .columns = 2};
   for (const Task& task : tasks(false)) {
-    figure.panels.push_back({.title = format("{} ({})", task.title, metric_name(task.metrics[0])), .x_label = "epsilon",
-                             .y_label = "dev score, %", .log_x = true});
+    figure.panels.push_back({.title = formatted("{} ({})", task.title, metric_name(task.metrics[0])),
+                             .x_label = "epsilon", .y_label = "dev score, %", .log_x = true});
     for (size_t m = 0; m < 3; ++m)
       figure.panels.back().curves.push_back(eps_curve(task, ta_methods[m], all));
   }

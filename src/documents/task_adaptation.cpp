@@ -29,13 +29,13 @@ Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Tas
   t.cls_norm = method.cls_norm;
   t.grad_norm = method.grad_norm;
   if (std::string(method.name) != "none") t.cls_norm_at = o.cls_norm_at;
-  std::string name = format("{}-{}", task.name, method.name);
+  std::string name = formatted("{}-{}", task.name, method.name);
   if (eps != ta_eps) {
-    t.cls_norm += format(":eps={}", eps);
-    name += format("-eps{}", eps);
+    t.cls_norm += formatted(":eps={}", eps);
+    name += formatted("-eps{}", eps);
   }
   t.seed = seed;
-  return document.fine_tuning(task, t, format("{}-seed{}", name, seed));
+  return document.fine_tuning(task, t, formatted("{}-seed{}", name, seed));
 }
 
 std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& o) {

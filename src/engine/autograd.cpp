@@ -33,7 +33,7 @@ void check_values(const char* what, const char* name, const Tensor& t) {
 }  // namespace
 
 std::string work_text(const char* maker) {
-  return running_backward ? format("the backward of {}", running_backward) : maker;
+  return running_backward ? formatted("the backward of {}", running_backward) : maker;
 }
 
 Tape& Tape::current() {
@@ -194,15 +194,15 @@ void print_tape(std::ostream& out) {
 
 void Sink::check_whole() const {
   if (examples)
-    throw NoPerExample(format("{}: there is no gradient of single examples here", work_text("backward")));
+    throw NoPerExample(formatted("{}: there is no gradient of single examples here", work_text("backward")));
 }
 
 Indices ExampleRows::offsets_of(int64_t rows) const {
   const int64_t examples = offsets.size() - 1;
   if (rows == offsets[examples]) return offsets;
   if (rows != examples)
-    throw NoPerExample(format("{}: {} rows are neither the {} tokens nor the {} examples of the batch",
-                              work_text("backward"), rows, offsets[examples], examples));
+    throw NoPerExample(formatted("{}: {} rows are neither the {} tokens nor the {} examples of the batch",
+                                 work_text("backward"), rows, offsets[examples], examples));
   std::vector<int32_t> single(size_t(examples + 1));
   std::iota(single.begin(), single.end(), 0);
   return single;

@@ -17,7 +17,7 @@ namespace {
 
 void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
-    fail(format("cuBLAS: {}: {}", what, cublasGetStatusString(status)));
+    fail(formatted("cuBLAS: {}: {}", what, cublasGetStatusString(status)));
 }
 
 // cuBLAS and cublasLt work in the default stream, as everything else does, and share one workspace.

@@ -19,10 +19,10 @@ std::atomic<bool> debug = false;
 
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) [[unlikely]]
-    fail(format("CUDA: {}: {}", what, cudaGetErrorString(error)));
+    fail(formatted("CUDA: {}: {}", what, cudaGetErrorString(error)));
 }
 
-std::string version_text(int v) { return format("{}.{}", v / 1000, v % 1000 / 10); }      // 12050 is 12.5
+std::string version_text(int v) { return formatted("{}.{}", v / 1000, v % 1000 / 10); }      // 12050 is 12.5
 
 // The first GPU; of several ranks on this host each takes another one, as long as there are. The constructor checks
 // that this build can use it.
@@ -122,7 +122,7 @@ void require() { gpu(); }
 
 std::string describe() {
   const cudaDeviceProp& p = gpu().properties;
-  return format("{}, {} GiB, compute capability {}.{}", p.name, p.totalGlobalMem >> 30, p.major, p.minor);
+  return formatted("{}, {} GiB, compute capability {}.{}", p.name, p.totalGlobalMem >> 30, p.major, p.minor);
 }
 
 std::string gpu_id() { return {gpu().properties.uuid.bytes, sizeof gpu().properties.uuid.bytes}; }

@@ -29,8 +29,8 @@ void set_default_device(const std::string& name) {
 
 std::string device_text() {
   if (device == Device::cpu) return "cpu";
-  return format("cuda: {}; matrix products in {}", cuda::describe(),
-                sizeof(real) == sizeof(double) ? "double" : precision_names()[size_t(precision)]);
+  return formatted("cuda: {}; matrix products in {}", cuda::describe(),
+                   sizeof(real) == sizeof(double) ? "double" : precision_names()[size_t(precision)]);
 }
 
 Precision matmul_precision() { return precision; }

@@ -24,7 +24,7 @@ std::vector<std::string> split(const std::string& list) {
 size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return size_t(found - names.begin());
-  fail(format("there is no {} \"{}\"; the {}s are: {}", what, name, what, joined(names)));
+  fail(formatted("there is no {} \"{}\"; the {}s are: {}", what, name, what, joined(names)));
 }
 
 }  // namespace minbert

@@ -16,8 +16,8 @@ namespace {
 
 void check(ncclResult_t result, const char* what) {
   if (result != ncclSuccess) [[unlikely]]
-    fail(format("NCCL: {}: {} ({}); MINBERT_NCCL=0 goes through the hosts' memory instead", what,
-                ncclGetErrorString(result), ncclGetLastError(nullptr)));
+    fail(formatted("NCCL: {}: {} ({}); MINBERT_NCCL=0 goes through the hosts' memory instead", what,
+                   ncclGetErrorString(result), ncclGetLastError(nullptr)));
 }
 
 struct Connection {
@@ -65,7 +65,7 @@ const std::string& why_not() { return connection().why_not; }
 std::string version() {
   int v = 0;
   check(ncclGetVersion(&v), "its version");
-  return format("NCCL {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
+  return formatted("NCCL {}.{}.{}", v / 10000, v / 100 % 100, v % 100);
 }
 
 void swap(const real* mine, real* theirs, int64_t n, int partner) {

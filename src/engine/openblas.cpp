@@ -74,7 +74,7 @@ std::string obstacle(const Kernels& k, const std::set<std::string>& features, co
   std::istringstream needs(k.needs);
   for (std::string feature; needs >> feature;)
     if (!features.contains(feature)) return "the processor has no " + feature;
-  return numbers_of(version) < numbers_of(k.since) ? format("OpenBLAS {} has none, {} has", version, k.since) : "";
+  return numbers_of(version) < numbers_of(k.since) ? formatted("OpenBLAS {} has none, {} has", version, k.since) : "";
 }
 
 std::string openblas_version() {                    // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
@@ -142,9 +142,9 @@ std::string use_better_kernels(const Processor& processor) {
   if (!gotoblas_dynamic_quit || !gotoblas_dynamic_init || std::getenv("OPENBLAS_CORETYPE")) return "";
   for (const std::string& name : better_kernels(processor.features, chosen, version))
     if (switch_to(name))
-      return format("OpenBLAS {} chose its {} kernels for this {}; its {} kernels are used instead "
-                    "(OPENBLAS_CORETYPE=NAME chooses others)",
-                    version, chosen, processor.name.empty() ? "processor" : processor.name, name);
+      return formatted("OpenBLAS {} chose its {} kernels for this {}; its {} kernels are used instead "
+                       "(OPENBLAS_CORETYPE=NAME chooses others)",
+                       version, chosen, processor.name.empty() ? "processor" : processor.name, name);
   if (std::getenv("OPENBLAS_CORETYPE")) {
     switch_to(chosen);
     unsetenv("OPENBLAS_CORETYPE");

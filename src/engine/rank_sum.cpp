@@ -35,8 +35,8 @@ void sum_over_ranks(const Tensor& x) {
 }
 
 std::string gpu_sum_text() {
-  if (nccl::why_not().empty()) return format("gradients go from GPU to GPU by {}", nccl::version());
-  return format("gradients go through pinned memory of the hosts ({})", nccl::why_not());
+  if (nccl::why_not().empty()) return formatted("gradients go from GPU to GPU by {}", nccl::version());
+  return formatted("gradients go through pinned memory of the hosts ({})", nccl::why_not());
 }
 
 }  // namespace minbert

@@ -37,9 +37,9 @@ void check_slurm(int ranks) {
   const char *const tasks = std::getenv("SLURM_STEP_NUM_TASKS"), *const place = std::getenv("SLURM_PROCID");
   if (!tasks || std::atoi(tasks) < 2 || ranks > 1 || std::getenv("OMPI_COMM_WORLD_SIZE")) return;
   if (!place || std::atoi(place) == 0)
-    std::cerr << format("srun started {} processes, but did not connect them: give it --mpi=pmix for Open MPI or "
-                        "--mpi=pmi2 for MPICH (srun --mpi=list shows what it has). For runs that have nothing to do "
-                        "with each other, unset SLURM_STEP_NUM_TASKS\n", tasks);
+    std::cerr << formatted("srun started {} processes, but did not connect them: give it --mpi=pmix for Open MPI or "
+                           "--mpi=pmi2 for MPICH (srun --mpi=list shows what it has). For runs that have nothing to do "
+                           "with each other, unset SLURM_STEP_NUM_TASKS\n", tasks);
   std::exit(1);
 }
 
@@ -138,7 +138,7 @@ void Ranks::end_all(const std::string& message) const {
   // A lower rank that has an error, too, ends this one while it waits: mpirun sends SIGTERM, after a second SIGKILL.
   std::signal(SIGTERM, SIG_DFL);
   if (!first()) std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1500 + 400 * rank_, 6000)));
-  const std::string text = format("[rank {}] {}\n", rank_, message);
+  const std::string text = formatted("[rank {}] {}\n", rank_, message);
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   std::this_thread::sleep_for(std::chrono::milliseconds(300));      // mpirun drops what it has not read by then
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -150,8 +150,8 @@ void Ranks::end_all(const std::string& message) const {
 Ranks::Ranks() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* size = std::getenv(name); size && std::atoi(size) > 1) {
-      std::cerr << format("mpirun or srun started {} ranks, but this program was built without MPI: install it (on "
-                          "Debian libopenmpi-dev and openmpi-bin) and run make MPI=1\n", size);
+      std::cerr << formatted("mpirun or srun started {} ranks, but this program was built without MPI: install it (on "
+                             "Debian libopenmpi-dev and openmpi-bin) and run make MPI=1\n", size);
       std::exit(1);
     }
 }

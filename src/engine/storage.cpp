@@ -125,10 +125,10 @@ void* from_gpu(int64_t* wanted, int64_t least, const char* maker) {
   *wanted = least;
   if (void* block = cuda::allocate(least)) return block;
   const cuda::Memory card = cuda::memory();
-  fail(format("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB, between which {} MB lie in "
-              "smaller pieces; of the card's {} MB {} are free. Lower --batch (and raise --accumulate) or --max-length",
-              work_text(maker), least >> 20, p.statistics.bytes_in_use >> 20,
-              (p.statistics.bytes_held - p.statistics.bytes_in_use) >> 20, card.total >> 20, card.free >> 20));
+  fail(formatted("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB, between which {} MB lie "
+                 "in smaller pieces; of the card's {} MB {} are free. Lower --batch (and raise --accumulate) or "
+                 "--max-length", work_text(maker), least >> 20, p.statistics.bytes_in_use >> 20,
+                 (p.statistics.bytes_held - p.statistics.bytes_in_use) >> 20, card.total >> 20, card.free >> 20));
 }
 
 void* from(Device device, int64_t* wanted, int64_t least, const char* maker) {

@@ -16,7 +16,7 @@ std::string fixed(double v, int digits) {
 }
 
 std::string counted(int64_t count, const std::string& what) {
-  return format("{} {}{}", count, what, count == 1 ? "" : "s");
+  return formatted("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string exact(double v) {

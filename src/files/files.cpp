@@ -55,7 +55,7 @@ AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
            "{}: cannot write: this is {}; give the name of a file", file,
            fs::is_directory(target, none) ? "a folder" : "not a regular file");
-  temporary_ = target_ + format("{}{}-{}", temporary_mark, ::getpid(), count++);
+  temporary_ = target_ + formatted("{}{}-{}", temporary_mark, ::getpid(), count++);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   check(descriptor_ >= 0, file, "write");
 }
@@ -151,7 +151,7 @@ void make_folder(const std::string& folder) {
     obstacle = obstacle.parent_path();
   MB_CHECK(!fs::exists(obstacle, none) || fs::is_directory(obstacle, none),
            "{}: cannot make this folder: {} is a file", folder, obstacle.string());
-  fail(format("{}: cannot make this folder: {}", folder, reason.message()));
+  fail(formatted("{}: cannot make this folder: {}", folder, reason.message()));
 }
 
 }  // namespace minbert

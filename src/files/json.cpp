@@ -82,9 +82,9 @@ Json Json::parse(std::string_view text, const std::string& file) {
     const size_t place = syntax ? syntax->byte - (syntax->byte > 0) : text.find(what.substr(what.find('\'') + 1, 4));
     const std::string_view before = text.substr(0, std::min(place, text.size()));
     const size_t start = what.find("syntax error");
-    fail(format("{}: line {}, column {}: this is not JSON: {}", file,
-                1 + std::ranges::count(before, '\n'), before.size() - (before.rfind('\n') + 1) + 1,
-                shortened(what.substr(start != what.npos ? start : what.find("] ") + 2), 200)));
+    fail(formatted("{}: line {}, column {}: this is not JSON: {}", file,
+                   1 + std::ranges::count(before, '\n'), before.size() - (before.rfind('\n') + 1) + 1,
+                   shortened(what.substr(start != what.npos ? start : what.find("] ") + 2), 200)));
   }
   return root;
 }
@@ -123,7 +123,7 @@ Json Json::part(const nlohmann::json& value, const std::string& path) const {
 Json::Array Json::items() const {
   Array all;
   for (const Value& v : expect(value_->is_array(), "an array [...]"))
-    all.push_back(part(v, format("{}[{}]", path_, all.size())));
+    all.push_back(part(v, formatted("{}[{}]", path_, all.size())));
   return all;
 }
 

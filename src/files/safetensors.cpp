@@ -55,7 +55,7 @@ std::vector<int64_t> sizes_of(const Shape& shape) {
 
 std::string sizes_text(const std::vector<int64_t>& shape) {
   std::string text = "[";
-  for (const int64_t size : shape) text += format(text.size() > 1 ? ", {}" : "{}", size);
+  for (const int64_t size : shape) text += formatted(text.size() > 1 ? ", {}" : "{}", size);
   return text + "]";
 }
 
@@ -94,7 +94,7 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
     }
     MB_CHECK(width(entry.type) == 0 || (fits && bytes == entry.end - entry.begin),
              "{}: {}: {} values of shape {} need {} bytes, but the header gives it {}", file, name,
-             entry.type, sizes_text(entry.shape), fits ? format("{}", bytes) : "more than 2^64",
+             entry.type, sizes_text(entry.shape), fits ? formatted("{}", bytes) : "more than 2^64",
              entry.end - entry.begin);
     entries_[name] = std::move(entry);
   }
@@ -137,7 +137,7 @@ void SafeTensors::read(const std::string& name, std::span<real> out) const {
   if (e.type == "F64") return unpack<double>(source, out);
   if (e.type == "F16") return unpack<uint16_t>(source, out, from_f16);
   if (e.type == "BF16") return unpack<uint16_t>(source, out, from_bf16);
-  fail(format("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
+  fail(formatted("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
 }
 
 void SafeTensors::read(const std::string& name, const Tensor& to) const {
@@ -151,7 +151,7 @@ void SafeTensors::read(const std::string& name, const Tensor& to) const {
 
 void SafeTensors::check_finite(const std::string& name, std::span<const real> values) const {
   if (const auto v = non_finite(values))
-    fail(format("{}: {} has the value {}: the file is damaged, or its model had diverged", file_, name, *v));
+    fail(formatted("{}: {} has the value {}: the file is damaged, or its model had diverged", file_, name, *v));
 }
 
 std::vector<real> SafeTensors::read(const std::string& name) const {

@@ -98,7 +98,7 @@ void Parameters::initialise(const Parameter& p) const {
   std::vector<real> values(size_t(p.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < p.value.rows(); ++row) {
-    Random random(options_.seed, format("init/{}/{}", p.name, row));
+    Random random(options_.seed, formatted("init/{}/{}", p.name, row));
     for (int64_t i = 0; i < cols; ++i) values[size_t(row * cols + i)] = real(draw(random));
   }
   p.value.copy_from(values);

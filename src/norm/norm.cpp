@@ -71,7 +71,7 @@ void check_value(const std::string& norm, const NormOption& option, const std::s
   const std::optional<double> v = number_in(value);
   MB_CHECK(v && option.min <= *v && *v <= option.max,
            "{}: {} is \"{}\", expected a number from {}{}", norm, option.name, value, option.min,
-           option.max < 1e30 ? format(" to {}", option.max) : "");
+           option.max < 1e30 ? formatted(" to {}", option.max) : "");
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ std::string options_text(const std::vector<NormOption>& options) {
   std::vector<std::string> list;
   for (const NormOption& o : options)
     list.push_back(
-        format("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
+        formatted("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
   return joined(list);
 }
 

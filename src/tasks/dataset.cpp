@@ -21,9 +21,9 @@ namespace {
 
 std::string expected_label(const Task& task) {
   if (!task.label_words.empty()) return joined(task.label_words, " or ");
-  if (task.kind == TaskKind::regression) return format("a number from {} to {}", task.low, task.high);
+  if (task.kind == TaskKind::regression) return formatted("a number from {} to {}", task.low, task.high);
   if (task.high == 1) return "0 or 1 (0.0 and 1.0 also count)";
-  return format("a whole number from {} to {}", task.low, task.high);
+  return formatted("a whole number from {} to {}", task.low, task.high);
 }
 
 // The label in `text`; nothing if it is not a number, is out of range, is a fraction instead of a class, or is none
@@ -89,7 +89,7 @@ struct RowReader {
       dev = listed.contains(key);
       if (dev) found.insert(key);
     } else if (task.files[0].train == task.files[0].dev[0]) {
-      dev = Random(11711, format("split/{}/{}", task.name, row.fields[place[0]])).below(5) == 0;
+      dev = Random(11711, formatted("split/{}/{}", task.name, row.fields[place[0]])).below(5) == 0;
     } else {
       return true;
     }
@@ -101,13 +101,13 @@ struct RowReader {
     const size_t columns = file.columns().size();
     if (task.format.sentences && row.fields.size() < columns)
       throw SkippedRow{row.line, "the line has no label",
-                       format("a sentence, \"{}\" and {}", task.format.separator, expected_label(task))};
+                       formatted("a sentence, \"{}\" and {}", task.format.separator, expected_label(task))};
     if (row.fields.size() != columns) {
       const bool one_line = row.last_line == row.line;
       throw SkippedRow{row.line,
-                       format("{} fields", row.fields.size()) +
-                           (one_line ? "" : format(" in a row that runs to line {}", row.last_line)),
-                       format("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
+                       formatted("{} fields", row.fields.size()) +
+                           (one_line ? "" : formatted(" in a row that runs to line {}", row.last_line)),
+                       formatted("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
     }
     if (!belongs(row)) return std::nullopt;
     Fields texts;
@@ -116,12 +116,12 @@ struct RowReader {
     if (has_labels) {
       for (size_t i = 0; i <= texts.size(); ++i)
         if (row.fields[place[i]].empty())
-          throw SkippedRow{row.line, format("column \"{}\" is empty", file.columns()[place[i]]),
+          throw SkippedRow{row.line, formatted("column \"{}\" is empty", file.columns()[place[i]]),
                            i == texts.size() ? expected_label(task) : "a text"};
       const std::string& label = row.fields[place[texts.size()]];
       const std::optional<double> value = parse_label(task, label);
       if (!value)
-        throw SkippedRow{row.line, format("column \"{}\" is {}", task.label_column, shown(label)),
+        throw SkippedRow{row.line, formatted("column \"{}\" is {}", task.label_column, shown(label)),
                          expected_label(task)};
       example.label = *value;
     }
@@ -167,7 +167,8 @@ void check_classes(const Task& task, const Dataset& data) {
   std::vector<int64_t> counts(size_t(task.high) + 1);
   for (const Example& example : data.examples) ++counts[size_t(example.label)];
   std::vector<std::string> shares;
-  for (size_t c = 0; c < counts.size(); ++c) shares.push_back(format("{} {}", task.label_text(double(c)), counts[c]));
+  for (size_t c = 0; c < counts.size(); ++c)
+    shares.push_back(formatted("{} {}", task.label_text(double(c)), counts[c]));
   const size_t empty = size_t(std::ranges::find(counts, 0) - counts.begin());
   MB_CHECK(empty == counts.size(),
            "{}: no row to train on has the label {} (of each label: {})\n"
@@ -231,15 +232,15 @@ std::vector<std::string> LoadReport::totals() const {
   if (!skipped.empty()) {
     std::vector<std::string> lines;
     for (size_t i = 0; i < skipped.size() && i < lines_named; ++i) lines.push_back(std::to_string(skipped[i].line));
-    all.push_back(format("{}: {} of {} rows skipped: lines {}{}", file, skipped.size(), rows, joined(lines),
-                         skipped.size() > lines_named ? ", ..." : ""));
+    all.push_back(formatted("{}: {} of {} rows skipped: lines {}{}", file, skipped.size(), rows, joined(lines),
+                            skipped.size() > lines_named ? ", ..." : ""));
   }
   if (unknown > 0)
-    all.push_back(format("{}: {} rows of the dev set are not in it; is the list of them another version's?", file,
-                         unknown));
+    all.push_back(formatted("{}: {} rows of the dev set are not in it; is the list of them another version's?", file,
+                            unknown));
   if (truncated > 0)
-    all.push_back(format("{}: {} of {} rows truncated to {} tokens (--max-length)", file, truncated, rows,
-                         max_length));
+    all.push_back(formatted("{}: {} of {} rows truncated to {} tokens (--max-length)", file, truncated, rows,
+                            max_length));
   return all;
 }
 
@@ -247,8 +248,8 @@ std::string LoadReport::text() const {
   constexpr size_t in_detail = 5;
   std::string text;
   for (size_t i = 0; i < skipped.size() && i < in_detail; ++i)
-    text += format("{}:{}: {}\n  expected {}; the row is skipped\n", file, skipped[i].line, skipped[i].what,
-                   skipped[i].expected);
+    text += formatted("{}:{}: {}\n  expected {}; the row is skipped\n", file, skipped[i].line, skipped[i].what,
+                      skipped[i].expected);
   for (const std::string& line : totals()) text += line + "\n";
   return text;
 }

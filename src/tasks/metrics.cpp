@@ -186,13 +186,13 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
   if (predicted.size() < 2) return "";
   const auto [min, max] = std::ranges::minmax(predicted);
   if (task.kind != TaskKind::regression && min == max)
-    return format("{}: every prediction is {}; {}", task.name, task.label_text(min),
-                  task.metrics[0] == Metric::accuracy
-                      ? "its accuracy is only that class's share of the labels"
-                      : format("a {} score says nothing here", metric_name(task.metrics[0])));
+    return formatted("{}: every prediction is {}; {}", task.name, task.label_text(min),
+                     task.metrics[0] == Metric::accuracy
+                         ? "its accuracy is only that class's share of the labels"
+                         : formatted("a {} score says nothing here", metric_name(task.metrics[0])));
   if (task.kind == TaskKind::regression && max - min < 1e-3 * (task.high - task.low))
-    return format("{}: every prediction is about {}; a correlation says nothing here", task.name,
-                  task.label_text(min));
+    return formatted("{}: every prediction is about {}; a correlation says nothing here", task.name,
+                     task.label_text(min));
   return "";
 }
 
@@ -202,13 +202,13 @@ void write_predictions(const std::string& folder, const Task& task, Split split,
   const bool glue = task.prediction_column.empty();
   const std::string stem = task.prediction_stem + (set.empty() ? "" : "-" + set);
   const std::string name = glue ? stem + (split == Split::test ? ".tsv" : "-dev.tsv")
-                                : format("{}-{}-output.csv", stem, split_name[size_t(split)]);
+                                : formatted("{}-{}-output.csv", stem, split_name[size_t(split)]);
   MB_CHECK(predicted.size() == data.examples.size(), "{}: there are {} predictions for {} examples of {}",
            name, predicted.size(), data.examples.size(), data.file);
-  std::string text = glue ? "index\tprediction\n" : format("id \t {} \n", task.prediction_column);
+  std::string text = glue ? "index\tprediction\n" : formatted("id \t {} \n", task.prediction_column);
   for (size_t i = 0; i < predicted.size(); ++i)
-    text += format(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
-                   task.label_text(std::clamp(predicted[i], task.low, task.high)));
+    text += formatted(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
+                      task.label_text(std::clamp(predicted[i], task.low, task.high)));
   write_file((std::filesystem::path(folder) / name).string(), text);
 }
 

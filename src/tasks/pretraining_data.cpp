@@ -116,7 +116,7 @@ std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t sh
     if (same) pages.back().push_back(part);
     else pages.push_back({part});
   }
-  Random(options_.seed, format("pretrain/epoch {}", epoch)).shuffle(pages);
+  Random(options_.seed, formatted("pretrain/epoch {}", epoch)).shuffle(pages);
   Parts parts;                                      // those whose middle byte lies in this shard
   uint64_t before = 0;
   for (const Parts& page : pages)
@@ -125,7 +125,7 @@ std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t sh
       if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(part);
       before += part->size();
     }
-  return examples_of(parts, format("pretrain/epoch {}/shard {}", epoch, shard));
+  return examples_of(parts, formatted("pretrain/epoch {}/shard {}", epoch, shard));
 }
 
 std::vector<PretrainingExample> PretrainingData::held_out() const {

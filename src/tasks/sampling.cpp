@@ -16,14 +16,14 @@ std::vector<int32_t> example_order(const TaskSize& task, int epoch, const EpochO
   std::vector<int32_t> order(size_t(task.examples));
   std::iota(order.begin(), order.end(), 0);
   if (!options.shuffle) return order;
-  Random(options.seed, format("shuffle/{}/epoch {}", task.name, epoch)).shuffle(order);
+  Random(options.seed, formatted("shuffle/{}/epoch {}", task.name, epoch)).shuffle(order);
   return order;
 }
 
 // The task of each step. left: the steps of each task.
 std::vector<int> task_order(std::vector<int64_t> left, int epoch, const EpochOptions& options) {
   int64_t total = std::accumulate(left.begin(), left.end(), int64_t(0));
-  Random random(options.seed, format("sampling/epoch {}", epoch));
+  Random random(options.seed, formatted("sampling/epoch {}", epoch));
   std::vector<int> order;
   for (size_t task = 0; total > 0; --total) {
     if (options.sampling == Sampling::proportional) {

@@ -96,7 +96,7 @@ std::string in_words(const Task& task, double value) {
   if (task.kind != TaskKind::regression)
     return !task.class_names.empty()   ? task.class_names.at(size_t(value))
            : !task.label_words.empty() ? task.label_text(value)
-                                       : format("class {}", value);
+                                       : formatted("class {}", value);
   return fixed(std::clamp(value, task.low, task.high), 1) + " of " + fixed(task.high, 0);
 }
 
@@ -168,7 +168,7 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading, std::string_view weights) {
   const std::vector<std::string> names = list.empty() ? std::vector<std::string>{""} : parts(list, ',');
-  std::vector<Task> tasks = tasks_named(names, format("--tasks {}", list));
+  std::vector<Task> tasks = tasks_named(names, formatted("--tasks {}", list));
   std::ranges::sort(tasks, {}, [](const Task& task) { return std::ranges::find(all_tasks(), task.name, &Task::name); });
   for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);
   for_each_task("--task-weights", weights, "TASK=NUMBER, such as sts=0.5", tasks, weigh);

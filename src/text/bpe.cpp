@@ -148,9 +148,9 @@ std::string Bpe::decode(std::span<const int32_t> ids) const {
 std::map<std::string, std::string> Bpe::files() const {
   std::string vocabulary, lines = "#version: 0.2\n";
   for (size_t id = 0; id < table.tokens().size(); ++id)
-    vocabulary += format("{}{}:{}", id == 0 ? "{" : ",", Json(table.tokens()[id]).dump(-1), id);
+    vocabulary += formatted("{}{}:{}", id == 0 ? "{" : ",", Json(table.tokens()[id]).dump(-1), id);
   for (const auto& [left, right] : merges_)
-    lines += format("{} {}\n", table.tokens()[size_t(left)], table.tokens()[size_t(right)]);
+    lines += formatted("{} {}\n", table.tokens()[size_t(left)], table.tokens()[size_t(right)]);
   return {{"vocab.json", vocabulary + "}"}, {"merges.txt", lines}};
 }
 

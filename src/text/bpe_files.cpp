@@ -61,7 +61,7 @@ Merges read_merges(const std::string& file, const TokenTable& table) {
     end = std::min(text.find('\n', begin), text.size());
     std::string line = text.substr(begin, end - begin);
     if (line.ends_with('\r')) line.pop_back();
-    if (++number > 1 || !line.starts_with("#version")) add_merge(format("{}:{}", file, number), line, table, merges);
+    if (++number > 1 || !line.starts_with("#version")) add_merge(formatted("{}:{}", file, number), line, table, merges);
   }
   return merges;
 }
@@ -120,7 +120,7 @@ std::shared_ptr<const Pieces> load_tokenizer_json(const std::string& file, const
     const bool is_array = merge.dump(-1).starts_with('[');
     const Json::Array two = is_array ? merge.items() : Json::Array();
     const std::string line = two.size() == 2 ? two[0].string() + " " + two[1].string() : merge.string();
-    add_merge(format("{}: merge {}", file, merges.size() + 1), line, table, merges);
+    add_merge(formatted("{}: merge {}", file, merges.size() + 1), line, table, merges);
   }
   const bool add_prefix_space = all["pre_tokenizer"].get("add_prefix_space", false);
   return byte_level_bpe(file, std::move(table), std::move(merges), config.get("add_prefix_space", add_prefix_space));

@@ -108,9 +108,9 @@ Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, std::optional<boo
   const auto is_capitalised = [](const std::string& token) { return token[0] >= 'A' && token[0] <= 'Z'; };
   const auto capitalised = std::ranges::count_if(tokenizer.tokens(), is_capitalised);
   if (!cased && 20 * capitalised > tokenizer.size()) {
-    std::cerr << format("{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
-                        "is this a cased vocabulary? then say --cased, or record \"do_lower_case\": false in "
-                        "tokenizer_config.json\n", vocab_file, capitalised, tokenizer.size());
+    std::cerr << formatted("{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
+                           "is this a cased vocabulary? then say --cased, or record \"do_lower_case\": false in "
+                           "tokenizer_config.json\n", vocab_file, capitalised, tokenizer.size());
   }
   return tokenizer;
 }
@@ -136,8 +136,8 @@ Tokenizer Tokenizer::from_folder(const std::string& folder, std::optional<bool> 
              ours ? "false" : "true", ours ? "true" : "false");
   }
   if (cased && *cased != recorded) {
-    std::cerr << format("{} records a {} vocabulary; used as {}, as told\n", config_file,
-                        recorded ? "cased" : "uncased", *cased ? "cased" : "uncased");
+    std::cerr << formatted("{} records a {} vocabulary; used as {}, as told\n", config_file,
+                           recorded ? "cased" : "uncased", *cased ? "cased" : "uncased");
   }
   return from_vocab(vocab_file, cased.value_or(recorded));
 }

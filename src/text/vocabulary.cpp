@@ -50,7 +50,7 @@ Counts count_words(std::span<const std::string> files, Cut cut) {
       if (!in.eof()) line += '\n';
       cut(line, on_word);
       bytes += int64_t(line.size());
-      if (progress.due()) progress.show(bytes, format("{}: {} words, {} different", file, total, words.size()));
+      if (progress.due()) progress.show(bytes, formatted("{}: {} words, {} different", file, total, words.size()));
     }
     MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
   }
@@ -117,7 +117,7 @@ void join_pairs(PairMerges& merges, int size, std::vector<std::string>& tokens, 
     const auto [left, right] = *best;
     tokens.push_back(text_of(left, right));
     merges.join(left, right);
-    if (progress.due()) progress.show(int64_t(tokens.size()), format("{} tokens", tokens.size()));
+    if (progress.due()) progress.show(int64_t(tokens.size()), formatted("{} tokens", tokens.size()));
   }
 }
 

@@ -46,10 +46,10 @@ void compare_start(const std::function<std::map<std::string, std::string>()>& se
   std::string differs;
   for (size_t r = 1; r < all.size(); ++r) {
     if (all[r] == all[0]) continue;
-    const Json other = Json::parse(all[r], format("rank {}", r));
+    const Json other = Json::parse(all[r], formatted("rank {}", r));
     for (const auto& [name, value] : first.members())
       if (const std::string text = other.get(name, std::string("nothing")); text != value.string())
-        differs += format("\n  {}: rank 0 has {}, rank {} has {}", name, value.string(), r, text);
+        differs += formatted("\n  {}: rank 0 has {}, rank {} has {}", name, value.string(), r, text);
   }
   MB_CHECK(differs.empty(), "the ranks would not do the same work (of program, data and parameters: fingerprints):{}",
            differs);

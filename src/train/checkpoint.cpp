@@ -9,15 +9,15 @@ std::string model_folder(const std::string& folder) {
   std::error_code none;
   for (const std::string& place : {folder, folder + "/model"})
     if (std::filesystem::exists(place + "/config.json", none)) return place;
-  fail(format("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
-              "(config.json, a vocabulary, model.safetensors) or the folder of a run", folder));
+  fail(formatted("{}: neither this folder nor its model/ has a config.json; expected a Hugging Face folder "
+                 "(config.json, a vocabulary, model.safetensors) or the folder of a run", folder));
 }
 
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved, const Parameters& parameters) {
   const WeightsReport report = load_weights(folder, parameters, &saved);
   const int layers = saved.num_hidden_layers;
   for (const std::string& name : report.unused)
-    MB_CHECK(name.find(format("encoder.layer.{}.", layers)) == name.npos,
+    MB_CHECK(name.find(formatted("encoder.layer.{}.", layers)) == name.npos,
              "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the two files of one "
              "model?", folder, name, layers);
   for (const std::string& task : saved.tasks)
@@ -77,10 +77,11 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
 void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
                      const std::string& placement) {
   if (saved.placement == placement) return;
-  out << format("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the norms "
-                "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm that "
-                "the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it was.\n",
-                folder, saved.placement, placement, saved.placement);
+  out << formatted("{}: trained with --placement {}, now {}: the weights are taken over under their names, but the "
+                   "norms "
+                   "stand elsewhere, so this is another function, which has to be learnt anew; a head scale or norm "
+                   "that the file lacks starts with weight 1 and bias 0. --placement {} goes on with the network as it "
+                   "was.\n", folder, saved.placement, placement, saved.placement);
 }
 
 void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,
@@ -91,7 +92,7 @@ void save_model(const std::string& folder, BertConfig config, const Tokenizer& t
   config.loaded = Json::object(kept);
   config.loaded.set("architectures", Json::array({config.family().architecture[config.task_heads()]}));
   if (config.task_heads() == 1)
-    config.loaded.set("num_labels", parameters.value(format("heads.{}.bias", config.tasks[0])).size());
+    config.loaded.set("num_labels", parameters.value(formatted("heads.{}.bias", config.tasks[0])).size());
   save_weights(folder + "/model.safetensors", parameters, as, &config);
   config.save(folder + "/config.json");
   tokenizer.save(folder, config.max_tokens());

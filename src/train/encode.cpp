@@ -23,7 +23,7 @@ struct TokenizedTexts {
   TokenizedTexts(const std::string& input, const std::string& output, const Tokenizer& tokenizer, int max_length) {
     std::ifstream in(input);
     MB_CHECK(in, "{}: cannot be read", input);
-    const std::string file = format("{}.tokens-{}", output, getpid());
+    const std::string file = formatted("{}.tokens-{}", output, getpid());
     waiting.open(file, std::ios::in | std::ios::out | std::ios::trunc | std::ios::binary);
     MB_CHECK(waiting, "{}: cannot be written; it is to hold the tokens of {}", file, input);
     std::filesystem::remove(file);
@@ -106,7 +106,7 @@ struct Output {
   }
   void list(const SafeTensorsStream::Visit& visit) const {       // in the order of the names
     in_text_order(int64_t(attention.size()),
-                  [&](int64_t i) { visit(format("attention.{}", i), attention_entry(size_t(i))); });
+                  [&](int64_t i) { visit(formatted("attention.{}", i), attention_entry(size_t(i))); });
     for (const auto& [name, entry] : tensors) visit(name, entry);
   }
   void add(const BertModel& bert, const Batch& batch);
@@ -128,8 +128,8 @@ void Output::add(const BertModel& bert, const Batch& batch) {
   const auto add_rows = [&](const char* name, int64_t first, const Tensor& rows) {
     const std::span<const real> values = rows.on_host(room);
     if (const auto v = non_finite(values))
-      fail(format("texts {} to {} are encoded with the value {}: the weights of this model are too large for it",
-                  texts + 1, texts + batch.sentences(), *v));
+      fail(formatted("texts {} to {} are encoded with the value {}: the weights of this model are too large for it",
+                     texts + 1, texts + batch.sentences(), *v));
     file->write(tensors[name].begin + uint64_t(4 * first * rows.cols()), "F32", values);
   };
   add_rows("pooler_output", texts, encoded.pooler_output);

@@ -113,7 +113,7 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   size_t total = 0, done = 0;
   for (const TaskData& d : data) total += d.train.examples.size();
   const std::string what =
-      format("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total);
+      formatted("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total);
   Progress progress(what, int64_t(total));
   const double start = now();
   network.train(false);
@@ -134,7 +134,7 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
     rest = rest.subspan(count);
   }
   bert.cls_norm().finish_fit();
-  progress.line(what + format(", {} s", fixed(now() - start, 1)));
+  progress.line(what + formatted(", {} s", fixed(now() - start, 1)));
   return true;
 }
 

@@ -31,8 +31,8 @@ void print_tasks(std::ostream& out, const std::string& source, const std::vector
     (std::erase(resting, d.task.name) > 0 ? taken_over : fresh).push_back(d.task.name);
   const auto list = [](const std::vector<std::string>& names) { return names.empty() ? "none" : joined(names); };
   if (!old.empty())
-    out << format("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n",
-                  source, list(taken_over), list(fresh), list(resting));
+    out << formatted("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as they are: {}\n",
+                     source, list(taken_over), list(fresh), list(resting));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ struct CommandLine::Impl {
   Entry& find(const std::string& name) {
     for (Entry& e : entries)
       if (e.name == name || e.option->check_name(name)) return e;
-    fail(format("the stored options have \"{}\", which this program does not know", name));
+    fail(formatted("the stored options have \"{}\", which this program does not know", name));
   }
   // names: of one option, separated by commas; an Entry has the first.
   void add(const std::string& names, const Set& set, const Get& get, const std::string& help,
@@ -203,7 +203,7 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
   CLI::App& app = impl_->app;
   ranks();                                          // of several, only the first prints from here on
   const bool none = argc < 2 && !without.empty();
-  if (none) std::cerr << format("no options, so: {} {}   (--help lists them)\n", app.get_name(), without);
+  if (none) std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", app.get_name(), without);
   try {
     if (none) app.parse(without);
     else app.parse(argc, argv);
@@ -214,7 +214,7 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     std::string what = e.what();
     for (const Impl::Entry& entry : impl_->entries)
       if (const size_t times = entry.option->count(); times > 1 && entry.option->get_expected_max() == 1)
-        what = format("{}: given {} times; once is enough", entry.name, times);
+        what = formatted("{}: given {} times; once is enough", entry.name, times);
     what = app.get_name() + ": " + what + "\nRun with --help to see every option.";
     if (ranks().size() > 1) ranks().end_all(what);
     std::cerr << what << '\n';

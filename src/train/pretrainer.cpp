@@ -80,9 +80,9 @@ class PretrainRun {
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
           return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_);
         }) {
-    std::cout << format("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
-                        corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
-                        tokenizer_.size(), model_.parameters.count());
+    std::cout << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
+                           corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
+                           tokenizer_.size(), model_.parameters.count());
     if (const Json& state = log_.loaded(); !state.is_null()) {
       epoch_ = state["epoch"].integer();
       shard_ = state["shard"].integer();
@@ -185,11 +185,11 @@ class PretrainRun {
   }
 
   void log(const Examples& batch, const std::vector<Tensor>& losses) {
-    const std::string place = format("step {}", log_.step() + 1);
+    const std::string place = formatted("step {}", log_.step() + 1);
     int64_t tokens = 0;
     for (const PretrainingExample& example : batch) tokens += int64_t(example.sequence.ids.size());
     log_.add(losses, {.learning_rate = learning_rate(), .tokens = tokens,
-                      .progress = format("{}/{}", place, o_.steps), .place = place});
+                      .progress = formatted("{}/{}", place, o_.steps), .place = place});
   }
 
   double learning_rate() const { return o_.lr * schedule_factor(o_.schedule, log_.step(), o_.steps, o_.warmup); }
@@ -226,14 +226,14 @@ class PretrainRun {
   // Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
   void report() {
     log_.pause();
-    std::string row, line = format("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
-                                   fixed(log_.mean_loss(0), 4));
+    std::string row, line = formatted("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
+                                      fixed(log_.mean_loss(0), 4));
     if (next_sentence_) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
     if (!held_out_.empty()) {
       const PretrainScores scores = result_.held_out = evaluate(model_.network);
       line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
       if (next_sentence_) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
-      row = format("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
+      row = formatted("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
     }
     log_.report(line, row);
     save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
@@ -251,12 +251,12 @@ class PretrainRun {
     if (is_new) result_.untrained = evaluate(model_.network);
     else result_.untrained = evaluate(std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true)->network);
     result_.unigram_entropy = data_.unigram_entropy(held_out_);
-    std::cout << format("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
-                        fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
+    std::cout << formatted("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
+                           fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
     if (log_.step() == 0 && !is_new) {
       const PretrainScores start = evaluate(model_.network);
       const std::string nsp = next_sentence_ ? ", NSP accuracy " + fixed(start.nsp_accuracy, 4) : "";
-      std::cout << format("as it starts from {}: held-out MLM loss {}{}\n", o_.init, fixed(start.mlm_loss, 4), nsp);
+      std::cout << formatted("as it starts from {}: held-out MLM loss {}{}\n", o_.init, fixed(start.mlm_loss, 4), nsp);
     }
   }
 

@@ -30,7 +30,8 @@ CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t row
   for (int64_t row = 0; row < rows; ++row) {
     const size_t line_end = old.find('\n', end);
     if (line_end == old.npos) {
-      std::cerr << format("{}: {} of its {} rows are missing; the run goes on without them\n", file, rows - row, rows);
+      std::cerr << formatted("{}: {} of its {} rows are missing; the run goes on without them\n", file, rows - row,
+                             rows);
       break;
     }
     end = line_end + 1;
@@ -56,7 +57,7 @@ void check_finite(const Parameters& parameters, const Optimizer& optimizer, int6
   std::vector<real> room;
   for (const auto& [name, values] : tensors_of(parameters, optimizer))
     if (const auto v = non_finite(values.on_host(room)))
-      fail(format("{} has the value {} after step {}\n  {}", name, *v, step, advice));
+      fail(formatted("{} has the value {} after step {}\n  {}", name, *v, step, advice));
 }
 
 // One file, so that parameters, moments and position can never be of different steps.

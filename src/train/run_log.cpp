@@ -40,7 +40,7 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
     seconds_ = loaded_["seconds"].number();
     loss_sums_ = numbers(loaded_["loss_sums"]);
     loss_counts_ = numbers(loaded_["loss_counts"]);
-    std::cout << format("going on after step {}\n", step_);
+    std::cout << formatted("going on after step {}\n", step_);
   } else if (options_.resume) {
     std::cout << "nothing was saved yet: from the beginning\n";
   }
@@ -67,7 +67,7 @@ void RunLog::start(int64_t all_batches) {
 bool RunLog::goes_on(int64_t stop_after, bool interrupted) {
   const bool stops = interrupted || (stop_after > 0 && step_ - first_step_ >= stop_after);
   if (stops || (ranks().first() && save_is_due(options_.save_every, now() - saved_))) save();
-  if (stops) std::cout << format("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
+  if (stops) std::cout << formatted("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
   profile_resume();
   return !stops;
 }
@@ -104,8 +104,8 @@ void RunLog::read(const Waiting& batch, std::span<const real> losses) {
   const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   if (!std::isfinite(sum)) {
     clear_tape();
-    fail(format("the loss{} became {} in {}\n  {}", entry.name.empty() ? "" : " of " + entry.name,
-                std::isnan(sum) ? "NaN" : "infinite", entry.place, advice()));
+    fail(formatted("the loss{} became {} in {}\n  {}", entry.name.empty() ? "" : " of " + entry.name,
+                   std::isnan(sum) ? "NaN" : "infinite", entry.place, advice()));
   }
   std::string row = std::to_string(batch.step) + (entry.name.empty() ? "" : "," + entry.name);
   for (size_t i = 0; i < losses.size(); ++i) {
@@ -113,11 +113,11 @@ void RunLog::read(const Waiting& batch, std::span<const real> losses) {
     loss_counts_[entry.first_sum + i] += 1;
     row += "," + exact(double(losses[i]));
   }
-  steps_->row(row + format(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(batch.seconds, 3)));
+  steps_->row(row + formatted(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(batch.seconds, 3)));
   shown_tokens_ += entry.tokens;
   if (!progress_->due()) return;
-  progress_->show(batch.batch, format("{}  loss {}  {} tokens/s", entry.progress, fixed(sum, 4),
-                                      fixed(double(shown_tokens_) / progress_->since_shown(), 0)));
+  progress_->show(batch.batch, formatted("{}  loss {}  {} tokens/s", entry.progress, fixed(sum, 4),
+                                         fixed(double(shown_tokens_) / progress_->since_shown(), 0)));
   shown_tokens_ = 0;
 }
 
@@ -145,8 +145,8 @@ void RunLog::report(const std::string& line, const std::string& row) {
 }
 
 std::string RunLog::advice() const {
-  return format("{}/model keeps {}. Try a smaller --lr, --clip 1 or --warmup 0.1; --check-nan names the operation.",
-                folder_, kept_);
+  return formatted("{}/model keeps {}. Try a smaller --lr, --clip 1 or --warmup 0.1; --check-nan names the operation.",
+                   folder_, kept_);
 }
 
 void RunLog::save() {

@@ -194,11 +194,11 @@ void use_machine(const MachineOptions& o) {
   const int cores = std::max(1, omp_get_num_procs() / ranks().on_this_host());
   if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
   if (o.threads > cores)
-    std::cerr << format("--threads {}: more than the {} cores that this process may use, where threads wait for each "
-                        "other; --threads {} is likely faster\n", o.threads, cores, cores);
+    std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where threads wait for "
+                           "each other; --threads {} is likely faster\n", o.threads, cores, cores);
   if (ranks().size() > 1)
-    std::cout << format("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
-                        ranks().on_this_host(), omp_get_max_threads());
+    std::cout << formatted("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
+                           ranks().on_this_host(), omp_get_max_threads());
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
   if (o.device == "cpu") return;
@@ -238,7 +238,7 @@ void recall_options(CommandLine& line, const std::string& folder, const std::set
     if (!line.given(name)) line.set(name, value.string());
     else if (const std::string now = line.value(name);
              now != value.string() && !may_differ.contains(name) && !others.contains(name))
-      conflicts += format("\n  {} {}, but the run was started with {}", name, now, value.string());
+      conflicts += formatted("\n  {} {}, but the run was started with {}", name, now, value.string());
   }
   MB_CHECK(conflicts.empty(), "these options contradict {}; leave them out:{}", file, conflicts);
 }

@@ -33,7 +33,7 @@ class Run {
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }),
         finished_(o.epochs == 0) {
     shards_.couple("--cls-norm " + o.cls_norm, cls_norms().find(o.cls_norm).couples);
-    if (o.grad_norm > 0) shards_.couple(format("--grad-norm {}", o.grad_norm), Couples::batch);
+    if (o.grad_norm > 0) shards_.couple(formatted("--grad-norm {}", o.grad_norm), Couples::batch);
     if (!log_.loaded().is_null()) load(log_.loaded());
     else if (const std::string file = mask_file(o.train_mode); !file.empty())
       write_file(kept_mask(folder), read_file(file));
@@ -49,7 +49,7 @@ class Run {
   RunResult go(int64_t stop_after, bool score_training) {
     if (log_.batches() == 0) {
       if (!fit_cls_norm(model_->network, experiment_.data())) {
-        std::cout << format("stopped before the first step; begin again with --resume --out {}\n", o_.out);
+        std::cout << formatted("stopped before the first step; begin again with --resume --out {}\n", o_.out);
         result_.interrupted = true;
         return result_;
       }
@@ -59,8 +59,8 @@ class Run {
     result_.parameters = model_->parameters.count();
     result_.trained = model_->parameters.trainable();
     const double share = double(result_.trained) / double(result_.parameters);
-    std::cout << format("{} parameters, {} of them trained ({} %); {} batches an epoch\n", result_.parameters,
-                        result_.trained, fixed(100 * share, 3), epoch_batches_);
+    std::cout << formatted("{} parameters, {} of them trained ({} %); {} batches an epoch\n", result_.parameters,
+                           result_.trained, fixed(100 * share, 3), epoch_batches_);
     write_file(folder_ + "/trained.json", Json::object().set("mode", o_.train_mode)
                    .set("parameters", result_.parameters).set("trained", result_.trained).set("share", share).dump());
     log_.start(epoch_batches_ * o_.epochs);
@@ -158,25 +158,25 @@ class Run {
       ids += " " + example.id;
       for (const Sequence& input : example.inputs) tokens += int64_t(input.ids.size());
     }
-    const std::string place = format("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1, batch_in_epoch() + 1,
-                                     log_.step() + 1, ids);
+    const std::string place = formatted("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1,
+                                        batch_in_epoch() + 1, log_.step() + 1, ids);
     log_.add(losses, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,
-                      .progress = format("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task), .place = place});
+                      .progress = formatted("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task), .place = place});
   }
 
   void finish_epoch() {
     log_.pause();
     const Scores dev = score_all(false);
-    std::string row = std::to_string(epoch_ + 1), line = format("epoch {}/{}", epoch_ + 1, o_.epochs);
+    std::string row = std::to_string(epoch_ + 1), line = formatted("epoch {}/{}", epoch_ + 1, o_.epochs);
     for (size_t i = 0; i < dev.size(); ++i) {
       const Task& task = experiment_.data()[i].task;
       row += "," + exact(log_.mean_loss(i));
-      line += format("   {} loss {} dev", task.name, fixed(log_.mean_loss(i), 4));
+      line += formatted("   {} loss {} dev", task.name, fixed(log_.mean_loss(i), 4));
       const std::vector<Measure> list = measures(task);
       for (size_t j = 0; j < list.size(); ++j) {
         row += "," + (dev[i][j] ? exact(*dev[i][j]) : "undefined");
-        line += format(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ", metric_name(list[j].metric),
-                       score_text(dev[i][j]));
+        line += formatted(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ", metric_name(list[j].metric),
+                          score_text(dev[i][j]));
       }
     }
     const double mean = mean_score(dev);
@@ -187,7 +187,7 @@ class Run {
       best_ = mean;
       result_.best_epoch = epoch_;
       save_best();
-      log_.keeps(format("the model of epoch {}", epoch_ + 1));
+      log_.keeps(formatted("the model of epoch {}", epoch_ + 1));
     }
     ++epoch_;
     finished_ = epoch_ >= o_.epochs || (o_.patience > 0 && epochs_since_best_ >= o_.patience);
@@ -236,7 +236,7 @@ class Run {
     epochs_since_best_ = state["epochs_since_best"].integer();
     result_.first_gradient = state["first_gradient"].number();
     finished_ = state["finished"].boolean();
-    if (result_.best_epoch >= 0) log_.keeps(format("the model of epoch {}", result_.best_epoch + 1));
+    if (result_.best_epoch >= 0) log_.keeps(formatted("the model of epoch {}", result_.best_epoch + 1));
     const int64_t in_epoch = state["batch_in_epoch"].integer();
     MB_CHECK(in_epoch == batch_in_epoch(),
              "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an epoch has {}: the data "

@@ -218,7 +218,7 @@ class Bench {
     for (const auto& [m, n, k] : shapes) {
       std::printf("          %5d x %4d x %4d", m, n, k);
       for (const char* form : {"nn", "nt", "tn"}) {
-        const std::string product = format("{} {} {} {}", form, m, n, k);
+        const std::string product = formatted("{} {} {} {}", form, m, n, k);
         const double flops = 2.0 * m * n * k;
         double least = sgemm_->ask(product);
         for (int i = 0; i < 4; ++i) least = std::min(least, sgemm_->ask(product));

@@ -54,7 +54,7 @@ bool is_chosen(const Options& options, const Case& c) {
   return options.only == "all" || options.only == c.name || options.only == c.mode;
 }
 
-std::vector<std::string> environment_of(int threads) { return {format("OMP_NUM_THREADS={}", threads)}; }
+std::vector<std::string> environment_of(int threads) { return {formatted("OMP_NUM_THREADS={}", threads)}; }
 
 std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
                                         const std::vector<std::string>& what) {
@@ -78,10 +78,11 @@ PyTorch::PyTorch(const Options& o) : options(o) {
     return;
   }
   for (const char* name : {"python3", "/usr/bin/python3"})
-    if (python.empty() && std::system(format("{} -c 'import torch' >/dev/null 2>&1", name).c_str()) == 0) python = name;
+    if (python.empty() && std::system(formatted("{} -c 'import torch' >/dev/null 2>&1",
+                                                name).c_str()) == 0) python = name;
   if (python.empty()) why_not = "not run (no python3 here can import torch; Debian: python3-torch)";
   else if (!fs::exists(script)) {
-    why_not = format("not run (there is no {} here; run it from the project's folder)", script);
+    why_not = formatted("not run (there is no {} here; run it from the project's folder)", script);
     python.clear();
   }
 }
@@ -103,19 +104,19 @@ std::vector<std::string> PyTorch::environment() const {
 }
 
 OnnxRuntime::OnnxRuntime(const Options& o, const PyTorch& pytorch, const Case& c)
-    : options(o), model(fs::path(o.onnx) / format("bert-{}.onnx", c.config)) {
+    : options(o), model(fs::path(o.onnx) / formatted("bert-{}.onnx", c.config)) {
   const std::string package = "node_modules/onnxruntime-node";
-  if (o.onnx.empty()) why_not = format("--onnx DIR names the folder that has {}", package);
+  if (o.onnx.empty()) why_not = formatted("--onnx DIR names the folder that has {}", package);
   else if (!fs::exists(fs::path(o.onnx) / package))
-    why_not = format("{} has no {}; there: npm install --ignore-scripts onnxruntime-node", o.onnx, package);
+    why_not = formatted("{} has no {}; there: npm install --ignore-scripts onnxruntime-node", o.onnx, package);
   else if (std::system("node --version >/dev/null 2>&1") != 0) why_not = "there is no node here";
   else if (!fs::exists(onnx_script))
-    why_not = format("there is no {} here; run it from the project's folder", onnx_script);
+    why_not = formatted("there is no {} here; run it from the project's folder", onnx_script);
   else if (!fs::exists(model) && !pytorch.why_not.empty())
-    why_not = format("there is no {}, and PyTorch, which writes it: {}", model, pytorch.why_not);
+    why_not = formatted("there is no {}, and PyTorch, which writes it: {}", model, pytorch.why_not);
   else if (!fs::exists(model)) {
     const std::string answer = Child(pytorch.command(c, "fp32", "onnx=" + model), pytorch.environment()).listen();
-    if (!fs::exists(model)) why_not = format("PyTorch did not write {}: {}", model, answer);
+    if (!fs::exists(model)) why_not = formatted("PyTorch did not write {}: {}", model, answer);
   }
   if (!why_not.empty()) why_not = "not run (" + why_not + ")";
 }

@@ -105,7 +105,7 @@ class SmallBatches {
 
   void ask(Program& p, const std::string& batch, int steps) {
     usleep(pause_microseconds);
-    std::string block = format("{} {}", int64_t(weights_), steps);
+    std::string block = formatted("{} {}", int64_t(weights_), steps);
     if (!p.sums) {
       block = batch;
       for (int i = 1; i < steps; ++i) block += ";" + batch;
@@ -137,7 +137,7 @@ std::vector<Case> encode_cases() {
   for (const int sentences : {1, 8})
     for (const int length : {8, 16, 32, 128, 512}) {
       const bool smallest = sentences * length == 8, long_one = sentences == 1 && length == 512;
-      list.push_back({.name = format("encode-{}x{}", sentences, length), .config = "base", .mode = "encode",
+      list.push_back({.name = formatted("encode-{}x{}", sentences, length), .config = "base", .mode = "encode",
                       .sentences = sentences, .length = length, .steps = sentences * length < 4096 ? 15 : 7,
                       .share = smallest ? 1.6 : 0, .ratio = long_one ? 0.0 : 1.0, .memory = 0});
     }

@@ -89,8 +89,8 @@ class GpuBench {
     std::printf("product   %s", precision.c_str());
     for (int n = 1024; n <= 8192 && seconds < 0.02; n *= 2) {
       const double flops = 2.0 * n * n * n;
-      product_.ask(format("{} {} 1", precision, n));          // the first of its size is slower
-      const std::string line = format("{} {} {}", precision, n, options_.group);
+      product_.ask(formatted("{} {} 1", precision, n));          // the first of its size is slower
+      const std::string line = formatted("{} {} {}", precision, n, options_.group);
       seconds = product_.ask(line);
       std::printf("   %d^3: %.2f TFLOP/s", n, flops / seconds * 1e-12);
       if (flops / seconds > best_rate) best_rate = flops / seconds, best.line = line, best.flops = flops;
@@ -141,7 +141,7 @@ class GpuBench {
         if (seconds[0] > 0) programs[i].times.push_back(seconds[i] / seconds[0]);
       }
     }
-    const std::string what = format("{} {}", c.name, product.precision);
+    const std::string what = formatted("{} {}", c.name, product.precision);
     std::printf("%-26s%6.0f%4zu", what.c_str(), median(tokens_of_a_step), tokens_of_a_step.size());
     for (const Program& p : programs) print(p, programs[0]);
     std::fflush(stdout);
@@ -193,7 +193,7 @@ std::vector<Case> gpu_cases() {
   for (const std::string mode : {"train", "forward"})
     for (const std::string config : {"base", "large"})
       for (const auto& [sentences, length] : shapes) {
-        const std::string shape = length ? format("{}x{}", sentences, length) : "real";
+        const std::string shape = length ? formatted("{}x{}", sentences, length) : "real";
         const std::string name = (mode == "forward" ? "forward-" : "") + config + "-" + shape;
         cases.push_back({name, config, mode, sentences, length, 7, 0, length ? 1.5 : 2, 0.6});
       }

@@ -49,7 +49,7 @@ void write_half_mask(const fs::path& file) {
 }  // namespace
 
 void run_modes(const Options& options, int sentences) {
-  const fs::path mask = fs::temp_directory_path() / format("minbert-bench-mask-{}.safetensors", getpid());
+  const fs::path mask = fs::temp_directory_path() / formatted("minbert-bench-mask-{}.safetensors", getpid());
   write_half_mask(mask);
   std::vector<Mode> modes;
   modes.push_back({trained::full_model, trained::full_model, 0, 0});

@@ -76,7 +76,7 @@ void measure(const std::string& what, const Tokenizer& tokenizer, const std::vec
 }  // namespace
 
 void tokenizer_speed() {
-  const fs::path file = fs::temp_directory_path() / format("minbert-bench-vocab-{}.txt", getpid());
+  const fs::path file = fs::temp_directory_path() / formatted("minbert-bench-vocab-{}.txt", getpid());
   const Invented invented;
   std::string text;
   for (const std::string& token : invented.vocabulary) text += token + "\n";
@@ -94,14 +94,14 @@ void tokenizer_speed() {
       lines.push_back(line);
   }
   for (const std::string form : {"uncased", "cased"}) {
-    const std::string vocabulary = format("{}/vocab/bert-base-{}-vocab.txt", data, form);
+    const std::string vocabulary = formatted("{}/vocab/bert-base-{}-vocab.txt", data, form);
     measure("Wikipedia, " + form, Tokenizer(vocabulary, form == "uncased"), lines);
   }
   measure("Wikipedia, BPE", Tokenizer::from_folder(data + std::string("/roberta")), lines, 20);
 }
 
 void load_time() {
-  const fs::path file = fs::temp_directory_path() / format("minbert-bench-{}.safetensors", getpid());
+  const fs::path file = fs::temp_directory_path() / formatted("minbert-bench-{}.safetensors", getpid());
   MultitaskBert model(BertConfig::named("base"), {{"sst", 5, false, false}}, 0.1);
   std::unique_ptr<Parameters> parameters;
   const Parameters::Options initial;

@@ -159,8 +159,8 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   const PoolStatistics pool = pool_statistics();
   std::cerr << '\n' << config_name << ", " << step - warm_up << " steps\n";
   profile_report(std::cerr);
-  std::cerr << format("pool: {} MB in {} blocks; parameters {} MB\n", pool.bytes_held >> 20, pool.allocations,
-                      parameters.count() * int64_t(sizeof(real)) >> 20);
+  std::cerr << formatted("pool: {} MB in {} blocks; parameters {} MB\n", pool.bytes_held >> 20, pool.allocations,
+                         parameters.count() * int64_t(sizeof(real)) >> 20);
 }
 
 void touches_worker(const std::string& config) {

@@ -10,8 +10,8 @@ void FittedNorm::fit(const Tensor& h) {
   MB_CHECK(h.cols() == hidden_, "{}: a batch {} for statistics of {} dimensions", name_, h.shape(),
            hidden_);
   if (const auto v = non_finite(h.values()))
-    fail(format("{}: the set has a row with the value {}; its statistics would be of no use", name_,
-                *v));
+    fail(formatted("{}: the set has a row with the value {}; its statistics would be of no use",
+                   name_, *v));
   add(h);
   rows_ += h.rows();
 }
@@ -21,8 +21,8 @@ void FittedNorm::finish_fit() {
   finish();
   for (const Parameter& b : own_buffers())
     if (const auto v = non_finite(b.value.values()))
-      fail(format("{}: the set's values are too large: their {} has the value {}", name_, b.name,
-                  *v));
+      fail(formatted("{}: the set's values are too large: their {} has the value {}", name_, b.name,
+                     *v));
   count_.copy_from(std::vector<real>{real(rows_)});
   rows_ = 0;
 }

@@ -74,7 +74,7 @@ std::unique_ptr<Norm> make_group_norm(const NormOptions& o) {
   auto norm = std::make_unique<GroupNorm>(o);
   static std::set<int64_t> warned;                  // once for all norms of a model
   if (norm->groups_ == o.hidden && warned.insert(o.hidden).second)
-    std::cerr << format(
+    std::cerr << formatted(
         "group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
         "bias, whatever its input is. Take fewer groups or more channels.\n",
         o.hidden, o.hidden);
