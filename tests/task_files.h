@@ -45,7 +45,7 @@ inline Tokenizer small_tokenizer(const Folder& folder) {
   return Tokenizer(folder.file("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n"), true);
 }
 
-inline const Task& task_named(const std::string& name) {
+inline const Task& task_named(std::string_view name) {
   return *std::ranges::find_if(all_tasks(), [&](const Task& task) { return task.name == name; });
 }
 
