@@ -177,11 +177,18 @@ bool is_open_mpi() {
   return is;
 }
 
-// program: one, or several as mpirun takes them, "A : -n 1 B". Ends after 100 s with status 124, should something hang.
+// Ends after 100 s with status 124, should something hang.
 ShellResult mpirun(int n, const std::string& program) {
   return shell(".", formatted("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
                               "timeout -k 3 100 mpirun {} -n {} {}",
                               is_open_mpi() ? "--oversubscribe --bind-to none" : "", n, program));
+}
+
+// A program that is `first` as rank 0 and `other` as every other rank.
+std::string by_rank(const SmallWorld& world, const std::string& first, const std::string& other) {
+  const std::string file = world.path("by-rank.sh");
+  write_file(file, formatted("case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in\n0) {} ;;\n*) {} ;;\nesac\n", first, other));
+  return "sh " + file;
 }
 
 std::string train_words(const SmallWorld& world, const std::string& length = "--epochs 2 --batch 6 --accumulate 2") {
@@ -446,8 +453,8 @@ TEST_CASE("ranks: those that would not do the same work are told apart before th
   if (!has_mpi()) return;
   SmallWorld world;
   const std::string words = train_words(world);
-  const auto refused = [&](const std::string& programs, const std::string& what) {
-    const ShellResult result = mpirun(1, programs);
+  const auto refused = [&](int ranks, const std::string& program, const std::string& what) {
+    const ShellResult result = mpirun(ranks, program);
     INFO(result.said);
     CHECK(result.status == 1);
     CHECK(times(result.said, "[rank ") == 1);
@@ -455,19 +462,17 @@ TEST_CASE("ranks: those that would not do the same work are told apart before th
     CHECK_FALSE(std::filesystem::exists(world.path("out/state.safetensors")));
     std::filesystem::remove_all(world.path("out"));
   };
-  const std::string as_rank_0 = rank_program(words) + " : -n 1 ";
-  refused(as_rank_0 + rank_program(words + " --warmup 0.5"), "--warmup: rank 0 has 0, rank 1 has 0.5");
-  refused(as_rank_0 + rank_program(words, "data"), "the data: rank 0 has ");
+  const auto beside = [&](const std::string& other) { return by_rank(world, rank_program(words), other); };
+  refused(2, beside(rank_program(words + " --warmup 0.5")), "--warmup: rank 0 has 0, rank 1 has 0.5");
+  refused(2, beside(rank_program(words, "data")), "the data: rank 0 has ");
   const std::string other = world.path("other-build");
   std::filesystem::copy_file(std::filesystem::read_symlink("/proc/self/exe"), other);
   shell(".", "echo >> " + other);
-  refused(as_rank_0 + rank_program(words, "", other), "the program: rank 0 has ");
-  refused(rank_program(words) + " : -n 7 " + rank_program(words), "8 ranks cannot share --shards 4 equally");
-  refused(rank_program(words) + " : -n 2 " + rank_program(words), "3 ranks cannot share --shards 4 equally");
-  refused(rank_program(words + " --norm batch") + " : -n 1 " + rank_program(words + " --norm batch"),
-          "--norm batch takes its statistics over the whole batch");
-  refused(rank_program("multitask --no-such-option") + " : -n 1 " + rank_program("multitask --no-such-option"),
-          "[rank 0] multitask: ");
+  refused(2, beside(rank_program(words, "", other)), "the program: rank 0 has ");
+  refused(8, rank_program(words), "8 ranks cannot share --shards 4 equally");
+  refused(3, rank_program(words), "3 ranks cannot share --shards 4 equally");
+  refused(2, rank_program(words + " --norm batch"), "--norm batch takes its statistics over the whole batch");
+  refused(2, rank_program("multitask --no-such-option"), "[rank 0] multitask: ");
 }
 
 TEST_CASE("ranks: a flipped bit in a rank's parameters is found, with the rank and the step") {
