@@ -44,7 +44,8 @@ std::array<Vector, 2> start(const Points& x, Random& random) {
 // One step of Lloyd's algorithm: every point to its nearest center, then each center to the mean of its points.
 // Returns SS_between.
 double step(const Points& x, TwoMeans& found) {
-  auto& [c_0, c_1] = found.centers;
+  std::vector<double>& c_0 = found.centers[0];
+  std::vector<double>& c_1 = found.centers[1];
 #pragma omp parallel for
   for (size_t i = 0; i < x.N; ++i) {
     double side = 0;                                // |x_i - c_0|² - |x_i - c_1|², halved

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace minbert {
 namespace {
@@ -49,7 +50,6 @@ constexpr int64_t over(int64_t a, int64_t b) { return (a + b - 1) / b; }        
 template <int n>
 struct Numbers {
   using Vector [[gnu::vector_size(n * sizeof(real))]] = real;
-  using Places [[gnu::vector_size(n * sizeof(real))]] = std::conditional_t<sizeof(real) == 4, int32_t, int64_t>;
 };
 
 // The numbers x(i, t), t = 0 .. k-1, of the rows i of a matrix. row or step is 1.
@@ -68,21 +68,20 @@ void copy_or_add(const Matrix& x, int64_t rows, int64_t cols, real* c, int64_t l
 
 // Transposes n vectors of n numbers: swaps blocks of d x d across the diagonal, for d = n/2, n/4, ..., 1. A shuffle of
 // a and b takes number p of a, or, from p = n on, number p - n of b.
-template <int n, int d = n / 2>
-[[gnu::always_inline]] inline void transpose(typename Numbers<n>::Vector* x) {
-  typename Numbers<n>::Places upper, lower;
-  for (int i = 0; i < n; ++i) {
-    upper[i] = i & d ? n + i - d : i;
-    lower[i] = i & d ? n + i : i + d;
-  }
+template <int n, int d, int... p>
+[[gnu::always_inline]] inline void swap_blocks(typename Numbers<n>::Vector* x, std::integer_sequence<int, p...> all) {
 #pragma GCC unroll 16
   for (int i = 0; i < n; ++i) {
     if (i & d) continue;
     const auto a = x[i], b = x[i + d];
-    x[i] = __builtin_shuffle(a, b, upper);
-    x[i + d] = __builtin_shuffle(a, b, lower);
+    x[i] = __builtin_shufflevector(a, b, (p & d ? n + p - d : p)...);
+    x[i + d] = __builtin_shufflevector(a, b, (p & d ? n + p : p + d)...);
   }
-  if constexpr (d > 1) transpose<n, d / 2>(x);
+  if constexpr (d > 1) swap_blocks<n, d / 2>(x, all);
+}
+template <int n>
+[[gnu::always_inline]] inline void transpose(typename Numbers<n>::Vector* x) {
+  swap_blocks<n, n / 2>(x, std::make_integer_sequence<int, n>());
 }
 
 // to [k][width] = x(i, t); 0 where there is no row, from `rows` on.

@@ -183,7 +183,8 @@ TaskFiles find_files(const std::string& folder, const Task& task) {
   TaskFiles found;
   for (const TaskFiles& form : task.files) {
     found = form;
-    bool whole = in_folder(found.train) & in_folder(found.dev_rows);
+    bool whole = in_folder(found.train);
+    whole &= in_folder(found.dev_rows);
     for (std::string& file : found.dev) whole &= in_folder(file);
     for (std::string& file : found.test) in_folder(file);             // may be missing
     if (whole) break;
