@@ -1,6 +1,6 @@
 // The one main of all tests. It says what this build is and what it does not run. --device cuda: on the GPU.
-// --kernels NAME: with OpenBLAS's kernels of this name, where the processor can run them. --operation NAME: the
-// gradient check of this operation of ops.h alone.
+// --kernels NAME: with OpenBLAS's kernels of this name. --operation NAME: the gradient check of this operation of ops.h
+// alone.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/cuda.h"
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "minbert/autograd.h"
 #include "op_cases.h"
 
@@ -40,17 +40,6 @@ struct NewTape : doctest::IReporter {
 };
 REGISTER_LISTENER("new tape", 1, NewTape);
 
-bool use_kernels(const std::string& name) {
-  try {
-    const std::string obstacle = minbert::use_kernels(name);
-    if (!obstacle.empty()) std::cout << name << " kernels: not run (" << obstacle << ")\n";
-    return obstacle.empty();
-  } catch (const minbert::Error& e) {
-    std::cerr << e.what() << '\n';
-    std::exit(1);
-  }
-}
-
 // The gradient checks of one operation, and no other test.
 void choose_operation(const std::string& name, doctest::Context& context) {
   std::set<std::string> names;
@@ -76,7 +65,8 @@ int main(int argc, char** argv) {
     if (std::string(argv[i]) == "--kernels") kernels = argv[i + 1];
     if (std::string(argv[i]) == "--operation") operation = argv[i + 1];
   }
-  if (!kernels.empty() && !use_kernels(kernels)) return 0;
+  minbert::prepare_threads();
+  if (!kernels.empty()) minbert::use_kernels(kernels);
   minbert::prepare_openblas();
   std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour " << minbert::openblas_flavour()
             << " (0 sequential, 1 pthread, 2 OpenMP), " << minbert::openblas_kernels() << " kernels\n";

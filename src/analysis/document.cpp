@@ -7,7 +7,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "engine/text.h"
 #include "minbert/evaluate.h"
 #include "minbert/interrupt.h"
@@ -137,7 +137,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
 Json Document::environment() {
   Json all = Json::object();
   all.set("date", date()).set("commit", build_commit()).set("compiler", formatted("g++ {}", __VERSION__));
-  all.set("OpenBLAS", openblas_kernels()).set("processor", this_processor().name);
+  all.set("OpenBLAS", openblas_kernels()).set("processor", processor_name());
   all.set("threads of a run", joined(study_.threads()));
   if (const auto others = study_.other_commits(); !others.empty())
     all.set("runs of other commits", joined(others));

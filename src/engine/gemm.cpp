@@ -9,7 +9,7 @@
 #include "engine/cuda.h"
 #include "engine/small_gemm.h"
 #include "engine/fill.h"
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "minbert/profile.h"
 
 namespace minbert {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "minbert/error.h"
 
 // Eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer

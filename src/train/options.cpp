@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "engine/process.h"
 #include "minbert/error.h"
 #include "minbert/names.h"
 #include "minbert/ranks.h"
@@ -238,6 +239,7 @@ void CommandLine::set(const std::string& name, const std::string& text) { impl_-
 int run_program(const std::string& program, const std::function<int()>& body) {
   std::string message = program + ": ";
   try {
+    prepare_threads();
     return body();
   } catch (const std::bad_alloc&) {
     message += "out of memory; lower --batch or --max-length";

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "engine/process.h"
 #include "engine/rank_sum.h"
 #include "minbert/bert.h"
 #include "minbert/files.h"
@@ -191,7 +192,7 @@ std::map<std::string, std::string> settings_of(PretrainOptions options) {
 }
 
 void use_machine(const MachineOptions& o) {
-  const int cores = std::max(1, omp_get_num_procs() / ranks().on_this_host());
+  const int cores = std::max(1, usable_cores() / ranks().on_this_host());
   if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
   if (o.threads > cores)
     std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where threads wait for "

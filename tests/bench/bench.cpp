@@ -32,7 +32,7 @@
 
 #include "child.h"
 #include "common.h"
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "minbert/options.h"
 #include "minbert/train_mode.h"
 #include "paired.h"

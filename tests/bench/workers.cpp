@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "engine/cuda.h"
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "engine/storage.h"
 #include "minbert/bert.h"
 #include "minbert/fisher.h"
