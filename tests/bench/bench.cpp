@@ -16,7 +16,7 @@
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
-//   Encode    encode.cpp: small batches, beside ONNX Runtime, too
+//   Encode    encode.cpp: small batches, beside ONNX Runtime, too; contention: the same beside busy processes
 //   Serial    serial.cpp: what many cores do not make faster
 //   Modes     modes.cpp
 //   GPU       gpu.cpp has its own cases and table
@@ -272,7 +272,7 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "serial", "norms", "modes", "modes-4x128", "fisher", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "contention", "serial", "norms", "modes", "modes-4x128", "fisher", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -282,7 +282,6 @@ int bench(int argc, char** argv) {
   line.option("--steps", options.steps, 0, "steps of each case that count (--device cuda: groups); 0: its own number");
   line.option("--threads", options.threads, 1, "threads of every program");
   line.flag("--no-torch", options.no_torch, "leave PyTorch out");
-  line.option("--onnx", options.onnx, "folder of ONNX Runtime: node_modules/onnxruntime-node is in it", "DIR");
   line.flag("--profile", options.profile, "print the time of each operation of each case");
   line.option("--against", options.against, "another build of this benchmark, asked by turns with this one", "FILE");
   line.option("--bound", options.bound, 0, "with --against: times as long as the other it may take");
@@ -317,6 +316,7 @@ int bench(int argc, char** argv) {
     if (chosen("norms")) bench.run_norms();
   }
   if (std::ranges::any_of(encode_cases(), is_here)) run_encode(options);
+  if (chosen("contention")) run_contention(options);
   if (chosen("serial")) run_serial(options);
   if (chosen("modes")) run_modes(options, 16);
   if (options.only == "modes-4x128") run_modes(options, 4);

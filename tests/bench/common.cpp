@@ -15,7 +15,7 @@ namespace minbert::bench {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char *script = "tests/bench/torch_bench.py", *onnx_script = "tests/bench/onnx_bench.js";
+constexpr const char *script = "tests/bench/torch_bench.py", *onnx_script = "tests/bench/onnx_bench.py";
 }  // namespace
 
 double median(std::vector<double> v) {
@@ -77,10 +77,14 @@ PyTorch::PyTorch(const Options& o) : options(o) {
     why_not = "not run (--no-torch)";
     return;
   }
-  for (const char* name : {"python3", "/usr/bin/python3"})
-    if (python.empty() && std::system(formatted("{} -c 'import torch' >/dev/null 2>&1",
-                                                name).c_str()) == 0) python = name;
-  if (python.empty()) why_not = "not run (no python3 here can import torch; Debian: python3-torch)";
+  const char* const chosen = std::getenv("BENCH_PYTHON");
+  for (const std::string& name : chosen ? std::vector<std::string>{chosen} :
+                                          std::vector<std::string>{"python3", "/usr/bin/python3"})
+    if (python.empty() && std::system(formatted("{} -c 'import torch' >/dev/null 2>&1", name).c_str()) == 0)
+      python = name;
+  if (python.empty())
+    why_not = formatted("not run ({} cannot import torch; BENCH_PYTHON=FOLDER/bin/python3 names that of a virtual "
+                        "environment)", chosen ? chosen : "python3");
   else if (!fs::exists(script)) {
     why_not = formatted("not run (there is no {} here; run it from the project's folder)", script);
     python.clear();
@@ -104,17 +108,12 @@ std::vector<std::string> PyTorch::environment() const {
 }
 
 OnnxRuntime::OnnxRuntime(const Options& o, const PyTorch& pytorch, const Case& c)
-    : options(o), model(fs::path(o.onnx) / formatted("bert-{}.onnx", c.config)) {
-  const std::string package = "node_modules/onnxruntime-node";
-  if (o.onnx.empty()) why_not = formatted("--onnx DIR names the folder that has {}", package);
-  else if (!fs::exists(fs::path(o.onnx) / package))
-    why_not = formatted("{} has no {}; there: npm install --ignore-scripts onnxruntime-node", o.onnx, package);
-  else if (std::system("node --version >/dev/null 2>&1") != 0) why_not = "there is no node here";
-  else if (!fs::exists(onnx_script))
-    why_not = formatted("there is no {} here; run it from the project's folder", onnx_script);
-  else if (!fs::exists(model) && !pytorch.why_not.empty())
-    why_not = formatted("there is no {}, and PyTorch, which writes it: {}", model, pytorch.why_not);
+    : options(o), python(pytorch.python), model(formatted("build/bert-{}.onnx", c.config)) {
+  if (python.empty()) why_not = "PyTorch, which writes its model, is " + pytorch.why_not;
+  else if (std::system(formatted("{} -c 'import onnxruntime' >/dev/null 2>&1", python).c_str()) != 0)
+    why_not = formatted("{} cannot import onnxruntime", python);
   else if (!fs::exists(model)) {
+    fs::create_directories(fs::path(model).parent_path());
     const std::string answer = Child(pytorch.command(c, "fp32", "onnx=" + model), pytorch.environment()).listen();
     if (!fs::exists(model)) why_not = formatted("PyTorch did not write {}: {}", model, answer);
   }
@@ -122,7 +121,7 @@ OnnxRuntime::OnnxRuntime(const Options& o, const PyTorch& pytorch, const Case& c
 }
 
 std::vector<std::string> OnnxRuntime::command() const {
-  return {"node", onnx_script, options.onnx, model, std::to_string(options.threads)};
+  return {python, onnx_script, model, std::to_string(options.threads)};
 }
 
 }  // namespace minbert::bench

@@ -24,7 +24,6 @@ struct Options {
   bool no_torch = false, profile = false;
   std::string device = "cpu";
   std::vector<std::string> matmul = precision_names();            // these two: on a GPU alone
-  std::string onnx;                                 // the folder of ONNX Runtime's package
   std::string against;                              // on the CPU: another build's bench, and the bound on the ratio
   double bound = 1.02;
   int group = 10;                                   // steps that are timed together
@@ -47,7 +46,7 @@ std::vector<std::string> bert_command(const Options& options, const std::string&
                                       const std::string& mode, const std::string& norm, const std::string& cls_norm,
                                       const std::string& trained);
 
-// The python3 that can import torch.
+// The Python that can import torch: $BENCH_PYTHON, as of a virtual environment, or else the system's python3.
 struct PyTorch {
   explicit PyTorch(const Options& options);
   std::vector<std::string> command(const Case& c, const std::string& precision, const std::string& form) const;
@@ -57,13 +56,13 @@ struct PyTorch {
   std::string python, why_not;                      // one of the two is empty
 };
 
-// Node with the package onnxruntime-node, and the network of a case as a file beside the package: PyTorch writes it
-// where there is none yet.
+// That Python with the package onnxruntime, and the network of a case as a file in build/: PyTorch writes it where there
+// is none yet.
 struct OnnxRuntime {
   OnnxRuntime(const Options& options, const PyTorch& pytorch, const Case& c);
   std::vector<std::string> command() const;
   const Options& options;
-  std::string model, why_not;
+  std::string python, model, why_not;
 };
 
 // modes.cpp: the modes of training beside full fine-tuning; per-example gradients beside those of batches
@@ -72,6 +71,7 @@ void run_fisher(const Options& options);
 
 std::vector<Case> encode_cases();                   // encode.cpp
 void run_encode(const Options& options);
+void run_contention(const Options& options);        // the same beside busy processes
 void run_serial(const Options& options);            // serial.cpp
 
 // gpu.cpp

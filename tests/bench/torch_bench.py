@@ -112,9 +112,11 @@ class Exported(nn.Module):
 def export(model, file):
     ids = torch.randint(1, VOCABULARY, (2, 16))
     free = {0: "sentences", 1: "tokens"}
+    # The older of the exporters, which needs no other package
+    older = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     torch.onnx.export(Exported(model), (ids, torch.ones(ids.shape)), file + ".part", opset_version=14,
                       input_names=["ids", "attended"], output_names=["hidden"],
-                      dynamic_axes={"ids": free, "attended": free})
+                      dynamic_axes={"ids": free, "attended": free}, **older)
     os.replace(file + ".part", file)                        # a file of this name is a whole one
 
 
