@@ -34,6 +34,7 @@
 #   INSTALL=0          install nothing: print the command that would, and stop
 #   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or with nvcc alone
 #   MPI=auto|0|1       training on several processes (mpirun) where Open MPI or MPICH is found (auto), never, or surely
+#   CUBLAS=FOLDER      cuBLAS's include/ and lib/, where they are not beside nvcc
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
 #   V=1                show whole commands         T, ARGS, N, TO, TESTS    see above
@@ -59,7 +60,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Wer
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed,-Wno-restrict)
 FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
 CUDA_ARCHS ?= 80 90
-export CXX CUDA MPI CUDA_ARCHS INSTALL FLAGS
+export CXX CUDA CUBLAS MPI CUDA_ARCHS INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds.
