@@ -51,13 +51,13 @@ endif
 -include lab.mk
 
 # g++ 12 sees overlaps inside std::string that are not there (GCC bug 105651); clang++ warns of loops that it does not
-# vectorise, although the pragma leaves it free to.
+# vectorise, although the pragma leaves it free to, and its -Wconversion also means signs.
 CUDA     ?= auto
 MPI      ?= auto
 INSTALL  ?= 1
 WERROR   ?= 0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror) \
-  $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed,-Wno-restrict)
+  $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,-Wno-restrict)
 FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
 CUDA_ARCHS ?= 80 90
 export CXX CUDA CUBLAS MPI CUDA_ARCHS INSTALL FLAGS

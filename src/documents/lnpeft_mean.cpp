@@ -14,7 +14,7 @@ constexpr int64_t row = 3, column = 2;              // the element of y: a token
 
 Batch small_batch() {
   std::vector<Sequence> sentences;
-  for (const size_t length : {2u, 3u, 2u})
+  for (const size_t length : {2, 3, 2})
     sentences.push_back({std::vector<int32_t>(length, 5), std::vector<int32_t>(length, 0)});
   return pack(sentences, {0});
 }
