@@ -41,6 +41,7 @@
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := all
+VERSION     := 0.9.0
 .DELETE_ON_ERROR:
 .SECONDARY:
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -152,13 +153,14 @@ $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
 build/cuda/src/engine/nccl.o: OPTIMISE = $(NCCL_FLAGS)
 build/rehearsal%nccl.o: OPTIMISE = $(MPI_FLAGS) $(if $(MPI_FLAGS),-DMINBERT_NCCL)
 
-# Studies say which commit their runs are of.
-STUDY := $(patsubst %,build/%/src/analysis/study.o,$(BUILDS))
-$(STUDY): build/commit.h
-$(STUDY): OPTIMISE = -include build/commit.h
+# Programs say which version and commit they are of: --version, studies.
+ABOUT := $(BUILDS:%=build/%/src/files/about.o)
+$(ABOUT): build/commit.h
+$(ABOUT): OPTIMISE = -include build/commit.h
 build/commit.h: FORCE
 	@mkdir -p build
-	@echo '#define MINBERT_COMMIT "$(shell git describe --always --dirty 2>/dev/null || echo unknown)"' > $@.new
+	@printf '#define MINBERT_%s "%s"\n' VERSION $(VERSION) \
+	  COMMIT "$$(git describe --always --dirty 2>/dev/null || echo v$(VERSION))" > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
 # The page of build/bin/inside has its script and its style in it: the strings inside_js and inside_css.

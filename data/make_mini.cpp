@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "grammar.h"
+#include "minbert/about.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/options.h"
@@ -229,7 +230,7 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string out = "data/mini", file = "data/grammar.txt";
+  std::string out = "data/mini", file = shipped("data/grammar.txt");
   int seed = 11711;
   CommandLine line("make-mini", "Writes the generated world: a corpus and sets of labeled sentences, from a grammar.");
   line.option("--grammar", file, "the grammar; its first lines explain how to edit it", "FILE");

@@ -18,7 +18,8 @@ struct Network : Module {
   Tensor operator()(const Tensor& x) const { return out(tanh(hidden(x))); }
 };
 
-int main() {
+int main(int argc, char** argv) {
+  CommandLine("autograd_tour", "Shows tensors, the tape, gradients, and a network that learns XOR.").parse(argc, argv);
   return run_program("autograd_tour", [] {
     // 1. A tensor is values and a shape. One that asks for a gradient puts what is done with it on the tape.
     Tensor x = Tensor::from({3}, std::vector<real>{1, 2, 3});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "minbert/about.h"
 #include "minbert/evaluate.h"
 #include "minbert/names.h"
 #include "minbert/optimizer.h"
@@ -15,7 +16,8 @@
 using namespace minbert;
 
 int main(int argc, char** argv) {
-  std::string folder = "data/mini/bert", data = "data/mini", list = "sst,quora,sts", out = "runs/fine_tune";
+  std::string folder = shipped("data/mini/bert"), data = shipped("data/mini");
+  std::string list = "sst,quora,sts", out = "runs/fine_tune";
   int epochs = 3, batch = 8, seed = 11711;
   double lr = 1e-5;
   CommandLine line("fine_tune", "Fine-tunes a BERT or RoBERTa on one or several tasks.");

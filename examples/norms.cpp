@@ -10,6 +10,7 @@
 // include/minbert/norm_apply.h says what the two files hold.
 #include <iostream>
 
+#include "minbert/about.h"
 #include "minbert/bert.h"
 #include "minbert/comparison.h"
 #include "minbert/interrupt.h"
@@ -27,8 +28,8 @@ int compare(int argc, char** argv) {
   NormLists lists{names_of(norms().entries), placement_names, {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
-  o.model = "data/mini/bert";
-  o.data = "data/mini";
+  o.model = shipped("data/mini/bert");
+  o.data = shipped("data/mini");
   o.out = "runs/norms";
   o.sampling = "round-robin";
   o.epochs = 2;

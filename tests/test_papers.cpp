@@ -183,7 +183,7 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
   compare(Experiment(o), variants_of(o));
   CHECK_FALSE(contains(alone.text(), "paper,"));
 
-  const Json paper = Json::load("data/papers/cln.json");
+  const Json paper = Json::load(shipped("data/papers/cln.json"));
   int claims = 0;
   for (const Json& claim : paper["claims"].items()) {                                    // follows from its numbers
     if (claim.has("absolute")) continue;

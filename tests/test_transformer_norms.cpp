@@ -288,7 +288,7 @@ TEST_CASE("transformer_norms: the first layer and the second are post-LN and pre
 }
 
 TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and every claim can be judged") {
-  const Json paper = Json::load("data/papers/transformer-norms.json");
+  const Json paper = Json::load(shipped("data/papers/transformer-norms.json"));
   const std::vector<int> converged = {14, 14, 13, 9, 9, 7};
   for (size_t t = 0; t < 6; ++t) {
     const LongTable table = table_of(paper["printed"][formatted("tab{}", t + 1)]);

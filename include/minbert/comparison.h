@@ -1,6 +1,7 @@
 // Several runs under the same seeds, side by side: with other norms, from scratch, ...
 #pragma once
 
+#include "minbert/about.h"
 #include "minbert/trainer.h"
 
 namespace minbert {
@@ -36,7 +37,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
 // --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables,
 // beside its numbers in the folder `papers`, and draws all runs. Returns the exit status.
 int compare(const Experiment& experiment, const std::vector<Variant>& variants,
-            const std::string& papers = "data/papers");
+            const std::string& papers = shipped("data/papers"));
 
 // Norms side by side, a line each: dev scores, the steps until the first task's loss falls below
 // to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "minbert/about.h"
 #include "minbert/train_options.h"
 
 namespace minbert {
@@ -14,7 +15,8 @@ inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"}
 
 struct DocumentOptions : MachineOptions {
   // model "": the program's networks are new ones, and it has no --model, --tasks and --metric
-  std::string model = "data/mini/bert", data = "data/mini/glue", papers = "data/papers", out;
+  std::string model = shipped("data/mini/bert"), data = shipped("data/mini/glue");
+  std::string papers = shipped("data/papers"), out;
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric, grid = "reduced";
   int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;

@@ -18,7 +18,7 @@ struct LnPeftOptions : DocumentOptions {
   std::vector<double> lr_full = {3e-4}, lr_part = {3e-3};       // full-model's; the others'
   std::vector<double> fraction = {0.1, 0.4, 1};                 // f of fig2 and fig5
   int fisher_examples = 200;                                    // N of eq.2; 0: all
-  std::string corpus = "data/mini/corpus.txt";                  // of the held-out MLM loss
+  std::string corpus = shipped("data/mini/corpus.txt");         // of the held-out MLM loss
 };
 
 // The eight components of a layer, in the model's order [LN-PEFT tab.1].

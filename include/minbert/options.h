@@ -16,7 +16,7 @@ namespace minbert {
 //
 //   CommandLine line("predict", "Labels texts with a trained model.");
 //   line.option("--model", model, "folder of a trained run", "DIR");
-//   line.parse(argc, argv);              // --help prints and exits; a mistake prints what is valid
+//   line.parse(argc, argv);    // --help, --version print and exit; a mistake prints what is valid
 class CommandLine {
  public:
   CommandLine(std::string program, std::string description);
@@ -57,7 +57,7 @@ class CommandLine {
   void epilogue(const std::string& text);           // behind the options in --help: examples
 
   // Exits with 2 after a mistake. without: the options that a start without any takes, and says so
-  // on stderr.
+  // on stderr; names that begin with data/ are of shipped files (about.h).
   void parse(int argc, char** argv, const std::string& without = "");
 
   bool given(const std::string& name) const;        // on this command line

@@ -80,6 +80,5 @@ class Study {
 };
 
 std::string key_of(const Run& run);         // 12 hexadecimal digits of the SHA-256 of its options
-std::string build_commit();                 // that this program was built from; "unknown"
 
 }  // namespace minbert

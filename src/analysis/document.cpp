@@ -9,6 +9,7 @@
 
 #include "engine/process.h"
 #include "engine/text.h"
+#include "minbert/about.h"
 #include "minbert/evaluate.h"
 #include "minbert/interrupt.h"
 #include "minbert/names.h"
@@ -136,7 +137,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
 
 Json Document::environment() {
   Json all = Json::object();
-  all.set("date", date()).set("commit", build_commit()).set("compiler", formatted("g++ {}", __VERSION__));
+  all.set("date", date()).set("commit", build_commit()).set("compiler", compiler());
   all.set("OpenBLAS", openblas_kernels()).set("processor", processor_name());
   all.set("threads of a run", joined(study_.threads()));
   if (const auto others = study_.other_commits(); !others.empty())
@@ -200,7 +201,7 @@ std::vector<std::string> Document::model_differences() const {
 
 // That makes one item again: this program's own options, with this item in the place of all that were asked for.
 std::string Document::command(const std::string& item) const {
-  std::string words = "build/bin/" + paper_["program"].string() + " " + item;
+  std::string words = (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;
   for (size_t i = 1; i < options_.command.size(); ++i)
     if (std::find(options_.items.begin(), options_.items.end(), options_.command[i]) == options_.items.end())
       words += " " + options_.command[i];

@@ -16,13 +16,10 @@
 #include <set>
 
 #include "analysis/study_output.h"
+#include "minbert/about.h"
 #include "minbert/interrupt.h"
 #include "minbert/ranks.h"
 #include "minbert/sha256.h"
-
-#ifndef MINBERT_COMMIT                              // the Makefile says it
-#define MINBERT_COMMIT "unknown"
-#endif
 
 namespace minbert {
 namespace {
@@ -60,8 +57,6 @@ std::string fingerprints_file(const std::string& out) { return out + "/fingerpri
 }  // namespace
 
 std::string key_of(const Run& run) { return sha256(options_of(run).dump(-1)).substr(0, 12); }
-
-std::string build_commit() { return MINBERT_COMMIT; }
 
 Study::Study(const StudyOptions& options) : options_(options) {
   MB_CHECK(options.show || ranks().size() == 1,

@@ -9,7 +9,7 @@ namespace minbert {
 
 NtOptions::NtOptions() {
   model = "";
-  data = "data/mini/phrasebank";
+  data = shipped("data/mini/phrasebank");
   tasks = "phrasebank";
   out = "runs/transformer_norms";
   limit = 0;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "engine/process.h"
+#include "minbert/about.h"
 #include "minbert/error.h"
 #include "minbert/names.h"
 #include "minbert/ranks.h"
@@ -129,6 +130,7 @@ struct CommandLine::Impl {
 CommandLine::CommandLine(std::string program, std::string description) : impl_(std::make_unique<Impl>()) {
   impl_->app.name(program)->description(description);
   impl_->app.get_formatter()->column_width(34);
+  impl_->app.set_version_flag("--version", [program] { return about(program); }, "Print what build this is and exit");
 }
 CommandLine::~CommandLine() = default;
 
@@ -204,12 +206,21 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
   CLI::App& app = impl_->app;
   ranks();                                          // of several, only the first prints from here on
   const bool none = argc < 2 && !without.empty();
-  if (none) std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", app.get_name(), without);
+  std::vector<std::string> words;
+  if (none) {
+    std::istringstream in(without);
+    for (std::string word; in >> word;) words.push_back(word.starts_with("data/") ? shipped(word) : word);
+    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", app.get_name(), joined(words, " "));
+    std::ranges::reverse(words);                    // as CLI wants them
+  }
   try {
-    if (none) app.parse(without);
+    if (none) app.parse(words);
     else app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
+    std::exit(0);
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << '\n';
     std::exit(0);
   } catch (const std::exception& e) {               // CLI's, or an Error of ours
     std::string what = e.what();

@@ -1,0 +1,20 @@
+// What this build of minbert is, and where the data are that come with it.
+#pragma once
+
+#include <string>
+
+namespace minbert {
+
+std::string version();                            // "0.9.0"
+// As git describes it: "56eb4f4", with changes "56eb4f4-dirty"; built without git: "v0.9.0"
+std::string build_commit();
+std::string compiler();                           // "g++ 12.2.0"
+// What --version prints: these, OpenBLAS and the kernels with which it computes
+std::string about(const std::string& program);
+
+// Where a file or folder is that comes with minbert; its name is the one in the repository, as in
+// shipped("data/mini/bert"). It stands in the repository in which the program was built, or in
+// PREFIX/share/minbert if the program is PREFIX/bin/NAME. As it is where neither has a data folder.
+std::string shipped(const std::string& name);
+
+}  // namespace minbert

@@ -1,0 +1,49 @@
+// Version and commit, which the Makefile writes to build/commit.h, and the data folder beside the program.
+#include "minbert/about.h"
+
+#include <cblas.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "engine/openblas.h"
+#include "minbert/error.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder that has data/: in the program's folder or above it.
+fs::path home() {
+  std::error_code none;
+  for (fs::path at = fs::read_symlink("/proc/self/exe", none).parent_path(); at.has_relative_path();
+       at = at.parent_path())
+    for (const fs::path& candidate : {at, at / "share/minbert"})
+      if (fs::exists(candidate / "data/grammar.txt", none)) return candidate;
+  return {};
+}
+
+}  // namespace
+
+std::string version() { return MINBERT_VERSION; }
+std::string build_commit() { return MINBERT_COMMIT; }
+std::string compiler() { return formatted("g++ {}", __VERSION__); }
+
+std::string about(const std::string& program) {
+  prepare_openblas();                               // chooses the kernels
+  std::istringstream config(openblas_get_config());
+  std::string openblas, number;                     // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+  config >> openblas >> number;
+  return formatted("{} (minbert) {}, commit {}\n{}, {} {} with its {} kernels", program, version(), build_commit(),
+                   compiler(), openblas, number, openblas_kernels());
+}
+
+std::string shipped(const std::string& name) {
+  static const fs::path folder = home();
+  std::error_code none;
+  if (folder.empty() || fs::equivalent("data", folder / "data", none)) return name;      // shorter from here
+  return (folder / name).string();
+}
+
+}  // namespace minbert

@@ -1,0 +1,79 @@
+// --version, and the data that come with minbert, from whatever folder a program is started in.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "child.h"
+#include "engine/openblas.h"
+#include "error_of.h"
+#include "minbert/about.h"
+#include "minbert/options.h"
+#include "shell.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const shows_data = "about: a process that shows where data/papers is";
+std::string where_data_is(const std::string& folder, const std::string& program) {
+  const ShellResult result = shell(folder, "'" + program + "' --no-skip --test-case='" + shows_data + "'");
+  INFO(result.said);
+  std::smatch found;
+  REQUIRE(std::regex_search(result.said, found, std::regex("data: (.*)\n")));
+  return found[1];
+}
+
+}  // namespace
+
+TEST_CASE("about: a process that shows where data/papers is" * doctest::skip()) {
+  std::cout << "data: " << shipped("data/papers") << '\n';
+}
+
+TEST_CASE("about: a program finds the data of its repository, or of its installation, from any folder") {
+  const SmallWorld world;
+  const std::string program = fs::read_symlink("/proc/self/exe").string();
+  const fs::path root = fs::path(__FILE__).parent_path().parent_path();
+  const std::string in_repository = where_data_is(world.path(""), program);
+  CHECK(fs::path(in_repository).is_absolute());
+  CHECK(fs::equivalent(in_repository, root / "data/papers"));
+  CHECK(where_data_is(root.string(), program) == "data/papers");
+
+  for (const char* folder : {"prefix/bin", "prefix/share/minbert/data", "links"})
+    fs::create_directories(world.path(folder));
+  fs::copy_file(program, world.path("prefix/bin/test"));
+  fs::create_symlink("../prefix/bin/test", world.path("links/test"));
+  CHECK(where_data_is(world.path(""), world.path("links/test")) == "data/papers");          // no data came with it
+  write_file(world.path("prefix/share/minbert/data/grammar.txt"), "");
+  for (const char* file : {"prefix/bin/test", "links/test"})
+    CHECK(fs::path(where_data_is(world.path(""), world.path(file))) ==
+          fs::canonical(world.path("prefix")) / "share/minbert/data/papers");
+}
+
+TEST_CASE("about: a process that is asked for its version or its help" * doctest::skip()) {
+  CommandLine line("program", "for the tests");
+  std::string name = "program", asked = Child::told();
+  std::vector<char*> words = {name.data(), asked.data()};
+  line.parse(2, words.data());
+}
+
+TEST_CASE("about: --version names the version, the commit, the compiler and OpenBLAS with its kernels; -h is --help") {
+  const SmallWorld world;
+  const auto says = [&](const std::string& option) {
+    write_file(world.path("said.txt"), "");
+    Child("about: a process that is asked for its version or its help", option, world.path("said.txt")).peak_memory();
+    return read_file(world.path("said.txt"));
+  };
+  const std::string said = says("--version");
+  INFO(said);
+  CHECK(contains(said, formatted("program (minbert) {}, commit {}\n", version(), build_commit())));
+  const std::regex form(".*\\d+\\.\\d+\\.\\d+, commit (\\w{7,}|v\\d).*\n(g\\+\\+|clang) .*, OpenBLAS \\d+\\.\\d+.*" +
+                        openblas_kernels() + " kernels\n");
+  CHECK(std::regex_search(said, form));
+  CHECK(contains(says("--help"), "--version"));
+  CHECK(says("-h") == says("--help"));
+}
+
+}  // namespace minbert::test
