@@ -36,12 +36,13 @@
 #   MPI=auto|0|1       training on several processes (mpirun) where Open MPI or MPICH is found (auto), never, or surely
 #   CUBLAS=FOLDER      cuBLAS's include/ and lib/, where they are not beside nvcc
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
+#   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
 #   V=1                show whole commands         T, ARGS, N, TO, TESTS    see above
+VERSION     := 0.9.0
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := all
-VERSION     := 0.9.0
 .DELETE_ON_ERROR:
 .SECONDARY:
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -56,12 +57,13 @@ endif
 CUDA     ?= auto
 MPI      ?= auto
 INSTALL  ?= 1
+MARCH    ?= native
 WERROR   ?= 0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror) \
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,-Wno-restrict)
-FLAGS    := -std=c++20 -O3 -march=native -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
+FLAGS    := -std=c++20 -O3 -march=$(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
 CUDA_ARCHS ?= 80 90
-export CXX CUDA CUBLAS MPI CUDA_ARCHS INSTALL FLAGS
+export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds.
@@ -137,7 +139,7 @@ $(foreach build,$(BUILDS),$(eval $(call BUILD,$(build))))
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
 NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --Werror cross-execution-space-call \
-  -Iinclude -Isrc -Xcompiler -fopenmp,-march=native,-fno-math-errno $(FLAGS_cuda) $(filter -D%,$(FOUND_FLAGS)) \
+  -Iinclude -Isrc -Xcompiler -fopenmp,-march=$(MARCH),-fno-math-errno $(FLAGS_cuda) $(filter -D%,$(FOUND_FLAGS)) \
   $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
@@ -263,6 +265,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test test-kernels asan-test demo study mini mini-bert walkthroughs bench rehearsal memcheck \
-  lab grade check-labs hand-in lint rooms papers format deps clean help FORCE
+.PHONY: all programs test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
+  rehearsal memcheck lab grade check-labs hand-in lint rooms papers format deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)

@@ -1,12 +1,9 @@
 // Version and commit, which the Makefile writes to build/commit.h, and the data folder beside the program.
 #include "minbert/about.h"
 
-#include <cblas.h>
-
 #include <filesystem>
-#include <sstream>
 
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "minbert/error.h"
 
 namespace minbert {
@@ -28,15 +25,16 @@ fs::path home() {
 
 std::string version() { return MINBERT_VERSION; }
 std::string build_commit() { return MINBERT_COMMIT; }
+#ifdef __clang__
+std::string compiler() { return __VERSION__; }      // "Clang 19.1.7"
+#else
 std::string compiler() { return formatted("g++ {}", __VERSION__); }
+#endif
 
 std::string about(const std::string& program) {
   prepare_openblas();                               // chooses the kernels
-  std::istringstream config(openblas_get_config());
-  std::string openblas, number;                     // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
-  config >> openblas >> number;
-  return formatted("{} (minbert) {}, commit {}\n{}, {} {} with its {} kernels", program, version(), build_commit(),
-                   compiler(), openblas, number, openblas_kernels());
+  return formatted("{} (minbert) {}, commit {}\n{}, OpenBLAS {} with its {} kernels", program, version(), build_commit(),
+                   compiler(), openblas_version(), openblas_kernels());
 }
 
 std::string shipped(const std::string& name) {
