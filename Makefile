@@ -7,6 +7,8 @@
 #                      all, build/study/index.html; GRID=quick: in seconds; JOBS=2: so many runs side by side
 #   make mini          writes data/mini again from data/grammar.txt
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
+#   make install       copies programs, library, headers and data to /usr/local or to PREFIX=DIR; DESTDIR=DIR: below
+#                      that folder. make uninstall, with the same options, removes what it copied
 #   make test          the tests, in float and in double (gradient checks), and on the GPU where there is one;
 #                      T=norm: those with "norm" in their name
 #   make test-kernels  both with each of OpenBLAS's kernels that the processor can run, or with those of
@@ -58,6 +60,7 @@ CUDA     ?= auto
 MPI      ?= auto
 INSTALL  ?= 1
 MARCH    ?= native
+PREFIX   ?= /usr/local
 WERROR   ?= 0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror) \
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,-Wno-restrict)
@@ -67,7 +70,7 @@ export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds.
-NO_BUILD := help clean deps lint rooms papers format
+NO_BUILD := help clean deps lint rooms papers format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
@@ -180,9 +183,13 @@ all: programs build/libminbert.a
 build/libminbert.a: $(LIBRARY_$(PLAIN))
 	@echo "ar  $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
-	@echo '$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))' > build/libminbert.flags
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 	@ln -sfn $(PLAIN)/bin build/bin
+install: all
+	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))" \
+	  $(filter-out bench,$(PROGRAMS))
+uninstall:
+	@.build/install "$(DESTDIR)" "$(PREFIX)"
 
 test: programs build/test-$(PLAIN) build/test-double
 	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")
@@ -265,6 +272,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
+.PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
   rehearsal memcheck lab grade check-labs hand-in lint rooms papers format deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)
