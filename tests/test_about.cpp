@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "child.h"
-#include "engine/openblas.h"
+#include "engine/process.h"
 #include "error_of.h"
 #include "minbert/about.h"
 #include "minbert/options.h"

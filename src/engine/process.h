@@ -24,9 +24,9 @@ void prepare_openblas();
 
 // For programs, at their very beginning; a library restarts nobody. Threads of GNU OpenMP spin for milliseconds where
 // they wait for each other; beside other programs on the same cores that makes training up to 70 times slower. With
-// GOMP_SPINCOUNT=3000 they sleep after some microseconds (LLVM's: KMP_BLOCKTIME=1). libgomp reads that when it is loaded,
-// so the program starts itself anew with it, unless GOMP_SPINCOUNT or OMP_WAIT_POLICY is set. Also takes no more threads
-// than the container may use cores, unless OMP_NUM_THREADS is set.
+// GOMP_SPINCOUNT=3000 (LLVM's OpenMP: KMP_BLOCKTIME=1) they sleep after some microseconds. The variable is read when
+// OpenMP is loaded, so the program starts itself anew with it, unless GOMP_SPINCOUNT or OMP_WAIT_POLICY is set. Also
+// takes no more threads than the container may use cores, unless OMP_NUM_THREADS is set.
 void prepare_threads();
 
 // The cores that this process may use: its affinity, and its control group's limit (a container's --cpus), rounded up.

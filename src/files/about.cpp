@@ -33,8 +33,8 @@ std::string compiler() { return formatted("g++ {}", __VERSION__); }
 
 std::string about(const std::string& program) {
   prepare_openblas();                               // chooses the kernels
-  return formatted("{} (minbert) {}, commit {}\n{}, OpenBLAS {} with its {} kernels", program, version(), build_commit(),
-                   compiler(), openblas_version(), openblas_kernels());
+  return formatted("{} (minbert) {}, commit {}\n{}, OpenBLAS {} with its {} kernels", program, version(),
+                   build_commit(), compiler(), openblas_version(), openblas_kernels());
 }
 
 std::string shipped(const std::string& name) {

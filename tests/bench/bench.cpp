@@ -272,7 +272,8 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "contention", "serial", "norms", "modes", "modes-4x128", "fisher", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "contention", "serial", "norms", "modes", "modes-4x128", "fisher", "tokenizer",
+                               "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);

@@ -56,8 +56,8 @@ struct PyTorch {
   std::string python, why_not;                      // one of the two is empty
 };
 
-// That Python with the package onnxruntime, and the network of a case as a file in build/: PyTorch writes it where there
-// is none yet.
+// That Python with the package onnxruntime, and the network of a case as a file in build/: PyTorch writes it where
+// there is none yet.
 struct OnnxRuntime {
   OnnxRuntime(const Options& options, const PyTorch& pytorch, const Case& c);
   std::vector<std::string> command() const;
