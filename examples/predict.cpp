@@ -9,6 +9,7 @@
 
 #include "minbert/evaluate.h"
 #include "minbert/files.h"
+#include "minbert/lines.h"
 #include "minbert/progress.h"
 
 using namespace minbert;
@@ -45,16 +46,15 @@ int main(int argc, char** argv) {
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
     Progress progress("", file_size("/dev/stdin"), Progress::Where::beside_results);
+    Lines lines(std::cin, "standard input");
     std::string text;
-    int64_t number = 0, cut = 0, bytes = 0;
+    int64_t cut = 0;
     while (std::cin) {
       Dataset data{"standard input", {}};
-      while (int(data.examples.size()) < batch && std::getline(std::cin, text)) {
-        if (text.ends_with('\r')) text.pop_back();              // Windows' line end
+      while (int(data.examples.size()) < batch && lines.next(text)) {
         bool was_cut = false;
-        data.examples.push_back(example_of(text, ++number, task, trained, &was_cut));
+        data.examples.push_back(example_of(text, lines.number(), task, trained, &was_cut));
         cut += was_cut;
-        bytes += int64_t(text.size()) + 1;
       }
       if (data.examples.empty()) break;
       const Predictions p = predict(trained.model.network, task, data);
@@ -62,12 +62,11 @@ int main(int argc, char** argv) {
         if (task.kind == TaskKind::regression) std::printf("%.3f\n", p.values[i]);
         else std::printf("%s\t%.4f\n", task.label_text(p.values[i]).c_str(), p.probabilities[i]);
       std::fflush(stdout);
-      if (progress.due()) progress.show(bytes, formatted("{} lines", number));
+      if (progress.due()) progress.show(lines.bytes(), formatted("{} lines", lines.number()));
     }
     progress.finish();
-    MB_CHECK(!std::ferror(stdin), "standard input cannot be read");
     if (cut > 0)
-      std::cerr << "standard input: " << cut << " of " << number << " lines cut to "
+      std::cerr << "standard input: " << cut << " of " << lines.number() << " lines cut to "
                 << trained.config.max_length << " tokens\n";
     MB_CHECK(!std::ferror(stdout), "standard output cannot be written");
     return 0;

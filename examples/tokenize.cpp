@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "minbert/files.h"
+#include "minbert/lines.h"
 #include "minbert/options.h"
 #include "minbert/progress.h"
 #include "minbert/sequence.h"
@@ -31,18 +32,14 @@ struct Form {
 
 void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& name, Form form) {
   Progress progress("", file_size(&in == &std::cin ? "/dev/stdin" : name), Progress::Where::beside_results);
-  std::string line, text;
-  int64_t lines = 0, bytes = 0;
-  while (std::getline(in, line)) {
+  Lines lines(in, name);
+  for (std::string line, text; lines.next(line);) {
     text.clear();
     for (const int32_t id : encode(tokenizer, line, form.special))
       text += (text.empty() ? "" : " ") + (form.pieces ? tokenizer.token(id) : std::to_string(id));
     MB_CHECK(std::cout << text << '\n', "standard output cannot be written");
-    ++lines;
-    bytes += int64_t(line.size()) + 1;
-    if (progress.due()) progress.show(bytes, formatted("{}: {} lines", name, lines));
+    if (progress.due()) progress.show(lines.bytes(), formatted("{}: {} lines", name, lines.number()));
   }
-  MB_CHECK(!in.bad() && !std::ferror(stdin), "{}: cannot be read", name);
 }
 
 }  // namespace

@@ -172,6 +172,8 @@ TEST_CASE("encode: what is no text is refused") {
   CHECK(refused(world.path("data")) == world.path("data") + ": cannot be read");             // a folder
   write_file(file, "");
   CHECK(refused(file) == file + ": no line in it");
+  write_file(file, "a film\ncaf\xE9\n");
+  CHECK(refused(file).starts_with(file + ":2: byte 4 of this line is 0xE9, which is not UTF-8"));
   CHECK_FALSE(std::filesystem::exists(output));
 }
 

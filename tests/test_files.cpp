@@ -9,10 +9,12 @@
 #include <fstream>
 #include <limits>
 #include <random>
+#include <sstream>
 
 #include "error_of.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
+#include "minbert/lines.h"
 #include "minbert/safetensors.h"
 #include "minbert/safetensors_writer.h"
 
@@ -342,4 +344,33 @@ TEST_CASE("files: folders are made with their parents, or the obstacle is named"
   put(folder / "f", "");
   CHECK(error_of([&] { make_folder(folder / "f/g/h"); }) ==
         (folder / "f/g/h") + ": cannot make this folder: " + (folder / "f") + " is a file");
+}
+
+TEST_CASE("lines: LF and CRLF are their ends, and the last one needs none") {
+  std::istringstream in("one\r\n\ntwo\rthree\n\xEF\xBF\xBD");             // the last: U+FFFD itself
+  Lines lines(in, "here");
+  std::string line, all;
+  while (lines.next(line)) all += formatted("{}:{}|", lines.number(), line);
+  CHECK(all == "1:one|2:|3:two\rthree|4:\xEF\xBF\xBD|");
+}
+
+TEST_CASE("lines: what is not UTF-8 is refused with its line and byte, UTF-16 by its name") {
+  std::istringstream in("caf\xC3\xA9\r\ncaf\xE9 noir\n");
+  Lines lines(in, "standard input");
+  std::string line;
+  CHECK(lines.next(line));
+  CHECK(error_of([&] { lines.next(line); }) ==
+        "standard input:2: byte 4 of this line is 0xE9, which is not UTF-8\n"
+        "  convert the text to UTF-8; if it is in Latin-1: iconv -f latin1 -t utf8 FILE > NEW");
+  const auto error = [](std::string_view text) { return error_of([&] { check_utf8(text, "f"); }); };
+  for (const char* bad : {"\x80", "\xC0\xAF", "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
+    CAPTURE(bad);                                   // the second is overlong, then cut, a surrogate, too large
+    CHECK(error(std::string("one\rtwo\n x") + bad).starts_with("f:3: byte 3 of this line is 0x"));
+  }
+  for (const std::string_view wide : {std::string_view("\xFF\xFEh\0", 4), std::string_view("\xFE\xFF\0h", 4),
+                                      std::string_view("h\0i\0", 4), std::string_view("\0h\0i", 4)})
+    CHECK(error(wide) == "f: this is UTF-16; expected UTF-8\n  convert it: iconv -f utf16 -t utf8 FILE > NEW");
+  for (const std::string_view good : {std::string_view("\xEF\xBB\xBF x"), std::string_view("ab\0", 3),
+                                      std::string_view(), std::string_view("\xF0\x9F\x98\x80")})
+    CHECK(error(good) == "no error");
 }

@@ -201,6 +201,7 @@ TEST_CASE("inside: errors say what there is, and a long text is cut") {
   CHECK(contains(error({.text = "a", .task = "quora"}), "quora takes two texts; give --text-b"));
   CHECK(contains(error({.text = "a", .text_b = "b", .task = "sst"}), "leave --text-b out"));
   CHECK(contains(error({.text = ""}), "--text is empty"));
+  CHECK(contains(error({.text = "caf\xE9"}), "--text:1: byte 4 of this line is 0xE9, which is not UTF-8"));
   const Inside cut = world.look({.text = "good film , not dull .", .tokens = 5});
   CHECK(cut.cut);
   CHECK(cut.pieces.size() == 5);

@@ -83,6 +83,8 @@ TEST_CASE("corpus: what cannot be learnt from is refused with the reason") {
   };
   refused([&] { corpus_of(library, ""); }, "other.txt: the file is empty");
   refused([&] { corpus_of(library, "\n \n\t\n"); }, "other.txt: there is no text in it; expected a paragraph a line");
+  refused([&] { corpus_of(library, "a\n\ncaf\xE9\n"); }, "other.txt:3: byte 4 of this line is 0xE9, which is not UTF");
+  refused([&] { corpus_of(library, "\xFF\xFE" + std::string("a\0\n\0", 4)); }, "other.txt: this is UTF-16; expected");
   refused([&] { Corpus({library.path("none.txt")}); }, "none.txt: cannot read: No such file");
   refused([&] { Corpus({}); }, "name some with --corpus");
   const Corpus one = corpus_of(library, "a b\nc\n");

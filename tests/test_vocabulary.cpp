@@ -213,16 +213,14 @@ TEST_CASE("vocabulary: neither the size of blocks nor the order of files matters
   CHECK(train_vocabulary(Tokens{corpus.file("2"), corpus.file("1")}, {.size = 300}) == tokens);
 }
 
-TEST_CASE("vocabulary: lines of 10 MB and bytes that are not UTF-8") {
+TEST_CASE("vocabulary: lines of 10 MB") {
   const Corpus corpus;
   const size_t size = 10'000'000;
   const Tokens expected = with_specials({",", "a", "##b", "ab"});
   CHECK(corpus.train(repeat("ab, ", size / 4), {}) == expected);
   CHECK(corpus.train(repeat("ab,", size / 3), {}) == expected);                // no white space
   CHECK(corpus.train(repeat("x", size) + " ab, ab", {}) == expected);          // one word, too long to be one
-  CHECK(corpus.train(repeat("\xFF", size) + "ab, ab", {}) == expected);
-  CHECK(corpus.train("a\xFF" "b, \xC3 \xED\xA0\x80" "ab\xE2\x82", {}) == expected);
-  CHECK(corpus.train(std::string("a\0b, ab", 7), {}) == expected);
+  CHECK(corpus.train(std::string("ab\0, ab", 7), {}) == expected);
   CHECK(corpus.train("\xEF\xBB\xBF" "ab, ab\r\n", {}) == expected);            // a byte order mark
 }
 
@@ -233,7 +231,8 @@ TEST_CASE("vocabulary: errors name the file and the numbers") {
     return error_of([&] { corpus.train(text, options); });
   };
   CHECK(error("", {}) == file + ": no words in it; a vocabulary is trained on plain text");
-  CHECK(error(" \n\n\xFF [MASK]", {}) == file + ": no words in it; a vocabulary is trained on plain text");
+  CHECK(error(" \n\n [MASK]", {}) == file + ": no words in it; a vocabulary is trained on plain text");
+  CHECK(error("ab\n\xFF [MASK]", {}).starts_with(file + ":2: byte 1 of this line is 0xFF, which is not UTF-8"));
   CHECK(error(repeat("x", 101), {}).find("no words") != std::string::npos);
   CHECK(error("abc cba", {.size = 9}) ==
         "a vocabulary of 9 tokens: the 5 special tokens and the alphabet take 10 (3 characters, those counted twice "

@@ -1,8 +1,7 @@
 // Plain text for pre-training, and the examples made from it.
 //
 //   A corpus file has one paragraph on each line and a blank line between documents. It is mapped,
-//   not loaded: it may be larger than the memory. Bytes are passed on as they are; the tokenizer
-//   cleans up invalid UTF-8.
+//   not loaded: it may be larger than the memory.
 //
 //   Paper   BERT: Devlin, Chang, Lee & Toutanova 2019, sec. 3.1 (tasks) and app. A.1-2 (procedure)
 #pragma once
@@ -28,7 +27,8 @@ class Corpus {
     uint64_t size() const { return end - begin; }
     std::string_view text() const { return file->text().substr(begin, size()); }
   };
-  // Errors: no file, one that cannot be read, no text in any of them.
+  // Errors: no file, one that cannot be read, one that is not UTF-8, no text in
+  // any of them.
   explicit Corpus(const std::vector<std::string>& files);
 
   const std::vector<Part>& parts() const { return parts_; }

@@ -6,8 +6,7 @@
 //                    quote
 //   a "quoted" word  a quote in the middle of any other field is an ordinary character
 // TABs and line ends inside quotes belong to the field. A line ends with LF, CRLF or CR; blank
-// lines are skipped; a byte order mark is dropped. Bytes are passed on as they are, unless the
-// format says otherwise; the tokenizer cleans up NUL and invalid UTF-8.
+// lines are skipped; a byte order mark is dropped.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ struct TsvRow {
 
 class TsvReader {
  public:
-  // Errors: a file that cannot be read, or that is empty.
+  // Errors: a file that cannot be read, that is empty, or that is not UTF-8.
   explicit TsvReader(std::string file, TsvFormat format = {});
 
   const std::string& file() const { return file_; }

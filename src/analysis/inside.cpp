@@ -9,6 +9,7 @@
 #include "analysis/mixing.h"
 #include "analysis/row_sums.h"
 #include "minbert/evaluate.h"
+#include "minbert/lines.h"
 #include "minbert/names.h"
 
 namespace minbert {
@@ -256,6 +257,8 @@ Inside::Prediction prediction_of(TrainedModel& trained, const Task& task, const 
 
 Inside look_inside(TrainedModel& trained, const std::string& model, const InsideOptions& o) {
   MB_CHECK(!o.text.empty(), "--text is empty; give a sentence");
+  check_utf8(o.text, "--text");
+  check_utf8(o.text_b, "--text-b");
   MB_CHECK(o.label.empty() || !o.task.empty(), "--label {} is a label of which task? Give --task", o.label);
   MultitaskBert& network = trained.model.network;
   const BertConfig& config = trained.config;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "minbert/lines.h"
 #include "minbert/progress.h"
 
 namespace minbert {
@@ -23,9 +24,12 @@ Corpus::Corpus(const std::vector<std::string>& files) {
     const std::string_view text = mapped.text();
     Progress progress("reading " + file, int64_t(text.size()));
     bool inside = false;                            // is the line before this one in a document?
+    int64_t number = 0;
     for (uint64_t begin = 0, end; begin < text.size(); begin = end) {
       end = std::min<uint64_t>(text.find('\n', begin), text.size() - 1) + 1;
-      if (is_blank(text.substr(begin, end - begin))) {
+      const std::string_view line = text.substr(begin, end - begin);
+      check_utf8(line, file, ++number);
+      if (is_blank(line)) {
         inside = false;
         progress.update(int64_t(end));
         continue;

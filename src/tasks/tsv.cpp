@@ -7,6 +7,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/lines.h"
 #include "text/unicode.h"
 
 namespace minbert {
@@ -21,30 +22,24 @@ std::string quoted_list(const std::vector<std::string>& names) {
 }
 
 // A file of either encoding as UTF-8. Each byte of ISO-8859-1 is its own code point.
-std::string utf8_of(std::string text) {
+std::string utf8_of(const std::string& text) {
   if (is_utf8(text)) return text;
   std::string utf8;
   for (const char byte : text) append_utf8(utf8, uint8_t(byte));
   return utf8;
 }
 
-// The number of line ends; LF, CRLF and a CR by itself are one each.
-int64_t line_ends(std::string_view text) {
-  int64_t count = 0;
-  for (size_t i = 0; i < text.size(); ++i)
-    count += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
-  return count;
-}
-
 }  // namespace
 
 TsvReader::TsvReader(std::string file, TsvFormat format)
     : file_(std::move(file)),
-      text_(format.sentences ? utf8_of(read_file(file_)) : read_file(file_)),
+      text_(read_file(file_)),
       quoting_(format.quoting),
       sentences_(format.sentences),
       separator_(format.separator),
       columns_(std::move(format.names)) {
+  if (sentences_) text_ = utf8_of(text_);
+  check_utf8(text_, file_);
   if (text_.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
   const size_t begin = position_;
   TsvRow first;

@@ -116,12 +116,12 @@ int32_t next_code_point(std::string_view text, size_t& pos) {
   return n > 0 ? c : 0xFFFD;
 }
 
-bool is_utf8(std::string_view text) {
+size_t utf8_length(std::string_view text) {
   for (size_t pos = 0; pos < text.size();) {
     const size_t begin = pos;
-    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return false;    // U+FFFD itself has 3 bytes
+    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return begin;    // U+FFFD itself has 3 bytes
   }
-  return true;
+  return text.size();
 }
 
 void append_utf8(std::string& out, int32_t c) {

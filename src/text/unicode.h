@@ -10,7 +10,8 @@ namespace minbert {
 // The code point at text[pos]; moves `pos` past it. A byte that begins no valid UTF-8 is U+FFFD by itself.
 int32_t next_code_point(std::string_view text, size_t& pos);
 
-bool is_utf8(std::string_view text);               // all of it
+size_t utf8_length(std::string_view text);         // the bytes before the first that begins no valid UTF-8
+inline bool is_utf8(std::string_view text) { return utf8_length(text) == text.size(); }
 void append_utf8(std::string& text, int32_t code_point);
 
 // ASCII symbols count as punctuation even where Unicode says otherwise ($ + < = > ^ ` | ~).

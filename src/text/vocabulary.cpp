@@ -11,6 +11,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/lines.h"
 #include "minbert/progress.h"
 #include "pair_merges.h"
 #include "pieces.h"
@@ -41,13 +42,14 @@ Counts count_words(std::span<const std::string> files, Cut cut) {
     std::ifstream in(file, std::ios::binary);
     MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
     Progress progress("", file_size(file));
-    int64_t bytes = 0;
+    int64_t bytes = 0, number = 0;
     const auto on_word = [&](std::string_view word) {
       add(words, word, 1);
       ++total;
     };
     for (std::string line; std::getline(in, line);) {
       if (!in.eof()) line += '\n';
+      check_utf8(line, file, ++number);
       cut(line, on_word);
       bytes += int64_t(line.size());
       if (progress.due()) progress.show(bytes, formatted("{}: {} words, {} different", file, total, words.size()));

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "minbert/interrupt.h"
+#include "minbert/lines.h"
 #include "minbert/ops.h"
 #include "minbert/progress.h"
 
@@ -28,9 +29,8 @@ struct TokenizedTexts {
     MB_CHECK(waiting, "{}: cannot be written; it is to hold the tokens of {}", file, input);
     std::filesystem::remove(file);
     Progress progress("tokenizing " + input, file_size(input));
-    int64_t bytes = 0;
-    for (std::string line; !interrupted() && std::getline(in, line);) {
-      if (line.ends_with('\r')) line.pop_back();              // Windows' line end
+    Lines lines(in, input);
+    for (std::string line; !interrupted() && lines.next(line);) {
       bool truncated = false;
       const Sequence text = build_sequence(tokenizer, line, max_length, &truncated);
       for (const std::vector<int32_t>& list : {text.ids, text.segments})
@@ -38,10 +38,8 @@ struct TokenizedTexts {
       lengths.push_back(int32_t(text.ids.size()));
       tokens += lengths.back();
       cut += truncated;
-      bytes += int64_t(line.size()) + 1;
-      progress.update(bytes);
+      progress.update(lines.bytes());
     }
-    MB_CHECK(!in.bad(), "{}: cannot be read", input);
     MB_CHECK(!lengths.empty() || interrupted(), "{}: no line in it", input);
     MB_CHECK(waiting.flush(), "{}: cannot be written; is the disk full? It is to hold the tokens of {}", file, input);
     waiting.seekg(0);

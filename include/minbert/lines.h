@@ -1,0 +1,33 @@
+// Text that comes in: UTF-8, line by line.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <string_view>
+
+namespace minbert {
+
+// Error for bytes that are not UTF-8, with source, line and byte, and for text in UTF-16. source:
+// the name of a file, say; first_line: the number of the text's first line there.
+void check_utf8(std::string_view text, const std::string& source, int64_t first_line = 1);
+
+// The number of line ends; LF, CRLF and a CR by itself are one each.
+int64_t line_ends(std::string_view text);
+
+// The lines of a file, or of standard input, without their ends: LF or CRLF.
+class Lines {
+ public:
+  Lines(std::istream& in, std::string source) : in_(in), source_(std::move(source)) {}
+  // False at the end. Errors: bytes that are not UTF-8; what cannot be read.
+  bool next(std::string& line);
+  int64_t number() const { return number_; }        // of the last line, from 1
+  int64_t bytes() const { return bytes_; }          // read so far
+
+ private:
+  std::istream& in_;
+  std::string source_;
+  int64_t number_ = 0, bytes_ = 0;
+};
+
+}  // namespace minbert
