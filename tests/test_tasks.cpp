@@ -146,6 +146,19 @@ TEST_CASE("dataset: every bad row is skipped and reported with its line") {
                  "no such file"));
 }
 
+TEST_CASE("dataset: rows of several lines are said with their lines") {
+  const Folder folder;
+  const Tokenizer tokenizer = small_tokenizer(folder);
+  const std::string file = folder.file("sst.csv", "id\tsentence\tsentiment\nx\t\"\t0\ny\ta\t1\nz\t\"b\t2\nw\tc\t3\n"
+                                                  "v\t\"a\nb\"\t4\n");
+  LoadReport report;
+  CHECK(load_dataset(task_named("sst"), file, tokenizer, {}, report).examples.size() == 3);
+  CHECK(report.text() == file + ": 2 of 3 rows have several lines: lines 2-4, 6-7; is there a quote that opens a field "
+                                "and is not closed?\n");
+  CHECK(load_dataset(task_named("sst"), file, tokenizer, {.limit = 1}, report).examples.size() == 1);
+  CHECK(times(report.text(), "1 of 1 rows have several lines: lines 2-4;") == 1);
+}
+
 TEST_CASE("dataset: siamese pairs, truncation and test files") {
   const Folder folder;
   const Tokenizer tokenizer = small_tokenizer(folder);

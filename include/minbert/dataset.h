@@ -47,11 +47,12 @@ struct LoadReport {
   std::string file;
   int64_t rows = 0;                         // read, skipped ones included
   std::vector<SkippedRow> skipped = {};
+  std::vector<std::string> long_rows = {};  // valid rows of several lines: "3-5"
   int64_t unknown = 0;                      // rows of options.dev_rows that the file does not have
   int64_t truncated = 0;                    // examples that lost words to max_length
   int max_length = 0;
 
-  // "FILE: 2 of 600 rows skipped: lines 5, 9", and the same of truncated and of unknown rows.
+  // "FILE: 2 of 600 rows skipped: lines 5, 9", and the same of truncated, unknown and long rows.
   std::vector<std::string> totals() const;
   // Lines to print: the first skipped rows in detail, then the totals; "" if there are none.
   std::string text() const;

@@ -79,6 +79,7 @@ struct RowReader {
   bool has_labels = options.split != Split::test;
   int64_t truncated = 0;
   size_t valid = 0;                                // valid rows so far
+  std::vector<std::string> long_rows = {};
 
   // Is the row in the split? See load_dataset.
   bool belongs(const TsvRow& row) {
@@ -128,10 +129,19 @@ struct RowReader {
     bool cut = false;
     example.inputs = make_example(task, texts, tokenizer, options, &cut).inputs;
     truncated += cut;
+    if (row.last_line > row.line) long_rows.push_back(formatted("{}-{}", row.line, row.last_line));
     if (++valid <= options.keep_texts) example.texts = std::move(texts);
     return example;
   }
 };
+
+// The first 20 of a list.
+std::string first_of(std::vector<std::string> lines) {
+  constexpr size_t most = 20;
+  const bool more = lines.size() > most;
+  lines.resize(std::min(lines.size(), most));
+  return joined(lines) + (more ? ", ..." : "");
+}
 
 // All forms of the task's files, for an error.
 std::string files_of(const Task& task) {
@@ -219,6 +229,7 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
     }
   }
   report.truncated = reader.truncated;
+  report.long_rows = reader.long_rows;
   if (options.limit == 0 && options.split == Split::dev)
     report.unknown = int64_t(reader.listed.size() - reader.found.size());
   MB_CHECK(!data.examples.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}",
@@ -227,14 +238,14 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
 }
 
 std::vector<std::string> LoadReport::totals() const {
-  constexpr size_t lines_named = 20;
-  std::vector<std::string> all;
-  if (!skipped.empty()) {
-    std::vector<std::string> lines;
-    for (size_t i = 0; i < skipped.size() && i < lines_named; ++i) lines.push_back(std::to_string(skipped[i].line));
-    all.push_back(formatted("{}: {} of {} rows skipped: lines {}{}", file, skipped.size(), rows, joined(lines),
-                            skipped.size() > lines_named ? ", ..." : ""));
-  }
+  std::vector<std::string> all, skipped_lines;
+  for (const SkippedRow& row : skipped) skipped_lines.push_back(std::to_string(row.line));
+  if (!skipped.empty())
+    all.push_back(formatted("{}: {} of {} rows skipped: lines {}", file, skipped.size(), rows,
+                            first_of(skipped_lines)));
+  if (!long_rows.empty())
+    all.push_back(formatted("{}: {} of {} rows have several lines: lines {}; is there a quote that opens a field and "
+                            "is not closed?", file, long_rows.size(), rows, first_of(long_rows)));
   if (unknown > 0)
     all.push_back(formatted("{}: {} rows of the dev set are not in it; is the list of them another version's?", file,
                             unknown));
@@ -256,6 +267,7 @@ std::string LoadReport::text() const {
 
 void LoadReport::add(const LoadReport& other) {
   MB_CHECK(file == other.file, "reports of two files, {} and {}, are not one", file, other.file);
+  std::ranges::copy(other.long_rows, std::back_inserter(long_rows));
   for (const SkippedRow& row : other.skipped)
     if (std::ranges::find(skipped, row.line, &SkippedRow::line) == skipped.end()) skipped.push_back(row);
   std::ranges::sort(skipped, {}, &SkippedRow::line);
