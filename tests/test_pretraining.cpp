@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -273,6 +274,21 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   CHECK(second.held_out.mlm_loss == doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));  // lr 0
   CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type == "F16");
   CHECK(quiet.text().find("trained with --placement") == std::string::npos);
+
+  const std::string model = o.out + "/model/model.safetensors", bytes = read_file(model);
+  std::string large = bytes;                        // the last value of the biases of NSP becomes 100,000
+  const auto& entry = written.entry("cls.seq_relationship.bias");
+  const float value = 1e5f;
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::memcpy(&large[8 + header + entry.end - sizeof value], &value, sizeof value);
+  write_file(model, large);
+  further.out = library.path("large");
+  CHECK(error_of([&] { pretrain(further); }) ==
+        further.out + "/model/model.safetensors: cls.seq_relationship.bias has the value 100000, which 16 bits cannot "
+        "hold: their largest number is 65504\n  leave out --f16; a run that has it goes on with \"--f16\": \"no\" in "
+        "its options.json");
+  write_file(model, bytes);
 
   BertConfig tuned = BertConfig::load(o.out + "/model/config.json");
   tuned.tasks = {"sst"};                            // a fine-tuned model's: its heads are not in what is written

@@ -25,7 +25,8 @@ struct WeightsReport {
 // first of our tasks; the rows of others start at 0. Error: file, name, both shapes.
 WeightsReport load_weights(const std::string& path, const Parameters& parameters,
                            const BertConfig* saved = nullptr);
-// .safetensors, atomically. config: the network's; nullptr: a BERT's.
+// .safetensors, atomically. config: the network's; nullptr: a BERT's. Error: a value too large for
+// F16, if that is asked for.
 void save_weights(const std::string& file, const Parameters& parameters,
                   SafeTensorsWriter::As as = SafeTensorsWriter::As::f32,
                   const BertConfig* config = nullptr);

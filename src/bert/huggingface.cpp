@@ -1,6 +1,7 @@
 // Reading and writing weights under Hugging Face's names.
 #include "minbert/huggingface.h"
 
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -70,6 +71,17 @@ bool expected_extra(const std::string& name) {
          name.ends_with("position_ids");
 }
 
+// Values that round to infinity in F16, whose largest number is 65504, are an error.
+void check_f16(const std::string& file, const std::string& name, const Tensor& values) {
+  std::vector<real> room;
+  for (const real v : values.on_host(room))
+    MB_CHECK(std::abs(v) < 65520,
+             "{}: {} has the value {}, which 16 bits cannot hold: their largest number is 65504\n"
+             "  leave out --f16; a run that has it goes on with \"--f16\": \"no\" in its "
+             "options.json",
+             file, name, v);
+}
+
 }  // namespace
 
 WeightsReport load_weights(const std::string& path, const Parameters& parameters,
@@ -123,8 +135,10 @@ void save_weights(const std::string& file, const Parameters& parameters, SafeTen
   const FileNames names(config ? *config : BertConfig());
   SafeTensorsWriter writer;
   for (const Parameter& item : parameters.all())
-    if (const std::string name = names.of(item.name); !name.empty())
+    if (const std::string name = names.of(item.name); !name.empty()) {
+      if (as == SafeTensorsWriter::As::f16) check_f16(file, name, item.value);
       writer.add(name, item.value, as);
+    }
   writer.write(file);
 }
 
