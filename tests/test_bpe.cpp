@@ -272,6 +272,7 @@ TEST_CASE("bpe: a tokenizer.json has the ids of the two files, and what would ch
   CHECK(contains(refused("post_processor", "", Json()), "\"post_processor.type\" is null; only \"RobertaProcessing\""));
   const Json other_cls = Json::array({"[CLS]", 0});
   CHECK(contains(refused("post_processor", "cls", other_cls), "\"post_processor.cls\" is [CLS]; only <s> is"));
+  CHECK(contains(refused("post_processor", "cls", Json::array()), "\"post_processor.cls\" is empty; only <s> is"));
   const auto refused_tokens = [&] { return refused("added_tokens", "", Json::array(added)); };
   for (const char* key : {"lstrip", "rstrip", "single_word"}) {
     const Json before = added[0];

@@ -290,6 +290,16 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
         "its options.json");
   write_file(model, bytes);
 
+  for (const auto& [table, row, message] :
+       {std::tuple("evaluations.csv", "4,x,0.5,1", ":17: \"x\" in column mlm_loss is not a number; the file is "
+                                                          "damaged"),
+        std::tuple("steps.csv", "4,1", ":122: 2 fields, but the first line names 6; the file is damaged")}) {
+    const std::string file = o.out + "/" + table, whole = read_file(file);
+    write_file(file, whole + row + "\n");
+    CHECK(error_of([&] { draw_pretraining(o, first); }) == file + message);
+    write_file(file, whole);
+  }
+
   BertConfig tuned = BertConfig::load(o.out + "/model/config.json");
   tuned.tasks = {"sst"};                            // a fine-tuned model's: its heads are not in what is written
   tuned.save(o.out + "/model/config.json");

@@ -2,26 +2,58 @@
 #include "curves.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 
+#include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/metrics.h"
 
 namespace minbert {
 
-std::map<std::string, std::vector<std::string>> read_columns(const std::string& file) {
+namespace {
+
+std::vector<std::string> split_row(const std::string& line) {
+  std::vector<std::string> all;
+  std::istringstream fields(line);
+  for (std::string field; std::getline(fields, field, ',');) all.push_back(field);
+  return all;
+}
+
+}  // namespace
+
+Columns::Columns(const std::string& file) : file_(file) {
   std::istringstream in(read_file(file));
-  std::map<std::string, std::vector<std::string>> columns;
-  std::vector<std::string> names;
-  for (std::string line, field; std::getline(in, line);) {
-    std::istringstream fields(line);
-    const bool header = names.empty();
-    for (size_t i = 0; std::getline(fields, field, ','); ++i)
-      if (header) names.push_back(field);
-      else columns[names.at(i)].push_back(field);
+  std::string line;
+  std::getline(in, line);
+  const std::vector<std::string> names = split_row(line);
+  for (const std::string& name : names) columns_[name];
+  for (; std::getline(in, line); ++rows_) {
+    const std::vector<std::string> fields = split_row(line);
+    MB_CHECK(fields.size() == names.size(), "{}:{}: {} fields, but the first line names {}; the file is damaged", file,
+             rows_ + 2, fields.size(), names.size());
+    for (size_t i = 0; i < fields.size(); ++i) columns_[names[i]].push_back(fields[i]);
   }
-  return columns;
+}
+
+const std::vector<std::string>& Columns::texts(const std::string& column) const {
+  const auto found = columns_.find(column);
+  MB_CHECK(found != columns_.end(), "{}:1: there is no column {}; the file is damaged, or another program's", file_,
+           column);
+  return found->second;
+}
+
+std::vector<double> Columns::numbers(const std::string& column) const {
+  std::vector<double> values;
+  for (const std::string& text : texts(column)) {
+    double value = NAN;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    MB_CHECK(text == "undefined" || (error == std::errc() && end == text.data() + text.size()),
+             "{}:{}: \"{}\" in column {} is not a number; the file is damaged", file_, values.size() + 2, text, column);
+    values.push_back(value);
+  }
+  return values;
 }
 
 Series smoothed(const Series& all, size_t points) {
@@ -43,12 +75,13 @@ Series smoothed(const Series& all, size_t points) {
 }
 
 Series losses_of(const std::string& folder, const std::string& task) {
-  const auto table = read_columns(folder + "/steps.csv");
+  const Columns table(folder + "/steps.csv");
+  const std::vector<double> steps = table.numbers("step"), all = table.numbers("loss");
   Series losses;
-  for (size_t i = 0; i < table.at("task").size(); ++i) {
-    if (table.at("task")[i] != task) continue;
-    losses.x.push_back(std::stod(table.at("step")[i]));
-    losses.y.push_back(std::stod(table.at("loss")[i]));
+  for (size_t i = 0; i < table.rows(); ++i) {
+    if (table.texts("task")[i] != task) continue;
+    losses.x.push_back(steps[i]);
+    losses.y.push_back(all[i]);
   }
   return losses;
 }

@@ -13,8 +13,19 @@ struct Series {
   std::vector<double> x, y;
 };
 
-// The columns of a CSV file, by name.
-std::map<std::string, std::vector<std::string>> read_columns(const std::string& file);
+// The columns of a run's CSV file, by name. Errors name the file, and the line of a damaged row.
+class Columns {
+ public:
+  explicit Columns(const std::string& file);
+  size_t rows() const { return rows_; }
+  const std::vector<std::string>& texts(const std::string& column) const;
+  std::vector<double> numbers(const std::string& column) const;     // a score that is undefined: NaN
+
+ private:
+  std::string file_;
+  std::map<std::string, std::vector<std::string>> columns_;
+  size_t rows_ = 0;
+};
 
 // Means over windows of neighbors, so that a curve of so many points in all becomes one of 50.
 Series smoothed(const Series& series, size_t points);

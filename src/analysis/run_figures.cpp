@@ -10,25 +10,13 @@ namespace minbert {
 namespace {
 
 Series scores_of(const std::string& folder, const Task& task) {
-  const auto table = read_columns(folder + "/epochs.csv");
-  Series scores;
-  for (size_t i = 0; i < table.at("epoch").size(); ++i) {
-    const std::string& score = table.at(column_name(task, measures(task)[0]))[i];
-    scores.x.push_back(std::stod(table.at("epoch")[i]));
-    scores.y.push_back(score == "undefined" ? NAN : std::stod(score));
-  }
-  return scores;
+  const Columns table(folder + "/epochs.csv");
+  return {table.numbers("epoch"), table.numbers(column_name(task, measures(task)[0]))};
 }
 
 const char* loss_name(TaskKind kind) {
   return kind == TaskKind::classification ? "cross-entropy"
          : kind == TaskKind::binary       ? "binary cross-entropy" : "squared error";
-}
-
-std::vector<double> numbers(const std::vector<std::string>& texts) {
-  std::vector<double> list;
-  for (const std::string& text : texts) list.push_back(std::stod(text));
-  return list;
 }
 
 }  // namespace
@@ -73,24 +61,24 @@ void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& va
 }
 
 void draw_pretraining(const PretrainOptions& o, const PretrainResult& result) {
-  const auto steps = read_columns(o.out + "/steps.csv"), evaluations = read_columns(o.out + "/evaluations.csv");
-  const Series training = smoothed({numbers(steps.at("step")), numbers(steps.at("mlm_loss"))}, steps.at("step").size());
+  const Columns steps(o.out + "/steps.csv"), evaluations(o.out + "/evaluations.csv");
+  const Series training = smoothed({steps.numbers("step"), steps.numbers("mlm_loss")}, steps.rows());
   Panel loss{.title = "masked words", .x_label = "step", .y_label = "cross-entropy"};
   loss.curves.push_back({.title = "training", .x = training.x, .y = training.y});
   Figure figure{.title = "", .columns = 2, .panels = {loss}};
-  if (evaluations.contains("step")) {                // held-out text was there
+  if (evaluations.rows() > 0) {                      // held-out text was there
     const auto level = [&](const char* title, double y) {
       return Curve{.title = title, .x = {0, double(o.steps)}, .y = {y, y}};
     };
-    const std::vector<double> x = numbers(evaluations.at("step"));
+    const std::vector<double> x = evaluations.numbers("step");
     using enum Curve::Style;
     std::vector<Curve>& curves = figure.panels[0].curves;
-    curves.push_back({.title = "held out", .x = x, .y = numbers(evaluations.at("mlm_loss")), .style = line_and_points});
+    curves.push_back({.title = "held out", .x = x, .y = evaluations.numbers("mlm_loss"), .style = line_and_points});
     curves.push_back(level("words' frequencies", result.unigram_entropy));
     curves.push_back(level("untrained", result.untrained.mlm_loss));
     if (result.next_sentence) {
       Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
-      const std::vector<double> right = numbers(evaluations.at("nsp_accuracy"));
+      const std::vector<double> right = evaluations.numbers("nsp_accuracy");
       pairs.curves.push_back({.title = "", .x = x, .y = right, .style = line_and_points});
       figure.panels.push_back(pairs);
     }

@@ -92,7 +92,8 @@ void check_settings(const std::string& file, const Json& all) {
              file, part, key, value, joined(values, " or "));
   }
   for (const auto& [key, ours] : {std::pair("cls", "<s>"), {"sep", "</s>"}}) {
-    const std::string theirs = all["post_processor"][key].items().at(0).string();
+    const std::vector<Json> pair = all["post_processor"][key].items();
+    const std::string theirs = pair.empty() ? "empty" : pair[0].string();
     MB_CHECK(theirs == ours, "{}: \"post_processor.{}\" is {}; only {} is supported here", file, key, theirs, ours);
   }
 }
