@@ -83,9 +83,9 @@ TEST_CASE("corpus: what cannot be learnt from is refused with the reason") {
     CHECK_THROWS_WITH_AS(f(), doctest::Contains(message), Error);
   };
   refused([&] { corpus_of(library, ""); }, "other.txt: the file is empty");
-  refused([&] { corpus_of(library, "\n \n\t\n"); }, "other.txt: there is no text in it; expected a paragraph a line");
   refused([&] { corpus_of(library, "a\n\ncaf\xE9\n"); }, "other.txt:3: byte 4 of this line is 0xE9, which is not UTF");
   refused([&] { corpus_of(library, "\xFF\xFE" + std::string("a\0\n\0", 4)); }, "other.txt: this is UTF-16; expected");
+  refused([&] { corpus_of(library, "\n \n\t\n"); }, "other.txt: there is no text in it; expected a paragraph a line");
   refused([&] { Corpus({library.path("none.txt")}); }, "none.txt: cannot read: No such file");
   refused([&] { Corpus({}); }, "name some with --corpus");
   const Corpus one = corpus_of(library, "a b\nc\n");
@@ -343,16 +343,25 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
   const Library library;
   const Quiet quiet;
   std::vector<std::map<std::string, std::vector<real>>> weights;
+  std::vector<std::string> reports;                 // the lines that it printed of its losses
   for (const bool next_sentence : {true, false})
     for (const int accumulate : {1, 4}) {           // their batches of 6 differ in masked words
       PretrainOptions o = library.options(formatted("accumulated-{}-{}", next_sentence, accumulate));
       o.batch = 24 / accumulate, o.accumulate = accumulate, o.no_nsp = !next_sentence;
       o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0;
+      const size_t before = quiet.text().size();
       pretrain(o);
+      reports.push_back(quiet.text().substr(quiet.text().find("   training: ", before)));
       const SafeTensors file(o.out + "/model/model.safetensors");
       weights.emplace_back();
       for (const auto& [name, entry] : file.entries()) weights.back()[name] = file.read(name);
     }
+  const auto loss = [](const std::string& report, const std::string& name) {
+    return std::stod(report.substr(report.find(name + " loss ") + name.size() + 6));
+  };
+  CHECK(loss(reports[0], "MLM") == doctest::Approx(loss(reports[1], "MLM")).epsilon(1e-4));
+  CHECK(loss(reports[0], "NSP") == doctest::Approx(loss(reports[1], "NSP")).epsilon(2e-4));
+  CHECK(loss(reports[2], "MLM") == doctest::Approx(loss(reports[3], "MLM")).epsilon(1e-4));
   for (const size_t first : {0, 2})
     for (const auto& [name, values] : weights[first]) {
       INFO(name);

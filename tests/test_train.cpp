@@ -88,6 +88,26 @@ TEST_CASE("train: a crash between two saves costs the steps since the last one, 
   check_equal(world.path("crashed"), world.path("whole"));
 }
 
+TEST_CASE("train: the loss of an epoch is the mean over its rows") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 1, o.accumulate = 1, o.lr = 0.05;      // batches of 4, 4 and 2; 4, 4 and 1; 4 and 3 rows
+  world.run(o, "run");
+  for (const auto& [task, rows] : {std::pair("sst", 10), {"quora", 9}, {"sts", 7}}) {
+    INFO(task);
+    double sum = 0, batch_means = 0;
+    int left = rows, batches = 0;
+    for (const auto& row : csv(world.path("run/steps.csv"))) {
+      if (row[1] != task) continue;
+      const int n = std::min(left, 4);
+      sum += n * std::stod(row[2]), batch_means += std::stod(row[2]), left -= n, ++batches;
+    }
+    const double printed = std::stod(column(world.path("run/epochs.csv"), std::string(task) + "_train_loss").at(1));
+    CHECK(printed == doctest::Approx(sum / rows).epsilon(1e-6));
+    CHECK(printed != doctest::Approx(batch_means / batches).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("train: one seed gives one result, another seed another") {
   SmallWorld world;
   const TrainOptions o = world.options();

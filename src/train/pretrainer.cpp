@@ -188,7 +188,8 @@ class PretrainRun {
     const std::string place = formatted("step {}", log_.step() + 1);
     int64_t tokens = 0;
     for (const PretrainingExample& example : batch) tokens += int64_t(example.sequence.ids.size());
-    log_.add(losses, {.learning_rate = learning_rate(), .tokens = tokens,
+    log_.add(losses, {.counts = {double(masked_words(batch)), double(batch.size())},
+                      .learning_rate = learning_rate(), .tokens = tokens,
                       .progress = formatted("{}/{}", place, o_.steps), .place = place});
   }
 

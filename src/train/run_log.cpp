@@ -109,8 +109,8 @@ void RunLog::read(const Waiting& batch, std::span<const real> losses) {
   }
   std::string row = std::to_string(batch.step) + (entry.name.empty() ? "" : "," + entry.name);
   for (size_t i = 0; i < losses.size(); ++i) {
-    loss_sums_[entry.first_sum + i] += double(losses[i]);
-    loss_counts_[entry.first_sum + i] += 1;
+    loss_sums_[entry.first_sum + i] += double(losses[i]) * entry.counts[i];
+    loss_counts_[entry.first_sum + i] += entry.counts[i];
     row += "," + exact(double(losses[i]));
   }
   steps_->row(row + formatted(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(batch.seconds, 3)));

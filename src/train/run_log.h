@@ -45,6 +45,7 @@ class RunLog {
   struct BatchEntry {
     std::string name = {};                          // of the task; pre-training has none
     size_t first_sum = 0;                           // which of the run's losses it begins with
+    std::vector<double> counts;                     // of each loss: it is a mean over so many rows, or masked words
     double learning_rate;
     int64_t tokens;
     std::string progress;                           // "epoch 1/3  sst"
@@ -55,7 +56,7 @@ class RunLog {
 
   // Time from here to save() is not counted as training. Error for a weight, statistic or moment that is not finite.
   void pause();
-  double mean_loss(size_t sum) const;               // since the last report
+  double mean_loss(size_t sum) const;               // over all rows, or masked words, since the last report
   // Prints the line and adds the row, if there is one, with the seconds behind it. Sums begin anew.
   void report(const std::string& line, const std::string& row);
   void save();

@@ -160,7 +160,8 @@ class Run {
     }
     const std::string place = formatted("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1,
                                         batch_in_epoch() + 1, log_.step() + 1, ids);
-    log_.add(losses, {.name = task, .first_sum = size_t(batch.task), .learning_rate = learning_rate(), .tokens = tokens,
+    log_.add(losses, {.name = task, .first_sum = size_t(batch.task), .counts = {double(batch.examples.size())},
+                      .learning_rate = learning_rate(), .tokens = tokens,
                       .progress = formatted("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task), .place = place});
   }
 
