@@ -108,6 +108,19 @@ TEST_CASE("train: the loss of an epoch is the mean over its rows") {
   }
 }
 
+TEST_CASE("train: a loss of a hundred times the first is said once, with advice") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.accumulate = 1, o.clip = 0, o.warmup = 0;
+  world.run(o, "good");
+  CHECK(times(world.printed, "the training diverges") == 0);
+  o.optimizer = "sgd", o.lr = 30;
+  world.run(o, "bad");
+  CHECK(times(world.printed, "the training diverges\n") == 1);
+  CHECK(contains(world.printed, ", that of the first batch was "));
+  CHECK(times(world.printed, "Try a smaller --lr, --clip 1 or --warmup 0.1") == 1);
+}
+
 TEST_CASE("train: one seed gives one result, another seed another") {
   SmallWorld world;
   const TrainOptions o = world.options();

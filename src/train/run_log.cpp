@@ -30,7 +30,7 @@ std::vector<double> numbers(const Json& array) {
 RunLog::RunLog(const RunOptions& options, const std::string& folder, const Parameters& parameters,
                Optimizer& optimizer, size_t losses, std::function<Json()> state)
     : options_(options), folder_(folder), parameters_(parameters), optimizer_(optimizer), state_(std::move(state)),
-      loss_sums_(losses), loss_counts_(losses) {
+      loss_sums_(losses), loss_counts_(losses), first_losses_(losses) {
   make_folder(folder_);
   remove_unfinished(folder_);
   if (has_state(folder_)) {
@@ -111,6 +111,7 @@ void RunLog::read(const Waiting& batch, std::span<const real> losses) {
   for (size_t i = 0; i < losses.size(); ++i) {
     loss_sums_[entry.first_sum + i] += double(losses[i]) * entry.counts[i];
     loss_counts_[entry.first_sum + i] += entry.counts[i];
+    warn_of_growth(batch, entry.first_sum + i, double(losses[i]));
     row += "," + exact(double(losses[i]));
   }
   steps_->row(row + formatted(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(batch.seconds, 3)));
@@ -119,6 +120,18 @@ void RunLog::read(const Waiting& batch, std::span<const real> losses) {
   progress_->show(batch.batch, formatted("{}  loss {}  {} tokens/s", entry.progress, fixed(sum, 4),
                                          fixed(double(shown_tokens_) / progress_->since_shown(), 0)));
   shown_tokens_ = 0;
+}
+
+// A first loss near 0, of a model that has learnt its data, grows by chance: 1 stands for it then.
+void RunLog::warn_of_growth(const Waiting& batch, size_t sum, double loss) {
+  constexpr double most = 100;
+  if (!first_losses_[sum]) first_losses_[sum] = loss;
+  if (warned_ || loss < most * std::max(1.0, *first_losses_[sum])) return;
+  warned_ = true;
+  progress_->finish();
+  std::cerr << formatted("step {}: the loss{} is {}, that of the first batch was {}: the training diverges\n  {}\n",
+                         batch.step, batch.entry.name.empty() ? "" : " of " + batch.entry.name, fixed(loss, 4),
+                         fixed(*first_losses_[sum], 4), advice());
 }
 
 void RunLog::count_time() {

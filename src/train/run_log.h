@@ -71,6 +71,7 @@ class RunLog {
   void count_time();
   void flush();
   void read(const Waiting& batch, std::span<const real> losses);
+  void warn_of_growth(const Waiting& batch, size_t sum, double loss);
   std::string advice() const;
 
   const RunOptions& options_;
@@ -83,6 +84,8 @@ class RunLog {
   double seconds_ = 0, saved_ = now();
   std::optional<double> since_;                     // since when time is counted; none: it is not
   std::vector<double> loss_sums_, loss_counts_;
+  std::vector<std::optional<double>> first_losses_;           // of this start
+  bool warned_ = false;
   std::vector<Waiting> waiting_;
   std::shared_ptr<Storage> waiting_losses_;         // on the device
   int64_t used_ = 0, shown_tokens_ = 0;             // used_: of waiting_losses_
