@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "child.h"
+#include "error_of.h"
 #include "library.h"
 #include "minbert/pretrainer.h"
 #include "small_run.h"
@@ -106,6 +107,25 @@ TEST_CASE("save: pre-training that is killed between two evaluations goes on fro
     CHECK(quiet.text().find("going on after step ") != std::string::npos);
     CHECK(contents(library.path("killed")) == contents(library.path("whole")));
   }
+}
+
+TEST_CASE("save: a damaged position is refused by name") {
+  const Library library;
+  const Quiet quiet;
+  const PretrainOptions o = library.options("run");
+  pretrain(o, {}, 4);
+  const std::string file = o.out + "/state.safetensors", bytes = read_file(file);
+  const auto refused = [&](const std::string& from, const std::string& to, const std::string& message) {
+    std::string damaged = bytes;
+    REQUIRE(from.size() == to.size());
+    damaged.replace(damaged.find(from), from.size(), to);
+    write_file(file, damaged);
+    CHECK(error_of([&] { pretrain(o); }) == file + ": " + message + ": the file is damaged");
+  };
+  refused("\\\"step\\\": 4", "\\\"step\\\":-4", "\"step\" is -4");
+  refused("\\\"shard\\\": 0", "\\\"shard\\\":70", "\"shard\" is 70");
+  refused("\\\"example\\\": ", "\\\"example\\\":-", "\"example\" is -64");
+  refused("\"loss_sums\\\": [\\n    0.0,", "\"loss_sums\\\": [\\n        ", "\"loss_sums\" has 1 numbers, expected 2");
 }
 
 TEST_CASE("save: --save-every 0 never asks for a save, a fraction of a minute soon") {

@@ -84,9 +84,9 @@ class PretrainRun {
                            corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                            tokenizer_.size(), model_.parameters.count());
     if (const Json& state = log_.loaded(); !state.is_null()) {
-      epoch_ = state["epoch"].integer();
-      shard_ = state["shard"].integer();
-      example_ = state["example"].integer();
+      epoch_ = log_.count("epoch");
+      shard_ = log_.count("shard", data_.shards() - 1);
+      example_ = log_.count("example");
     } else if (!o.init.empty()) {
       const std::string folder = model_folder(o.init);
       const BertConfig saved = BertConfig::load(folder + "/config.json");

@@ -19,9 +19,11 @@ namespace {
 
 Json array_of(const std::vector<double>& values) { return Json::array({values.begin(), values.end()}); }
 
-std::vector<double> numbers(const Json& array) {
+std::vector<double> numbers(const Json& state, const std::string& key, size_t count, const std::string& folder) {
   std::vector<double> values;
-  for (const Json& v : array.items()) values.push_back(v.number());
+  for (const Json& v : state[key].items()) values.push_back(v.number());
+  MB_CHECK(values.size() == count, "{}/state.safetensors: \"{}\" has {} numbers, expected {}: the file is damaged",
+           folder, key, values.size(), count);
   return values;
 }
 
@@ -35,11 +37,11 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
   remove_unfinished(folder_);
   if (has_state(folder_)) {
     loaded_ = load_state(folder_, parameters_, optimizer_);
-    step_ = loaded_["step"].integer();
-    batches_ = loaded_["batches"].integer();
+    step_ = count("step");
+    batches_ = count("batches");
     seconds_ = loaded_["seconds"].number();
-    loss_sums_ = numbers(loaded_["loss_sums"]);
-    loss_counts_ = numbers(loaded_["loss_counts"]);
+    loss_sums_ = numbers(loaded_, "loss_sums", losses, folder_);
+    loss_counts_ = numbers(loaded_, "loss_counts", losses, folder_);
     std::cout << formatted("going on after step {}\n", step_);
   } else if (options_.resume) {
     std::cout << "nothing was saved yet: from the beginning\n";
@@ -49,6 +51,12 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
 
 RunLog::~RunLog() {
   if (options_.profile) profile_report(std::cout);
+}
+
+int64_t RunLog::count(const std::string& key, int64_t most) const {
+  const int64_t value = loaded_[key].integer();
+  MB_CHECK(0 <= value && value <= most, "{}/state.safetensors: \"{}\" is {}: the file is damaged", folder_, key, value);
+  return value;
 }
 
 void RunLog::open(const std::string& step_columns, const std::string& reports, const std::string& report_columns,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,8 @@ class RunLog {
   ~RunLog();
 
   const Json& loaded() const { return loaded_; }    // the loop's state that was saved; null in a new run
+  // A number of that state. Error if it is below 0 or above `most`: the file is damaged.
+  int64_t count(const std::string& key, int64_t most = std::numeric_limits<int64_t>::max()) const;
   int64_t step() const { return step_; }            // optimizer steps taken
   int64_t batches() const { return batches_; }      // seen: the clock of the dropout masks
   double seconds() const { return seconds_; }       // of training, over all starts of the program

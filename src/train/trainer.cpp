@@ -231,7 +231,7 @@ class Run {
   }
 
   void load(const Json& state) {
-    epoch_ = state["epoch"].integer();
+    epoch_ = log_.count("epoch");
     best_ = state["best"].number();
     result_.best_epoch = state["best_epoch"].integer();
     epochs_since_best_ = state["epochs_since_best"].integer();
