@@ -4,6 +4,7 @@
 #include "child.h"
 #include "error_of.h"
 #include "library.h"
+#include "minbert/interrupt.h"
 #include "minbert/pretrainer.h"
 #include "small_run.h"
 #include "train/run_log.h"
@@ -106,6 +107,96 @@ TEST_CASE("save: pre-training that is killed between two evaluations goes on fro
     pretrain(options(library, "killed", variant));
     CHECK(quiet.text().find("going on after step ") != std::string::npos);
     CHECK(contents(library.path("killed")) == contents(library.path("whole")));
+  }
+}
+
+// Standard output, which asks the program to stop as soon as this text is printed.
+class StopsAt : public std::stringbuf {
+ public:
+  explicit StopsAt(std::string text) : text_(std::move(text)), before_(std::cout.rdbuf(this)) {}
+  ~StopsAt() override { std::cout.rdbuf(before_); }
+
+ protected:
+  std::streamsize xsputn(const char* s, std::streamsize n) override {
+    const std::streamsize written = std::stringbuf::xsputn(s, n);
+    if (!interrupted() && contains(str(), text_)) raise(SIGTERM);
+    return written;
+  }
+
+ private:
+  std::string text_;
+  std::streambuf* before_;
+};
+
+// With one step an epoch: the tape (--trace) is printed in the first one, so that epoch 1 is scored next; behind the
+// line of the last epoch the best model is scored, and its predictions are written.
+TrainOptions with_one_step(const SmallWorld& world) {
+  TrainOptions o = world.options();
+  o.accumulate = 100, o.norm = "conditional-layer", o.seed = 1;
+  return o;
+}
+const char* const scores_follow[] = {" -> ", "epoch 2/2 "};
+
+TEST_CASE("save: a training run that is told to stop while it scores" * doctest::skip()) {
+  const Told told;
+  const SmallWorld world(told.owner);
+  TrainOptions o = with_one_step(world);
+  o.trace = true;
+  watch_for_interrupt();
+  const StopsAt stops(scores_follow[told.variant]);
+  CHECK(train(Experiment(o), o, world.path("stopped")).interrupted);
+  CHECK(contains(stops.str(), formatted("stopped after step {}; go on with --resume", told.variant + 1)));
+}
+
+TEST_CASE("save: a run that is told to stop while it scores does so, and goes on from there, bit for bit") {
+  for (const int variant : {0, 1}) {
+    INFO("variant " << variant);
+    SmallWorld world;
+    const TrainOptions o = with_one_step(world);
+    world.run(o, "whole");
+    CHECK(Child("save: a training run that is told to stop while it scores", formatted("{} {}", getpid(), variant))
+              .peak_memory() > 0);                  // it ended well
+    CHECK(csv(world.path("stopped/epochs.csv")).size() == 1 + size_t(variant) * 2);
+    CHECK_FALSE(std::filesystem::exists(world.path("stopped/predictions")));
+    CHECK_FALSE(world.run(o, "stopped").interrupted);
+    CHECK(contents(world.path("stopped")) == contents(world.path("whole")));
+  }
+}
+
+PretrainOptions with_reports(const Library& library, const std::string& out) {
+  PretrainOptions o = library.options(out);
+  o.steps = 3, o.evaluate_every = 2;
+  return o;
+}
+
+// Variant 0: before the first step; 1: when the only step before the end is done.
+TEST_CASE("save: pre-training that is told to stop while it scores" * doctest::skip()) {
+  const Told told;
+  const Library library(told.owner);
+  PretrainOptions o = with_reports(library, "stopped");
+  if (told.variant == 1) o.evaluate_every = 1;
+  o.trace = true;
+  watch_for_interrupt();
+  const StopsAt stops(told.variant == 0 ? "corpus: " : " -> ");
+  CHECK(pretrain(o).interrupted);
+  CHECK(contains(stops.str(), formatted("stopped after step {}; go on with --resume", told.variant)));
+}
+
+TEST_CASE("save: pre-training that is told to stop while it scores does so, and goes on from there, bit for bit") {
+  for (const int variant : {0, 1}) {
+    INFO("variant " << variant);
+    const Library library;
+    const Quiet quiet;
+    PretrainOptions o = with_reports(library, "whole");
+    if (variant == 1) o.evaluate_every = 1;
+    pretrain(o);
+    CHECK(Child("save: pre-training that is told to stop while it scores", formatted("{} {}", getpid(), variant))
+              .peak_memory() > 0);
+    CHECK(has_state(library.path("stopped")) == (variant == 1));
+    CHECK_FALSE(std::filesystem::exists(library.path("stopped/model")));
+    o.out = library.path("stopped");
+    CHECK_FALSE(pretrain(o).interrupted);
+    CHECK(contents(o.out) == contents(library.path("whole")));
   }
 }
 

@@ -11,7 +11,7 @@ namespace minbert {
 using Scores = std::vector<TaskScores>;
 
 // The network's predictions for every example of data; sets the network to evaluation. Errors: a
-// task that the network has no head for; a logit that is not finite.
+// task that the network has no head for; a logit that is not finite. Throws Interrupted.
 Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data);
 // The scores of these predictions against the labels of data, one for each metric of the task.
 TaskScores scores(const Task& task, const Dataset& data, const Predictions& predictions);

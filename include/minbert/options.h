@@ -71,8 +71,9 @@ class CommandLine {
   std::unique_ptr<Impl> impl_;
 };
 
-// main() for a program: prints an exception as "program: message" on stderr and returns 1. Where
-// there are several ranks, the message names the rank, and all of them end.
+// main() for a program: prints an exception as "program: message" on stderr and returns 1; 130 if
+// it was interrupted. Where there are several ranks, the message names the rank, and all of them
+// end.
 int run_program(const std::string& program, const std::function<int()>& body);
 
 }  // namespace minbert

@@ -52,6 +52,14 @@ pid_t start(std::vector<std::string> command, const std::string& key, const std:
   _exit(127);
 }
 
+std::optional<Json> result_of(const Run& run, const std::string& folder) {
+  try {
+    return run.work(folder);
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
 std::string fingerprints_file(const std::string& out) { return out + "/fingerprints.json"; }
 
 }  // namespace
@@ -127,7 +135,7 @@ bool Study::work(const Run& run) {
   const std::string where = folder(run), started = where + "/started.json";
   make_folder(where);
   const double before = fs::exists(started) ? Json::load(started)["seconds"].number() : 0, begin = now();
-  const std::optional<Json> result = run.work(where);
+  const std::optional<Json> result = result_of(run, where);
   const double seconds = before + now() - begin;
   if (!result) {
     write_file(started, Json::object().set("seconds", seconds).dump() + "\n");

@@ -40,11 +40,13 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
       predictions.probabilities.resize(begin + examples.size());
       continue;
     }
+    if (interrupted()) break;
     profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
     read_logits(task, data.file, logits, predictions);
     progress.update(int64_t(predictions.values.size()));
   }
+  if (ranks().any(interrupted())) throw Interrupted();
   ranks().sum(std::span(predictions.values));
   ranks().sum(std::span(predictions.probabilities));
   return predictions;

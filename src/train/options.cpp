@@ -10,6 +10,7 @@
 #include "engine/process.h"
 #include "minbert/about.h"
 #include "minbert/error.h"
+#include "minbert/interrupt.h"
 #include "minbert/names.h"
 #include "minbert/ranks.h"
 
@@ -252,6 +253,8 @@ int run_program(const std::string& program, const std::function<int()>& body) {
   try {
     prepare_threads();
     return body();
+  } catch (const Interrupted&) {
+    return 130;
   } catch (const std::bad_alloc&) {
     message += "out of memory; lower --batch or --max-length";
   } catch (const std::exception& e) {

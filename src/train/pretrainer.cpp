@@ -10,6 +10,7 @@
 #include "agreement.h"
 #include "minbert/checkpoint.h"
 #include "minbert/corpus.h"
+#include "minbert/interrupt.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/ranks.h"
@@ -78,7 +79,8 @@ class PretrainRun {
         shards_(o, model_.parameters, 2),
         optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
-          return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_);
+          return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_)
+              .set("reported", reported_);
         }) {
     std::cout << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
                            corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
@@ -87,6 +89,7 @@ class PretrainRun {
       epoch_ = log_.count("epoch");
       shard_ = log_.count("shard", data_.shards() - 1);
       example_ = log_.count("example");
+      reported_ = state.has("reported") ? log_.count("reported", log_.step()) : log_.step();
     } else if (!o.init.empty()) {
       const std::string folder = model_folder(o.init);
       const BertConfig saved = BertConfig::load(folder + "/config.json");
@@ -101,24 +104,46 @@ class PretrainRun {
   }
 
   PretrainResult go(int64_t stop_after) {
-    print_start();
-    model_.network.train();
-    if (finished() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
-    log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy",
-              log_.step() / o_.evaluate_every + (finished() && o_.steps % o_.evaluate_every != 0));
-    log_.start(int64_t(o_.steps) * o_.accumulate);
-    while (!finished() && log_.goes_on(stop_after, shards_.interrupted())) {
-      step(next_batches());
-      log_.end_step();
-      if (log_.step() % o_.evaluate_every == 0 || finished()) report();
+    try {
+      print_start();
+      learn(stop_after);
+      result_.interrupted = !finished();
+    } catch (const Interrupted&) {                  // while the held-out text was scored
+      log_.say_stopped();
+      result_.interrupted = true;
     }
     ranks().wait();                                 // until rank 0 has saved
-    result_.interrupted = !finished();
     result_.steps = log_.step();
     return result_;
   }
 
  private:
+  void learn(int64_t stop_after) {
+    model_.network.train();
+    log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy", evaluations());
+    log_.start(int64_t(o_.steps) * o_.accumulate);
+    try {
+      if (report_is_due()) report();                // saved before the held-out text was scored
+      else if (finished() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+      while (!finished() && log_.goes_on(stop_after, shards_.interrupted())) {
+        step(next_batches());
+        log_.end_step();
+        if (report_is_due()) report();
+      }
+    } catch (const Interrupted&) {
+      log_.save();
+      throw;
+    }
+  }
+
+  bool report_is_due() const {
+    return reported_ < log_.step() && (log_.step() % o_.evaluate_every == 0 || finished());
+  }
+  int64_t evaluations() const {                     // rows of evaluations.csv
+    const bool extra = reported_ == o_.steps && o_.steps % o_.evaluate_every != 0;
+    return held_out_.empty() ? 0 : reported_ / o_.evaluate_every + extra;
+  }
+
   std::vector<Examples> next_batches() {            // some 20 bytes a token
     std::vector<Examples> batches;
     for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
@@ -205,6 +230,7 @@ class PretrainRun {
     Progress progress("held-out examples", int64_t(held_out_.size()));
     for (size_t i = 0; i < batches; ++i) {
       if (!ranks().takes(i)) continue;
+      if (interrupted()) break;
       const size_t begin = i * size, count = std::min(size, held_out_.size() - begin);
       const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
       const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
@@ -217,6 +243,7 @@ class PretrainRun {
       progress.update(int64_t(begin + count));
     }
     network.train();
+    if (ranks().any(interrupted())) throw Interrupted();
     ranks().sum(std::span(all_nats));
     ranks().sum(std::span(all_right));
     const double nats = std::accumulate(all_nats.begin(), all_nats.end(), 0.0);
@@ -237,6 +264,7 @@ class PretrainRun {
       row = formatted("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
     }
     log_.report(line, row);
+    reported_ = log_.step();
     save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
                o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
     log_.save();
@@ -273,6 +301,7 @@ class PretrainRun {
   Optimizer optimizer_;
   RunLog log_;
   int64_t epoch_ = 0, shard_ = 0, example_ = 0;     // the next example to learn from
+  int64_t reported_ = 0;                            // the step of the last report
   PretrainResult result_;
 };
 

@@ -75,9 +75,13 @@ void RunLog::start(int64_t all_batches) {
 bool RunLog::goes_on(int64_t stop_after, bool interrupted) {
   const bool stops = interrupted || (stop_after > 0 && step_ - first_step_ >= stop_after);
   if (stops || (ranks().first() && save_is_due(options_.save_every, now() - saved_))) save();
-  if (stops) std::cout << formatted("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
+  if (stops) say_stopped();
   profile_resume();
   return !stops;
+}
+
+void RunLog::say_stopped() const {
+  std::cout << formatted("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
 }
 
 void RunLog::end_step() {

@@ -43,6 +43,7 @@ class RunLog {
   // To be called before each step. Saves if --save-every says so. False if interrupted, or after `stop_after` steps of
   // this start (0: no limit): the run is saved, and a line says how to go on.
   bool goes_on(int64_t stop_after, bool interrupted);
+  void say_stopped() const;                         // and how to go on
 
   // What is said of a batch. The losses of a GPU are read together, every 20 batches, so that no step waits for one.
   struct BatchEntry {

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "agreement.h"
+#include "minbert/interrupt.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/ranks.h"
@@ -64,6 +65,28 @@ class Run {
     write_file(folder_ + "/trained.json", Json::object().set("mode", o_.train_mode)
                    .set("parameters", result_.parameters).set("trained", result_.trained).set("share", share).dump());
     log_.start(epoch_batches_ * o_.epochs);
+    try {
+      learn(stop_after);
+    } catch (const Interrupted&) {                  // while an epoch was scored
+      log_.save();
+      log_.say_stopped();
+    }
+    result_.interrupted = !finished_;
+    result_.steps = log_.step();
+    result_.seconds = log_.seconds();
+    ranks().wait();                                 // until rank 0 has saved
+    if (result_.interrupted || o_.epochs == 0) return result_;
+    try {
+      score_best(score_training);
+    } catch (const Interrupted&) {                  // all was saved before
+      log_.say_stopped();
+      result_.interrupted = true;
+    }
+    return result_;
+  }
+
+ private:
+  void learn(int64_t stop_after) {
     if (batch_in_epoch() == epoch_batches_) finish_epoch();       // saved before this epoch was scored
     while (!finished_ && log_.goes_on(stop_after, shards_.interrupted())) {
       step(next_batches());
@@ -71,20 +94,16 @@ class Run {
       if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
       if (batch_in_epoch() == epoch_batches_) finish_epoch();
     }
-    result_.interrupted = !finished_;
-    result_.steps = log_.step();
-    result_.seconds = log_.seconds();
-    ranks().wait();                                 // until rank 0 has saved
-    if (result_.interrupted || o_.epochs == 0) return result_;
+  }
+
+  void score_best(bool score_training) {
     const BertConfig config = experiment_.config(o_);
     load_weights(folder_ + "/model", model_->parameters, &config);
     result_.dev = score_all(false);
     if (score_training) result_.train = score_all(true);
     write_predictions(folder_ + "/predictions", model_->network, experiment_.data());
-    return result_;
   }
 
- private:
   std::span<const TaskBatch> next_batches() {
     if (batches_.empty() || batch_in_epoch() == 0) batches_ = order(epoch_);
     const std::span rest = std::span(batches_).subspan(size_t(batch_in_epoch()));
