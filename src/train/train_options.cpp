@@ -113,7 +113,9 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.section("How it learns");
   line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.choice("--sampling", o.sampling, sampling_names(), "order of the tasks' batches in an epoch");
+  line.choice("--sampling", o.sampling, sampling_names(),
+              "order of the tasks' batches in an epoch; the dev scores are taken at its end, "
+              "when sequential has trained other tasks since");
   line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
   add_learn_options(line, o, "1e-5, or 1e-3 where a part is trained");
   line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
