@@ -35,6 +35,7 @@
 #include "minbert/item_report.h"
 #include "minbert/json.h"
 #include "minbert/kruskal_wallis.h"
+#include "minbert/lines.h"
 #include "minbert/lnpeft.h"
 #include "minbert/long_table.h"
 #include "minbert/metrics.h"
