@@ -80,9 +80,9 @@ int compare(int argc, char** argv) {
 
 void say(const char* what, const std::vector<std::string>& tensors) {
   if (tensors.empty()) return;
-  std::cout << what;
-  for (const std::string& name : tensors) std::cout << ' ' << name;
-  std::cout << '\n';
+  std::cerr << what;
+  for (const std::string& name : tensors) std::cerr << ' ' << name;
+  std::cerr << '\n';
 }
 
 int apply(int argc, char** argv) {

@@ -71,14 +71,16 @@ TEST_CASE("progress: a line on the terminal, gone at the end; never among a prog
   using enum Progress::Where;
   for (const auto& [where, out, error, expected] :
        {std::tuple(Progress::Where::terminal, true, true, true), {Progress::Where::terminal, false, true, true},
-        {Progress::Where::terminal, true, false, true}, {beside_results, true, true, false},
-        {beside_results, false, true, true}, {log, true, true, true}, {log, false, true, false}}) {
+        {Progress::Where::terminal, true, false, false}, {beside_results, true, true, false},
+        {beside_results, false, true, true}, {log, true, true, true}, {log, false, true, true},
+        {log, true, false, false}}) {
     INFO(int(where) << ", stdout a terminal: " << out << ", stderr: " << error);
     const Shown is = shown(where, out, error);
     CHECK(contains(is.terminal, cleared + std::string("\033[?7l 25%  ")) == expected);
     CHECK(contains(is.terminal, " s left  work\033[?7h" + std::string(cleared)) == expected);
     CHECK(contains(is.terminal, "left") == expected);
     CHECK(contains(out ? is.terminal : is.file, (out && expected ? cleared : "") + std::string("result")));
+    CHECK_FALSE((!out && contains(is.terminal, "result")));
     CHECK_FALSE(contains(is.file, "left"));         // 15 s would have to pass
     CHECK_FALSE(contains(is.file, "\033"));
   }

@@ -1,5 +1,5 @@
 // Progress of a long task: share done and time left, in a line on the terminal that disappears when
-// the task is done.
+// the task is done. It goes to stderr: results alone are on stdout.
 //
 //   Progress progress("reading quora-train.csv", bytes);
 //   while (...) progress.update(bytes_read);       //  34%  12 s left  reading quora-train.csv
@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 
 namespace minbert {
@@ -15,9 +14,9 @@ namespace minbert {
 class Progress {
  public:
   enum class Where {
-    terminal,                   // stdout or else stderr, if one of them is a terminal
-    beside_results,             // stderr, if it is a terminal and stdout, with the results, is not
-    log,                        // stdout; if it is no terminal, a line that stays every 15 s
+    terminal,                   // stderr, if it is a terminal
+    beside_results,             // the same, if stdout, with the results, is not a terminal, too
+    log,                        // stderr; if it is no terminal, a line that stays every 15 s
   };
   // total: the units of work, 0 if unknown; done: those done before (a resumed run).
   Progress(std::string what, int64_t total, Where where = Where::terminal, int64_t done = 0);
@@ -38,8 +37,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   std::string what_;
   int64_t total_, done_at_start_;
-  std::ostream* out_ = nullptr;                     // nullptr: nothing is shown
-  bool rewrite_ = true, on_screen_ = false;
+  bool shown_at_all_, rewrite_, on_screen_ = false;
   Clock::time_point start_ = Clock::now(), shown_ = start_;
 };
 

@@ -187,7 +187,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   dev.push_back(mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
   print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev);
   if (beside) std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string() << '\n';
-  if (paper.is_null()) std::cout << formatted("\n{} is not here: the paper's numbers are left out\n", file);
+  if (paper.is_null()) std::cerr << formatted("\n{} is not here: the paper's numbers are left out\n", file);
   draw_training(o.out, experiment, *runs);
   print_in_words(experiment, best_run(*runs));
   return 0;

@@ -71,7 +71,7 @@ Document::Document(const DocumentOptions& options, const std::string& file)
     return !found;
   });
   MB_CHECK(!tasks_.empty(), "--data {}: has files of none of these tasks: {}", options.data, options.tasks);
-  if (!missing_.empty()) std::cout << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
+  if (!missing_.empty()) std::cerr << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
 }
 
 std::map<std::string, std::string> Document::inputs(const Task& task) {

@@ -30,7 +30,7 @@ EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, 
       model_(config_, 0, false, heads_of(tasks_named(config_.tasks, "\"minbert.tasks\" in config.json")), 0),
       data_(read_set(o.data, task, split, 0, tokenizer_,
                      {.max_length = std::min(o.max_length, config_.max_tokens()), .limit = o.limit},
-                     std::cout)) {
+                     std::cerr)) {
   const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
   if (pooler == Pooler::needed) require_pooler(weights, config_, o.model);
   model_.network.train(false);

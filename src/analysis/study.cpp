@@ -225,9 +225,9 @@ bool Study::run(const std::vector<Run>& runs) {
     std::exit(0);
   }
   if (missing.size() < known.size())
-    std::cout << formatted("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
+    std::cerr << formatted("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
   const bool finished = options_.jobs > 1 ? run_beside(missing) : run_here(missing);
-  if (!finished && !options_.show) std::cout << "stopped; the same command goes on\n";
+  if (!finished && !options_.show) std::cerr << "stopped; the same command goes on\n";
   return finished;
 }
 

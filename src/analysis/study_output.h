@@ -35,6 +35,7 @@ class PrintTo {
     put(out_, errors_);
     close(out_);
     close(errors_);
+    std::clearerr(stdout);
     std::cout.clear();                              // the log's disk may be full; the terminal's is not
     std::cerr.clear();
   }
@@ -58,14 +59,14 @@ class Plan {
     for (const Run* run : runs) left_ += run->cost;
   }
   void begin(const Run& run) const {                // a line that the next one replaces
-    if (isatty(STDOUT_FILENO)) std::cout << formatted("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
+    if (isatty(STDERR_FILENO)) std::cerr << formatted("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
                                          << std::flush;
   }
   void done(const Run& run, double seconds) {
     ++number_;
     left_ -= run.cost;
     done_ += run.cost;
-    std::cout << (isatty(STDOUT_FILENO) ? "\r\033[K" : "")
+    std::cerr << (isatty(STDERR_FILENO) ? "\r\033[K" : "")
               << formatted("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds), left()) << std::endl;
   }
 

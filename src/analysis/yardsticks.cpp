@@ -41,7 +41,7 @@ Sets sets_of(const DocumentOptions& o, const Task& task) {
   const Tokenizer tokenizer = Tokenizer::from_folder(model_folder(o.model));
   const auto read = [&](Split split, size_t set) {
     return read_set(o.data, task, split, set, tokenizer,
-                    {.max_length = o.max_length, .pairs = Pairs::siamese, .limit = o.limit}, std::cout);
+                    {.max_length = o.max_length, .pairs = Pairs::siamese, .limit = o.limit}, std::cerr);
   };
   Sets sets{read(Split::train, 0), {}, tokenizer.size()};
   for (size_t set = 0; set < task.sets.size(); ++set) sets.dev.push_back(read(Split::dev, set));

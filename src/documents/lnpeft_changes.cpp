@@ -130,7 +130,7 @@ Run LnPeftRuns::tuned(const Task& task) const {
     const TrainedModel before(model);
     TrainedModel after(folder);
     const Dataset dev = read_set(o.data, task, Split::dev, 0, after.tokenizer,
-                                 {.max_length = after.config.max_length, .limit = o.limit}, std::cout);
+                                 {.max_length = after.config.max_length, .limit = o.limit}, std::cerr);
     const auto score = [&] { return scores_on({&dev, 1}, after.model.network, task)[0]; };
     result->set("changes", changes(before.model.parameters, after.model.parameters));
     result->set("disabled", disabled(after.model.parameters, after.config.num_hidden_layers, score));

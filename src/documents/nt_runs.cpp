@@ -44,7 +44,7 @@ bool NtRuns::are_done(const std::vector<Run>& runs) const {
 }
 
 void NtRuns::say_what_is_left_out() const {
-  if (!std::exchange(said_, true)) std::cout << data().read.text();
+  if (!std::exchange(said_, true)) std::cerr << data().read.text();
 }
 
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {

@@ -68,7 +68,7 @@ std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& 
   features.layers.resize(size_t(set.config().num_hidden_layers) + 1);
   const size_t numbers = set.data().examples.size() * size_t(features.H);
   for (std::vector<real>& layer : features.layers) layer.reserve(numbers);
-  std::cout << formatted("features of {} sentences: {} MB\n", set.data().examples.size(),
+  std::cerr << formatted("features of {} sentences: {} MB\n", set.data().examples.size(),
                          numbers * features.layers.size() * sizeof(real) / 1000000);
   const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const std::vector<Tensor> states = set.bert().cls_of_layers(batch);

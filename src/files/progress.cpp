@@ -29,15 +29,13 @@ constexpr const char* clear = "\r\033[K";
 
 Progress::Progress(std::string what, int64_t total, Where where, int64_t done)
     : what_(std::move(what)), total_(total), done_at_start_(done) {
-  const bool out = isatty(STDOUT_FILENO), error = isatty(STDERR_FILENO);
-  if (where == Where::log || (where == Where::terminal && out)) out_ = &std::cout;
-  else if (error && !out) out_ = &std::cerr;
-  rewrite_ = where != Where::log || out;
+  rewrite_ = isatty(STDERR_FILENO);
+  shown_at_all_ = where == Where::log || (rewrite_ && (where == Where::terminal || !isatty(STDOUT_FILENO)));
 }
 
 double Progress::since_shown() const { return std::chrono::duration<double>(Clock::now() - shown_).count(); }
 
-bool Progress::due() const { return out_ && since_shown() >= (rewrite_ ? 0.2 : 15.0); }
+bool Progress::due() const { return shown_at_all_ && since_shown() >= (rewrite_ ? 0.2 : 15.0); }
 
 void Progress::show(int64_t done, const std::string& what) {
   std::ostringstream text;
@@ -49,8 +47,8 @@ void Progress::show(int64_t done, const std::string& what) {
   }
   text << what;
   // Without line wrap: the terminal cuts a line that is too long.
-  if (rewrite_) *out_ << clear << "\033[?7l" << text.str() << "\033[?7h" << std::flush;
-  else *out_ << text.str() << std::endl;
+  if (rewrite_) std::cerr << clear << "\033[?7l" << text.str() << "\033[?7h" << std::flush;
+  else std::cerr << text.str() << std::endl;
   shown_ = Clock::now();
   on_screen_ = rewrite_;
 }
@@ -61,7 +59,7 @@ void Progress::line(const std::string& text) {
 }
 
 void Progress::finish() {
-  if (on_screen_) *out_ << clear << std::flush;
+  if (on_screen_) std::cerr << clear << std::flush;
   on_screen_ = false;
 }
 

@@ -2,6 +2,7 @@
 #include "minbert/evaluate.h"
 
 #include <algorithm>
+#include <iostream>
 #include <numeric>
 #include <span>
 
@@ -136,7 +137,8 @@ bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
     rest = rest.subspan(count);
   }
   bert.cls_norm().finish_fit();
-  progress.line(what + formatted(", {} s", fixed(now() - start, 1)));
+  progress.finish();
+  std::cerr << formatted("{}, {} s\n", what, fixed(now() - start, 1));
   return true;
 }
 

@@ -99,9 +99,9 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   const std::string folder = pretrained ? model_folder(o.model) : "";
   const BertConfig saved = pretrained ? BertConfig::load(folder + "/config.json") : config;
   if (with_values && pretrained) {
-    print_report(std::cout, load_all_layers(folder, saved, model->parameters), o.model);
-    print_placement(std::cout, folder, saved, o.placement);
-    print_tasks(std::cout, o.model, saved.tasks, experiment.data());
+    print_report(std::cerr, load_all_layers(folder, saved, model->parameters), o.model);
+    print_placement(std::cerr, folder, saved, o.placement);
+    print_tasks(std::cerr, o.model, saved.tasks, experiment.data());
   }
   const bool at_pre_pooler = o.cls_norm_at != cls_place::pooled;
   model->network.bert().normalize_gradients(o.grad_norm, at_pre_pooler ? cls_place::pre_pooler : cls_place::pooled);

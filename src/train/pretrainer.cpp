@@ -82,7 +82,7 @@ class PretrainRun {
           return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_)
               .set("reported", reported_);
         }) {
-    std::cout << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
+    std::cerr << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
                            corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                            tokenizer_.size(), model_.parameters.count());
     if (const Json& state = log_.loaded(); !state.is_null()) {
@@ -93,8 +93,8 @@ class PretrainRun {
     } else if (!o.init.empty()) {
       const std::string folder = model_folder(o.init);
       const BertConfig saved = BertConfig::load(folder + "/config.json");
-      print_report(std::cout, load_all_layers(folder, saved, model_.parameters), o.init);
-      print_placement(std::cout, folder, saved, o.placement);
+      print_report(std::cerr, load_all_layers(folder, saved, model_.parameters), o.init);
+      print_placement(std::cerr, folder, saved, o.placement);
     }
     examples_ = data_.shard(epoch_, shard_);
     log_.keeps("the last good weights");
@@ -273,7 +273,7 @@ class PretrainRun {
   // The yardsticks: the words' frequencies, the untrained network, and the one that --init brought.
   void print_start() {
     if (held_out_.empty()) {
-      std::cout << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
+      std::cerr << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
       return;
     }
     const bool is_new = log_.step() == 0 && o_.init.empty();

@@ -42,9 +42,9 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
     seconds_ = loaded_["seconds"].number();
     loss_sums_ = numbers(loaded_, "loss_sums", losses, folder_);
     loss_counts_ = numbers(loaded_, "loss_counts", losses, folder_);
-    std::cout << formatted("going on after step {}\n", step_);
+    std::cerr << formatted("going on after step {}\n", step_);
   } else if (options_.resume) {
-    std::cout << "nothing was saved yet: from the beginning\n";
+    std::cerr << "nothing was saved yet: from the beginning\n";
   }
   if (options_.profile) profile_start();
 }
@@ -81,7 +81,7 @@ bool RunLog::goes_on(int64_t stop_after, bool interrupted) {
 }
 
 void RunLog::say_stopped() const {
-  std::cout << formatted("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
+  std::cerr << formatted("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
 }
 
 void RunLog::end_step() {

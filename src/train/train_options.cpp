@@ -200,7 +200,7 @@ void use_machine(const MachineOptions& o) {
     std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where threads wait for "
                            "each other; --threads {} is likely faster\n", o.threads, cores, cores);
   if (ranks().size() > 1)
-    std::cout << formatted("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
+    std::cerr << formatted("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
                            ranks().on_this_host(), omp_get_max_threads());
   set_default_device(o.device);
   set_matmul_precision(o.matmul);

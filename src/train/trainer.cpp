@@ -2,6 +2,8 @@
 #include "minbert/trainer.h"
 
 #include <iostream>
+#include <set>
+#include <sstream>
 
 #include "agreement.h"
 #include "minbert/interrupt.h"
@@ -50,7 +52,7 @@ class Run {
   RunResult go(int64_t stop_after, bool score_training) {
     if (log_.batches() == 0) {
       if (!fit_cls_norm(model_->network, experiment_.data())) {
-        std::cout << formatted("stopped before the first step; begin again with --resume --out {}\n", o_.out);
+        std::cerr << formatted("stopped before the first step; begin again with --resume --out {}\n", o_.out);
         result_.interrupted = true;
         return result_;
       }
@@ -60,7 +62,7 @@ class Run {
     result_.parameters = model_->parameters.count();
     result_.trained = model_->parameters.trainable();
     const double share = double(result_.trained) / double(result_.parameters);
-    std::cout << formatted("{} parameters, {} of them trained ({} %); {} batches an epoch\n", result_.parameters,
+    std::cerr << formatted("{} parameters, {} of them trained ({} %); {} batches an epoch\n", result_.parameters,
                            result_.trained, fixed(100 * share, 3), epoch_batches_);
     write_file(folder_ + "/trained.json", Json::object().set("mode", o_.train_mode)
                    .set("parameters", result_.parameters).set("trained", result_.trained).set("share", share).dump());
@@ -216,9 +218,11 @@ class Run {
 
   Scores score_all(bool on_train) {
     Scores scores;
+    std::ostringstream warnings;
     for (const TaskData& d : experiment_.data())
       scores.push_back(on_train ? scores_on({&d.train, 1}, model_->network, d.task)
-                                : scores_on(d.dev, model_->network, d.task, &std::cout));
+                                : scores_on(d.dev, model_->network, d.task, &warnings));
+    if (said_.insert(warnings.str()).second) std::cerr << warnings.str();        // once a run
     model_->network.train();
     return scores;
   }
@@ -276,6 +280,7 @@ class Run {
   double best_ = -1e300;                            // the best mean dev score, and the epochs since
   int64_t epochs_since_best_ = 0;
   bool finished_;
+  std::set<std::string> said_;                      // warnings
   RunResult result_;
 };
 
