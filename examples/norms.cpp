@@ -55,7 +55,7 @@ int compare(int argc, char** argv) {
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas", "LIST");
   line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
-  line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
+  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
   line.option("--epochs", o.epochs, 1, "passes over the data");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.choice("--sampling", o.sampling, sampling_names(), "order of the tasks' batches in an epoch");

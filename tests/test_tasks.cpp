@@ -27,6 +27,12 @@ std::vector<TsvRow> rows_of(const std::string& file, const TsvFormat& format = {
 
 using Fields = std::vector<std::string>;
 
+Fields ids_of(const Dataset& data) {
+  Fields ids;
+  for (const Example& e : data.examples) ids.push_back(e.id);
+  return ids;
+}
+
 }  // namespace
 
 TEST_CASE("tsv: quoting is that of Python's csv module") {
@@ -133,13 +139,24 @@ TEST_CASE("dataset: every bad row is skipped and reported with its line") {
   CHECK(contains(text, "6 of 8 rows skipped: lines 3, 4, 5, 6, 7, 8\n"));
 
   CHECK(load_dataset(task_named("quora"), file, tokenizer, {.limit = 1}, report).examples.size() == 1);
-  CHECK(report.text() == "");
+  CHECK(report.text() == text);                     // all of the file is read
+  std::string many = header;
+  for (const char* id : {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"})
+    many += formatted("0\t{}\ta\tb\t{}\n", id, std::string(id) == "r1" ? 9 : 1);       // r1 is skipped
+  const std::string spaced = folder.file("many.csv", many);
+  const Dataset three = load_dataset(task_named("quora"), spaced, tokenizer, {.limit = 3, .keep_texts = 2}, report);
+  CHECK(ids_of(three) == Fields{"r0", "r3", "r5"});            // rows 0, 2, 4 of the seven that are valid
+  CHECK(three.examples[1].texts == Fields{"a", "b"});
+  CHECK(three.examples[2].texts.empty());
+  CHECK(report.rows == 8);
+  CHECK(report.taken == 3);
+  CHECK(ids_of(load_dataset(task_named("quora"), spaced, tokenizer, {.limit = 7}, report)).back() == "r7");
   const std::string none = folder.file("none.csv", header + "0\tx\ta\tb\t7\n");
   CHECK(contains(message([&] { load_dataset(task_named("quora"), none, tokenizer, {}, report); }),
                  "no valid row"));
   const std::string bare = folder.file("bare.csv", header);
-  CHECK(contains(message([&] { load_dataset(task_named("quora"), bare, tokenizer, {}, report); }),
-                 "no valid row"));
+  CHECK(message([&] { load_dataset(task_named("quora"), bare, tokenizer, {}, report); }) ==
+        bare + ": there is no row in it, only a header");
   CHECK(contains(message([&] { load_dataset(task_named("sst"), file, tokenizer, {}, report); }),
                  "\"sentence\""));
   CHECK(contains(message([&] { load_dataset(task_named("sst"), "gone", tokenizer, {}, report); }),

@@ -201,7 +201,7 @@ TEST_CASE("transformer_norms: rows that are skipped or cut stand in the report, 
   o.items = {"fig2", "fig3"};
   REQUIRE(run_items(o) == 0);
   const std::string skipped = file + ": 2 of 48 rows skipped: lines 1, 47";
-  const std::string cut = ": 1 of 48 rows truncated to 16 tokens";
+  const std::string cut = ": 1 of 46 rows truncated to 16 tokens";
   const Json report = Json::load(world.path("study/report.json"));
   for (const std::string& name : o.items) {
     const std::string differs = item_of(report, name)["differs"].dump(-1);

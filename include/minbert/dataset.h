@@ -31,7 +31,8 @@ struct Dataset {
 struct DatasetOptions {
   int max_length = 512;
   Pairs pairs = Pairs::cross;
-  int64_t limit = 0;                            // reads the first so many valid rows; 0: all
+  int64_t limit = 0;                            // so many of the n valid rows, evenly spaced: rows
+                                                // i n / limit, rounded down; 0: all
   Split split = Split::train;                   // test: no labels, and rows with an empty text are
                                                 // kept, since every id needs a prediction
   size_t keep_texts = 0;                        // examples whose texts are kept
@@ -49,6 +50,7 @@ struct LoadReport {
   std::vector<SkippedRow> skipped = {};
   std::vector<std::string> long_rows = {};  // valid rows of several lines: "3-5"
   int64_t unknown = 0;                      // rows of options.dev_rows that the file does not have
+  int64_t taken = 0;                        // examples
   int64_t truncated = 0;                    // examples that lost words to max_length
   int max_length = 0;
 

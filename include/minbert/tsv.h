@@ -43,8 +43,6 @@ class TsvReader {
 
   // Reads one row; false at the end of the file. Error with the line of a quote that never closes.
   bool next(TsvRow& row);
-  int64_t bytes() const { return int64_t(text_.size()); }
-  int64_t bytes_read() const { return int64_t(position_); }
 
  private:
   char peek() const { return position_ < text_.size() ? text_[position_] : '\n'; }

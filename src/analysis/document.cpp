@@ -75,8 +75,9 @@ Document::Document(const DocumentOptions& options, const std::string& file)
 }
 
 std::map<std::string, std::string> Document::inputs(const Task& task) {
+  const std::string rows = options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
   std::map<std::string, std::string> all = {{"task", task.name},
-                                            {"limit", std::to_string(options_.limit)},
+                                            {"rows", rows},
                                             {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
   std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
@@ -170,7 +171,8 @@ std::vector<std::string> Document::differences() const {
   std::vector<std::string> all = model_differences();
   if (!missing_.empty())
     all.push_back(formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
-  if (options_.limit > 0) all.push_back(formatted("the first {} rows of each file instead of all", options_.limit));
+  if (options_.limit > 0)
+    all.push_back(formatted("{} rows of each file, evenly spaced, instead of all", options_.limit));
   for (const Task& task : tasks_)
     if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
       std::replace(warning.begin(), warning.end(), '\n', ' ');

@@ -18,7 +18,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   const bool one = tasks.size() == 1;
   line.option("--data", o.data, formatted("folder with the {}: {}{}", one ? tasks[0].title : "tasks",
                                           tasks[0].files[0].train, one ? "" : ", ..."), "DIR");
-  line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
+  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
   line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
   line.section("How much");
   line.choice("--grid", o.grid, grid_names,

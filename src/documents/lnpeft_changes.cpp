@@ -99,7 +99,10 @@ std::optional<Json> pretrained_without_norm(const LnPeftOptions& o) {
                                                  .next_sentence = next_sentence, .one_text = !next_sentence});
   std::vector<PretrainingExample> examples = data.held_out();
   MB_CHECK(!examples.empty(), "--corpus {}: expected 4 documents or more, so that one can be held out", o.corpus);
-  if (o.limit > 0) examples.resize(std::min(examples.size(), size_t(o.limit)));
+  if (const size_t all = examples.size(), some = size_t(o.limit); some > 0 && some < all) {
+    for (size_t i = 0; i < some; ++i) examples[i] = examples[i * all / some];        // evenly spaced
+    examples.resize(some);
+  }
   model.network.train(false);
   const auto loss = [&]() -> std::optional<double> {
     const NoGrad no_tape;

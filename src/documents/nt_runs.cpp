@@ -19,7 +19,7 @@ Run NtRuns::vocabulary() const {
   const Task task = document_.tasks()[0];
   Run run{"vocabulary", document_.inputs(task), {}, 0.1};
   run.options["vocab-size"] = std::to_string(o_.vocab_size);
-  for (const char* unused : {"limit", "max-length"}) run.options.erase(unused);       // it reads whole sentences, all
+  for (const char* unused : {"rows", "max-length"}) run.options.erase(unused);       // it reads whole sentences, all
   run.work = [this, task](const std::string& folder) -> std::optional<Json> {
     const Tokenizer tokenizer = own_tokenizer(o_.data, std::span(&task, 1), o_.vocab_size, true);
     write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());

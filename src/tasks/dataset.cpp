@@ -70,15 +70,12 @@ std::set<Fields> listed_rows(const Task& task, const std::string& file) {
 
 struct RowReader {
   const Task& task;
-  const Tokenizer& tokenizer;
   const DatasetOptions& options;
   const TsvReader& file;
   std::vector<size_t> place;                       // columns of the texts and, if there are any, label and id
   std::set<Fields> listed, found = {};             // the rows of dev_rows; those of them read so far
   std::vector<size_t> listed_by = {};              // their columns
   bool has_labels = options.split != Split::test;
-  int64_t truncated = 0;
-  size_t valid = 0;                                // valid rows so far
   std::vector<std::string> long_rows = {};
 
   // Is the row in the split? See load_dataset.
@@ -97,7 +94,8 @@ struct RowReader {
     return dev == (options.split == Split::dev);
   }
 
-  // The row's example; nothing if the row belongs to the other split. Throws a SkippedRow that says what is wrong.
+  // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a SkippedRow that says
+  // what is wrong.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
     const size_t columns = file.columns().size();
     if (task.format.sentences && row.fields.size() < columns)
@@ -126,11 +124,8 @@ struct RowReader {
                          expected_label(task)};
       example.label = *value;
     }
-    bool cut = false;
-    example.inputs = make_example(task, texts, tokenizer, options, &cut).inputs;
-    truncated += cut;
     if (row.last_line > row.line) long_rows.push_back(formatted("{}-{}", row.line, row.last_line));
-    if (++valid <= options.keep_texts) example.texts = std::move(texts);
+    example.texts = std::move(texts);
     return example;
   }
 };
@@ -213,27 +208,34 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   if (!task.id_column.empty()) needed.push_back(task.id_column);
 
   TsvReader tsv(file, task.format);
-  RowReader reader{task, tokenizer, options, tsv, tsv.find(needed), listed_rows(task, options.dev_rows)};
+  RowReader reader{task, options, tsv, tsv.find(needed), listed_rows(task, options.dev_rows)};
   if (!reader.listed.empty()) reader.listed_by = tsv.find(task.row_columns);
   report = {.file = file, .max_length = options.max_length};
-  Dataset data{file, {}};
-  TsvRow row;
-  Progress progress("reading " + file, tsv.bytes());
-  while ((options.limit == 0 || int64_t(data.examples.size()) < options.limit) && tsv.next(row)) {
-    ++report.rows;
-    progress.update(tsv.bytes_read());
+  std::vector<Example> valid;
+  for (TsvRow row; tsv.next(row);) {
     try {
-      if (auto example = reader.example(row, report.rows - 1)) data.examples.push_back(std::move(*example));
+      if (auto example = reader.example(row, report.rows++)) valid.push_back(std::move(*example));
     } catch (const SkippedRow& skipped) {
       report.skipped.push_back(skipped);
     }
   }
-  report.truncated = reader.truncated;
   report.long_rows = reader.long_rows;
-  if (options.limit == 0 && options.split == Split::dev)
-    report.unknown = int64_t(reader.listed.size() - reader.found.size());
-  MB_CHECK(!data.examples.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}",
-           file, task.name, report.rows, report.text());
+  if (options.split == Split::dev) report.unknown = int64_t(reader.listed.size() - reader.found.size());
+  MB_CHECK(report.rows > 0, "{}: there is no row in it, only a header", file);
+  MB_CHECK(!valid.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}", file, task.name, report.rows,
+           report.text());
+
+  const size_t n = options.limit > 0 ? std::min(valid.size(), size_t(options.limit)) : valid.size();
+  Dataset data{file, {}};
+  Progress progress("reading " + file, int64_t(n));
+  for (size_t i = 0; i < n; ++i) {
+    Example& example = data.examples.emplace_back(std::move(valid[i * valid.size() / n]));
+    bool cut = false;
+    example.inputs = make_example(task, example.texts, tokenizer, options, &cut).inputs;
+    report.truncated += cut;
+    if (i >= options.keep_texts) example.texts = {};
+    progress.update(++report.taken);
+  }
   return data;
 }
 
@@ -250,7 +252,7 @@ std::vector<std::string> LoadReport::totals() const {
     all.push_back(formatted("{}: {} rows of the dev set are not in it; is the list of them another version's?", file,
                             unknown));
   if (truncated > 0)
-    all.push_back(formatted("{}: {} of {} rows truncated to {} tokens (--max-length)", file, truncated, rows,
+    all.push_back(formatted("{}: {} of {} rows truncated to {} tokens (--max-length)", file, truncated, taken,
                             max_length));
   return all;
 }
@@ -272,6 +274,7 @@ void LoadReport::add(const LoadReport& other) {
     if (std::ranges::find(skipped, row.line, &SkippedRow::line) == skipped.end()) skipped.push_back(row);
   std::ranges::sort(skipped, {}, &SkippedRow::line);
   rows = std::max(rows, other.rows);
+  taken += other.taken;
   truncated += other.truncated;
   unknown += other.unknown;
 }

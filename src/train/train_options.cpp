@@ -98,7 +98,7 @@ void add_train_options(CommandLine& line, TrainOptions& o) {
   line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
-  line.option("--limit", o.limit, 0, "only the first N rows of each file; 0: all");
+  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
   add_norm_options(line, o);
   line.norm("--cls-norm", o.cls_norm, cls_norms(), "normalization of [CLS]");
   line.choice("--cls-norm-at", o.cls_norm_at, cls_norm_places, "where --cls-norm and --grad-norm stand");
