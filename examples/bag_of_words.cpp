@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "minbert/bag_of_words.h"
+#include "minbert/checkpoint.h"
 #include "minbert/metrics.h"
 #include "minbert/options.h"
 
@@ -24,9 +25,12 @@ int main(int argc, char** argv) {
   line.option("--seed", seed, 0, "of the order of the examples");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini");
   return run_program("bag_of_words", [&] {
-    MB_CHECK(vocab.empty() != model.empty(), "give --vocab FILE or --model DIR; see --help");
-    const Tokenizer tokenizer = vocab.empty() ? Tokenizer::from_folder(model) : Tokenizer::from_vocab(vocab);
-    for (const Task& task : parse_tasks(tasks, metric)) {
+    if (vocab.empty() == model.empty()) throw UsageError("give --vocab FILE or --model DIR; see --help");
+    const std::vector<Task> list_of_tasks = check_usage([&] { return parse_tasks(tasks, metric); });
+    check_files(folder, list_of_tasks);
+    const Tokenizer tokenizer =
+        vocab.empty() ? Tokenizer::from_folder(model_folder(model)) : Tokenizer::from_vocab(vocab);
+    for (const Task& task : list_of_tasks) {
       const auto start = std::chrono::steady_clock::now();
       const auto read = [&](Split split, size_t set) {
         return read_set(folder, task, split, set, tokenizer, {.pairs = Pairs::siamese}, std::cerr);

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "minbert/encode.h"
+#include "minbert/files.h"
 #include "minbert/interrupt.h"
 
 using namespace minbert;
@@ -29,8 +30,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("encode", [&] {
     use_machine(machine);
-    MB_CHECK(!model.empty() && !o.input.empty() && !o.output.empty(),
-             "--model, --input and --output are needed; see --help");
+    line.need({"--model", "--input", "--output"});
+    check_folder_of(o.output);
     watch_for_interrupt();
     const TrainedModel trained(model, cased ? std::optional(true) : std::nullopt);
     if (!trained.config.has_trained_pooler())

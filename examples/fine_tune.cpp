@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 
   return run_program("fine_tune", [&] {
-    const std::vector<Task> tasks = parse_tasks(list);
+    const std::vector<Task> tasks = check_usage([&] { return parse_tasks(list); });
+    folder = model_folder(folder);
     const BertConfig saved = BertConfig::load(folder + "/config.json");
     BertConfig config = saved;
     const Tokenizer tokenizer = tokenizer_of(folder, config);

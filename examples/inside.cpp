@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("inside", [&] {
     use_machine(machine);
-    MB_CHECK(!model.empty() && !o.text.empty(), "--model and --text are needed; see --help");
+    line.need({"--model", "--text"});
+    check_folder_of(out);
     std::vector<Inside> models;
     for (const std::string& folder : {model, compare}) {
       if (folder.empty()) continue;

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
                        {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"}, {"--fisher-examples", "0"}, {"--epochs", "20"},
                        {"--seeds", "1"}, {"--limit", "0"}, {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
     for (const double f : o.fraction)
-      MB_CHECK(f > 0 && f <= 1, "--fraction {}: expected a share above 0 and at most 1", f);
+      if (!(f > 0 && f <= 1)) throw UsageError(formatted("--fraction {}: expected a share above 0 and at most 1", f));
     begin_document(line, o);
     Document document(o, "lnpeft");
     return document.run(lnpeft_items(document, o));

@@ -40,8 +40,8 @@ int run(CommandLine& line, TrainOptions& o) {
     print_scores(experiment, evaluate(experiment, o.out));
     return 0;
   }
-  MB_CHECK(!o.compare || !line.given("--norm"),
-           "--compare trains with layer and with conditional-layer; leave out --norm");
+  if (o.compare && line.given("--norm"))
+    throw UsageError("--compare trains with layer and with conditional-layer; leave out --norm");
   const Experiment experiment(o);
   if (!again) remember_options(line, o.out);        // not before: what cannot be read leaves no run behind
   watch_for_interrupt();

@@ -13,6 +13,7 @@
 #include "minbert/about.h"
 #include "minbert/bert.h"
 #include "minbert/comparison.h"
+#include "minbert/files.h"
 #include "minbert/interrupt.h"
 #include "minbert/names.h"
 #include "minbert/norm.h"
@@ -71,10 +72,13 @@ int compare(int argc, char** argv) {
   line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
     begin_run(line, o, o.resume, {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});
-    const Experiment experiment(o);
+    const std::vector<Variant> variants = norm_variants(lists, o.from_scratch);
+    std::vector<TrainOptions> runs;
+    for (const Variant& variant : variants) runs.push_back(options_of(o, variant));
+    const Experiment experiment(o, runs);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
-    return compare_norms(experiment, norm_variants(lists, o.from_scratch), to_loss);
+    return compare_norms(experiment, variants, to_loss);
   });
 }
 
@@ -107,7 +111,8 @@ int apply(int argc, char** argv) {
   return run_program("norms apply", [&] {
     use_machine(machine);
     if (line.given("--grad-norm")) o.grad_norm = grad_norm;
-    MB_CHECK(!input.empty() && !output.empty(), "--input and --output are needed; see --help");
+    line.need({"--input", "--output"});
+    check_folder_of(output);
     const NormApplyReport report = apply_norm(o, input, output);
     std::cout << report.steps << (report.steps == 1 ? " step of " : " steps of ") << report.rows << " x "
               << report.hidden << " -> " << output << '\n';

@@ -3,6 +3,8 @@
 //
 //   $ predict --model runs/first --task sst <<< "A lovely film."
 //   4	0.71
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -33,18 +35,23 @@ Example example_of(const std::string& line, int64_t number, const Task& task, co
 int main(int argc, char** argv) {
   std::string folder, task_name;
   int batch = 32;
-  CommandLine line("predict", "Labels each line of standard input with a trained model.");
+  CommandLine line("predict", "Labels each line of standard input, even an empty one, with a trained model.");
   line.option("--model", folder, "a run's folder, or its model/", "DIR");
   line.option("--task", task_name, "which of the model's tasks: sst, quora, sts, ...", "NAME");
-  line.option("--batch", batch, 1, "lines at a time; 1 answers every line at once");
+  line.option("--batch", batch, 1, "lines at a time; 1 answers every line at once, as on a terminal");
   MachineOptions machine;
   add_machine_options(line, machine);
   line.parse(argc, argv);
   return run_program("predict", [&] {
     use_machine(machine);
-    MB_CHECK(!folder.empty() && !task_name.empty(), "both --model and --task are needed; see --help");
+    line.need({"--model", "--task"});
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
+    if (isatty(STDIN_FILENO)) {
+      std::cerr << (task.is_pair() ? "two texts a line, with a TAB between them" : "one text a line")
+                << "; Ctrl-D ends\n";
+      if (!line.given("--batch")) batch = 1;
+    }
     Progress progress("", file_size("/dev/stdin"), Progress::Where::beside_results);
     Lines lines(std::cin, "standard input");
     std::string text;
@@ -68,7 +75,6 @@ int main(int argc, char** argv) {
     if (cut > 0)
       std::cerr << "standard input: " << cut << " of " << lines.number() << " lines cut to "
                 << trained.config.max_length << " tokens\n";
-    MB_CHECK(!std::ferror(stdout), "standard output cannot be written");
     return 0;
   });
 }

@@ -18,6 +18,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "build/study");
   return run_program("study_index", [&] {
     for (const std::string& folder : folders) {
+      MB_CHECK(std::filesystem::is_directory(folder), "{}: there is no such folder; make study writes build/study",
+               folder);
       std::vector<std::pair<std::string, Json>> reports;
       for (const auto& entry : std::filesystem::directory_iterator(folder))
         if (const std::string file = entry.path().string() + "/report.json"; std::filesystem::exists(file))

@@ -6,6 +6,8 @@
 //   una ##ffa ##ble [MASK] !
 //   $ tokenize --bpe roberta-base --pieces <<< "Unaffable<mask>!"
 //   Una ff able <mask> !
+#include <unistd.h>
+
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -62,18 +64,18 @@ int main(int argc, char** argv) {
   line.option("files", files, "texts to tokenize; none: standard input");
   line.parse(argc, argv);
   return run_program("tokenize", [&] {
-    MB_CHECK(vocab.empty() != bpe.empty(), "give one of --vocab and --bpe; see --help");
+    if (vocab.empty() == bpe.empty()) throw UsageError("give one of --vocab and --bpe; see --help");
     const Tokenizer tokenizer = bpe.empty() ? Tokenizer::from_vocab(vocab, cased ? std::optional(true) : std::nullopt)
                                             : Tokenizer::from_folder(bpe);
     MB_CHECK(bpe.empty() || tokenizer.kind().name == "bpe", "--bpe {}: this is the folder of a {}; give --vocab {}",
              bpe, tokenizer.kind().model, bpe);
+    if (files.empty() && isatty(STDIN_FILENO)) std::cerr << "one text a line; Ctrl-D ends\n";
     if (files.empty()) tokenize(tokenizer, std::cin, "standard input", form);
     for (const std::string& file : files) {
       std::ifstream in(file);
       MB_CHECK(in, "{}: cannot be read", file);
       tokenize(tokenizer, in, file, form);
     }
-    MB_CHECK(std::cout.flush(), "standard output cannot be written");
     return 0;
   });
 }

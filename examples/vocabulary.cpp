@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "minbert/error.h"
+#include "minbert/files.h"
 #include "minbert/options.h"
 #include "minbert/vocabulary.h"
 
@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
   line.option("--least-frequency", options.least_frequency, 1, "of a pair of pieces that becomes a token");
   line.parse(argc, argv);
   return run_program("vocabulary", [&] {
-    MB_CHECK(!files.empty(), "--input is missing; see --help");
-    MB_CHECK(!output.empty(), "--output is missing; see --help");
+    line.need({"--input", "--output"});
+    if (tokenizer == "wordpiece") check_folder_of(output);
     options.lower_case = !cased;
     std::vector<std::string> tokens;
     if (tokenizer == "bpe") {
@@ -48,11 +48,10 @@ int main(int argc, char** argv) {
       tokens = train_vocabulary(files, options);
       write_vocabulary(output, tokens);
     }
-    std::cerr << output << ": " << tokens.size() << " tokens";
-    if (int(tokens.size()) < options.size) {
-      std::cerr << "; no other pair of pieces occurs " << options.least_frequency << " times in the text";
-    }
-    std::cerr << '\n';
+    std::cout << output << ": " << tokens.size() << " tokens";
+    if (int(tokens.size()) < options.size)
+      std::cout << "; no other pair of pieces occurs " << options.least_frequency << " times in the text";
+    std::cout << '\n';
     return 0;
   });
 }

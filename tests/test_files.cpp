@@ -196,6 +196,17 @@ TEST_CASE("safetensors: written piece by piece and in any order, it is the file 
   CHECK(read_file(folder / "pieces") == read_file(folder / "whole"));
 }
 
+TEST_CASE("files: the folder that a file needs is named before the work") {
+  const Folder folder;
+  put(folder / "file", "x");
+  check_folder_of("file"), check_folder_of(folder / "new");
+  const std::string message = folder / "gone" + ": there is no such folder; it is to hold f";
+  CHECK(error_of([&] { check_folder_of(folder / "gone/f"); }) == message);
+  CHECK(error_of([&] { write_file(folder / "gone/f", "x"); }) == message);
+  CHECK(error_of([&] { check_folder_of(folder / "file/f"); }) ==
+        folder / "file" + ": this is not a folder; it is to hold f");
+}
+
 TEST_CASE("safetensors: too little room on the disk is said before a value is written") {
   const Folder folder;
   const std::string file = folder / "vectors";
@@ -309,7 +320,7 @@ TEST_CASE("files: writing replaces a file whole, or leaves the old one") {
   CHECK(fs::is_symlink(folder / "link"));
   says(error_of([&] { write_file(folder.path.string(), ""); }), "this is a folder");
   says(error_of([&] { write_file("/dev/null", ""); }), "this is not a regular file");
-  says(error_of([&] { write_file(folder / "no/such", ""); }), "cannot write: No such file");
+  says(error_of([&] { write_file(folder / "no/such", ""); }), "no: there is no such folder");
   says(error_of([&] { read_file(folder.path.string()); }), "cannot read: Is a directory");
 }
 

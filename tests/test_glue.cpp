@@ -187,7 +187,23 @@ TEST_CASE("glue: bad rows and missing files are named") {
   CHECK(contains(message([&] { loaded("gone/RTE/dev.tsv", "rte", tokenizer); }),
                  "gone/RTE/dev.tsv: there is no such file\n"
                  "  task \"rte\" reads RTE/train.tsv, RTE/dev.tsv, RTE/test.tsv"));
-  CHECK(contains(message([&] { loaded(folder.file("empty", ""), "cola", tokenizer); }), "no valid row"));
+  CHECK(contains(message([&] { loaded(folder.file("empty", ""), "cola", tokenizer); }), "no row in it"));
+}
+
+TEST_CASE("glue: a folder without a task's files says whose files it has") {
+  const Folder folder;
+  const std::string data = folder.path.string();
+  const auto refused = [&](const std::string& place) {
+    return message([&] { check_files(place, std::vector<Task>{task_named("sst")}); });
+  };
+  CHECK(contains(refused(data), data + "/ids-sst-train.csv: there is no such file\n"));
+  CHECK(contains(refused(data), data + " has the files of no task"));
+  for (const char* file : {"RTE/train.tsv", "RTE/dev.tsv", "CoLA/train.tsv", "CoLA/dev.tsv", "QNLI/train.tsv"})
+    folder.file(file, "x");
+  CHECK(contains(refused(data), "\n  " + data + " has those of --tasks cola,rte"));
+  check_files(data, std::vector<Task>{task_named("rte"), task_named("cola")});
+  CHECK(refused(data + "/gone") == data + "/gone: there is no such folder");
+  CHECK(refused(data + "/RTE/dev.tsv") == data + "/RTE/dev.tsv: this is a file; give its folder");
 }
 
 TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") {
@@ -259,12 +275,12 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
   CHECK(contains(report, file + ":3: column \"label\" is \"postive\"\n  expected negative or neutral or positive"));
   CHECK(contains(report, file + ":4: column \"label\" is empty"));
   Dataset data{file, {{"0", 1, {}}, {"1", 2, {}}, {"2", 1, {}}}};
-  CHECK(message([&] { check_classes(task_named("phrasebank"), data); }) ==
-        file + ": no row to train on has the label negative (of each label: negative 0, neutral 2, positive 1)\n"
-               "  a network cannot learn a class without examples; add some");
+  CHECK(empty_class_warning(task_named("phrasebank"), data) ==
+        file + ": no row to train on has the label negative, which cannot be learnt (rows of each label: negative 0, "
+               "neutral 2, positive 1)\n");
   data.examples.push_back({"3", 0, {}});
-  check_classes(task_named("phrasebank"), data);
-  check_classes(task_named("stsb"), data);         // a regression has no classes
+  CHECK(empty_class_warning(task_named("phrasebank"), data) == "");
+  CHECK(empty_class_warning(task_named("stsb"), data) == "");        // a regression has no classes
 }
 
 TEST_CASE("phrasebank: a new network without a vocabulary makes its word pieces of the training sentences") {

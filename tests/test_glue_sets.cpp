@@ -116,7 +116,7 @@ TEST_CASE("glue: MRPC's dev set is that of dev_ids.tsv, or of dev.tsv; the test 
     CHECK(sets.train == Names{"11", "13", "15"});
     CHECK(sets.dev == Names{"12", "14"});
     CHECK(sets.log == "");
-    CHECK(mrpc_sets(folder, tokenizer, {.limit = 2}).train == Names{"11", "13"});
+    CHECK(mrpc_sets(folder, tokenizer, {.limit = 2}).train == Names{"11", "13"});          // of 11, 13, 15
     CHECK(mrpc_sets(folder, tokenizer, {.limit = 1}).log == "");
     std::ostringstream log;                         // GLUE's test set, by row
     const auto test = find_test_file(folder.path.string(), task_named("mrpc"), 0, log);

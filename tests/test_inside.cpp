@@ -196,7 +196,10 @@ TEST_CASE("inside: errors say what there is, and a long text is cut") {
   Look world;
   const auto error = [&](InsideOptions o) { return error_of([&] { world.look(o); }); };
   CHECK(contains(error({.text = "a", .task = "rte"}), "its tasks: sst quora sts"));
-  CHECK(contains(error({.text = "a", .task = "sst", .label = "9"}), "a label is a whole number from 0 to 4"));
+  CHECK(contains(error({.text = "a", .task = "sst", .label = "9"}), "a label is a whole number from 0 to 4, or its "
+                                                                    "name: very negative, negative, neutral, "));
+  CHECK(world.look({.text = "a", .task = "sst", .label = "positive"}).loss ==
+        world.look({.text = "a", .task = "sst", .label = "3"}).loss);
   CHECK(contains(error({.text = "a", .label = "1"}), "Give --task"));
   CHECK(contains(error({.text = "a", .task = "quora"}), "quora takes two texts; give --text-b"));
   CHECK(contains(error({.text = "a", .text_b = "b", .task = "sst"}), "leave --text-b out"));

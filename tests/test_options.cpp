@@ -8,8 +8,12 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/names.h"
 #include "minbert/ops.h"
+#include "child.h"
+#include "error_of.h"
 #include "minbert/train_options.h"
+#include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -118,6 +122,88 @@ TEST_CASE("options: a list's parts are checked one by one, and none may be there
   refused("--grad-norm", "0,x", "--grad-norm: \"x\" is not a number");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
   CHECK(names == std::vector<std::string>{"rms", "none"});
+}
+
+TEST_CASE("options: a program in another process" * doctest::skip()) {
+  std::vector<std::string> words;
+  std::istringstream told(Child::told());
+  for (std::string word; told >> word;) words.push_back(word);
+  const Line line(words);
+  std::exit(run_program("program", [] {
+    std::cout << "result\n";
+    return 0;
+  }));
+}
+
+TEST_CASE("options: what is not expected is said in order, with the option it is like; a full disk is noticed") {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const auto program = [&](const std::string& words, const std::string& out = "/dev/stdout") {
+    return shell(".", formatted("(MINBERT_CHILD='{}' '{}' -tc='options: a program in another process' --no-skip > {})",
+                                words, self, out));
+  };
+  const auto refused = [&](const std::string& words, const std::string& message) {
+    const ShellResult result = program(words);
+    INFO(result.said);
+    CHECK(result.has("program: " + message + "\nRun with --help to see every option.\n"));
+    CHECK(result.status == 2);
+  };
+  refused("--modle x", "not expected: --modle x; did you mean --model?");
+  refused("y --epoch=3 z", "not expected: y --epoch=3 z; did you mean --epochs?");
+  refused("--batch-size 4", "not expected: --batch-size 4; did you mean --batch?");
+  refused("--iso-bn-betas 4", "not expected: --iso-bn-betas 4");     // an option of older versions is not recommended
+  refused("data --xyzzy", "not expected: data --xyzzy");
+  refused("--norm layr", "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)));
+  CHECK(program("--epochs 3").has("result"));
+  for (const char* words : {"--epochs 3", "--help", "--norm help"}) {
+    INFO(words);
+    CHECK(program(words).status == 0);
+    const ShellResult full = program(words, "/dev/full");
+    CHECK(full.status == 1);
+    CHECK(full.has("program: standard output cannot be written; is the disk full?\n"));
+  }
+}
+
+TEST_CASE("options: the exit status tells a mistake on the command line from other errors, in words of ours") {
+  const auto ends = [](const std::function<int()>& body, int status, const std::string& said) {
+    const Quiet quiet;
+    CHECK(run_program("program", body) == status);
+    CHECK(quiet.text() == said);
+  };
+  ends([] { return 130; }, 130, "");
+  ends([]() -> int { throw UsageError("--tasks"); }, 2, "program: --tasks\n");
+  ends([]() -> int { fail("no file"); }, 1, "program: no file\n");
+  ends([]() -> int { return std::filesystem::is_empty("gone/folder"); }, 1,
+       "program: gone/folder: No such file or directory\n");
+  CommandLine line("program", "of a test");
+  std::string model = "m", task, input;
+  line.option("--model", model, "", "DIR");
+  line.option("--task", task, "", "NAME");
+  line.option("--input", input, "", "FILE");
+  CHECK_THROWS_WITH_AS(line.need({"--model", "--task", "--input"}), "--task and --input must be given; see --help",
+                       UsageError);
+  line.set("--task", "sst"), line.set("--input", "f");
+  line.need({"--model", "--task", "--input"});
+}
+
+TEST_CASE("options: mistakes that only several options or the model's sizes show are found before data is read") {
+  const SmallWorld world;
+  const auto refused = [&](const auto& change, const std::string& message) {
+    TrainOptions o = world.options();
+    o.data = world.path("gone");                    // it is looked for later
+    change(o);
+    CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains(message.c_str()), UsageError);
+  };
+  refused([](TrainOptions& o) { o.tasks = "sst,foo"; }, "--tasks sst,foo: there is no task \"foo\"");
+  refused([](TrainOptions& o) { o.metric = "sst=f1"; }, "--metric sst=f1: sst is not scored by \"f1\"");
+  refused([](TrainOptions& o) { o.model = "", o.config = "huge"; }, "\"huge\"");
+  refused([](TrainOptions& o) { o.norm = "group:groups=7"; }, "8 channels do not part into 7 groups");
+  refused([](TrainOptions& o) { o.shards = 3; }, "--shards 3: expected a power of two");
+  refused([](TrainOptions& o) { o.shards = 2, o.norm = "batch"; }, "--norm batch takes its statistics over the whole");
+  TrainOptions o = world.options(), other = o;
+  other.norm = "group:groups=7";
+  CHECK_THROWS_WITH_AS((Experiment{o, {other}}), doctest::Contains("8 channels do not part"), UsageError);
+  o.data = world.path("gone");
+  CHECK(error_of([&] { Experiment{o}; }) == o.data + ": there is no such folder");
 }
 
 TEST_CASE("options: all of them survive being stored as text") {

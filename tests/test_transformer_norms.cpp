@@ -354,7 +354,8 @@ TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
   for (int i = 0; i < 30; ++i) text += formatted("word{} .@{}\n", i, i % 2 ? "neutral" : "positive");
   write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
   const Quiet quiet;
-  CHECK(contains(error_of([&] { read_nt_data(o, world.path("vocab.txt")); }), "label negative"));
+  CHECK(read_nt_data(o, world.path("vocab.txt")).task.outputs() == 3);
+  CHECK(contains(quiet.text(), "no row to train on has the label negative"));
 }
 
 }  // namespace minbert::test

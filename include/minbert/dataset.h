@@ -80,8 +80,12 @@ Dataset read_set(const std::string& folder, const Task& task, Split split, size_
 Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, int size,
                         bool lower_case);
 
-// Error, with the count of each class, if a set to train on lacks one of the task's classes.
-void check_classes(const Task& task, const Dataset& data);
+// Error where a task's training or dev file is not in the folder: names the tasks whose files are.
+void check_files(const std::string& folder, std::span<const Task> tasks);
+
+// A line, with the count of each class, if a set to train on lacks one of the task's classes;
+// else "".
+std::string empty_class_warning(const Task& task, const Dataset& data);
 
 // An example without id and label from its texts, one or two, tokenized as in load_dataset.
 // *truncated: was any cut?
@@ -92,7 +96,8 @@ Example make_example(const Task& task, std::span<const std::string> texts,
 // The sequences of some examples in order, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
 std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
 
-// The label that a text says, as the files of the task have it. Error: what a label of the task is
+// The label that a text says, as the files of the task have it or by its name, "very positive".
+// Error: what a label of the task is
 double label_of(const Task& task, const std::string& text);
 
 // The labels of some examples.

@@ -26,9 +26,10 @@ struct TaskData {
 // What runs share that learn the same tasks: tokenizer and data, read once.
 class Experiment {
  public:
+  // more: options of other runs, which are checked, too, before data is read.
   // Errors: options that contradict each other; a task that does not exist; a model, a vocabulary
   // or a data set that cannot be read or is damaged.
-  explicit Experiment(const TrainOptions& options);
+  explicit Experiment(const TrainOptions& options, const std::vector<TrainOptions>& more = {});
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
@@ -39,6 +40,7 @@ class Experiment {
   BertConfig config(const TrainOptions& run) const;
 
  private:
+  void check_run(const TrainOptions& run) const;
   TrainOptions options_;
   std::optional<Tokenizer> tokenizer_;
   BertConfig config_;                               // --model's, or --config
@@ -60,6 +62,7 @@ struct TrainedModel {
   Tokenizer tokenizer;
   std::vector<Task> tasks;                          // the t-th has task id t
   Model model;
+  std::string folder;
 };
 
 }  // namespace minbert

@@ -8,9 +8,25 @@
 #include <string>
 #include <vector>
 
+#include "minbert/error.h"
 #include "minbert/norm.h"
 
 namespace minbert {
+
+// A mistake on the command line: a program ends with status 2, and not with 1 as for other errors.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+// What read() returns. An Error in it is a mistake on the command line.
+template <class Read>
+auto check_usage(const Read& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+}
 
 // A program's command line. Each option is bound to a variable that holds its default.
 //
@@ -59,6 +75,7 @@ class CommandLine {
   // Exits with 2 after a mistake. without: the options that a start without any takes, and says so
   // on stderr; names that begin with data/ are of shipped files (about.h).
   void parse(int argc, char** argv, const std::string& without = "");
+  void need(const std::vector<std::string>& names) const;        // Error: those that are empty
 
   bool given(const std::string& name) const;        // on this command line
   std::string value(const std::string& name) const;              // of one option, as text
@@ -71,9 +88,9 @@ class CommandLine {
   std::unique_ptr<Impl> impl_;
 };
 
-// main() for a program: prints an exception as "program: message" on stderr and returns 1; 130 if
-// it was interrupted. Where there are several ranks, the message names the rank, and all of them
-// end.
+// main() for a program: prints an exception as "program: message" on stderr and returns 2 for a
+// UsageError, 130 if it was interrupted, else 1; also where stdout could not be written. Where there
+// are several ranks, the message names the rank, and all of them end.
 int run_program(const std::string& program, const std::function<int()>& body);
 
 }  // namespace minbert

@@ -71,6 +71,9 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 TaskFiles find_files(const std::string& folder, const Task& task);
 std::string data_file(const std::string& folder, const Task& task, Split split, size_t set = 0);
 
+// The tasks of the table whose training and dev files are in the folder.
+std::vector<std::string> tasks_in(const std::string& folder);
+
 // The task's test file; if it is missing, one line in `log` says so.
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set,
                                           std::ostream& log);

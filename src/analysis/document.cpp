@@ -59,10 +59,11 @@ std::string date() {
 Document::Document(const DocumentOptions& options, const std::string& file)
     : options_(options), paper_(Json::load(options.papers + "/" + file + ".json")),
       study_({.out = options.out, .jobs = options.jobs, .command = options.command, .only = options.only_run}),
-      tasks_(parse_tasks(options.tasks, options.metric)) {
+      tasks_(check_usage([&] { return parse_tasks(options.tasks, options.metric); })) {
   const std::vector<std::string> order = split(options.tasks);
   const auto place = [&](const Task& task) { return std::find(order.begin(), order.end(), task.name); };
   std::sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) { return place(a) < place(b); });
+  check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
   if (options.tasks_given) return;
   std::erase_if(tasks_, [&](const Task& task) {
     const bool found = fs::exists(data_file(options.data, task, Split::train)) &&
@@ -255,7 +256,8 @@ int Document::run(const std::vector<Item>& items) {
   std::vector<std::string> names = options_.items;
   if (names.empty()) names = names_of(items);
   std::vector<Item> wanted;
-  for (const std::string& name : names) wanted.push_back(items[index_of(name, names_of(items), "item")]);
+  for (const std::string& name : names)
+    wanted.push_back(items[check_usage([&] { return index_of(name, names_of(items), "item"); })]);
   watch_for_interrupt();
   const auto start = std::chrono::steady_clock::now();
   for (const auto part : {&Item::before, &Item::runs}) {

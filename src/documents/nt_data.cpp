@@ -1,5 +1,6 @@
 // The sentences, their vocabulary and the network that reads them.
 #include <algorithm>
+#include <iostream>
 
 #include "minbert/sampling.h"
 #include "minbert/transformer_norms.h"
@@ -16,7 +17,7 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   data.train = read(Split::train, data.read);
   data.dev = read(Split::dev, of_dev);
   data.read.add(of_dev);
-  check_classes(data.task, data.train);
+  std::cerr << empty_class_warning(data.task, data.train);
   const auto counts_of = [&](const Dataset& set) {
     std::vector<int64_t> counts(size_t(data.task.outputs()));
     for (const Example& e : set.examples) ++counts.at(size_t(e.label));

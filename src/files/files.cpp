@@ -55,6 +55,7 @@ AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
            "{}: cannot write: this is {}; give the name of a file", file,
            fs::is_directory(target, none) ? "a folder" : "not a regular file");
+  check_folder_of(target_);
   temporary_ = target_ + formatted("{}{}-{}", temporary_mark, ::getpid(), count++);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   check(descriptor_ >= 0, file, "write");
@@ -139,6 +140,14 @@ void write_file(const std::string& file, std::string_view text) {
 int64_t file_size(const std::string& file) {
   std::error_code none;
   return fs::is_regular_file(file, none) ? int64_t(fs::file_size(file, none)) : 0;
+}
+
+void check_folder_of(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  std::error_code none;
+  MB_CHECK(folder.empty() || fs::is_directory(folder, none), "{}: {}; it is to hold {}", folder.string(),
+           fs::exists(folder, none) ? "this is not a folder" : "there is no such folder",
+           fs::path(file).filename().string());
 }
 
 void make_folder(const std::string& folder) {

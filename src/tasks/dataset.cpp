@@ -151,6 +151,11 @@ std::string files_of(const Task& task) {
   return joined(forms, ";\n    or ");
 }
 
+std::string missing_file(const Task& task, const std::string& file) {
+  return formatted("{}: there is no such file\n  task \"{}\" reads {} from the data folder", file, task.name,
+                   files_of(task));
+}
+
 }  // namespace
 
 Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, int size, bool lower_case) {
@@ -167,18 +172,34 @@ Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, 
   return {train_vocabulary_on(texts, source, {.size = size, .lower_case = lower_case}), source, lower_case};
 }
 
-void check_classes(const Task& task, const Dataset& data) {
-  if (task.kind == TaskKind::regression) return;
+std::string empty_class_warning(const Task& task, const Dataset& data) {
+  if (task.kind == TaskKind::regression) return "";
   std::vector<int64_t> counts(size_t(task.high) + 1);
   for (const Example& example : data.examples) ++counts[size_t(example.label)];
   std::vector<std::string> shares;
   for (size_t c = 0; c < counts.size(); ++c)
     shares.push_back(formatted("{} {}", task.label_text(double(c)), counts[c]));
   const size_t empty = size_t(std::ranges::find(counts, 0) - counts.begin());
-  MB_CHECK(empty == counts.size(),
-           "{}: no row to train on has the label {} (of each label: {})\n"
-           "  a network cannot learn a class without examples; add some",
-           data.file, task.label_text(double(empty)), joined(shares));
+  if (empty == counts.size()) return "";
+  return formatted("{}: no row to train on has the label {}, which cannot be learnt (rows of each label: {})\n",
+                   data.file, task.label_text(double(empty)), joined(shares));
+}
+
+void check_files(const std::string& folder, std::span<const Task> tasks) {
+  std::error_code none;
+  MB_CHECK(std::filesystem::is_directory(folder, none), "{}: {}", folder,
+           std::filesystem::exists(folder, none) ? "this is a file; give its folder" : "there is no such folder");
+  for (const Task& task : tasks) {
+    const TaskFiles found = find_files(folder, task);
+    std::vector<std::string> files = found.dev;
+    files.insert(files.begin(), found.train);
+    for (const std::string& file : files) {
+      if (std::filesystem::exists(file)) continue;
+      const std::string there = joined(tasks_in(folder), ",");
+      fail(missing_file(task, file) + (there.empty() ? formatted("\n  {} has the files of no task", folder)
+                                                     : formatted("\n  {} has those of --tasks {}", folder, there)));
+    }
+  }
 }
 
 Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
@@ -200,9 +221,7 @@ Example make_example(const Task& task, std::span<const std::string> texts, const
 
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report) {
-  MB_CHECK(std::filesystem::exists(file),
-           "{}: there is no such file\n  task \"{}\" reads {} from the data folder", file, task.name,
-           files_of(task));
+  MB_CHECK(std::filesystem::exists(file), "{}", missing_file(task, file));
   std::vector<std::string> needed = task.text_columns;
   if (options.split != Split::test) needed.push_back(task.label_column);
   if (!task.id_column.empty()) needed.push_back(task.id_column);
@@ -301,8 +320,11 @@ std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examp
 }
 
 double label_of(const Task& task, const std::string& text) {
+  const auto& names = task.class_names;
+  if (const auto name = std::ranges::find(names, text); name != names.end()) return double(name - names.begin());
   const std::optional<double> label = parse_label(task, text);
-  MB_CHECK(label, "{}: there is no label {}; a label is {}", task.name, shown(text), expected_label(task));
+  MB_CHECK(label, "{}: there is no label {}; a label is {}{}", task.name, shown(text), expected_label(task),
+           names.empty() ? "" : ", or its name: " + joined(names));
   return *label;
 }
 

@@ -197,6 +197,17 @@ std::string data_file(const std::string& folder, const Task& task, Split split, 
   return split == Split::train ? files.train : (split == Split::dev ? files.dev : files.test).at(set);
 }
 
+std::vector<std::string> tasks_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const Task& task : all_tasks()) {
+    const TaskFiles files = find_files(folder, task);
+    bool whole = std::filesystem::exists(files.train);
+    for (const std::string& file : files.dev) whole &= std::filesystem::exists(file);
+    if (whole) names.push_back(task.name);
+  }
+  return names;
+}
+
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set, std::ostream& log) {
   const TaskFiles files = find_files(folder, task);
   if (files.test.empty()) return std::nullopt;

@@ -164,7 +164,7 @@ void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weight
 }  // namespace
 
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
-  const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(o.task)};
+  const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(trained.task(o.task).name)};
   const int max_length = std::min(o.max_length, trained.config.max_tokens());
   TokenizedTexts texts(o.input, o.output, trained.tokenizer, max_length);
   if (texts.cut > 0)

@@ -7,6 +7,7 @@
 #include "minbert/heads.h"
 #include "minbert/names.h"
 #include "minbert/train_mode.h"
+#include "shards.h"
 
 namespace minbert {
 namespace {
@@ -37,22 +38,34 @@ void print_tasks(std::ostream& out, const std::string& source, const std::vector
 
 }  // namespace
 
-Experiment::Experiment(const TrainOptions& o) : options_(o) {
+Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& more) : options_(o) {
+  const std::vector<Task> tasks = check_usage([&] { return parse_tasks(o.tasks, o.metric, o.task_weights); });
   if (o.model.empty()) {
-    MB_CHECK(!o.from_scratch,
-             "--from-scratch: new weights of --model's sizes need a --model; a network by --config is new anyway");
+    if (o.from_scratch)
+      throw UsageError("--from-scratch: new weights of --model's sizes need a --model; a network by --config is new "
+                       "anyway");
+    config_ = check_usage([&] { return BertConfig::named(o.config); });
+  } else {
+    if (!o.vocab.empty())
+      throw UsageError(formatted("--vocab {}: --model {} brings its own vocabulary; leave one of them out", o.vocab,
+                                 o.model));
+    config_ = BertConfig::load(model_folder(o.model) + "/config.json");
+  }
+  check_usage([&] {
+    check_run(o);
+    for (const TrainOptions& run : more) check_run(run);
+  });
+  check_files(o.data, tasks);
+
+  if (o.model.empty()) {
     constexpr int own_pieces = 4000;
-    tokenizer_ = o.vocab.empty() ? own_tokenizer(o.data, parse_tasks(o.tasks), own_pieces, !o.cased)
+    tokenizer_ = o.vocab.empty() ? own_tokenizer(o.data, tasks, own_pieces, !o.cased)
                                  : Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
     if (o.vocab.empty())
       std::cerr << "without --vocab: " << tokenizer_->size() << " word pieces, made of the training texts\n";
     config_ = new_config(o.config, *tokenizer_);
   } else {
-    MB_CHECK(o.vocab.empty(), "--vocab {}: --model {} brings its own vocabulary; leave one of them out", o.vocab,
-             o.model);
-    const std::string folder = model_folder(o.model);
-    config_ = BertConfig::load(folder + "/config.json");
-    tokenizer_ = tokenizer_of(folder, config_, cased_option(o.cased));
+    tokenizer_ = tokenizer_of(model_folder(o.model), config_, cased_option(o.cased));
   }
   if (o.max_length > config_.max_tokens())
     std::cerr << "--max-length " << o.max_length << ": this model has " << config_.max_tokens()
@@ -60,18 +73,24 @@ Experiment::Experiment(const TrainOptions& o) : options_(o) {
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs), .limit = o.limit,
                                .keep_texts = 3};
-  for (const Task& task : parse_tasks(o.tasks, o.metric, o.task_weights)) {
+  for (const Task& task : tasks) {
     const auto read = [&](Split split, size_t set) {
       return read_set(o.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
     data_.push_back({task, read(Split::train, 0), {}, {}});
-    if (o.limit == 0) check_classes(task, data_.back().train);
+    if (o.limit == 0) std::cerr << empty_class_warning(task, data_.back().train);
     for (size_t set = 0; set < task.sets.size(); ++set) {
       data_.back().dev.push_back(read(Split::dev, set));
       const bool test = find_test_file(o.data, task, set, std::cerr).has_value();
       data_.back().test.push_back(test ? read(Split::test, set) : Dataset());
     }
   }
+}
+
+// What of a run can be wrong is found before its data is read, which may take minutes.
+void Experiment::check_run(const TrainOptions& run) const {
+  if (!run.evaluate) check_shards(run);
+  const BertModel network(config(run), 1);
 }
 
 BertConfig Experiment::config(const TrainOptions& o) const {
@@ -109,10 +128,10 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   return model;
 }
 
-TrainedModel::TrainedModel(const std::string& folder, std::optional<bool> cased)
-    : config(BertConfig::load(model_folder(folder) + "/config.json")),
-      tokenizer(tokenizer_of(model_folder(folder), config, cased)), tasks(tasks_of(config)),
-      model(config, 0, false, heads_of(tasks), 0) {
+TrainedModel::TrainedModel(const std::string& source, std::optional<bool> cased)
+    : config(BertConfig::load(model_folder(source) + "/config.json")),
+      tokenizer(tokenizer_of(model_folder(source), config, cased)), tasks(tasks_of(config)),
+      model(config, 0, false, heads_of(tasks), 0), folder(source) {
   const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
   if (!report.initialised.empty() || !report.unused.empty()) print_report(std::cerr, report, folder);
 }
@@ -121,6 +140,10 @@ DatasetOptions TrainedModel::dataset_options() const {
   return {.max_length = config.max_length, .pairs = pairs_of(config.pairs)};
 }
 
-const Task& TrainedModel::task(const std::string& name) const { return tasks[size_t(model.network.task_id(name))]; }
+const Task& TrainedModel::task(const std::string& name) const {
+  MB_CHECK(!tasks.empty(), "{}: this model was pre-trained, and on no task yet; fine-tune it: multitask --model {} "
+           "--tasks {} --data DIR --out runs/NAME", folder, folder, name);
+  return tasks[size_t(model.network.task_id(name))];
+}
 
 }  // namespace minbert

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 
 #include "engine/process.h"
 #include "minbert/about.h"
-#include "minbert/error.h"
 #include "minbert/interrupt.h"
 #include "minbert/names.h"
 #include "minbert/ranks.h"
@@ -57,16 +59,39 @@ Read one_of(const std::vector<std::string>& valid, const std::string& name,
   };
 }
 
+// What is printed stays in a buffer until the end: only then a full disk is known. Returns the exit status.
+int end_of_output(const std::string& program, int status) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
+  std::cerr << program << ": standard output cannot be written; is the disk full?\n";
+  return status == 0 ? 1 : status;
+}
+
 // For "help" prints the table and ends the program.
-Read norm_or_help(const NormTable& table) {
-  return [&table](const std::string& s) {
+Read norm_or_help(const NormTable& table, const std::string& program) {
+  return [&table, program](const std::string& s) {
     if (s == "help") {
       std::cout << table.help();
-      std::exit(0);
+      std::exit(end_of_output(program, 0));
     }
     table.check(s);
     return s;
   };
+}
+
+// The fewest letters to put in, take out or replace that make one word of the other.
+size_t edits_between(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);            // [j]: from the letters of a so far to b's first j
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (const char letter : a) {
+    size_t diagonal = std::exchange(row[0], row[0] + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (letter != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
 }
 
 const std::string how_to_give_a_norm = "as NAME:option=value,option=value; help: a table";
@@ -90,6 +115,25 @@ struct CommandLine::Impl {
     for (Entry& e : entries)
       if (e.name == name || e.option->check_name(name)) return e;
     fail(formatted("the stored options have \"{}\", which this program does not know", name));
+  }
+  // "; did you mean --model?" for --modle, "" where no option is like it
+  std::string suggestion(const std::string& word) const {
+    const std::string name = word.substr(0, word.find('='));
+    std::string nearest;
+    size_t least = name.size() / 3 + 1;             // so many edits are too many
+    for (const Entry& e : entries) {
+      if (!e.get || !e.name.starts_with("--")) continue;
+      const bool begins = name.starts_with(e.name) || (name.size() > 3 && e.name.starts_with(name));
+      const size_t edits = begins ? 0 : edits_between(name, e.name);
+      if (edits < least) least = edits, nearest = e.name;
+    }
+    return nearest.empty() ? "" : formatted("; did you mean {}?", nearest);
+  }
+  void refuse_rest() const {
+    const std::vector<std::string> rest = app.remaining();
+    const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-"); });
+    MB_CHECK(rest.empty(), "not expected: {}{}", joined(rest, " "),
+             option == rest.end() ? "" : suggestion(*option));
   }
   // names: of one option, separated by commas; an Entry has the first.
   void add(const std::string& names, const Set& set, const Get& get, const std::string& help,
@@ -132,6 +176,7 @@ CommandLine::CommandLine(std::string program, std::string description) : impl_(s
   impl_->app.name(program)->description(description);
   impl_->app.get_formatter()->column_width(34);
   impl_->app.set_version_flag("--version", [program] { return about(program); }, "Print what build this is and exit");
+  impl_->app.allow_extras();                        // which refuse_rest() names
 }
 CommandLine::~CommandLine() = default;
 
@@ -182,11 +227,13 @@ void CommandLine::list(const std::string& name, std::vector<double>& values, dou
 }
 
 void CommandLine::norm(const std::string& name, std::string& value, const NormTable& table, const std::string& help) {
-  impl_->add_text(name, value, norm_or_help(table), help + ", " + how_to_give_a_norm, "NORM");
+  const Read read = norm_or_help(table, impl_->app.get_name());
+  impl_->add_text(name, value, read, help + ", " + how_to_give_a_norm, "NORM");
 }
 void CommandLine::norms(const std::string& name, std::vector<std::string>& values, const NormTable& table,
                         const std::string& help) {
-  impl_->add_list(name, values, split_norms, norm_or_help(table), help + ", each " + how_to_give_a_norm);
+  const Read read = norm_or_help(table, impl_->app.get_name());
+  impl_->add_list(name, values, split_norms, read, help + ", each " + how_to_give_a_norm);
 }
 
 void CommandLine::gone(const std::string& name, const std::string& by_default, const std::string& now) {
@@ -217,12 +264,13 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
   try {
     if (none) app.parse(words);
     else app.parse(argc, argv);
+    impl_->refuse_rest();
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
-    std::exit(0);
+    std::exit(end_of_output(app.get_name(), 0));
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << '\n';
-    std::exit(0);
+    std::exit(end_of_output(app.get_name(), 0));
   } catch (const std::exception& e) {               // CLI's, or an Error of ours
     std::string what = e.what();
     for (const Impl::Entry& entry : impl_->entries)
@@ -233,6 +281,13 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     std::cerr << what << '\n';
     std::exit(2);
   }
+}
+
+void CommandLine::need(const std::vector<std::string>& names) const {
+  std::vector<std::string> missing;
+  for (const std::string& name : names)
+    if (value(name).empty()) missing.push_back(name);
+  if (!missing.empty()) throw UsageError(joined(missing, " and ") + " must be given; see --help");
 }
 
 bool CommandLine::given(const std::string& name) const { return impl_->find(name).option->count() > 0; }
@@ -250,19 +305,25 @@ void CommandLine::set(const std::string& name, const std::string& text) { impl_-
 
 int run_program(const std::string& program, const std::function<int()>& body) {
   std::string message = program + ": ";
+  int status = 1;
   try {
     prepare_threads();
-    return body();
+    return end_of_output(program, body());
   } catch (const Interrupted&) {
     return 130;
   } catch (const std::bad_alloc&) {
     message += "out of memory; lower --batch or --max-length";
+  } catch (const std::filesystem::filesystem_error& e) {
+    message += e.path1().string() + ": " + e.code().message();
+  } catch (const UsageError& e) {
+    message += e.what();
+    status = 2;
   } catch (const std::exception& e) {
     message += e.what();
   }
   if (ranks().size() > 1) ranks().end_all(message);
   std::cerr << message << '\n';
-  return 1;
+  return status;
 }
 
 }  // namespace minbert

@@ -33,14 +33,22 @@ size_t masked_words(Part part) {
   return words;
 }
 
-// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT.
-Tokenizer tokenizer_of(const PretrainOptions& o) {
+// What can be wrong is found before a vocabulary is made of the corpus, which may take minutes.
+void check(const PretrainOptions& o, BertConfig config) {
+  MB_CHECK(!o.corpus.empty(), "--corpus must be given; see --help");
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
            "give one of the three");
   MB_CHECK(o.vocab_size > 0 || o.tokenizer == "wordpiece", "--tokenizer {}: it says how --vocab-size makes a "
            "vocabulary; {} brings one, of its own kind: leave --tokenizer out", o.tokenizer,
            o.init.empty() ? "--vocab" : "--init");
+  check_shards(o);
+  configure(config, o);
+  const BertModel network(config, 1);
+}
+
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT.
+Tokenizer tokenizer_of(const PretrainOptions& o) {
   if (!o.init.empty()) {
     const std::string folder = model_folder(o.init);
     return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
@@ -76,7 +84,7 @@ class PretrainRun {
                                     .next_sentence = next_sentence_, .one_text = !config_.family().next_sentence,
                                     .page = o.page, .held_out = o.held_out, .seed = uint64_t(o.seed)}),
         held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
-        shards_(o, model_.parameters, 2),
+        shards_(o, model_.parameters, 2, check_shards(o)),
         optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
           return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_)
@@ -308,6 +316,9 @@ class PretrainRun {
 }  // namespace
 
 PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started, int64_t stop_after) {
+  const BertConfig start = options.init.empty() ? check_usage([&] { return BertConfig::named(options.config); })
+                                                : BertConfig::load(model_folder(options.init) + "/config.json");
+  check_usage([&] { check(options, start); });
   make_folder(options.out);
   std::unique_ptr<PretrainRun> run;
   try {

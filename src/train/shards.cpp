@@ -24,7 +24,34 @@ void sum_shards(const Tensor& gradients, int first, int n, const std::function<v
   copy_or_add(left, gradients, true);
 }
 
+int count_of(const RunOptions& o) { return o.shards > 0 ? o.shards : ranks().size(); }
+
+// what: "--norm batch"
+bool check_coupling(const RunOptions& o, const std::string& what, Couples couples) {
+  const int count = count_of(o);
+  MB_CHECK(couples != Couples::batch || count == ranks().size(),
+           "{} takes its statistics over the whole batch, which --shards {} cuts: start {} ranks, one for each part, "
+           "or train with --shards 1", what, count, count);
+  return couples == Couples::batch && count > 1;
+}
+
 }  // namespace
+
+bool check_shards(const RunOptions& o) {
+  const int n = ranks().size(), count = count_of(o);
+  MB_CHECK(std::has_single_bit(unsigned(count)), "--shards {}: expected a power of two: 1, 2, 4, 8, ...", count);
+  MB_CHECK(n <= count && count % n == 0,
+           "{} ranks cannot share --shards {} equally: start a power of two of them, {} at most", n, count, count);
+  return check_coupling(o, "--norm " + o.norm, norms().find(o.norm).couples);
+}
+
+bool check_shards(const TrainOptions& o) {
+  const bool hidden = check_shards(static_cast<const RunOptions&>(o));
+  const bool cls = check_coupling(o, "--cls-norm " + o.cls_norm, cls_norms().find(o.cls_norm).couples);
+  const bool gradients = check_coupling(o, formatted("--grad-norm {}", o.grad_norm),
+                                        o.grad_norm > 0 ? Couples::batch : Couples::nothing);
+  return hidden || cls || gradients;
+}
 
 // What the ranks tell each other in a step. Each writes its own numbers and leaves 0 where others write: the sum over
 // the ranks is everybody's, to the bit.
@@ -40,21 +67,9 @@ struct Shards::Sheet {
   std::span<double> data;                           // [ranks,2] the halves of each rank's fingerprint
 };
 
-Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
-    : count_(o.shards > 0 ? o.shards : ranks().size()), parameters_(parameters), losses_(losses) {
-  const int n = ranks().size();
-  MB_CHECK(std::has_single_bit(unsigned(count_)), "--shards {}: expected a power of two: 1, 2, 4, 8, ...", count_);
-  MB_CHECK(n <= count_ && count_ % n == 0,
-           "{} ranks cannot share --shards {} equally: start a power of two of them, {} at most", n, count_, count_);
-  couple("--norm " + o.norm, norms().find(o.norm).couples);
+Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses, bool coupled)
+    : count_(count_of(o)), parameters_(parameters), losses_(losses), coupled_(coupled) {
   for (const Parameter& p : parameters.items()) values_.push_back(p.value);
-}
-
-void Shards::couple(const std::string& what, Couples couples) {
-  if (couples != Couples::batch) return;
-  MB_CHECK(count_ == ranks().size(), "{} takes its statistics over the whole batch, which --shards {} cuts: start {} "
-           "ranks, one for each part, or train with --shards 1", what, count_, count_);
-  coupled_ = count_ > 1;
 }
 
 std::vector<Shards::PartLoss> Shards::learn_coupled(const Learn& learn, size_t i, int shard) const {

@@ -27,13 +27,15 @@ double share(const Part& part, std::span<const Batch> batches, Count count) {
   return double(count(part)) / all;
 }
 
+// Do the parts of a batch need each other's statistics? Errors: --shards that are no power of two, or that the ranks do
+// not divide; norms over the batch where a rank has several parts of it, which run one after the other.
+bool check_shards(const RunOptions& options);
+bool check_shards(const TrainOptions& options);
+
 class Shards {
  public:
-  // losses: how many a batch has. Errors: shards that are no power of two, or that the ranks do not divide.
-  Shards(const RunOptions& options, const Parameters& parameters, size_t losses);
-  // If `couples` says so, the parts of a batch need each other's statistics. what: "--norm batch". Error where a rank
-  // has several parts, which run one after the other.
-  void couple(const std::string& what, Couples couples);
+  // losses: how many a batch has. coupled: what check_shards() said.
+  Shards(const RunOptions& options, const Parameters& parameters, size_t losses, bool coupled);
 
   // Those of a batch's examples that are in this shard: none in some shards of a batch with fewer examples than shards.
   template <class T>
@@ -71,7 +73,7 @@ class Shards {
   const Parameters& parameters_;
   std::vector<Tensor> values_;                      // of all parameters
   size_t losses_;
-  bool coupled_ = false;                            // do the parts of a batch need each other's statistics?
+  bool coupled_;                                    // do the parts of a batch need each other's statistics?
   bool interrupted_ = false;
 };
 

@@ -31,12 +31,10 @@ class Run {
   Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
       : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
         model_(new_model(experiment, with_kept_mask(o, folder), !has_state(folder))),
-        shards_(o, model_->parameters, 1),
+        shards_(o, model_->parameters, 1, check_shards(o)),
         optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(), [this] { return state(); }),
         finished_(o.epochs == 0) {
-    shards_.couple("--cls-norm " + o.cls_norm, cls_norms().find(o.cls_norm).couples);
-    if (o.grad_norm > 0) shards_.couple(formatted("--grad-norm {}", o.grad_norm), Couples::batch);
     if (!log_.loaded().is_null()) load(log_.loaded());
     else if (const std::string file = mask_file(o.train_mode); !file.empty())
       write_file(kept_mask(folder), read_file(file));
