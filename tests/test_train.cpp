@@ -300,6 +300,62 @@ TEST_CASE("train: the heads alone leave every byte of the encoder as it was") {
   CHECK(o.learning_rate() == 1e-5);
 }
 
+TEST_CASE("train: what is new in a model is said in a line; that all predictions are one, once a run") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.lr = 1e-20, o.tasks = "sst,quora", o.epochs = 3;
+  world.run(o, "run");
+  CHECK(contains(world.printed, "; new: heads, task weights (0)\n"));
+  CHECK_FALSE(contains(world.printed, "task_weight"));
+  CHECK(times(world.printed, "sst: every prediction is ") == 1);
+  CHECK(times(world.printed, "quora: every prediction is ") == 1);
+  world.run(o, "plain", 0, "layer");
+  CHECK(contains(world.printed, "; new: heads\n"));
+  o.norm = "conditional-layer", o.placement = "normformer";
+  world.run(o, "placed");
+  CHECK(contains(world.printed, "; new: heads, norms of the placement, task weights (0)\n"));
+}
+
+TEST_CASE("train: stdout has the results alone, a line an epoch") {
+  const SmallWorld world;
+  std::ostringstream results;
+  const Quiet quiet;
+  const auto before = std::cout.rdbuf(results.rdbuf());
+  const TrainOptions o = world.options();
+  train(Experiment(o), o, o.out);
+  train(Experiment(o), o, o.out);                   // goes on, and is done
+  std::cout.rdbuf(before);
+  CHECK(results.str().starts_with("epoch 1/2   "));
+  CHECK(times(results.str(), "\nepoch 2/2   ") == 1);
+  CHECK(times(results.str(), "\n") == 2);
+  CHECK(contains(quiet.text(), "tensors loaded"));
+  CHECK(contains(quiet.text(), "going on after step "));
+}
+
+TEST_CASE("train: a folder that is no model's says what it is, and how to fetch a known one") {
+  const SmallWorld world;
+  const auto refused = [&](const std::string& folder) { return error_of([&] { model_folder(folder); }); };
+  const std::string file = world.path("start/config.json");
+  CHECK(refused(file) == file + ": this is a file; give its folder");
+  CHECK(contains(refused(world.path("data")), "neither this folder nor its model/ has a config.json"));
+  CHECK(contains(refused(world.path("gone")), ": there is no such folder; expected a Hugging Face"));
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(world.path(""));
+  make_folder("data");
+  write_file("data/download.sh", "group course about\nto    .\ngroup bert-own  of ours\nto    models/own\n");
+  CHECK(refused("bert-own") == "bert-own: there is no such folder; data/download.sh bert-own fetches this model, then "
+                               "give data/models/own");
+  CHECK(contains(refused("course"), "course: there is no such folder; expected"));
+  make_folder("data/models/own");
+  write_file("data/models/own/config.json", "{}");
+  CHECK(refused("models/bert-own") == "models/bert-own: there is no such folder; give data/models/own");
+  std::filesystem::current_path(here);
+  const Quiet quiet;
+  const TrainedModel pretrained(world.path("start"));
+  CHECK(contains(error_of([&] { pretrained.task("sst"); }),
+                 world.path("start") + ": this model was pre-trained, and on no task yet; fine-tune it: multitask"));
+}
+
 TEST_CASE("train: --epochs 0 writes the initial model and nothing else") {
   SmallWorld world;
   TrainOptions o = world.options();

@@ -186,7 +186,8 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
   if (predicted.size() < 2) return "";
   const auto [min, max] = std::ranges::minmax(predicted);
   if (task.kind != TaskKind::regression && min == max)
-    return formatted("{}: every prediction is {}; {}", task.name, task.label_text(min),
+    return formatted("{}: every prediction is {}{}; {}", task.name, task.label_text(min),
+                     task.class_names.empty() ? "" : formatted(" ({})", in_words(task, min)),
                      task.metrics[0] == Metric::accuracy
                          ? "its accuracy is only that class's share of the labels"
                          : formatted("a {} score says nothing here", metric_name(task.metrics[0])));
