@@ -37,6 +37,7 @@
 #   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or with nvcc alone
 #   MPI=auto|0|1       training on several processes (mpirun) where Open MPI or MPICH is found (auto), never, or surely
 #   CUBLAS=FOLDER      cuBLAS's include/ and lib/, where they are not beside nvcc
+#   DEPS=FOLDER        Debian's packages, unpacked there by who may not install them: README.md, "Other systems"
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
@@ -66,6 +67,14 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Wer
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,-Wno-restrict)
 FLAGS    := -std=c++20 -O3 -march=$(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
 CUDA_ARCHS ?= 80 90
+ifdef DEPS
+multiarch := $(shell $(CXX) -print-multiarch)
+unpacked  := $(abspath $(DEPS))/usr/lib/$(multiarch)
+BLAS      := -isystem $(abspath $(DEPS))/usr/include/$(multiarch)/openblas-openmp -L$(unpacked)/openblas-openmp \
+  -Wl,-rpath,$(unpacked)/openblas-openmp -L$(unpacked) -Wl,-rpath,$(unpacked) -lopenblas
+export BLAS
+export CPATH := $(abspath $(DEPS))/usr/include
+endif
 export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object

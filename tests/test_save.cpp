@@ -110,11 +110,12 @@ TEST_CASE("save: pre-training that is killed between two evaluations goes on fro
   }
 }
 
-// Standard output, which asks the program to stop as soon as this text is printed.
+// Both standard streams, which ask the program to stop as soon as this text is printed.
 class StopsAt : public std::stringbuf {
  public:
-  explicit StopsAt(std::string text) : text_(std::move(text)), before_(std::cout.rdbuf(this)) {}
-  ~StopsAt() override { std::cout.rdbuf(before_); }
+  explicit StopsAt(std::string text)
+      : text_(std::move(text)), out_(std::cout.rdbuf(this)), error_(std::cerr.rdbuf(this)) {}
+  ~StopsAt() override { std::cout.rdbuf(out_), std::cerr.rdbuf(error_); }
 
  protected:
   std::streamsize xsputn(const char* s, std::streamsize n) override {
@@ -125,7 +126,7 @@ class StopsAt : public std::stringbuf {
 
  private:
   std::string text_;
-  std::streambuf* before_;
+  std::streambuf *out_, *error_;
 };
 
 // With one step an epoch: the tape (--trace) is printed in the first one, so that epoch 1 is scored next; behind the

@@ -89,8 +89,8 @@ class CommandLine {
 };
 
 // main() for a program: prints an exception as "program: message" on stderr and returns 2 for a
-// UsageError, 130 if it was interrupted, else 1; also where stdout could not be written. Where there
-// are several ranks, the message names the rank, and all of them end.
+// UsageError, 130 if it was interrupted, else 1; also where stdout could not be written. Where
+// there are several ranks, the message names the rank, and all of them end.
 int run_program(const std::string& program, const std::function<int()>& body);
 
 }  // namespace minbert

@@ -1,6 +1,7 @@
 // The progress line.
 #include "minbert/progress.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,11 +47,26 @@ void Progress::show(int64_t done, const std::string& what) {
     text << std::setw(3) << 100 * done / total_ << "%  " << duration(left) << " left  ";
   }
   text << what;
+  if (is_crowded()) text << "  (other programs have the cores)";
   // Without line wrap: the terminal cuts a line that is too long.
   if (rewrite_) std::cerr << clear << "\033[?7l" << text.str() << "\033[?7h" << std::flush;
   else std::cerr << text.str() << std::endl;
   shown_ = Clock::now();
   on_screen_ = rewrite_;
+}
+
+// The processor's time of this thread, and the time on the wall, since the last look some seconds ago: a thread whose
+// cores others have, or which waits for such a thread, has far less of the one.
+bool Progress::is_crowded() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  const double thread = double(used.tv_sec) + 1e-9 * double(used.tv_nsec);
+  const double wall = std::chrono::duration<double>(Clock::now() - looked_).count();
+  if (wall < 3) return crowded_;
+  crowded_ = thread_at_look_ >= 0 && thread - thread_at_look_ < 0.6 * wall;
+  thread_at_look_ = thread;
+  looked_ = Clock::now();
+  return crowded_;
 }
 
 void Progress::line(const std::string& text) {
