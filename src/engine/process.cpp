@@ -116,7 +116,7 @@ void prepare_threads() {
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
     if (!none && !words.empty()) execv(program.c_str(), arguments.data());        // goes on where it fails
   }
-  if (!std::getenv("OMP_NUM_THREADS") && usable_cores() < omp_get_num_procs()) omp_set_num_threads(usable_cores());
+  if (!std::getenv("OMP_NUM_THREADS")) omp_set_num_threads(usable_cores());
 }
 
 }  // namespace minbert
