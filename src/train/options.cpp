@@ -252,6 +252,7 @@ void CommandLine::flag(const std::string& name, bool& value, const std::string& 
 
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   CLI::App& app = impl_->app;
+  prepare_threads();                                // may start the program anew: before MPI knows of it
   ranks();                                          // of several, only the first prints from here on
   const bool none = argc < 2 && !without.empty();
   std::vector<std::string> words;
@@ -307,7 +308,6 @@ int run_program(const std::string& program, const std::function<int()>& body) {
   std::string message = program + ": ";
   int status = 1;
   try {
-    prepare_threads();
     return end_of_output(program, body());
   } catch (const Interrupted&) {
     return 130;
