@@ -71,9 +71,10 @@ ifdef DEPS
 multiarch := $(shell $(CXX) -print-multiarch)
 unpacked  := $(abspath $(DEPS))/usr/lib/$(multiarch)
 BLAS      := -isystem $(abspath $(DEPS))/usr/include/$(multiarch)/openblas-openmp -L$(unpacked)/openblas-openmp \
-  -Wl,-rpath,$(unpacked)/openblas-openmp -L$(unpacked) -Wl,-rpath,$(unpacked) -lopenblas
+  -Wl,--disable-new-dtags -Wl,-rpath,$(unpacked)/openblas-openmp -L$(unpacked) -Wl,-rpath,$(unpacked) -lopenblas
 export BLAS
 export CPATH := $(abspath $(DEPS))/usr/include
+export LIBRARY_PATH := $(unpacked)
 endif
 export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
