@@ -74,7 +74,6 @@ BLAS      := -isystem $(abspath $(DEPS))/usr/include/$(multiarch)/openblas-openm
   -Wl,--disable-new-dtags -Wl,-rpath,$(unpacked)/openblas-openmp -L$(unpacked) -Wl,-rpath,$(unpacked) -lopenblas
 export BLAS
 export CPATH := $(abspath $(DEPS))/usr/include
-export LIBRARY_PATH := $(unpacked)
 endif
 export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
