@@ -308,6 +308,7 @@ int run_program(const std::string& program, const std::function<int()>& body) {
   std::string message = program + ": ";
   int status = 1;
   try {
+    prepare_threads();                              // for a main() without a CommandLine; else it is done
     return end_of_output(program, body());
   } catch (const Interrupted&) {
     return 130;
