@@ -22,11 +22,10 @@
 #                      are read), #pragma once; that no room includes one above it; that minbert.h
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
-#   make rooms         draws the picture of the rooms in README.md from the #include lines
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here; TESTS=DIR: and an instructor's tests in DIR
 #   make hand-in       in that copy: packs what the student hands in
-#   make check-labs    that the labs' functions are found, and that their tests fail without them alone; N=4: of lab 4
+#   make check-labs    that the labs' functions are found, and that each costs points where it is empty; N=4: of lab 4
 #   make papers        every item of the five documents: its code, its test, its command; or what it waits for
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
@@ -65,7 +64,7 @@ PREFIX   ?= /usr/local
 WERROR   ?= 0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror) \
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,-Wno-restrict)
-FLAGS    := -std=c++20 -O3 -march=$(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc
+FLAGS    := -std=c++20 -O3 -march=$(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc -Iexamples -Itests
 CUDA_ARCHS ?= 80 90
 ifdef DEPS
 multiarch := $(shell $(CXX) -print-multiarch)
@@ -79,7 +78,7 @@ export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds.
-NO_BUILD := help clean deps lint rooms papers format uninstall
+NO_BUILD := help clean deps lint papers format uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
@@ -89,12 +88,15 @@ GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPU
 
 find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 LIBRARY    := $(call find,src,*.cpp)
-TEST_FILES := $(wildcard tests/test_*.cpp) tests/main.cpp
+BESIDE     := $(addprefix examples/,report inside papers papers/isobn papers/lnpeft papers/nt papers/ta)
+MAINS      := $(shell grep -l '^int main' $(addsuffix /*.cpp,examples $(BESIDE)))
+STUDIES    := $(filter-out $(MAINS),$(wildcard $(addsuffix /*.cpp,$(BESIDE))))
+TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp
 BENCHMARK  := $(wildcard tests/bench/*.cpp)
 WORLD      := $(wildcard data/*.cpp)
 GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
 HIDDEN     := $(if $(TESTS),$(wildcard $(TESTS)/test_*.cpp))
-PROGRAMS   := $(notdir $(basename $(wildcard examples/*.cpp))) make-mini $(if $(BENCHMARK),bench)
+PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini $(if $(BENCHMARK),bench)
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 Q          := $(if $(V),,@)
 
@@ -120,19 +122,22 @@ define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
 	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
-build/test-$(1): $$(call objects,$(1),$$(TEST_FILES) $$(GRAMMAR)) $$(LIBRARY_$(1))
+STUDIES_$(1) := $$(call objects,$(1),$$(STUDIES))
+build/test-$(1): $$(call objects,$(1),$$(TEST_FILES) $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 build/hidden-$(1): $$(HIDDEN:$(TESTS)/%.cpp=build/$(1)/hidden/%.o) \
-    $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(LIBRARY_$(1))
+    $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
-build/$(1)/hidden/%.o: OPTIMISE := -Itests -O1 -Wno-error
+build/$(1)/hidden/%.o: OPTIMISE := -O1 -Wno-error
 build/$(1)/hidden/%.o: $(TESTS)/%.cpp build/config.mk
 	$$(call compile,$(1))
-build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(LIBRARY_$(1))
+build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
 build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
-build/$(1)/bin/%: $$(call objects,$(1),examples/%.cpp) $$(LIBRARY_$(1))
+endef
+define PROGRAM
+build/$(1)/bin/$(notdir $(basename $(2))): $$(call objects,$(1),$(2)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 endef
 define compile
@@ -146,7 +151,8 @@ define link
 	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(2)
 endef
 BUILDS := cpu double asan cuda rehearsal rehearsal-double
-$(foreach build,$(BUILDS),$(eval $(call BUILD,$(build))))
+$(foreach build,$(BUILDS),$(eval $(call BUILD,$(build))) \
+  $(foreach main,$(MAINS),$(eval $(call PROGRAM,$(build),$(main)))))
 
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
@@ -159,8 +165,8 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 	@echo "nvcc  $<"
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
-build/cpu/tests/test_%.o build/double/tests/test_%.o: OPTIMISE := -O0
-build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/options.o: OPTIMISE := -O0
+$(TEST_FILES:%.cpp=build/cpu/%.o) $(TEST_FILES:%.cpp=build/double/%.o): OPTIMISE := -O0
+build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/command_line.o: OPTIMISE := -O0
 
 # The files that include mpi.h and nccl.h. The rehearsal's NCCL sends its messages by MPI.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
@@ -177,11 +183,11 @@ build/commit.h: FORCE
 	  COMMIT "$$(git describe --always --dirty 2>/dev/null || echo v$(VERSION))" > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
-# The page of build/bin/inside has its script and its style in it: the strings inside_js and inside_css.
-INSIDE := $(BUILDS:%=build/%/src/analysis/inside_page.o)
+# The page of build/bin/inside has its script and its style in it: the strings page_js and page_css.
+INSIDE := $(BUILDS:%=build/%/examples/inside/page.o)
 $(INSIDE): build/inside_page.h
 $(INSIDE): OPTIMISE = -include build/inside_page.h
-build/inside_page.h: src/analysis/inside.js src/analysis/inside.css
+build/inside_page.h: examples/inside/page.js examples/inside/page.css
 	@mkdir -p build
 	@for file in $^; do \
 	  echo "inline constexpr char $$(basename $$file | tr . _)[] = R\"file($$(cat $$file))file\";"; done > $@
@@ -226,11 +232,11 @@ demo: programs
 	@build/bin/inside --model build/demo/conditional-layer/seed-11711 --compare build/demo/layer/seed-11711 \
 	  --text "The film is not dull, but the plot is a mess." --task sst --label 1 --out build/demo/inside.html
 
-STUDIES := isotropy task_adaptation layernorm_tuning transformer_norms
+DOCUMENTS := isotropy task_adaptation layernorm_tuning transformer_norms
 GRID    ?= reduced
 JOBS    ?= 1
 study: programs
-	@for program in $(STUDIES); do \
+	@for program in $(DOCUMENTS); do \
 	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done
 	@build/bin/study_index build/study
 
@@ -268,8 +274,6 @@ hand-in: grade
 
 lint:
 	@.build/lint
-rooms:
-	@.build/rooms
 papers:
 	@.build/papers
 format:
@@ -282,5 +286,5 @@ help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
 .PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
-  rehearsal memcheck lab grade check-labs hand-in lint rooms papers format deps clean help FORCE
+  rehearsal memcheck lab grade check-labs hand-in lint papers format deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "files/about.h"
 #include "grammar.h"
-#include "minbert/about.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "minbert/options.h"
-#include "minbert/tsv.h"
+#include "tasks/tsv.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 using Fields = std::vector<std::string>;

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <iostream>
 
-#include "minbert/bag_of_words.h"
 #include "minbert/checkpoint.h"
 #include "minbert/metrics.h"
-#include "minbert/options.h"
+#include "papers/bag_of_words.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

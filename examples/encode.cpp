@@ -3,12 +3,13 @@
 //   $ encode --model bert-base-uncased --input texts.txt --output vectors.safetensors --tokens
 //   1101 texts, 27785 tokens -> vectors.safetensors
 //
-// include/minbert/encode.h says what the file holds.
+// src/train/encode.h says what the file holds.
 #include <iostream>
 
-#include "minbert/encode.h"
 #include "minbert/files.h"
-#include "minbert/interrupt.h"
+#include "train/command_line.h"
+#include "train/encode.h"
+#include "train/interrupt.h"
 
 using namespace minbert;
 

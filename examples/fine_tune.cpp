@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <iostream>
 
-#include "minbert/about.h"
-#include "minbert/evaluate.h"
-#include "minbert/names.h"
+#include "engine/names.h"
+#include "files/about.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
+#include "minbert/trainer.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

@@ -6,7 +6,7 @@
 
 #include "minbert/autograd.h"
 #include "minbert/ops.h"
-#include "minbert/options.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

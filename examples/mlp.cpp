@@ -10,8 +10,8 @@
 #include "minbert/files.h"
 #include "minbert/nn.h"
 #include "minbert/optimizer.h"
-#include "minbert/options.h"
 #include "minbert/sampling.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

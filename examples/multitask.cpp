@@ -7,10 +7,11 @@
 #include <iomanip>
 #include <iostream>
 
-#include "minbert/comparison.h"
-#include "minbert/in_words.h"
-#include "minbert/interrupt.h"
-#include "minbert/run_figures.h"
+#include "papers/comparison.h"
+#include "papers/in_words.h"
+#include "report/run_figures.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
 
 using namespace minbert;
 
@@ -53,7 +54,7 @@ int run(CommandLine& line, TrainOptions& o) {
     std::cout << "the initial model is in " << o.out << "/model\n";
     return 0;
   }
-  draw_training(o.out, experiment, {{variants[0], {o.out}, {}}});
+  draw_training(o.out, experiment.data(), {{variants[0].label, {o.out}}});
   print_scores(experiment, result.dev);
   print_in_words(experiment, o.out);
   return 0;

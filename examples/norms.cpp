@@ -7,19 +7,19 @@
 //   $ norms apply --cls-norm iso-bn:preset=authors --input steps.safetensors --output ours.safetensors
 //   20 steps of 16 x 768 -> ours.safetensors
 //
-// include/minbert/norm_apply.h says what the two files hold.
+// examples/papers/norm_apply.h says what the two files hold.
 #include <iostream>
 
-#include "minbert/about.h"
+#include "engine/names.h"
+#include "files/about.h"
 #include "minbert/bert.h"
-#include "minbert/comparison.h"
 #include "minbert/files.h"
-#include "minbert/interrupt.h"
-#include "minbert/names.h"
 #include "minbert/norm.h"
-#include "minbert/norm_apply.h"
-#include "minbert/options.h"
 #include "minbert/sampling.h"
+#include "papers/comparison.h"
+#include "papers/norm_apply.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
 
 using namespace minbert;
 

@@ -9,10 +9,11 @@
 #include <cstdio>
 #include <iostream>
 
-#include "minbert/evaluate.h"
+#include "files/progress.h"
 #include "minbert/files.h"
-#include "minbert/lines.h"
-#include "minbert/progress.h"
+#include "minbert/trainer.h"
+#include "text/lines.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

@@ -5,9 +5,10 @@
 //   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
 #include <iostream>
 
-#include "minbert/interrupt.h"
 #include "minbert/pretrainer.h"
-#include "minbert/run_figures.h"
+#include "report/run_figures.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
 
 using namespace minbert;
 

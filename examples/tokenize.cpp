@@ -13,11 +13,11 @@
 #include <iostream>
 #include <limits>
 
+#include "files/progress.h"
 #include "minbert/files.h"
-#include "minbert/lines.h"
-#include "minbert/options.h"
-#include "minbert/progress.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
+#include "text/lines.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

@@ -10,8 +10,8 @@
 #include <iostream>
 
 #include "minbert/files.h"
-#include "minbert/options.h"
 #include "minbert/vocabulary.h"
+#include "train/command_line.h"
 
 using namespace minbert;
 

@@ -3,7 +3,7 @@
 
 #include "gradcheck.h"
 #include "minbert/ops.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 
 namespace minbert::test {
 

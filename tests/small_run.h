@@ -16,6 +16,7 @@
 #include "minbert/random.h"
 #include "minbert/safetensors.h"
 #include "minbert/trainer.h"
+#include "tasks/tsv.h"
 #include "train/run_folder.h"
 
 namespace minbert::test {

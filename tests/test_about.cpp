@@ -7,10 +7,10 @@
 #include "child.h"
 #include "engine/process.h"
 #include "error_of.h"
-#include "minbert/about.h"
-#include "minbert/options.h"
+#include "files/about.h"
 #include "shell.h"
 #include "small_run.h"
+#include "train/command_line.h"
 
 namespace minbert::test {
 namespace {

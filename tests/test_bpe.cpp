@@ -9,16 +9,16 @@
 
 #include "golden_file.h"
 #include "library.h"
-#include "text/unicode.h"
 #include "minbert/json.h"
 #include "minbert/pretrainer.h"
 #include "minbert/random.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 #include "minbert/vocabulary.h"
 #include "real_data.h"
 #include "shown.h"
 #include "small_run.h"
 #include "task_files.h"
+#include "text/unicode.h"
 
 namespace minbert::test {
 namespace {

@@ -8,8 +8,8 @@
 #include "cls_set.h"
 #include "golden_file.h"
 #include "minbert/files.h"
-#include "minbert/isotropy.h"
 #include "minbert/safetensors.h"
+#include "papers/isobn/isotropy.h"
 
 namespace minbert::test {
 

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "minbert/bert.h"
-#include "minbert/huggingface.h"
+#include "minbert/checkpoint.h"
 #include "small_run.h"
 #include "tiny_bert.h"
 

@@ -7,9 +7,10 @@
 
 #include "child.h"
 #include "error_of.h"
-#include "minbert/encode.h"
 #include "minbert/ops.h"
 #include "small_run.h"
+#include "train/command_line.h"
+#include "train/encode.h"
 
 namespace minbert::test {
 namespace {

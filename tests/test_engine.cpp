@@ -4,11 +4,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "error_of.h"
+#include "engine/profile.h"
 #include "engine/tape.h"
+#include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
-#include "minbert/profile.h"
 
 namespace minbert::test {
 namespace {

@@ -14,9 +14,8 @@
 #include "error_of.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
-#include "minbert/lines.h"
 #include "minbert/safetensors.h"
-#include "minbert/safetensors_writer.h"
+#include "text/lines.h"
 
 using namespace minbert;
 using minbert::test::error_of;

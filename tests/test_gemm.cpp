@@ -5,7 +5,7 @@
 #include "engine/small_gemm.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 #include "on_device.h"
 #include "shown.h"
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <iostream>
 
-#include "minbert/comparison.h"
 #include "minbert/metrics.h"
+#include "papers/comparison.h"
 #include "real_data.h"
 #include "small_run.h"
 #include "task_files.h"
+#include "tasks/tsv.h"
 
 namespace minbert::test {
 namespace {

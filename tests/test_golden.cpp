@@ -11,10 +11,10 @@
 #include "golden_file.h"
 #include "gradcheck.h"
 #include "minbert/bert.h"
-#include "minbert/huggingface.h"
+#include "minbert/checkpoint.h"
 #include "minbert/ops.h"
 #include "minbert/safetensors.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 
 namespace minbert::test {
 namespace {

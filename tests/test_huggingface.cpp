@@ -8,9 +8,8 @@
 #include <set>
 
 #include "golden_file.h"
-#include "minbert/huggingface.h"
+#include "minbert/checkpoint.h"
 #include "minbert/safetensors.h"
-#include "minbert/safetensors_writer.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {

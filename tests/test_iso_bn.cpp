@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cls_set.h"
-#include "minbert/isotropy.h"
+#include "papers/isobn/isotropy.h"
 
 namespace minbert::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "minbert/bert.h"
-#include "minbert/corpus.h"
+#include "minbert/checkpoint.h"
 #include "minbert/dataset.h"
-#include "minbert/huggingface.h"
+#include "tasks/corpus.h"
 
 namespace minbert::test {
 

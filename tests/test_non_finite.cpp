@@ -7,9 +7,9 @@
 #include "cls_set.h"
 #include "error_of.h"
 #include "lone_norm.h"
-#include "minbert/encode.h"
 #include "op_cases.h"
 #include "small_run.h"
+#include "train/encode.h"
 
 namespace minbert::test {
 namespace {

@@ -6,15 +6,15 @@
 
 #include <filesystem>
 
+#include "child.h"
+#include "engine/names.h"
+#include "error_of.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "minbert/names.h"
 #include "minbert/ops.h"
-#include "child.h"
-#include "error_of.h"
-#include "minbert/train_options.h"
 #include "shell.h"
 #include "small_run.h"
+#include "train/command_line.h"
 
 namespace minbert::test {
 namespace {

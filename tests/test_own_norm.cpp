@@ -8,9 +8,9 @@
 #include <iostream>
 #include <sstream>
 
+#include "engine/names.h"
 #include "lone_norm.h"
 #include "minbert/files.h"
-#include "minbert/names.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -10,12 +10,12 @@
 #include "gradcheck.h"
 #include "library.h"
 #include "minbert/bert.h"
-#include "minbert/corpus.h"
-#include "minbert/huggingface.h"
+#include "minbert/checkpoint.h"
 #include "minbert/pretrainer.h"
-#include "minbert/run_figures.h"
 #include "real_data.h"
+#include "report/run_figures.h"
 #include "small_run.h"
+#include "tasks/corpus.h"
 
 namespace minbert::test {
 namespace {

@@ -4,11 +4,12 @@
 #include <iostream>
 #include <sstream>
 
-#include "error_of.h"
 #include "child.h"
+#include "error_of.h"
+#include "files/progress.h"
 #include "minbert/files.h"
-#include "minbert/progress.h"
 #include "small_run.h"
+#include "train/command_line.h"
 
 namespace minbert::test {
 namespace {

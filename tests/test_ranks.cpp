@@ -4,16 +4,17 @@
 #include <csignal>
 #include <thread>
 
+#include "engine/ranks.h"
 #include "error_of.h"
 #include "gradcheck.h"
 #include "library.h"
-#include "minbert/comparison.h"
-#include "minbert/experiment.h"
-#include "minbert/interrupt.h"
-#include "minbert/ranks.h"
+#include "minbert/trainer.h"
+#include "papers/comparison.h"
 #include "shell.h"
 #include "small_run.h"
 #include "train/agreement.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
 
 namespace minbert::test {
 namespace {

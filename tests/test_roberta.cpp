@@ -3,18 +3,18 @@
 
 #include <algorithm>
 
+#include "engine/names.h"
 #include "error_of.h"
 #include "golden_file.h"
 #include "library.h"
-#include "minbert/encode.h"
-#include "minbert/encoded_set.h"
-#include "minbert/isobn.h"
-#include "minbert/isotropy.h"
-#include "minbert/lnpeft.h"
-#include "minbert/names.h"
-#include "minbert/task_adaptation.h"
-#include "small_study.h"
+#include "papers/encoded_set.h"
+#include "papers/isobn/isobn.h"
+#include "papers/isobn/isotropy.h"
+#include "papers/lnpeft/lnpeft.h"
+#include "papers/ta/task_adaptation.h"
+#include "papers/small_study.h"
 #include "tiny_bert.h"
+#include "train/encode.h"
 
 namespace minbert::test {
 namespace {

@@ -4,9 +4,10 @@
 #include "child.h"
 #include "error_of.h"
 #include "library.h"
-#include "minbert/interrupt.h"
 #include "minbert/pretrainer.h"
 #include "small_run.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
 #include "train/run_log.h"
 
 namespace minbert::test {

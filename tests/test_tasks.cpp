@@ -12,6 +12,7 @@
 #include "minbert/sampling.h"
 #include "real_data.h"
 #include "task_files.h"
+#include "tasks/tsv.h"
 
 using namespace minbert;
 using namespace minbert::test;

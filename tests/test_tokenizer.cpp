@@ -9,7 +9,7 @@
 #include <random>
 
 #include "minbert/json.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 #include "real_data.h"
 #include "shown.h"
 

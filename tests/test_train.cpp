@@ -6,11 +6,11 @@
 
 #include "error_of.h"
 #include "gradcheck.h"
-#include "minbert/comparison.h"
-#include "minbert/in_words.h"
 #include "minbert/metrics.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "papers/comparison.h"
+#include "papers/in_words.h"
 #include "shown.h"
 #include "small_run.h"
 

@@ -7,9 +7,9 @@
 #include "error_of.h"
 #include "minbert/heads.h"
 #include "minbert/optimizer.h"
-#include "minbert/train_mode.h"
 #include "on_device.h"
 #include "small_run.h"
+#include "train/train_mode.h"
 
 namespace minbert::test {
 namespace {

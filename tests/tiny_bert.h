@@ -7,7 +7,7 @@
 #include "gradcheck.h"
 #include "minbert/bert.h"
 #include "minbert/ops.h"
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 
 namespace minbert::test {
 

@@ -2,12 +2,16 @@
 // or a run's with model/ in it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "minbert/bert.h"
-#include "minbert/huggingface.h"
+#include "minbert/config.h"
+#include "minbert/module.h"
+#include "minbert/safetensors.h"
 #include "minbert/tokenizer.h"
 
 namespace minbert {
@@ -36,6 +40,26 @@ Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
 BertConfig new_config(const std::string& name, const Tokenizer& tokenizer);
 // What --cased says of a vocabulary: that it is cased, or nothing.
 std::optional<bool> cased_option(bool cased);
+
+struct WeightsReport {
+  std::vector<std::string> loaded, initialised;   // parameters and buffers: found; not in the file
+  std::vector<std::string> unused;                // in the file only
+};
+
+// Fills the parameters from FOLDER/model.safetensors (or a .safetensors file) under Hugging Face's
+// names: with or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16.
+// Embeddings and encoder are required; pooler, heads and additions of minbert (task parameters,
+// norms of pre and normformer) may be missing and get their initial values.
+// saved: the weights' config.json; nullptr: a BERT's with our tasks. Its model_type and tasks say
+// the names (src/bert/family.h), and the file's *.task_weight and task_bias [tasks,H] have rows for
+// the first of our tasks; the rows of others start at 0. Error: file, name, both shapes.
+WeightsReport load_weights(const std::string& path, const Parameters& parameters,
+                           const BertConfig* saved = nullptr);
+// .safetensors, atomically. config: the network's; nullptr: a BERT's. Error: a value too large for
+// F16, if that is asked for.
+void save_weights(const std::string& file, const Parameters& parameters,
+                  SafeTensorsWriter::As as = SafeTensorsWriter::As::f32,
+                  const BertConfig* config = nullptr);
 
 // Fills the parameters from the folder's weights. saved: the folder's config.json. Errors: the
 // weights have more layers than this says, or no head of a task that it lists.

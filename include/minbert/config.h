@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "minbert/family.h"
 #include "minbert/json.h"
 
 namespace minbert {
@@ -17,6 +16,8 @@ enum class Pairs {
 };
 inline const std::vector<std::string> pair_names = {"cross", "siamese"};
 Pairs pairs_of(const std::string& name);            // Error lists the names
+
+struct Family;                                     // src/bert/family.h
 
 struct BertConfig {
   std::string model_type = "bert";                 // or another of src/bert/family.cpp
@@ -49,11 +50,11 @@ struct BertConfig {
   void set_norm(const std::string& norm);
   // The sizes of a new network as those of another family: model_type, pad_token_id, ...
   void set_family(const std::string& model_type);
-  const Family& family() const { return family_of(model_type, "config.json"); }
+  const Family& family() const;
   int first_position() const;           // in the table of positions: of a sequence's first token
   int max_tokens() const { return max_position_embeddings - first_position(); }   // of a sequence
   // Did pre-training, or a task, train it? If not, it starts new.
-  bool has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
+  bool has_trained_pooler() const;
   // Of no task, so pre-training's: 0; of one, as Hugging Face has it: 1; of several, or siamese: 2
   size_t task_heads() const {
     return tasks.empty() ? 0 : tasks.size() == 1 && pairs_of(pairs) == Pairs::cross ? 1 : 2;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "minbert/config.h"
-#include "minbert/sequence.h"
 #include "minbert/task.h"
+#include "minbert/tokenizer.h"
 
 namespace minbert {
 

@@ -1,92 +1,95 @@
-// Command lines: options with their help, checked values, and a record of what was given.
+// The options of training runs with their defaults, and main() of a program.
+// (src/train/options.cpp has the options' help.)
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <limits>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "minbert/error.h"
+#include "minbert/config.h"
 #include "minbert/norm.h"
 
 namespace minbert {
 
-// A mistake on the command line: a program ends with status 2, and not with 1 as for other errors.
-class UsageError : public Error {
- public:
-  using Error::Error;
+namespace trained {                                 // what is trained: src/train/train_mode.h
+inline const std::string full_model = "full-model", heads = "last-linear-layer", bitfit = "bitfit",
+                         layer_norm = "layer-norm", every_layer_norm = "layer-norm:all",
+                         random = "random";
+}  // namespace trained
+
+// What a program runs on.
+struct MachineOptions {
+  int threads = 0;                                  // 0: all cores; several ranks share them
+  std::string device = "cpu", matmul = "tf32";
 };
-// What read() returns. An Error in it is a mistake on the command line.
-template <class Read>
-auto check_usage(const Read& read) {
-  try {
-    return read();
-  } catch (const Error& e) {
-    throw UsageError(e.what());
+
+// What every training run has: its network, how that is learnt, how and where the run goes.
+struct RunOptions : MachineOptions {
+  std::string config = "tiny", vocab;               // of a new network
+  bool cased = false;
+  std::string norm = "layer", placement = "post";
+  std::string initialisation = "config";            // as config.json has it
+  double initializer_range = 0;                     // 0: config.json's
+  int batch = 8, accumulate = 1, max_length = 512;
+  int shards = 0;                                   // parts of a batch; 0: one for each rank
+  std::string optimizer = "adamw", schedule = "constant";
+  double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
+
+  int seed = 11711;
+  std::string out;
+  double save_every = 10;                           // minutes; 0: only after an epoch or evaluation
+  bool resume = false;
+  bool recompute = false;                           // layers keep their inputs alone
+  bool check_nan = false, profile = false, trace = false;
+};
+
+
+// Fine-tuning on tasks.
+struct TrainOptions : RunOptions {
+  std::string model, data = "data", tasks = "sst,quora,sts", metric, task_weights;
+  bool from_scratch = false;
+  int limit = 0;
+
+  std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
+  double grad_norm = 0;                             // 0: no gradient normalization
+  std::string pairs = "cross", sampling = "sequential";
+  std::string train_mode = trained::full_model;     // what is trained: see src/train/train_mode.h
+  int epochs = 10;
+  bool no_shuffle = false;
+  double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
+  int seeds = 1, patience = 0;
+  bool compare = false, evaluate = false;
+
+  TrainOptions() { out = "runs/multitask"; }
+  double learning_rate() const {
+    return lr > 0 ? lr : train_mode == trained::full_model ? 1e-5 : 1e-3;
   }
-}
-
-// A program's command line. Each option is bound to a variable that holds its default.
-//
-//   CommandLine line("predict", "Labels texts with a trained model.");
-//   line.option("--model", model, "folder of a trained run", "DIR");
-//   line.parse(argc, argv);    // --help, --version print and exit; a mistake prints what is valid
-class CommandLine {
- public:
-  CommandLine(std::string program, std::string description);
-  ~CommandLine();
-
-  // A heading in --help for the options that follow
-  void section(const std::string& title);
-  void option(const std::string& name, std::string& value, const std::string& help,
-              const std::string& metavar);
-  void option(const std::string& name, int& value, int least, const std::string& help,
-              int most = std::numeric_limits<int>::max());
-  void option(const std::string& name, double& value, double least, const std::string& help,
-              double most = std::numeric_limits<double>::max());
-  void option(const std::string& name, std::vector<std::string>& files, const std::string& help);
-  void flag(const std::string& name, bool& value, const std::string& help);
-  // names: may be several, separated by commas; values() has the first. older: values that mean one
-  // of the valid ones, as the course's finetune means full-model.
-  void choice(const std::string& names, std::string& value, const std::vector<std::string>& valid,
-              const std::string& help, const std::map<std::string, std::string>& older = {});
-  // read: the option's value for what was given, or Error
-  void option(const std::string& names, std::string& value,
-              const std::function<std::string(const std::string&)>& read, const std::string& help,
-              const std::string& metavar);
-  // Several, separated by commas, none twice; of names, or of numbers
-  void list(const std::string& name, std::vector<std::string>& values,
-            const std::vector<std::string>& valid, const std::string& help);
-  void list(const std::string& name, std::vector<double>& values, double least,
-            const std::string& help);
-  // One of the table's norms with its options, or a list of them. help instead of a norm prints the
-  // table and exits.
-  void norm(const std::string& name, std::string& value, const NormTable& table,
-            const std::string& help);
-  void norms(const std::string& name, std::vector<std::string>& values, const NormTable& table,
-             const std::string& help);
-  // An option of older versions: any value but its default is an error that says what to give now.
-  // A run that has stored the default goes on.
-  void gone(const std::string& name, const std::string& by_default, const std::string& now);
-  void epilogue(const std::string& text);           // behind the options in --help: examples
-
-  // Exits with 2 after a mistake. without: the options that a start without any takes, and says so
-  // on stderr; names that begin with data/ are of shipped files (about.h).
-  void parse(int argc, char** argv, const std::string& without = "");
-  void need(const std::vector<std::string>& names) const;        // Error: those that are empty
-
-  bool given(const std::string& name) const;        // on this command line
-  std::string value(const std::string& name) const;              // of one option, as text
-  std::map<std::string, std::string> values() const;             // of every option, as text
-  // As if it had been given, checked likewise
-  void set(const std::string& name, const std::string& text);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
 };
+
+// Pre-training on plain text.
+struct PretrainOptions : RunOptions {
+  std::vector<std::string> corpus;
+  std::string init, tokenizer = "wordpiece";        // or bpe: for a new RoBERTa
+  int vocab_size = 0, page = 1, steps = 10000, evaluate_every = 500;
+  bool whole_words = false, no_nsp = false, f16 = false;
+  double held_out = 0.01, dropout = 0.1;
+
+  PretrainOptions() {
+    batch = 64;
+    max_length = 128;
+    lr = 5e-4;
+    warmup = 0.1;
+    schedule = "linear";
+    weight_decay = 0.01;
+    clip = 1;
+    out = "runs/pretrain";
+  }
+};
+
+// Threads and default device; says on stderr what GPU it is, and that threads are more than cores.
+// Error where there is no GPU that can be used.
+void use_machine(const MachineOptions& options);
 
 // main() for a program: prints an exception as "program: message" on stderr and returns 2 for a
 // UsageError, 130 if it was interrupted, else 1; also where stdout could not be written. Where

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "minbert/train_options.h"
+#include "train/command_line.h"
 
 namespace minbert {
 

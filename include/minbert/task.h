@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "minbert/tsv.h"
-
 namespace minbert {
 
 // Their losses: cross-entropy, binary cross-entropy, MSE [CLN losses]
@@ -18,6 +16,16 @@ enum class Split { train, dev, test };
 
 const char* metric_name(Metric metric);            // "accuracy", "F1", "Pearson", ...
 std::string metric_key(Metric metric);             // "accuracy", "f1", "pearson", ...
+
+// How its files are written; src/tasks/tsv.h says how they are read.
+struct TsvFormat {
+  bool quoting = true;                  // false: a quote is never special (GLUE)
+  std::vector<std::string> names = {};  // of the columns, if the first line has none of them (CoLA)
+  char separator = '\t';
+  // of Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
+  // first ones are one text, which has the separator in it
+  bool sentences = false;
+};
 
 // One set of file names for a task's files in the data folder.
 struct TaskFiles {

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "bert/family.h"
+#include "engine/names.h"
 #include "minbert/bert.h"
 #include "minbert/files.h"
-#include "minbert/names.h"
 
 namespace minbert {
 namespace {
@@ -142,6 +143,10 @@ void BertConfig::set_family(const std::string& type) {
   if (layer_norm_eps == old.layer_norm_eps) layer_norm_eps = family().layer_norm_eps;
   max_position_embeddings += first_position();
 }
+
+const Family& BertConfig::family() const { return family_of(model_type, "config.json"); }
+
+bool BertConfig::has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
 
 int BertConfig::first_position() const {
   return family().positions_behind_padding ? pad_token_id + 1 : 0;

@@ -12,8 +12,8 @@
 //   Names       P is saved as position_embeddings.weight, like learned positions
 #include <cmath>
 
+#include "engine/names.h"
 #include "minbert/bert.h"
-#include "minbert/names.h"
 
 namespace minbert {
 namespace {

@@ -4,12 +4,12 @@
 //   Deviations  RoBERTa's classifier has dropout before each of its two matrices; ours only before
 //               the second, as BERT's. A <pad> inside a text trains its rows of the embeddings;
 //               Hugging Face's stay as they are.
-#include "minbert/family.h"
+#include "bert/family.h"
 
 #include <algorithm>
 
+#include "engine/names.h"
 #include "minbert/error.h"
-#include "minbert/names.h"
 
 namespace minbert {
 namespace {

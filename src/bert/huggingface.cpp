@@ -1,12 +1,13 @@
 // Reading and writing weights under Hugging Face's names.
-#include "minbert/huggingface.h"
+#include "minbert/checkpoint.h"
 
 #include <cmath>
 #include <filesystem>
 #include <set>
 
+#include "bert/family.h"
+#include "engine/names.h"
 #include "engine/parallel.h"
-#include "minbert/names.h"
 
 namespace minbert {
 namespace {

@@ -29,8 +29,8 @@
 //               before W_o, as in the paper (after it in the authors' code).
 #include <array>
 
+#include "engine/names.h"
 #include "minbert/bert.h"
-#include "minbert/names.h"
 
 namespace minbert {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "minbert/names.h"
+#include "engine/names.h"
 
 namespace minbert {
 namespace {

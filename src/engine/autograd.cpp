@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "engine/fill.h"
-#include "minbert/profile.h"
+#include "engine/profile.h"
 #include "minbert/random.h"
 
 namespace minbert {

@@ -1,7 +1,7 @@
 // What the parts of a batch tell each other: how many rows they have, and sums over them.
 #include "engine/batch_rows.h"
 
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 namespace minbert {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 namespace minbert::cuda {
 namespace {

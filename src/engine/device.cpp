@@ -2,7 +2,7 @@
 #include "minbert/device.h"
 
 #include "engine/cuda.h"
-#include "minbert/names.h"
+#include "engine/names.h"
 
 namespace minbert {
 namespace {

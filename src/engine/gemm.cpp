@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "engine/cuda.h"
-#include "engine/small_gemm.h"
 #include "engine/fill.h"
 #include "engine/process.h"
-#include "minbert/profile.h"
+#include "engine/profile.h"
+#include "engine/small_gemm.h"
 
 namespace minbert {
 namespace {

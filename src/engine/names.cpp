@@ -1,5 +1,5 @@
 // Lists of names, and the error for a name that is not on one.
-#include "minbert/names.h"
+#include "engine/names.h"
 
 #include <algorithm>
 #include <sstream>

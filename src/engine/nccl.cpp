@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "engine/cuda.h"
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 namespace minbert::nccl {
 namespace {

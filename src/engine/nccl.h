@@ -1,4 +1,4 @@
-// Messages from GPU to GPU by NCCL, between the ranks of minbert/ranks.h.
+// Messages from GPU to GPU by NCCL, between the ranks of ranks.h.
 #pragma once
 
 #include <cstdint>

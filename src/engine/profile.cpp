@@ -1,5 +1,5 @@
 // The table behind --profile.
-#include "minbert/profile.h"
+#include "engine/profile.h"
 
 #include <algorithm>
 #include <atomic>

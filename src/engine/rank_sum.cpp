@@ -4,7 +4,7 @@
 #include "engine/cuda.h"
 #include "engine/launch.h"
 #include "engine/nccl.h"
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 namespace minbert {
 namespace {

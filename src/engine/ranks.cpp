@@ -1,5 +1,5 @@
 // Messages between the ranks: the only file that includes mpi.h.
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 #ifdef MINBERT_MPI
 #define OMPI_SKIP_MPICXX

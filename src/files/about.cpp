@@ -1,5 +1,5 @@
 // Version and commit, which the Makefile writes to build/commit.h, and the data folder beside the program.
-#include "minbert/about.h"
+#include "files/about.h"
 
 #include <filesystem>
 

@@ -13,8 +13,8 @@
 #include <fstream>
 #include <utility>
 
+#include "engine/ranks.h"
 #include "minbert/error.h"
-#include "minbert/ranks.h"
 
 namespace minbert {
 namespace {

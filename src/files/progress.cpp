@@ -1,5 +1,5 @@
 // The progress line.
-#include "minbert/progress.h"
+#include "files/progress.h"
 
 #include <time.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Writing safetensors: the header, then the values of each tensor, converted piece by piece.
-#include "minbert/safetensors_writer.h"
+#include "minbert/safetensors.h"
 
 #include <algorithm>
 #include <functional>

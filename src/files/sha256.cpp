@@ -1,5 +1,5 @@
 // SHA-256, in the letters of FIPS 180-4.
-#include "minbert/sha256.h"
+#include "files/sha256.h"
 
 #include <array>
 #include <bit>

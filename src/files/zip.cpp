@@ -1,6 +1,6 @@
 // The ZIP format: each file behind its header; then the directory, which repeats the headers and says where each file
 // is; then the end, which says where the directory is. Numbers are little-endian.
-#include "minbert/zip.h"
+#include "files/zip.h"
 
 #include <array>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "engine/fill.h"
+#include "engine/names.h"
 #include "engine/storage.h"
-#include "minbert/names.h"
 
 namespace minbert {
 

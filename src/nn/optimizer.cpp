@@ -7,9 +7,9 @@
 
 #include "engine/fill.h"
 #include "engine/launch.h"
+#include "engine/names.h"
+#include "engine/profile.h"
 #include "engine/storage.h"
-#include "minbert/names.h"
-#include "minbert/profile.h"
 
 namespace minbert {
 namespace {

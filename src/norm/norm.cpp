@@ -6,8 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/names.h"
 #include "engine/text.h"
-#include "minbert/names.h"
 
 namespace minbert {
 

@@ -1,10 +1,10 @@
 // Finding the documents of a corpus.
-#include "minbert/corpus.h"
+#include "tasks/corpus.h"
 
 #include <algorithm>
 
-#include "minbert/lines.h"
-#include "minbert/progress.h"
+#include "files/progress.h"
+#include "text/lines.h"
 
 namespace minbert {
 namespace {

@@ -9,11 +9,12 @@
 #include <set>
 #include <sstream>
 
+#include "engine/names.h"
+#include "files/progress.h"
 #include "minbert/error.h"
-#include "minbert/names.h"
-#include "minbert/progress.h"
 #include "minbert/random.h"
 #include "minbert/vocabulary.h"
+#include "tasks/tsv.h"
 #include "text/words.h"
 
 namespace minbert {

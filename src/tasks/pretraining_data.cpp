@@ -16,9 +16,9 @@
 #include <numeric>
 
 #include "engine/parallel.h"
-#include "minbert/corpus.h"
-#include "minbert/progress.h"
+#include "files/progress.h"
 #include "minbert/random.h"
+#include "tasks/corpus.h"
 
 namespace minbert {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/names.h"
 #include "minbert/error.h"
-#include "minbert/names.h"
 #include "minbert/random.h"
 
 namespace minbert {

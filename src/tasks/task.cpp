@@ -13,9 +13,9 @@
 #include <ranges>
 #include <set>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "minbert/error.h"
-#include "minbert/names.h"
 
 namespace minbert {
 

@@ -1,5 +1,5 @@
 // Tables in text files: finding fields, rows and columns.
-#include "minbert/tsv.h"
+#include "tasks/tsv.h"
 
 #include <algorithm>
 #include <iomanip>
@@ -7,7 +7,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "minbert/lines.h"
+#include "text/lines.h"
 #include "text/unicode.h"
 
 namespace minbert {

@@ -3,10 +3,10 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/names.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
-#include "minbert/names.h"
 #include "pieces.h"
 #include "unicode.h"
 

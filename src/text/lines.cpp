@@ -1,5 +1,5 @@
 // Text that comes in.
-#include "minbert/lines.h"
+#include "text/lines.h"
 
 #include <cstdio>
 

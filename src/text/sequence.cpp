@@ -1,9 +1,9 @@
 // Sequences, and batches: sequences laid end to end, with the offset of each.
-#include "minbert/sequence.h"
+#include "minbert/tokenizer.h"
 
 #include <algorithm>
 
-#include "minbert/names.h"
+#include "engine/names.h"
 
 namespace minbert {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <iostream>
 
+#include "engine/names.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
-#include "minbert/names.h"
 #include "pieces.h"
 #include "words.h"
 

@@ -9,12 +9,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "minbert/lines.h"
-#include "minbert/progress.h"
 #include "pair_merges.h"
 #include "pieces.h"
+#include "text/lines.h"
 #include "words.h"
 
 namespace minbert {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/ranks.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
-#include "minbert/ranks.h"
 
 namespace minbert {
 

@@ -1,5 +1,5 @@
 // Encoding texts. The sizes in the file's header follow from the counts of tokens, so rows are written as they come.
-#include "minbert/encode.h"
+#include "train/encode.h"
 
 #include <unistd.h>
 
@@ -8,10 +8,10 @@
 #include <fstream>
 #include <iostream>
 
-#include "minbert/interrupt.h"
-#include "minbert/lines.h"
+#include "files/progress.h"
 #include "minbert/ops.h"
-#include "minbert/progress.h"
+#include "text/lines.h"
+#include "train/interrupt.h"
 
 namespace minbert {
 namespace {

@@ -1,5 +1,5 @@
 // Passes over data sets.
-#include "minbert/evaluate.h"
+#include "minbert/trainer.h"
 
 #include <algorithm>
 #include <iostream>
@@ -7,11 +7,11 @@
 #include <span>
 
 #include "engine/clock.h"
+#include "engine/profile.h"
+#include "engine/ranks.h"
 #include "engine/text.h"
-#include "minbert/interrupt.h"
-#include "minbert/profile.h"
-#include "minbert/progress.h"
-#include "minbert/ranks.h"
+#include "files/progress.h"
+#include "train/interrupt.h"
 
 namespace minbert {
 namespace {

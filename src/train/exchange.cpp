@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 namespace minbert {
 

@@ -1,13 +1,14 @@
 // From options to tokenizer, configuration, data and model.
-#include "minbert/experiment.h"
+#include "minbert/trainer.h"
 
 #include <algorithm>
 #include <iostream>
 
+#include "engine/names.h"
 #include "minbert/heads.h"
-#include "minbert/names.h"
-#include "minbert/train_mode.h"
 #include "shards.h"
+#include "train/command_line.h"
+#include "train/train_mode.h"
 
 namespace minbert {
 namespace {

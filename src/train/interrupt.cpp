@@ -1,12 +1,12 @@
 // Signals that end a run.
-#include "minbert/interrupt.h"
+#include "train/interrupt.h"
 
 #include <unistd.h>
 
 #include <csignal>
 #include <initializer_list>
 
-#include "minbert/ranks.h"
+#include "engine/ranks.h"
 
 namespace minbert {
 namespace {

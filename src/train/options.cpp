@@ -1,330 +1,255 @@
-// Command lines by CLI11: the only file that includes it.
-#include "minbert/options.h"
+// The tables of training options, and the options that a run folder remembers.
+#include "train/command_line.h"
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
+#include <omp.h>
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <iostream>
-#include <numeric>
-#include <sstream>
 
 #include "engine/process.h"
-#include "minbert/about.h"
-#include "minbert/interrupt.h"
-#include "minbert/names.h"
-#include "minbert/ranks.h"
+#include "engine/rank_sum.h"
+#include "engine/ranks.h"
+#include "minbert/bert.h"
+#include "minbert/files.h"
+#include "minbert/norm.h"
+#include "minbert/optimizer.h"
+#include "minbert/sampling.h"
+#include "minbert/task.h"
+#include "minbert/tokenizer.h"
+#include "minbert/vocabulary.h"
+#include "train/train_mode.h"
 
 namespace minbert {
 namespace {
 
-std::string text_of(double v) {
-  std::ostringstream out;
-  out.precision(std::numeric_limits<double>::max_digits10 - 2);
-  out << v;
-  return out.str();
+// They say what this start of the program does; the run does not remember them.
+const std::set<std::string> of_this_start = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan"};
+// A resumed run may be given another value of these: they do not change what is learnt.
+const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every", "--recompute"};
+
+std::string options_file(const std::string& folder) { return folder + "/options.json"; }
+
+// pretrained: the option that brings a network.
+void add_network_options(CommandLine& line, RunOptions& o, const std::string& pretrained) {
+  line.option("--config", o.config, "without " + pretrained +
+              ": a new network: tiny, mini, small, base, large, narrow-1 to wide-5, or its config.json", "NAME");
+  line.option("--vocab", o.vocab,
+              "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt", "FILE");
+  line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
 }
 
-std::string text_of(const std::string& s) { return s; }
-
-template <class T>
-T number(const std::string& name, const std::string& text, T least, T most) {
-  size_t used = 0;
-  double v = 0;
-  try {
-    v = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const bool whole = std::is_same_v<T, int>;
-  MB_CHECK(used > 0 && used == text.size() && std::isfinite(v) && (!whole || v == std::floor(v)),
-           "{}: \"{}\" is not a {}", name, text, whole ? "whole number" : "number");
-  MB_CHECK(v >= double(least), "{}: {} is too small; the least is {}", name, text, least);
-  MB_CHECK(v <= double(most), "{}: {} is too large; the most is {}", name, text, most);
-  return T(v);
+void add_norm_options(CommandLine& line, RunOptions& o) {
+  line.norm("--norm", o.norm, norms(), "normalization of the hidden states");
+  line.choice("--placement", o.placement, placement_names, "where the norms of a layer stand");
 }
-
-std::string first_of(const std::string& names) { return names.substr(0, names.find(',')); }
-
-using Read = std::function<std::string(const std::string&)>;         // what is given -> the option's value, or Error
-
-Read one_of(const std::vector<std::string>& valid, const std::string& name,
-            const std::map<std::string, std::string>& older = {}) {
-  return [=](const std::string& s) {
-    if (const auto now = older.find(s); now != older.end()) return now->second;
-    MB_CHECK(std::ranges::find(valid, s) != valid.end(), "{}: there is no \"{}\"; valid are: {}", name, s,
-             joined(valid));
-    return s;
-  };
-}
-
-// What is printed stays in a buffer until the end: only then a full disk is known. Returns the exit status.
-int end_of_output(const std::string& program, int status) {
-  std::cout.flush();
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
-  std::cerr << program << ": standard output cannot be written; is the disk full?\n";
-  return status == 0 ? 1 : status;
-}
-
-// For "help" prints the table and ends the program.
-Read norm_or_help(const NormTable& table, const std::string& program) {
-  return [&table, program](const std::string& s) {
-    if (s == "help") {
-      std::cout << table.help();
-      std::exit(end_of_output(program, 0));
-    }
-    table.check(s);
-    return s;
-  };
-}
-
-// The fewest letters to put in, take out or replace that make one word of the other.
-size_t edits_between(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);            // [j]: from the letters of a so far to b's first j
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (const char letter : a) {
-    size_t diagonal = std::exchange(row[0], row[0] + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (letter != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-const std::string how_to_give_a_norm = "as NAME:option=value,option=value; help: a table";
 
 }  // namespace
 
-struct CommandLine::Impl {
-  using Set = std::function<void(const std::string&)>;
-  using Get = std::function<std::string()>;
-  struct Entry {
-    std::string name;                               // the first of its names
-    CLI::Option* option;
-    Set set;
-    Get get;                                        // none for what is gone
-  };
-  CLI::App app;
-  std::string group = "Options";
-  std::vector<Entry> entries;
+void add_learn_options(CommandLine& line, RunOptions& o, const std::string& default_lr) {
+  std::vector<std::string> initialisations = initialisation_names;
+  initialisations.insert(initialisations.begin(), "config");
+  line.choice("--initialisation", o.initialisation, initialisations,
+              "how new weights are drawn; config: as config.json has it");
+  line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
+  line.option("--batch", o.batch, 1, "examples in a batch");
+  line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
+  line.option("--shards", o.shards, 0, "parts of a batch whose gradients are summed, a power of two; mpirun's ranks "
+              "share them; 0: one for each rank, as norms over the batch need it");
+  line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction; one of");
+  line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
+  line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
+  line.option("--weight-decay", o.weight_decay, 0, "decoupled in adamw; not on biases and norms");
+  line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
+  line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
+  line.choice("--schedule", o.schedule, schedule_names, "after the warm-up; linear falls to 0; one of");
+}
 
-  Entry& find(const std::string& name) {
-    for (Entry& e : entries)
-      if (e.name == name || e.option->check_name(name)) return e;
-    fail(formatted("the stored options have \"{}\", which this program does not know", name));
+void add_machine_options(CommandLine& line, MachineOptions& o) {
+  line.choice("--device", o.device, device_names(), "what it runs on");
+  line.choice("--matmul", o.matmul, precision_names(), "matrix products on a GPU, from exact to fast");
+  line.option("--threads", o.threads, 0, "threads; 0: all cores, shared among the ranks of a host", 1024);
+}
+
+void add_run_options(CommandLine& line, RunOptions& o) {
+  line.option("--seed", o.seed, 0, "of every random number");
+  line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
+  line.flag("--resume", o.resume, "go on with the run in --out, with its options");
+  line.option("--save-every", o.save_every, 0,
+              "minutes from one save to the next, at most; 0: only after an epoch, or an evaluation");
+  add_machine_options(line, o);
+  line.flag("--recompute", o.recompute,
+            "less memory, a third more time: a layer keeps its input alone, and runs again in backward");
+  line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
+  line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
+  line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
+}
+
+void add_train_options(CommandLine& line, TrainOptions& o) {
+  line.section("Where it starts");
+  line.option("--model", o.model,
+              "a Hugging Face folder, of a BERT or a RoBERTa, to fine-tune", "DIR");
+  line.flag("--from-scratch", o.from_scratch,
+            "the sizes and vocabulary of --model, with new weights; with --compare: that too, for comparison");
+  add_network_options(line, o, "--model");
+
+  line.section("What it learns");
+  line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
+  line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
+  line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+  line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
+  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
+  add_norm_options(line, o);
+  line.norm("--cls-norm", o.cls_norm, cls_norms(), "normalization of [CLS]");
+  line.choice("--cls-norm-at", o.cls_norm_at, cls_norm_places, "where --cls-norm and --grad-norm stand");
+  line.gone("--iso-bn-preset", "ours", "--cls-norm iso-bn:preset=NAME");
+  line.gone("--iso-bn-beta", "0", "--cls-norm iso-bn:beta=X");
+  line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
+  line.choice("--pairs", o.pairs, pair_names, "pairs as one sequence, or as two compared");
+  line.option("--train,--fine-tune-mode,--option", o.train_mode, check_train_mode,
+              "what is trained beside the heads: " + train_modes() + "; older: finetune = full-model, "
+              "pretrain = last-linear-layer", "MODE");
+
+  line.section("How it learns");
+  line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
+  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
+  line.choice("--sampling", o.sampling, sampling_names(),
+              "order of the tasks' batches in an epoch; the dev scores are taken at its end, "
+              "when sequential has trained other tasks since");
+  line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
+  add_learn_options(line, o, "1e-5, or 1e-3 where a part is trained");
+  line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
+  line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it", 0.999);
+  line.option("--patience", o.patience, 0, "stop after N epochs without a better dev score; 0: never");
+
+  line.section("Runs");
+  line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...");
+  line.flag("--compare", o.compare,
+            "train with layer and with conditional-layer under the same seeds; print both");
+  line.flag("--evaluate", o.evaluate, "print the dev scores of the run in --out, on its --tasks or on these, and stop");
+  add_run_options(line, o);
+}
+
+void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
+  line.section("What it reads");
+  line.option("--corpus", o.corpus, "plain text: a paragraph a line, a blank line between documents");
+  line.option("--max-length", o.max_length, 5, "tokens of a sequence");
+  line.flag("--whole-words", o.whole_words, "mask all pieces of a word together");
+  line.flag("--no-nsp", o.no_nsp, "masked words alone, without next-sentence prediction");
+  line.option("--page", o.page, 1,
+              "documents that stand together, and are alike: half of the foreign next sentences are of the same page");
+  line.option("--held-out", o.held_out, 0, "share of the text that is kept for evaluation, 1 MB at most", 0.5);
+
+  line.section("Where it starts");
+  line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
+  add_network_options(line, o, "--init");
+  line.option("--vocab-size", o.vocab_size, 0, "instead of --vocab: make one of N tokens from the corpus");
+  line.choice("--tokenizer", o.tokenizer, tokenizer_names,
+              "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words alone");
+  add_norm_options(line, o);
+
+  line.section("How it learns");
+  line.option("--steps", o.steps, 1, "optimizer steps");
+  add_learn_options(line, o, "learn nothing");
+  line.option("--dropout", o.dropout, 0, "in the encoder", 0.999);
+  line.option("--evaluate-every", o.evaluate_every, 1, "steps between two evaluations, each with a checkpoint");
+  line.flag("--f16", o.f16, "write model.safetensors in 16 bits: half the size");
+
+  line.section("Runs");
+  add_run_options(line, o);
+}
+
+void configure(BertConfig& config, const RunOptions& o) {
+  config.set_norm(o.norm);
+  config.placement = o.placement;
+  if (o.initialisation != "config") config.initialisation = o.initialisation;
+  if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
+  MB_CHECK(!o.recompute || norms().find(config.norm).couples != Couples::batch,
+           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out", config.norm);
+}
+
+namespace {
+
+std::map<std::string, std::string> settings_in(const CommandLine& line, const RunOptions& o) {
+  std::map<std::string, std::string> settings = line.values();
+  std::erase_if(settings, [&](const auto& setting) {
+    const std::string& name = setting.first;
+    return of_this_start.contains(name) || may_differ.contains(name) || name == "--seeds" || name == "--compare" ||
+           (name == "--shards" && o.shards <= 1);   // as runs from before there were shards
+  });
+  return settings;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> settings_of(TrainOptions options) {
+  CommandLine line("run", "");
+  add_train_options(line, options);
+  return settings_in(line, options);
+}
+std::map<std::string, std::string> settings_of(PretrainOptions options) {
+  CommandLine line("run", "");
+  add_pretrain_options(line, options);
+  return settings_in(line, options);
+}
+
+void use_machine(const MachineOptions& o) {
+  const int cores = std::max(1, usable_cores() / ranks().on_this_host());
+  if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
+  if (o.threads > cores)
+    std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where threads wait for "
+                           "each other; --threads {} is likely faster\n", o.threads, cores, cores);
+  if (ranks().size() > 1)
+    std::cerr << formatted("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
+                           ranks().on_this_host(), omp_get_max_threads());
+  set_default_device(o.device);
+  set_matmul_precision(o.matmul);
+  if (o.device == "cpu") return;
+  std::cerr << device_text() << '\n';
+  if (ranks().size() > 1) std::cerr << gpu_sum_text() << '\n';
+}
+
+void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::set<std::string>& others) {
+  if (again) recall_options(line, o.out, others);
+  use_machine(o);
+  set_check_nan(o.check_nan);
+  set_recompute(o.recompute);
+  // The run remembers its shards, so that it can go on with another number of ranks. An older run has one.
+  if (o.shards == 0) line.set("--shards", std::to_string(again ? 1 : ranks().size()));
+  if (again) return;
+  MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
+  std::error_code none;
+  MB_CHECK(!std::filesystem::exists(o.out, none) || std::filesystem::is_empty(o.out, none),
+           "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
+  ranks().wait();                                   // until all have looked
+  make_folder(o.out);
+}
+
+void remember_options(const CommandLine& line, const std::string& folder) {
+  Json stored = Json::object();
+  for (const auto& [name, value] : line.values()) stored.set(name, value);
+  write_file(options_file(folder), stored.dump() + "\n");
+}
+
+void recall_options(CommandLine& line, const std::string& folder, const std::set<std::string>& others) {
+  const std::string file = options_file(folder);
+  MB_CHECK(std::filesystem::exists(file), "--out {}: there is no run: {} is missing", folder, file);
+  std::string conflicts;
+  const Json stored = Json::load(file);
+  for (const auto& [name, value] : stored.members()) {
+    if (of_this_start.contains(name)) continue;
+    if (!line.given(name)) line.set(name, value.string());
+    else if (const std::string now = line.value(name);
+             now != value.string() && !may_differ.contains(name) && !others.contains(name))
+      conflicts += formatted("\n  {} {}, but the run was started with {}", name, now, value.string());
   }
-  // "; did you mean --model?" for --modle, "" where no option is like it
-  std::string suggestion(const std::string& word) const {
-    const std::string name = word.substr(0, word.find('='));
-    std::string nearest;
-    size_t least = name.size() / 3 + 1;             // so many edits are too many
-    for (const Entry& e : entries) {
-      if (!e.get || !e.name.starts_with("--")) continue;
-      const bool begins = name.starts_with(e.name) || (name.size() > 3 && e.name.starts_with(name));
-      const size_t edits = begins ? 0 : edits_between(name, e.name);
-      if (edits < least) least = edits, nearest = e.name;
-    }
-    return nearest.empty() ? "" : formatted("; did you mean {}?", nearest);
-  }
-  void refuse_rest() const {
-    const std::vector<std::string> rest = app.remaining();
-    const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-"); });
-    MB_CHECK(rest.empty(), "not expected: {}{}", joined(rest, " "),
-             option == rest.end() ? "" : suggestion(*option));
-  }
-  // names: of one option, separated by commas; an Entry has the first.
-  void add(const std::string& names, const Set& set, const Get& get, const std::string& help,
-           const std::string& metavar) {
-    CLI::Option* option = app.add_option_function<std::string>(names, set, help);
-    entries.push_back({first_of(names), option->type_name(metavar)->default_str(get())->group(group), set, get});
-  }
-  void add_text(const std::string& name, std::string& value, const Read& read, const std::string& help,
-                const std::string& metavar) {
-    add(name, [&value, read](const std::string& s) { value = read(s); }, [&value] { return value; }, help, metavar);
-  }
-  template <class T>
-  void add_number(const std::string& name, T& value, T least, T most, const std::string& help, const char* metavar) {
-    add(name, [=, &value](const std::string& s) { value = number(name, s, least, most); },
-        [&value] { return text_of(value); }, help, metavar);
-  }
-  // Error if there are no parts, or one is there twice. read: a part's value, or Error.
-  template <class T, class Split, class Read>
-  void add_list(const std::string& name, std::vector<T>& values, Split parts_of, Read read, const std::string& help) {
-    const auto set = [=, &values](const std::string& s) {
-      const std::vector<std::string> parts = parts_of(s);
-      MB_CHECK(!parts.empty(), "{}: an empty list; give one or more, separated by commas", name);
-      std::vector<T> list;
-      for (auto part = parts.begin(); part != parts.end(); ++part) {
-        MB_CHECK(std::find(parts.begin(), part, *part) == part, "{}: \"{}\" is there twice", name, *part);
-        list.push_back(read(*part));
-      }
-      values = list;
-    };
-    const auto get = [&values] {
-      std::vector<std::string> parts;
-      for (const T& value : values) parts.push_back(text_of(value));
-      return joined(parts, ",");
-    };
-    add(name, set, get, help, "LIST");
-  }
-};
-
-CommandLine::CommandLine(std::string program, std::string description) : impl_(std::make_unique<Impl>()) {
-  impl_->app.name(program)->description(description);
-  impl_->app.get_formatter()->column_width(34);
-  impl_->app.set_version_flag("--version", [program] { return about(program); }, "Print what build this is and exit");
-  impl_->app.allow_extras();                        // which refuse_rest() names
-}
-CommandLine::~CommandLine() = default;
-
-void CommandLine::section(const std::string& title) { impl_->group = title; }
-void CommandLine::epilogue(const std::string& text) { impl_->app.footer(text); }
-
-void CommandLine::option(const std::string& name, std::string& value, const std::string& help,
-                         const std::string& metavar) {
-  impl_->add_text(name, value, [](const std::string& s) { return s; }, help, metavar);
-}
-void CommandLine::option(const std::string& name, int& value, int least, const std::string& help, int most) {
-  impl_->add_number(name, value, least, most, help, "N");
-}
-void CommandLine::option(const std::string& name, double& value, double least, const std::string& help,
-                         double most) {
-  impl_->add_number(name, value, least, most, help, "X");
+  MB_CHECK(conflicts.empty(), "these options contradict {}; leave them out:{}", file, conflicts);
 }
 
-// As text: a file a line.
-void CommandLine::option(const std::string& name, std::vector<std::string>& files, const std::string& help) {
-  CLI::Option* option = impl_->app.add_option(name, files, help)->type_name("FILE")->group(impl_->group);
-  const auto set = [&files](const std::string& lines) {
-    files.clear();
-    std::istringstream in(lines);
-    for (std::string file; std::getline(in, file);) files.push_back(file);
-  };
-  impl_->entries.push_back({name, option, set, [&files] { return joined(files, "\n") + (files.empty() ? "" : "\n"); }});
-}
-
-void CommandLine::choice(const std::string& names, std::string& value, const std::vector<std::string>& valid,
-                         const std::string& help, const std::map<std::string, std::string>& older) {
-  std::string also;
-  for (const auto& [word, now] : older) also += (also.empty() ? "; older: " : ", ") + word + " = " + now;
-  impl_->add_text(names, value, one_of(valid, first_of(names), older), help + ": " + joined(valid) + also, "NAME");
-}
-void CommandLine::option(const std::string& names, std::string& value,
-                         const std::function<std::string(const std::string&)>& read, const std::string& help,
-                         const std::string& metavar) {
-  impl_->add_text(names, value, read, help, metavar);
-}
-void CommandLine::list(const std::string& name, std::vector<std::string>& values,
-                       const std::vector<std::string>& valid, const std::string& help) {
-  impl_->add_list(name, values, split, one_of(valid, name), help + ": " + joined(valid));
-}
-void CommandLine::list(const std::string& name, std::vector<double>& values, double least, const std::string& help) {
-  const double most = std::numeric_limits<double>::max();
-  impl_->add_list(name, values, split, [=](const std::string& s) { return number(name, s, least, most); }, help);
-}
-
-void CommandLine::norm(const std::string& name, std::string& value, const NormTable& table, const std::string& help) {
-  const Read read = norm_or_help(table, impl_->app.get_name());
-  impl_->add_text(name, value, read, help + ", " + how_to_give_a_norm, "NORM");
-}
-void CommandLine::norms(const std::string& name, std::vector<std::string>& values, const NormTable& table,
-                        const std::string& help) {
-  const Read read = norm_or_help(table, impl_->app.get_name());
-  impl_->add_list(name, values, split_norms, read, help + ", each " + how_to_give_a_norm);
-}
-
-void CommandLine::gone(const std::string& name, const std::string& by_default, const std::string& now) {
-  const auto set = [=](const std::string& s) {
-    MB_CHECK(s == by_default, "{} is no option any more; give {}", name, now);
-  };
-  CLI::Option* option = impl_->app.add_option_function<std::string>(name, set)->group("");          // not in --help
-  impl_->entries.push_back({name, option, set, nullptr});
-}
-
-void CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
-  CLI::Option* option = impl_->app.add_flag(name, value, help)->group(impl_->group);
-  impl_->entries.push_back({name, option, [&value](const std::string& s) { value = s == "yes"; },
-                            [&value] { return std::string(value ? "yes" : "no"); }});
-}
-
-void CommandLine::parse(int argc, char** argv, const std::string& without) {
-  CLI::App& app = impl_->app;
-  prepare_threads();                                // may start the program anew: before MPI knows of it
-  ranks();                                          // of several, only the first prints from here on
-  const bool none = argc < 2 && !without.empty();
-  std::vector<std::string> words;
-  if (none) {
-    std::istringstream in(without);
-    for (std::string word; in >> word;) words.push_back(word.starts_with("data/") ? shipped(word) : word);
-    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", app.get_name(), joined(words, " "));
-    std::ranges::reverse(words);                    // as CLI wants them
-  }
-  try {
-    if (none) app.parse(words);
-    else app.parse(argc, argv);
-    impl_->refuse_rest();
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    std::exit(end_of_output(app.get_name(), 0));
-  } catch (const CLI::CallForVersion& version) {
-    std::cout << version.what() << '\n';
-    std::exit(end_of_output(app.get_name(), 0));
-  } catch (const std::exception& e) {               // CLI's, or an Error of ours
-    std::string what = e.what();
-    for (const Impl::Entry& entry : impl_->entries)
-      if (const size_t times = entry.option->count(); times > 1 && entry.option->get_expected_max() == 1)
-        what = formatted("{}: given {} times; once is enough", entry.name, times);
-    what = app.get_name() + ": " + what + "\nRun with --help to see every option.";
-    if (ranks().size() > 1) ranks().end_all(what);
-    std::cerr << what << '\n';
-    std::exit(2);
-  }
-}
-
-void CommandLine::need(const std::vector<std::string>& names) const {
-  std::vector<std::string> missing;
-  for (const std::string& name : names)
-    if (value(name).empty()) missing.push_back(name);
-  if (!missing.empty()) throw UsageError(joined(missing, " and ") + " must be given; see --help");
-}
-
-bool CommandLine::given(const std::string& name) const { return impl_->find(name).option->count() > 0; }
-
-std::string CommandLine::value(const std::string& name) const { return impl_->find(name).get(); }
-
-std::map<std::string, std::string> CommandLine::values() const {
-  std::map<std::string, std::string> all;
-  for (const Impl::Entry& e : impl_->entries)
-    if (e.get) all[e.name] = e.get();
-  return all;
-}
-
-void CommandLine::set(const std::string& name, const std::string& text) { impl_->find(name).set(text); }
-
-int run_program(const std::string& program, const std::function<int()>& body) {
-  std::string message = program + ": ";
-  int status = 1;
-  try {
-    prepare_threads();                              // for a main() without a CommandLine; else it is done
-    return end_of_output(program, body());
-  } catch (const Interrupted&) {
-    return 130;
-  } catch (const std::bad_alloc&) {
-    message += "out of memory; lower --batch or --max-length";
-  } catch (const std::filesystem::filesystem_error& e) {
-    message += e.path1().string() + ": " + e.code().message();
-  } catch (const UsageError& e) {
-    message += e.what();
-    status = 2;
-  } catch (const std::exception& e) {
-    message += e.what();
-  }
-  if (ranks().size() > 1) ranks().end_all(message);
-  std::cerr << message << '\n';
-  return status;
+int64_t peak_memory() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t(usage.ru_maxrss) * 1024;           // Linux counts in KiB
 }
 
 }  // namespace minbert

@@ -8,15 +8,17 @@
 #include <numeric>
 
 #include "agreement.h"
+#include "bert/family.h"
+#include "engine/ranks.h"
 #include "minbert/checkpoint.h"
-#include "minbert/corpus.h"
-#include "minbert/interrupt.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
-#include "minbert/ranks.h"
 #include "minbert/vocabulary.h"
 #include "run_log.h"
 #include "shards.h"
+#include "tasks/corpus.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
 
 namespace minbert {
 namespace {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <iostream>
 
+#include "engine/ranks.h"
 #include "minbert/files.h"
-#include "minbert/ranks.h"
-#include "minbert/safetensors_writer.h"
+#include "minbert/safetensors.h"
 
 namespace minbert {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "agreement.h"
 #include "engine/fill.h"
+#include "engine/profile.h"
+#include "engine/ranks.h"
 #include "engine/storage.h"
 #include "minbert/files.h"
-#include "minbert/profile.h"
-#include "minbert/ranks.h"
 
 namespace minbert {
 namespace {

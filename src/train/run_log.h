@@ -11,9 +11,9 @@
 
 #include "engine/clock.h"
 #include "engine/text.h"
-#include "minbert/progress.h"
-#include "minbert/train_options.h"
+#include "files/progress.h"
 #include "run_folder.h"
+#include "train/command_line.h"
 
 namespace minbert {
 

@@ -7,10 +7,10 @@
 #include "engine/batch_rows.h"
 #include "engine/fill.h"
 #include "engine/rank_sum.h"
+#include "engine/ranks.h"
 #include "exchange.h"
 #include "minbert/autograd.h"
-#include "minbert/interrupt.h"
-#include "minbert/ranks.h"
+#include "train/interrupt.h"
 
 namespace minbert {
 namespace {

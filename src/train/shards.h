@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/train_options.h"
+#include "train/command_line.h"
 
 namespace minbert {
 

@@ -1,5 +1,5 @@
 // The modes of training, by name and by mask.
-#include "minbert/train_mode.h"
+#include "train/train_mode.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,9 +7,9 @@
 #include <optional>
 #include <unordered_set>
 
-#include "minbert/names.h"
+#include "engine/names.h"
 #include "minbert/random.h"
-#include "minbert/safetensors_writer.h"
+#include "minbert/safetensors.h"
 
 namespace minbert {
 namespace {

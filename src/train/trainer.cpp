@@ -6,14 +6,15 @@
 #include <sstream>
 
 #include "agreement.h"
-#include "minbert/interrupt.h"
+#include "engine/ranks.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
-#include "minbert/ranks.h"
 #include "minbert/sampling.h"
-#include "minbert/train_mode.h"
 #include "run_log.h"
 #include "shards.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
+#include "train/train_mode.h"
 
 namespace minbert {
 namespace {

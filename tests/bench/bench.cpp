@@ -33,9 +33,9 @@
 #include "child.h"
 #include "common.h"
 #include "engine/process.h"
-#include "minbert/options.h"
-#include "minbert/train_mode.h"
 #include "paired.h"
+#include "train/command_line.h"
+#include "train/train_mode.h"
 #include "workers.h"
 
 namespace minbert::bench {

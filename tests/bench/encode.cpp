@@ -21,8 +21,8 @@
 #include "child.h"
 #include "common.h"
 #include "minbert/error.h"
-#include "minbert/train_mode.h"
 #include "paired.h"
+#include "train/train_mode.h"
 
 namespace minbert::bench {
 namespace {

@@ -19,7 +19,7 @@
 #include "common.h"
 #include "engine/cuda.h"
 #include "minbert/error.h"
-#include "minbert/train_mode.h"
+#include "train/train_mode.h"
 
 namespace minbert::bench {
 namespace {

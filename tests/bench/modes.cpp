@@ -17,8 +17,8 @@
 #include "common.h"
 #include "minbert/bert.h"
 #include "minbert/error.h"
-#include "minbert/train_mode.h"
 #include "paired.h"
+#include "train/train_mode.h"
 
 namespace minbert::bench {
 namespace {

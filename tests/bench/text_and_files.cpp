@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "minbert/bert.h"
+#include "minbert/checkpoint.h"
 #include "minbert/files.h"
-#include "minbert/huggingface.h"
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
 #include "workers.h"

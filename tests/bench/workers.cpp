@@ -11,14 +11,14 @@
 
 #include "engine/cuda.h"
 #include "engine/process.h"
+#include "engine/profile.h"
 #include "engine/storage.h"
 #include "minbert/bert.h"
-#include "minbert/fisher.h"
 #include "minbert/optimizer.h"
-#include "minbert/profile.h"
-#include "minbert/sequence.h"
-#include "minbert/train_mode.h"
+#include "minbert/tokenizer.h"
+#include "papers/fisher.h"
 #include "regions.h"
+#include "train/train_mode.h"
 
 namespace minbert::bench {
 namespace {

@@ -35,7 +35,7 @@
 #include "engine/batch_rows.h"
 #include "engine/fill.h"
 #include "engine/gemm.h"
-#include "minbert/names.h"
+#include "engine/names.h"
 #include "minbert/norm.h"
 
 namespace minbert {

@@ -1,0 +1,64 @@
+// Shows what a model does with a text, on one page that needs no network: word pieces, attention, every token's way
+// through the layers, norms, gradients, the tape, predictions.
+//
+//   $ inside --model runs/first --text "A lovely film." --task sst --label 4 --out inside.html
+//   runs/first: 7 tokens -> inside.html (0.2 MB)
+#include <cstdio>
+#include <iostream>
+
+#include "inside/look.h"
+#include "minbert/files.h"
+#include "train/command_line.h"
+
+using namespace minbert;
+
+namespace {
+
+bool has_head(const TrainedModel& trained, const std::string& task) {
+  for (const Task& t : trained.tasks)
+    if (t.name == task) return true;
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  InsideOptions o;
+  std::string model, compare, out = "inside.html";
+  CommandLine line("inside", "Shows on one page what a model does with a text.");
+  line.option("--model", model, "a Hugging Face folder, or a run's", "DIR");
+  line.option("--compare", compare, "a second model, side by side: before fine-tuning, or with another norm", "DIR");
+  line.option("--text", o.text, "the text", "TEXT");
+  line.option("--text-b", o.text_b, "the second text of a pair", "TEXT");
+  line.option("--task", o.task, "as this task sees it: for its head, and for a conditional norm", "NAME");
+  line.option("--label", o.label, "the task's label for the text: adds the gradients of its loss", "VALUE");
+  line.option("--tokens", o.tokens, 5, "longer texts are cut to this many tokens");
+  line.option("--out", out, "the page to write", "FILE");
+  MachineOptions machine;
+  add_machine_options(line, machine);
+  line.parse(argc, argv);
+  return run_program("inside", [&] {
+    use_machine(machine);
+    line.need({"--model", "--text"});
+    check_folder_of(out);
+    std::vector<Inside> models;
+    for (const std::string& folder : {model, compare}) {
+      if (folder.empty()) continue;
+      TrainedModel trained(folder);
+      InsideOptions options = o;
+      if (!models.empty() && !o.task.empty() && !has_head(trained, o.task)) {
+        std::cerr << folder << " has no head for " << o.task << ": shown without the task, and without gradients\n";
+        options.task = options.label = "";
+      }
+      models.push_back(look_inside(trained, folder, options));
+      if (models.back().cut)
+        std::cerr << folder << ": the text is cut to " << models.back().pieces.size()
+                  << " tokens; --tokens takes more\n";
+    }
+    const std::string page = inside_page(models);
+    write_file(out, page);
+    std::cout << model << (compare.empty() ? "" : " and " + compare) << ": " << models[0].pieces.size()
+              << " tokens -> " << out << " (" << formatted("{}", double(page.size() / 10000) / 100) << " MB)\n";
+    return 0;
+  });
+}

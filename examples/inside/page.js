@@ -1,0 +1,618 @@
+// The page of build/bin/inside. Each view is a function of a model and the state; the state is the address's hash, so
+// that a link leads to a view. Whatever changes the state draws the view anew. Texts become text nodes, never markup.
+'use strict';
+
+const models = JSON.parse(document.getElementById('data').textContent).models;
+const main = document.querySelector('main');
+const svgNamespace = document.querySelector('svg').namespaceURI;
+const first = models[0];
+
+// ---- data ----------------------------------------------------------------------------------------------------------
+
+// The numbers that inside_page.cpp packed: low + step * integer.
+function unpack({ low, step, bytes, data }) {
+  const text = atob(data), numbers = new Float64Array(text.length / bytes);
+  for (let i = 0; i < numbers.length; ++i) {
+    let integer = text.charCodeAt(bytes * i);
+    if (bytes === 2) integer += 256 * text.charCodeAt(bytes * i + 1);
+    numbers[i] = low + step * integer;
+  }
+  return numbers;
+}
+for (const m of models) {
+  for (const part of ['attention', 'value_norms', 'contributions', 'mixing']) m[part] = unpack(m[part]);
+  for (const g of m.gains)
+    for (const name of ['weight', 'bias', 'task_weight', 'task_bias']) g[name] = (g[name] ?? []).map(unpack);
+}
+
+const T = first.pieces.length;
+const range = n => Array.from({ length: n }, (_, i) => i);
+const greatest = numbers => numbers.reduce((a, b) => b > a ? b : a, -Infinity);
+const least = numbers => numbers.reduce((a, b) => b < a ? b : a, Infinity);
+const norm = numbers => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
+const number = x => x === null || !Number.isFinite(x) ? '–' : x !== 0 && (Math.abs(x) < 0.001 || Math.abs(x) >= 1e5) ?
+  x.toExponential(2) : String(Number(x.toPrecision(4)));
+const percent = x => (100 * x).toFixed(1) + '%';
+
+// "bert.encoder.layer.3.attention.output.LayerNorm": "layer 4 attention.output.LayerNorm"
+const short = module => module.replace(/^bert\./, '').replace(/^encoder\.layer\.(\d+)\.?/, (_, n) => `layer ${+n + 1} `);
+const normName = module => short(module).replace('attention.output.LayerNorm', 'attention')
+  .replace('output.LayerNorm', 'output').replace('.LayerNorm', '').trim();
+
+// ---- state ---------------------------------------------------------------------------------------------------------
+
+const state = { view: 'words', token: 1, layer: 1, head: 1, other: 1, measure: 'weights', quantity: 'start', norm: 1,
+                rows: 'variance-before', gain: 'weight', dimension: 1, scale: 'gradient', node: 1 };
+const limits = { token: T, other: T, layer: Math.max(...models.map(m => m.layers)), norm: 999, dimension: 99999,
+                 head: Math.max(...models.map(m => m.heads)), node: Math.max(...models.map(m => m.tape.length)) };
+
+const hashOf = () => '#' + [state.view, ...views[state.view].fields.map(field => state[field])].join('/');
+function readHash() {
+  const [view, ...values] = decodeURIComponent(location.hash.slice(1)).split('/');
+  if (!Object.hasOwn(views, view)) return;
+  state.view = view;
+  views[view].fields.forEach((field, i) => {
+    if (!values[i]) return;
+    if (typeof state[field] !== 'number') { if (choicesOf[field].includes(values[i])) state[field] = values[i]; }
+    else if (Number.isInteger(+values[i])) state[field] = Math.min(Math.max(+values[i], 1), limits[field]);
+  });
+}
+function set(changes) {
+  Object.assign(state, changes);
+  for (const field in limits) state[field] = Math.min(Math.max(state[field], 1), limits[field]);
+  waiting ??= setTimeout(writeAddress, 200);        // browsers refuse an address for every key of a held arrow
+  draw();
+}
+let waiting = null;
+function writeAddress() {
+  clearTimeout(waiting);
+  waiting = null;
+  history.replaceState(null, '', hashOf());
+}
+
+// ---- elements ------------------------------------------------------------------------------------------------------
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes))
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+  element.append(...children.flat(Infinity).filter(child => child !== null));
+  return element;
+}
+const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgNamespace, tag), attributes, children);
+const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el('div', {}, part)));
+
+// Luminance from --low to --high of the style.
+function shades() {
+  const style = getComputedStyle(document.documentElement);
+  const rgb = name => style.getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map(x => parseInt(x, 16));
+  const low = rgb('--low'), high = rgb('--high');
+  return t => low.map((c, i) => Math.round(c + (high[i] - c) * Math.min(Math.max(t, 0), 1)));
+}
+let shade = shades();
+const css = t => `rgb(${shade(t).join(' ')})`;
+const ink = t => { const [r, g, b] = shade(t); return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? '#000' : '#fff'; };
+
+// A number's place between the least and the greatest, from 0 to 1.
+const scales = {
+  linear: (x, low, high) => high > low ? (x - low) / (high - low) : 0,
+  root: (x, low, high) => high > 0 ? Math.sqrt(Math.max(x, 0) / high) : 0,
+  log: (x, low, high) => high > low && low > 0 ? Math.log(x / low) / Math.log(high / low) : 0,
+};
+
+function paint(canvas, rows, columns, value, place) {
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext('2d'), image = context.createImageData(columns, rows);
+  for (let r = 0; r < rows; ++r)
+    for (let c = 0; c < columns; ++c) {
+      const x = value(r, c), at = 4 * (r * columns + c);
+      if (x !== null && x !== undefined && Number.isFinite(x)) image.data.set([...shade(place(x)), 255], at);
+    }
+  context.putImageData(image, 0, 0);
+}
+
+function table(heads, rows) {
+  return el('div', { class: 'scroll', tabindex: 0 }, el('table', {},
+    el('thead', {}, el('tr', {}, heads.map(h => el('th', {}, h)))),
+    el('tbody', {}, rows.map(row => el('tr', {}, row.map((cell, i) => el(i ? 'td' : 'th', {}, cell)))))));
+}
+// The numbers of a picture, made when they are asked for.
+function numbers(heads, rows) {
+  const details = el('details', {}, el('summary', {}, 'The numbers'));
+  details.addEventListener('toggle', () => { if (details.children.length < 2) details.append(table(heads(), rows())); });
+  return details;
+}
+
+// A matrix as a picture. rows, columns: names; value(r, c); says(r, c): a sentence; row, column: the chosen cell;
+// choose(r, c). The arrow keys move the chosen cell; the line below says what the pointer or the choice is on.
+function heatMap({ key, caption, rows, columns, value, says, row, column, choose, scale = 'linear', low, high, cell = 18,
+                   labels = true }) {
+  const all = rows.flatMap((_, r) => columns.map((_, c) => value(r, c))).filter(x => Number.isFinite(x));
+  low ??= least(scale === 'log' ? all.filter(x => x > 0) : all);
+  high ??= greatest(all);
+  const place = x => scales[scale](x, low, high);
+  const R = rows.length, C = columns.length;
+  row = Math.min(row, R - 1);
+  column = Math.min(column, C - 1);
+  const line = el('p', { class: 'readout', 'aria-live': 'polite' }, says(row, column));
+  const canvas = el('canvas', { tabindex: 0, 'data-key': key, role: 'img',
+    'aria-label': `${caption}: ${R} by ${C}. Arrow keys move. ${says(row, column)}` });
+  paint(canvas, R, C, value, place);
+  const cellUnder = event => {
+    const box = canvas.getBoundingClientRect();
+    return [Math.min(R - 1, Math.floor((event.clientY - box.top) / box.height * R)),
+            Math.min(C - 1, Math.floor((event.clientX - box.left) / box.width * C))].map(x => Math.max(x, 0));
+  };
+  canvas.addEventListener('pointermove', event => { line.textContent = says(...cellUnder(event)); });
+  canvas.addEventListener('pointerleave', () => { line.textContent = says(row, column); });
+  canvas.addEventListener('click', event => { canvas.focus(); choose(...cellUnder(event)); });
+  canvas.addEventListener('keydown', event => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    choose(Math.min(Math.max(row + step[0], 0), R - 1), Math.min(Math.max(column + step[1], 0), C - 1));
+  });
+  const mark = el('i', { style: `left:${100 * column / C}%;top:${100 * row / R}%;width:max(5px,${100 / C}%);` +
+                                `height:${100 / R}%` });
+  const width = labels ? `min-width:${13 * C}px;max-width:${30 * C}px;width:${24 * C}px` : '';
+  const named = (names, here) => names.map((name, i) => el('span', { class: i === here ? 'here' : null, title: name }, name));
+  return el('figure', {}, el('figcaption', {}, caption, ' ', el('span', { class: 'legend' }, number(low), el('b'),
+      number(high) + (scale === 'linear' ? '' : ` (${scale})`))),
+    el('div', { class: labels ? 'map' : 'map wide', style: `--cell:${cell}px` },
+      el('div', { class: 'rows' }, named(rows, row)),
+      el('div', { class: 'scroll' },
+        labels ? el('div', { class: 'columns', style: `grid-template-columns:repeat(${C},1fr);${width}` },
+                    named(columns, column)) : el('div', { class: 'columns' }),
+        el('div', { class: 'cells', style: `height:${R * cell}px;${width}` }, canvas, mark))),
+    line, numbers(() => ['', ...columns], () => rows.map((name, r) => [name, ...columns.map((_, c) => number(value(r, c)))])));
+}
+
+// One scale for the pictures of all models, from the numbers of all.
+function extent(all, scale = 'linear') {
+  const seen = all.filter(x => Number.isFinite(x) && (scale !== 'log' || x > 0));
+  return { scale, low: least(seen), high: greatest(seen) };
+}
+
+// Buttons, one of which is pressed.
+function choices(field, names) {
+  return el('div', { class: 'choices', role: 'group' }, Object.entries(names).map(([value, name]) =>
+    el('button', { 'data-key': field + value, 'aria-pressed': String(state[field] === value),
+                   onclick: () => set({ [field]: value }) }, name)));
+}
+// The tokens, always in sight. weight(i): a shade for each, with a small text
+function tokenStrip(weight, text) {
+  return el('div', { class: 'tokens', role: 'group', 'aria-label': 'tokens' }, first.pieces.map((piece, i) => {
+    const t = weight?.(i);
+    return el('button', { class: 'token', 'data-key': `token${i}`, 'aria-pressed': String(i + 1 === state.token),
+      style: t === undefined ? null : `background:${css(t)};color:${ink(t)}`, onclick: () => set({ token: i + 1 }) },
+      piece, text ? el('small', {}, text(i)) : null);
+  }));
+}
+const bars = (pairs, most, says = number) => el('div', { class: 'bars' }, pairs.map(([name, x]) =>
+  [el('span', {}, name), el('i', { style: `width:${100 * x / (most || 1)}%` }), el('span', {}, says(x))]));
+
+// ---- views ---------------------------------------------------------------------------------------------------------
+
+const choicesOf = {
+  measure: ['weights', 'values', 'share'],
+  quantity: ['start', 'previous', 'length', 'gradient'],
+  rows: ['mean-before', 'variance-before', 'mean-after', 'variance-after'],
+  gain: ['weight', 'bias'],
+  scale: ['gradient', 'ratio'],
+};
+const tokenName = i => `${first.pieces[i]} (${i + 1})`;
+
+function wordsView(m) {
+  const rows = m.pieces.map((piece, i) => [String(i + 1), piece, String(m.ids[i]), String(m.segments[i])]);
+  return [el('p', {}, 'Token ', el('code', {}, tokenName(state.token - 1)), ` has the id ${m.ids[state.token - 1]}: the row ` +
+      'of the word embeddings that stands for it.'),
+    table(['place', 'piece', 'id', 'segment'], rows)];
+}
+
+// The matrix of a layer and head under the chosen measure. [T,T]
+function attentionValue(m, layer, head) {
+  const begin = (layer * m.heads + head) * T * T;
+  if (state.measure === 'share') return (i, j) => m.contributions[(layer * T + i) * T + j];
+  if (state.measure === 'weights') return (i, j) => m.attention[begin + i * T + j];
+  return (i, j) => m.attention[begin + i * T + j] * m.value_norms[(layer * m.heads + head) * T + j];
+}
+const ofMatrix = value => greatest(range(T * T).map(k => value(Math.floor(k / T), k % T)));
+// The matrices of all models have one scale.
+const mostOfAll = (layer, head) => greatest(models.map(m =>
+  ofMatrix(attentionValue(m, Math.min(layer, m.layers - 1), Math.min(head, m.heads - 1)))));
+
+function thumbnails(m) {
+  const share = state.measure === 'share', heads = share ? 1 : m.heads;
+  const tiles = range(m.layers).flatMap(l => [el('span', {}, String(l + 1)), ...range(heads).map(h => {
+    const chosen = l + 1 === Math.min(state.layer, m.layers) && (share || h + 1 === Math.min(state.head, m.heads));
+    const canvas = el('canvas', { 'aria-hidden': 'true' }), value = attentionValue(m, l, h), most = ofMatrix(value);
+    paint(canvas, T, T, value, x => scales.root(x, 0, most));
+    return el('button', { 'data-key': `thumb${models.indexOf(m)}/${l}/${h}`, tabindex: chosen ? 0 : -1,
+      'aria-pressed': String(chosen), 'aria-label': share ? `layer ${l + 1}` : `layer ${l + 1}, head ${h + 1}`,
+      title: share ? `layer ${l + 1}` : `layer ${l + 1}, head ${h + 1}`,
+      onclick: () => set({ layer: l + 1, head: h + 1 }),
+      onkeydown: event => {
+        const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const to = [Math.min(Math.max(l + step[0], 0), m.layers - 1), Math.min(Math.max(h + step[1], 0), heads - 1)];
+        focusNext = `thumb${models.indexOf(m)}/${to[0]}/${to[1]}`;
+        set({ layer: to[0] + 1, head: to[1] + 1 });
+      } }, canvas);
+  })]);
+  return el('figure', {}, el('figcaption', {}, share ? 'Layers, one a row' : 'Layers, one a row; heads, one a column'),
+    el('div', { class: 'thumbs', style: `grid-template-columns:1.5rem repeat(${heads},minmax(0,${share ? '4rem' : '1fr'}))` },
+       tiles));
+}
+
+function attentionView(m) {
+  const share = state.measure === 'share';
+  if (share && m.no_mixing) return [el('p', { class: 'notice' }, `Not shown: ${m.no_mixing}.`)];
+  const l = Math.min(state.layer, m.layers) - 1, h = Math.min(state.head, m.heads) - 1, value = attentionValue(m, l, h);
+  const name = share ? `Layer ${l + 1}` : `Layer ${l + 1}, head ${h + 1}`, i = state.token - 1;
+  const row = range(T).map(j => value(i, j)), most = greatest(row);
+  const rowText = j => state.measure === 'weights' ? percent(row[j]) : number(row[j]);
+  const large = heatMap({ key: `attention${models.indexOf(m)}`, scale: 'root', low: 0,
+    caption: `${name}: row i is what token i takes from each token`,
+    high: state.measure === 'weights' ? 1 : mostOfAll(l, h), rows: m.pieces, columns: m.pieces, value,
+    says: (r, c) => `${name}: ${tokenName(r)} takes ${state.measure === 'weights' ? percent(value(r, c)) :
+      number(value(r, c))} from ${tokenName(c)}`,
+    row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
+  const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
+    el('div', { class: 'tokens' }, m.pieces.map((piece, j) => {
+      const t = scales.root(row[j], 0, most);
+      return el('span', { class: 'token', style: `background:${css(t)};color:${ink(t)}` }, piece, el('small', {}, rowText(j)));
+    })));
+  return [beside([thumbnails(m), share ? mixingMap(m) : null], large), taken];
+}
+function mixingMap(m) {
+  const value = (l, i) => m.mixing[l * T + i];
+  return heatMap({ key: `mixing${models.indexOf(m)}`, caption: 'Mixing ratio: the share that comes from other tokens',
+    rows: range(m.layers).map(l => `layer ${l + 1}`), columns: m.pieces, value, low: 0, high: 1,
+    row: state.layer - 1, column: state.token - 1, choose: (l, i) => set({ layer: l + 1, token: i + 1 }),
+    says: (l, i) => `Layer ${l + 1}: ${percent(value(l, i))} of ${tokenName(i)} comes from other tokens` });
+}
+
+const quantities = { start: 'cosine to its start', previous: 'cosine to the layer before', length: 'norm |x|',
+                     gradient: 'gradient |dL/dx|' };
+function layersView(m) {
+  const of = s => s[state.quantity], names = m.states.map(s => s.name), t = state.token - 1;
+  if (!of(m.states[0]).length) return [el('p', { class: 'notice' }, noLabel(m))];
+  const everyone = models.flatMap(other => other.states.flatMap(of));
+  const high = greatest(everyone), low = Math.min(0, least(everyone)), S = m.states.length;
+  const x = s => 50 + 570 * s / Math.max(S - 1, 1), y = v => 240 - 220 * (v - low) / (high - low || 1);
+  const path = i => m.states.map((s, k) => `${k ? 'L' : 'M'}${x(k).toFixed(1)} ${y(of(s)[i]).toFixed(1)}`).join('');
+  const ticks = range(5).map(k => low + (high - low) * k / 4);
+  const chart = svg('svg', { class: 'chart', viewBox: '0 0 660 275', role: 'img',
+      'aria-label': `${quantities[state.quantity]} of ${tokenName(t)}: ${m.states.map(s => number(of(s)[t])).join(', ')}` },
+    ticks.map(v => [svg('line', { class: 'grid', x1: 50, x2: 620, y1: y(v), y2: y(v) }),
+                    svg('text', { x: 44, y: y(v) + 4, 'text-anchor': 'end' }, Number(v.toPrecision(3)).toString())]),
+    names.map((name, k) => svg('text', { x: x(k), y: 260, 'text-anchor': 'middle' }, name.replace('layer ', '')
+      .replace('embeddings', 'start').replace('last norm', 'norm'))),
+    range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
+  return beside(el('figure', {}, el('figcaption', {}, `${quantities[state.quantity]}, layer by layer; the thick line is `,
+      el('code', {}, tokenName(t))), chart),
+    heatMap({ key: `layers${models.indexOf(m)}`, caption: quantities[state.quantity], rows: m.pieces, columns: names, low, high,
+      value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
+      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantities[state.quantity]} ${number(of(m.states[s])[i])}` }));
+}
+
+const rowNames = { 'mean-before': 'mean before', 'variance-before': 'variance before', 'mean-after': 'mean after',
+                   'variance-after': 'variance after' };
+function normsView(m) {
+  if (!m.norms.length) return [el('p', { class: 'notice' }, 'This model has no norm.')];
+  const [what, side] = state.rows.split('-'), n = Math.min(state.norm, m.norms.length) - 1, chosen = m.norms[n];
+  const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
+  const names = m.norms.map(norm => normName(norm.module));
+  const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
+  return beside(heatMap({ key: `norms${models.indexOf(m)}`, caption: `${rowNames[state.rows]}, of each norm and token`, rows: names,
+      columns: m.pieces, value,
+      ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
+      choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
+      says: (r, i) => `${names[r]}, ${tokenName(i)}: ${rowNames[state.rows]} ${number(value(r, i))}` }),
+    [el('h3', {}, `${names[n]}: all its values, before and after`),
+    ['before', 'after'].map(which => histogram(chosen, which)),
+    table(['', 'mean', 'variance', 'largest |xᵢ|', 'in dimension'], ['before', 'after'].map(which => {
+      const rows = chosen[which], i = Math.min(state.token, rows.mean.length) - 1;
+      return [which, number(rows.mean[i]), number(rows.variance[i]), number(rows.largest), String(rows.dimension + 1)];
+    })),
+    el('p', { class: 'muted' }, 'Mean and variance are those of ', el('code', {}, tokenName(state.token - 1)),
+       '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')]);
+}
+function histogram(chosen, which) {
+  const counts = chosen[which].counts, most = greatest(counts), limit = chosen.range;
+  return el('figure', {}, el('figcaption', {}, which), svg('svg', { class: 'chart', viewBox: '0 0 660 110', role: 'img',
+      'aria-label': `Histogram ${which}: ${counts.join(' ')}` },
+    counts.map((count, i) => {
+      const height = 80 * Math.sqrt(count / (most || 1));
+      return svg('rect', { class: 'bar', x: 10 + i * 10, width: 9, y: 85 - height, height });
+    }),
+    [-1, -0.5, 0, 0.5, 1].map(t => svg('text', { x: 330 + 320 * t, y: 103, 'text-anchor': t < -0.9 ? 'start' : t > 0.9 ? 'end' :
+      'middle' }, Number((t * limit).toPrecision(2)).toString()))));
+}
+
+const letters = { weight: 'γ', bias: 'β' };
+function gainsView(m) {
+  const gains = m.gains.filter(g => g.weight.length || g.bias.length);
+  if (!gains.length) return [el('p', { class: 'notice' }, 'The norms of this model have no parameters.')];
+  const n = Math.min(state.norm, gains.length) - 1, g = gains[n], letter = letters[state.gain], of = gain => gain[state.gain][0];
+  const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
+  const moved = g['task_' + state.gain], rows = [of(g), ...moved.map(task => task.map((x, i) => x + of(g)[i]))];
+  const rowsNamed = [letter, ...moved.map((_, t) => `${letter}+${letter}_${m.tasks[t]}`)];
+  const parts = [
+    heatMap({ key: `gains${models.indexOf(m)}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
+      columns, labels: false, value: (r, i) => of(gains[r])[i],
+      ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
+      choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
+      says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(gains[r])[i])}` }),
+    heatMap({ key: `tasks${models.indexOf(m)}`, caption: moved.length ? `${names[n]}: shared, and of each task` :
+        `${names[n]}: shared; this norm has none of a task`, rows: rowsNamed, columns, labels: false, cell: 24,
+      value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
+      says: (r, i) => rowsNamed.map((name, k) => `${name} = ${number(rows[k][i])}`).join(', ') + ` (dimension ${i + 1})` })];
+  return moved.length ? [...parts, ownMap(m, moved, letter), ...movedTables(m, moved, letter)] : parts;
+}
+// What the tasks add, by its size: beside the shared part it is small.
+function ownMap(m, moved, letter) {
+  const says = (t, i) => `${letter}_${m.tasks[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
+  return heatMap({ key: `moved${models.indexOf(m)}`, caption: `What each task adds, by its size |${letter}_t|`, low: 0, cell: 24,
+    rows: moved.map((_, t) => `${letter}_${m.tasks[t]}`), columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
+    value: (t, i) => Math.abs(moved[t][i]), row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
+    choose: (_, i) => set({ dimension: i + 1 }), says });
+}
+function movedTables(m, moved, letter) {
+  const cosine = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0) / (norm(a) * norm(b) || 1);
+  const farthest = range(moved[0].length).map(i => [i, greatest(moved.map(t => Math.abs(t[i])))]).sort((a, b) => b[1] - a[1]);
+  const name = t => `${letter}_${m.tasks[t]}`;
+  return [el('h3', {}, 'Length, and cosine between tasks'),
+    table(['', 'length', ...moved.map((_, t) => name(t))], moved.map((row, t) => [name(t), number(norm(row)),
+      ...moved.map(other => number(cosine(row, other)))])),
+    el('h3', {}, 'The ten dimensions that moved most'),
+    table(['dimension', ...moved.map((_, t) => name(t))], farthest.slice(0, 10).map(([i]) => [String(i + 1),
+      ...moved.map(row => number(row[i]))]))];
+}
+
+const noLabel = m => m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
+  'Not run: gradients need --task and --label, and a model with a head for the task.';
+// A parameter's row and column in the picture: its layer, and its part of a layer.
+function placeOf(parameter) {
+  const [, layer, rest] = parameter.match(/^bert\.encoder\.layer\.(\d+)\.(.*)$/) ?? [];
+  if (!layer) return [parameter.startsWith('bert.embeddings') ? 'embeddings' : short(parameter).replace(/\..*/, ''), 'other'];
+  const part = rest.replace(/\.(weight|bias|task_weight|task_bias)$/, '').replace('attention.self.', '').replace('.dense', '');
+  return [`layer ${+layer + 1}`, part.replace('.LayerNorm', ' norm').replace('attention.output', 'attention').replace('.', ' ')];
+}
+// The squares of g and of θ, summed over each row and each cell of the picture.
+function sumsOf(m) {
+  const cells = new Map(), rows = new Map();
+  for (const [parameter, g, theta] of m.gradients) {
+    const [row, column] = placeOf(parameter);
+    for (const [map, key] of [[cells, `${row}|${column}`], [rows, row]]) {
+      const sums = map.get(key) ?? [0, 0];
+      map.set(key, [sums[0] + g * g, sums[1] + theta * theta]);
+    }
+  }
+  return { cells, rows };
+}
+const sizeOf = sums => !sums ? null : state.scale === 'ratio' ? Math.sqrt(sums[0] / (sums[1] || 1)) : Math.sqrt(sums[0]);
+function gradientsView(m) {
+  if (!m.gradients.length) return [el('p', { class: 'notice' }, noLabel(m))];
+  const { cells, rows } = sumsOf(m), size = sizeOf;
+  const rowNames = [...rows.keys()], layers = rowNames.filter(name => name.startsWith('layer '));
+  const columns = [...new Set(m.gradients.map(([p]) => placeOf(p)).filter(([row]) => layers.includes(row)).map(p => p[1]))];
+  const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|', value = (r, c) => size(cells.get(`${layers[r]}|${columns[c]}`));
+  const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
+  return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
+    el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
+       bars(rowNames.map(name => [name, size(rows.get(name))]), greatest(rowNames.map(name => size(rows.get(name)))))),
+    heatMap({ key: `gradients${models.indexOf(m)}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
+      ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
+                'log'),
+      row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, dimension: c + 1 }),
+      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` }))];
+}
+
+function tapeView(m) {
+  const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = models.indexOf(m);
+  const users = range(nodes.length).filter(u => nodes[u].inputs.some(([from]) => from === n));
+  const go = to => { focusNext = `node${key}/${to}`; set({ node: to + 1 }); };
+  const walk = i => el('button', { 'data-key': `walk${key}/${i}`, onclick: () => go(i) },
+    nodes[i].operation, ' ', nodes[i].shape, el('small', {}, short(nodes[i].module)));
+  const leaf = ([, name, shape]) => el('span', { class: 'leaf' }, name || 'constant', ' ', shape, el('small', {}, 'a leaf'));
+  const step = event => {
+    const to = { ArrowUp: n - 1, ArrowDown: n + 1, ArrowLeft: node.inputs.map(i => i[0]).find(i => i >= 0),
+                 ArrowRight: users[0] }[event.key];
+    if (to === undefined || !nodes[to]) return;
+    event.preventDefault();
+    go(to);
+  };
+  return [arcs(m, n, users, go), beside(
+    el('div', { class: 'card', role: 'group', 'aria-live': 'polite' },
+      el('h3', { style: 'margin-top:0' }, `${n + 1} of ${nodes.length}: ${node.operation} → ${node.shape}`),
+      el('p', {}, 'Module ', el('code', {}, node.module || 'none'), el('br'), 'Formula ', el('code', {}, `${node.file}:${node.line}`),
+         node.gradient === null ? null : [el('br'), `|dL/dy| ${number(node.gradient)}`]),
+      el('p', { class: 'muted' }, 'It reads'), el('div', { class: 'walk' }, node.inputs.map(i => i[0] >= 0 ? walk(i[0]) : leaf(i))),
+      el('p', { class: 'muted' }, users.length ? 'Its result goes to' : 'Nothing reads its result.'),
+      el('div', { class: 'walk' }, users.map(walk))),
+    el('div', { class: 'list', role: 'group', 'aria-label': 'all operations', onkeydown: step }, nodes.map((other, i) =>
+      el('button', { 'data-key': `node${key}/${i}`, tabindex: i === n ? 0 : -1, 'aria-pressed': String(i === n),
+        onclick: () => go(i) }, el('span', {}, `${i + 1} ${other.operation} ${other.shape}`), el('small', {}, short(other.module))))))];
+}
+// The whole tape from left to right; an arc from each operation to those that read its result.
+function arcs(m, n, users, go) {
+  const count = m.tape.length, x = i => 10 + 640 * i / Math.max(count - 1, 1), chosen = new Set([n, ...users]);
+  const arc = (from, to) => svg('path', { class: to === n || from === n ? 'arc on' : 'arc',
+    d: `M${x(from)} 100A${(x(to) - x(from)) / 2} ${Math.min(80, 12 + (x(to) - x(from)) / 2)} 0 0 1 ${x(to)} 100` });
+  const pairs = m.tape.flatMap((node, to) => node.inputs.filter(([from]) => from >= 0).map(([from]) => [from, to]));
+  pairs.sort((a, b) => a.includes(n) - b.includes(n));
+  return el('figure', {}, el('figcaption', {}, 'The tape from its first operation to its last; long arcs are residual sums'),
+    svg('svg', { class: 'chart whole', viewBox: '0 0 660 112', role: 'img', 'aria-label': `${count} operations; number ${n + 1}, ` +
+      `${m.tape[n].operation}, is chosen` }, pairs.map(([from, to]) => arc(from, to)), range(count).map(i =>
+      svg('circle', { cx: x(i), cy: 100, r: i === n ? 5 : chosen.has(i) ? 3.5 : 2, class: chosen.has(i) ? 'on' : null,
+                      onclick: () => go(i) }, svg('title', {}, `${i + 1} ${m.tape[i].operation} ${short(m.tape[i].module)}`)))));
+}
+
+function predictionsView(m) {
+  if (!m.predictions.length) return [el('p', { class: 'notice' }, 'This model has no head: it was not fine-tuned on a task.')];
+  return m.predictions.map(p => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
+    el('h3', { style: 'margin-top:0' }, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
+    p.choices.length ? bars(p.choices, 1, percent) : null));
+}
+
+// ---- the page ------------------------------------------------------------------------------------------------------
+
+const views = {
+  words: { title: 'Word pieces', fields: ['token'], strip: true, of: wordsView,
+    about: 'The tokenizer cuts a text into pieces of its vocabulary; the network sees their ids alone.',
+    file: 'src/text/word_piece.cpp', question: 'Which words are cut, and do their pieces mean anything?' },
+  attention: { title: 'Attention', fields: ['layer', 'head', 'token', 'measure'], strip: true, of: attentionView,
+    controls: () => choices('measure', { weights: 'weights', values: 'weights × |v|', share: 'share of the output' }),
+    about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
+      'small value |v| moves little, and the residual sum keeps the token itself: the share counts both, and the norm behind ' +
+      'them (Kobayashi et al. 2021).',
+    file: 'src/ops/attention.cpp, examples/inside/mixing.h', question: 'Where do the weights say much, and the share little?' },
+  layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
+    controls: () => choices('quantity', quantities),
+    about: 'The hidden state of each token behind the embeddings and behind every layer. The cosine is 1 while it points ' +
+      'where it pointed at the start.',
+    file: 'src/bert/layer.cpp', question: 'In which layer do the tokens become most alike?' },
+  norms: { title: 'Norms', fields: ['norm', 'token', 'rows'], strip: true, of: normsView, controls: () => choices('rows', rowNames),
+    about: m => `A norm reads rows x (before) and writes y (after): y = ${m.formula}.`,
+    file: 'src/norm/hidden', question: 'Which dimension is largest before the norms, and is it the same in every layer?' },
+  gains: { title: 'Gains', fields: ['norm', 'gain', 'dimension'], of: gainsView,
+    controls: () => choices('gain', { weight: 'gain γ', bias: 'bias β' }),
+    about: 'What the norms learned. A conditional LayerNorm adds γ_t and β_t of its task to the shared γ and β.',
+    file: 'src/norm/hidden/conditional_layer.cpp', question: 'Which two tasks moved in the same direction?' },
+  gradients: { title: 'Gradients', fields: ['scale', 'layer'], of: gradientsView,
+    controls: () => choices('scale', { gradient: 'length |g|', ratio: 'beside the parameters, |g| / |θ|' }),
+    about: 'One backward of the loss for this text and label: how long the gradient of each part is.',
+    file: 'src/engine/autograd.cpp', question: 'Do gradients grow or shrink towards the embeddings?' },
+  tape: { title: 'Tape', fields: ['node'], of: tapeView,
+    about: 'Every operation of this forward, in its order; backward() walks it from its end. In the list, up and down step ' +
+      'along the tape, left to the first input, right to the first reader.',
+    file: 'include/minbert/autograd.h', question: 'Which results are read twice?' },
+  predictions: { title: 'Predictions', fields: [], of: predictionsView,
+    about: 'What each head says. With a conditional norm each task has a forward of its own.',
+    file: 'src/train/heads.cpp', question: 'How sure is the model, and would you be?' },
+};
+
+let focusNext = null;                               // the data-key of the element that gets the focus
+
+function header() {
+  const texts = first.text_b ? `“${first.text}” and “${first.text_b}”` : `“${first.text}”`;
+  const task = first.task ? `, as ${first.task}` + (first.label ? `, labeled “${first.label}”` : '') : '';
+  return [el('h1', {}, 'Inside BERT'), el('p', {}, texts, el('span', { class: 'muted' }, task)),
+    models.some(m => m.cut) ? el('p', { class: 'notice' }, `The text is cut to its first ${T} tokens; --tokens takes more.`) : null];
+}
+function tabs() {
+  const names = Object.keys(views), at = names.indexOf(state.view);
+  const open = view => { focusNext = 'tab' + view; set({ view }); };
+  return el('div', { class: 'tabs', role: 'tablist', onkeydown: event => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) open(names[(at + step + names.length) % names.length]);
+  } }, names.map(name => el('button', { role: 'tab', id: 'tab-' + name, 'aria-controls': 'view', 'data-key': 'tab' + name,
+    'aria-selected': String(name === state.view), tabindex: name === state.view ? 0 : -1, onclick: () => open(name) },
+    views[name].title)));
+}
+function strip() {
+  if (state.view !== 'attention' || state.measure === 'share' && first.no_mixing) return tokenStrip();
+  const value = attentionValue(first, Math.min(state.layer, first.layers) - 1, Math.min(state.head, first.heads) - 1);
+  const most = greatest(range(T).map(j => value(state.token - 1, j)));
+  return tokenStrip(j => scales.root(value(state.token - 1, j), 0, most));
+}
+function modelPart(m, view) {
+  const about = typeof view.about === 'function' ? view.about(m) : view.about;
+  return el('section', { class: 'model' },
+    el('h2', {}, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)),
+    typeof view.about === 'function' ? el('p', { class: 'about' }, about) : null, view.of(m));
+}
+
+function draw() {
+  const focus = focusNext ?? document.activeElement?.dataset?.key, view = views[state.view], scrolled = listScroll();
+  focusNext = null;
+  shade = shades();
+  main.replaceChildren(...header().filter(part => part), tabs(),
+    el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
+      typeof view.about === 'string' ? el('p', { class: 'about' }, view.about) : '',
+      view.strip ? strip() : '', view.controls ? view.controls() : '',
+      el('div', { class: models.length > 1 ? 'models two' : 'models' }, models.map(m => modelPart(m, view))),
+      el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
+    el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
+      `norm ${m.norm}, placement ${m.placement}` + (m.task ? `, task ${m.task}` : ', without a task'))),
+      el('p', {}, 'Layers, heads, tokens and dimensions count from 1; layer 1 is encoder.layer.0. Tab and the arrow keys reach ' +
+         'all that the pointer does; the address holds the view.')));
+  listScroll(scrolled);
+  if (focus) document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+}
+// The lists of operations stay where they were, with the chosen one in sight.
+function listScroll(tops) {
+  const lists = [...document.querySelectorAll('.list')];
+  if (!tops) return lists.map(list => list.scrollTop);
+  lists.forEach((list, i) => {
+    list.scrollTop = tops[i] ?? 0;
+    const here = list.querySelector('[aria-pressed=true]'), top = here.offsetTop - list.offsetTop;
+    if (top < list.scrollTop || top + here.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 60;
+  });
+}
+
+// ---- the self-test: #selftest ----------------------------------------------------------------------------------------
+
+function selfTest() {
+  let checks = 0;
+  const failed = [];
+  const check = (holds, what) => { ++checks; if (!holds) failed.push(`${state.view}: ${what}`); };
+  const press = (element, key) => element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  const all = selector => [...main.querySelectorAll(selector)];
+  const look = () => {
+    check(document.documentElement.scrollWidth <= document.documentElement.clientWidth, 'wider than the window');
+    check(all('.model').length === models.length, 'a model is missing');
+    check(!/undefined|NaN|\[object/.test(main.innerText), 'a value is missing');
+    check(all('button, canvas[tabindex]').every(e => e.textContent || e.getAttribute('aria-label')), 'a control without a name');
+    check(all('.readout').every(p => p.textContent), 'a picture that says nothing');
+  };
+  for (const view of Object.keys(views)) {
+    main.querySelector(`[data-key=tab${view}]`).click();
+    writeAddress();
+    check(state.view === view && location.hash === hashOf(), 'the address does not name it');
+    look();
+    for (const key of all('[role=group].choices button').map(b => b.dataset.key)) {
+      main.querySelector(`[data-key="${key}"]`).click();
+      check(main.querySelector(`[data-key="${key}"]`).getAttribute('aria-pressed') === 'true', `${key} does not press`);
+      look();
+    }
+    all('.choices button')[0]?.click();
+    for (const key of all('canvas[tabindex]').map(c => c.dataset.key))
+      for (const arrow of ['ArrowDown', 'ArrowRight', 'ArrowUp', 'ArrowLeft']) {
+        const canvas = main.querySelector(`[data-key="${key}"]`);
+        canvas.focus();
+        press(canvas, arrow);
+        check(document.activeElement.dataset.key === key, `${key} loses the focus`);
+      }
+    for (const details of all('details')) {
+      details.open = true;
+      details.dispatchEvent(new Event('toggle'));
+      check(details.querySelector('td'), 'no numbers');
+    }
+    look();
+  }
+  set({ view: 'tape', node: 1 });
+  for (let n = 2; n <= first.tape.length; ++n) press(main.querySelector('.list [aria-pressed=true]'), 'ArrowDown');
+  check(state.node >= first.tape.length, 'the tape cannot be walked to its end');
+  set({ view: 'attention', layer: 1, head: 1, measure: 'weights' });
+  press(main.querySelector('.thumbs [aria-pressed=true]'), 'ArrowRight');
+  check(state.head === Math.min(2, first.heads), 'the arrow keys do not change the head');
+  for (const m of models)
+    for (let row = 0; row < m.attention.length; row += T)
+      check(Math.abs(m.attention.slice(row, row + T).reduce((a, b) => a + b, 0) - 1) < 0.005, 'a row does not sum to 1');
+  const result = failed.length ? `failed ${failed.length} of ${checks}: ${[...new Set(failed)].join('; ')}` : `ok ${checks}`;
+  document.body.append(el('pre', { id: 'selftest' }, result));
+}
+
+// ---- start ---------------------------------------------------------------------------------------------------------
+
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+addEventListener('hashchange', () => { clearTimeout(waiting); waiting = null; readHash(); draw(); });
+const testing = location.hash === '#selftest';
+readHash();
+draw();
+if (testing) selfTest();

@@ -1,0 +1,285 @@
+// The frame of a document's program.
+#include "papers/document.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "engine/names.h"
+#include "engine/process.h"
+#include "engine/text.h"
+#include "files/about.h"
+#include "minbert/trainer.h"
+#include "report/report.h"
+#include "train/command_line.h"
+#include "train/interrupt.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::map<std::string, std::string> strings(const Json& object) {
+  std::map<std::string, std::string> all;
+  for (const auto& [key, value] : object.members()) all[key] = value.string();
+  return all;
+}
+
+// A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone. One
+// that no number can decide says why.
+Json judged(const Json& claim, bool was_run, const std::string& model, const std::vector<std::string>& differences,
+            const std::optional<LongTable>& ours) {
+  Verdict verdict{"not run", "this item was not run"};
+  if (was_run && claim.has("model") && claim["model"].string() != model)
+    verdict = {"not comparable", formatted("it is about {}", claim["model"].string())};
+  else if (was_run && claim.has("why"))
+    verdict = {"not comparable", claim["why"].string()};
+  else if (was_run && claim.has("absolute"))
+    verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
+                                                     : joined(differences, "; ")};
+  else if (ours && claim.has("all"))
+    verdict = judge_all(strings(claim["all"]), claim["is"].number(), *ours);
+  else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
+                                  strings(claim["less"])}, *ours);
+  return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
+      .set("why", verdict.why);
+}
+
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+}  // namespace
+
+Document::Document(const DocumentOptions& options, const std::string& file)
+    : options_(options), paper_(Json::load(options.papers + "/" + file + ".json")),
+      study_({.out = options.out, .jobs = options.jobs, .command = options.command, .only = options.only_run}),
+      tasks_(check_usage([&] { return parse_tasks(options.tasks, options.metric); })) {
+  const std::vector<std::string> order = split(options.tasks);
+  const auto place = [&](const Task& task) { return std::find(order.begin(), order.end(), task.name); };
+  std::sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) { return place(a) < place(b); });
+  check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
+  if (options.tasks_given) return;
+  std::erase_if(tasks_, [&](const Task& task) {
+    const bool found = fs::exists(data_file(options.data, task, Split::train)) &&
+                       fs::exists(data_file(options.data, task, Split::dev));
+    if (!found) missing_.push_back(task.title);
+    return !found;
+  });
+  MB_CHECK(!tasks_.empty(), "--data {}: has files of none of these tasks: {}", options.data, options.tasks);
+  if (!missing_.empty()) std::cerr << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
+}
+
+std::map<std::string, std::string> Document::inputs(const Task& task) {
+  const std::string rows = options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
+  std::map<std::string, std::string> all = {{"task", task.name},
+                                            {"rows", rows},
+                                            {"max-length", std::to_string(options_.max_length)}};
+  const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
+  std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
+  files.insert(files.end(), {"config.json", "model.safetensors"});
+  for (const char* file : files)
+    if (!folder.empty() && fs::exists(folder + "/" + file))
+      all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+  if (const std::string list = find_files(options_.data, task).dev_rows; !list.empty())
+    all["data " + fs::path(list).filename().string()] = study_.fingerprint(list);
+  for (const Split split : {Split::train, Split::dev})
+    for (size_t set = 0; set < (split == Split::dev ? task.sets.size() : 1); ++set) {
+      const std::string file = data_file(options_.data, task, split, set);
+      all["data " + fs::path(file).filename().string()] = study_.fingerprint(file);
+    }
+  return all;
+}
+
+std::vector<int> Document::seeds() const {
+  std::vector<int> all;
+  for (int i = 0; i < options_.seeds; ++i) all.push_back(options_.seed + i);
+  return all;
+}
+
+TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
+  o.tasks = task.name;
+  o.metric = task.name + "=" + metric_key(task.metrics[0]);
+  o.model = options_.model;
+  o.data = options_.data;
+  o.limit = options_.limit;
+  o.max_length = options_.max_length;
+  return o;
+}
+
+Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
+  o = on_task(task, o);
+  Run run{name, settings_of(o), {}, double(o.epochs)};
+  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);      // their contents count
+  run.options.merge(inputs(task));
+  run.scratch = {"state.safetensors", "model"};     // 4 times the model's size, and their work is done
+  run.work = [o](const std::string& folder) -> std::optional<Json> {
+    const Experiment experiment(o);
+    const RunResult trained_run = train(experiment, o, folder);
+    if (trained_run.interrupted) return std::nullopt;
+    TrainedModel trained(folder);
+    std::ostringstream warnings;
+    const TaskData& data = experiment.data()[0];
+    const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
+    Json result = Json::object().set("warnings", warnings.str());
+    result.set("examples", int64_t(data.dev[0].examples.size())).set("epoch", trained_run.best_epoch + 1);
+    result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
+    const std::vector<Measure> list = measures(data.task);
+    for (size_t i = 0; i < list.size(); ++i)
+      result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
+    return result;
+  };
+  return run;
+}
+
+Json Document::environment() {
+  Json all = Json::object();
+  all.set("date", date()).set("commit", build_commit()).set("compiler", compiler());
+  all.set("OpenBLAS", openblas_kernels()).set("processor", processor_name());
+  all.set("threads of a run", joined(study_.threads()));
+  if (const auto others = study_.other_commits(); !others.empty())
+    all.set("runs of other commits", joined(others));
+  for (const Task& task : tasks_)
+    for (const auto& [what, digits] : inputs(task))
+      if (what.starts_with("model ")) all.set("SHA-256 of " + what, digits);
+      else if (what.starts_with("data ")) all.set("SHA-256 of " + task.title + " " + what.substr(5), digits);
+  return all;
+}
+
+// "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
+std::string Document::extent() const {
+  return formatted("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
+                   counted(options_.epochs, "epoch"),
+                   options_.limit > 0 ? formatted("{} rows of each file", options_.limit) : "all rows");
+}
+
+// The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if ours is as wide.
+Json Document::model_of_document() const {
+  const Json about = paper_["document"];
+  if (options_.model.empty()) return Json::object().set("name", "");
+  const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
+  if (about.has(config.model_type)) return about[config.model_type];
+  const bool large = about.has("large") && config.hidden_size >= about["large"]["hidden_size"].integer();
+  return large ? about["large"] : about["model"];
+}
+
+std::vector<std::string> Document::differences() const {
+  std::vector<std::string> all = model_differences();
+  if (!missing_.empty())
+    all.push_back(formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
+  if (options_.limit > 0)
+    all.push_back(formatted("{} rows of each file, evenly spaced, instead of all", options_.limit));
+  for (const Task& task : tasks_)
+    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
+      std::replace(warning.begin(), warning.end(), '\n', ' ');
+      all.push_back(warning);
+    }
+  return all;
+}
+
+std::vector<std::string> Document::model_differences() const {
+  if (options_.model.empty()) return {};
+  std::vector<std::string> all;
+  const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
+  const Json model = model_of_document();           // config.json's keys, of which the document says the values
+  const int vocabulary = model.get("vocab_size", config.vocab_size);
+  if (config.hidden_size != model["hidden_size"].integer() ||
+      config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
+    all.push_back(formatted("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}",
+                            config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
+                            model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
+                            model.has("vocab_size") ? formatted(", and {} word pieces", vocabulary) : ""));
+  if (config.model_type != "bert" && !paper_["document"].has(config.model_type))
+    all.push_back(formatted("the model is a {}; the document has none", config.model_type));
+  if (!config.has_trained_pooler())
+    all.push_back("the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its last hidden "
+                  "state, and fine-tuning starts with a new pooler");
+  return all;
+}
+
+// That makes one item again: this program's own options, with this item in the place of all that were asked for.
+std::string Document::command(const std::string& item) const {
+  std::string words = (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;
+  for (size_t i = 1; i < options_.command.size(); ++i)
+    if (std::find(options_.items.begin(), options_.items.end(), options_.command[i]) == options_.items.end())
+      words += " " + options_.command[i];
+  return words;
+}
+
+LongTable Document::printed(const std::string& item) const {
+  return table_of(paper_["printed"].has(item) ? paper_["printed"][item] : Json());
+}
+
+Json Document::show(const Item& item) {
+  const auto done = [this](const std::vector<Run>& list) {
+    return std::all_of(list.begin(), list.end(), [this](const Run& run) { return study_.is_done(run); });
+  };
+  std::vector<Run> runs = item.before();
+  const bool known = done(runs);
+  if (known)
+    for (Run& run : item.runs()) runs.push_back(std::move(run));
+  const bool chosen = known && !runs.empty() && done(runs);
+  double seconds = 0;
+  if (chosen)
+    for (const Run& run : runs) seconds += study_.seconds(run);
+  const std::string reference = paper_["references"].get(item.name, item.name);
+  ItemReport report(options_.out, printed(item.name),
+                    Json::object().set("name", item.name).set("title", item.title)
+                        .set("reference", formatted("[{} {}]", paper_["document"]["tag"].string(), reference))
+                        .set("command", command(item.name))
+                        .set("caption", formatted("{}{}; {}; {} s of work",
+                                                  options_.model.empty() ? "" : options_.model + " on ", options_.data,
+                                                  extent(), fixed(seconds, 1))));
+  const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
+  if (chosen) item.show(report);
+  for (const std::string& sentence : different) report.differs(sentence);
+  const std::string model = model_of_document()["name"].string();
+  Json::Array claims;
+  for (const Json& claim : paper_["claims"].items())
+    if (claim["item"].string() == item.name)
+      claims.push_back(judged(claim, chosen, model, different, report.values()));
+  Json json = report.json();
+  json.set("claims", Json::array(claims));
+  if (!chosen)
+    json.set("status", "not run")
+        .set("why", runs.empty() ? "none of its tasks is there"
+                                 : "it was not asked for, and not all of its runs are done");
+  return json;
+}
+
+int Document::run(const std::vector<Item>& items) {
+  std::vector<std::string> names = options_.items;
+  if (names.empty()) names = names_of(items);
+  std::vector<Item> wanted;
+  for (const std::string& name : names)
+    wanted.push_back(items[check_usage([&] { return index_of(name, names_of(items), "item"); })]);
+  watch_for_interrupt();
+  const auto start = std::chrono::steady_clock::now();
+  for (const auto part : {&Item::before, &Item::runs}) {
+    std::vector<Run> runs;
+    for (const Item& item : wanted)
+      for (Run& run : (item.*part)()) runs.push_back(std::move(run));
+    if (!runs.empty() && !study_.run(runs)) return 130;
+  }
+  if (!options_.only_run.empty()) return 0;
+  Json::Array shown;
+  for (const Item& item : items) shown.push_back(show(item));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  Json settings = Json::object();
+  for (const auto& [name, value] : options_.settings) settings.set(name, value);
+  const Json report = Json::object().set("document", paper_["document"]).set("program", paper_["program"])
+      .set("command", joined(options_.command, " ")).set("settings", settings).set("environment", environment())
+      .set("grid", extent()).set("seconds", fixed(seconds.count(), 1))
+      .set("memory", formatted("{} MB", peak_memory() / 1000000)).set("items", Json::array(shown));
+  write_file(options_.out + "/report.json", report.dump() + "\n");
+  write_file(options_.out + "/report.html", report_html(report, options_.out));
+  std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(), options_.out);
+  return 0;
+}
+
+}  // namespace minbert

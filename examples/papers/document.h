@@ -1,0 +1,74 @@
+// What the programs of the documents share: an item of a document (a table, a figure, a section) is
+// its runs and what is shown of their results; all items are the parts of one report.
+//
+//   Document document(options, "isobn");             // its printed numbers: data/papers/isobn.json
+//   document.run({{"tab2", "Explained variance", runs, show}, ...});
+//
+// OUT has ITEM.csv and ITEM.svg, report.json and report.html, and runs/, a folder for each run.
+#pragma once
+
+#include "minbert/trainer.h"
+#include "papers/document_options.h"
+#include "papers/item_report.h"
+#include "papers/study.h"
+
+namespace minbert {
+
+struct Item {
+  std::string name, title;
+  std::function<std::vector<Run>()> runs;           // none: no task that it is about is there
+  std::function<void(ItemReport&)> show;
+  // Runs whose results say which the runs above are; they are done before
+  std::function<std::vector<Run>()> before = [] { return std::vector<Run>(); };
+};
+
+class Document {
+ public:
+  // Error: a task's files are missing, and it was asked for; or no task has any.
+  Document(const DocumentOptions& options, const std::string& file);
+  // Runs what the chosen items need and writes the report. Returns the exit status. Error for an
+  // item that does not exist: lists them.
+  int run(const std::vector<Item>& items);
+  Study& study() { return study_; }
+  const std::vector<Task>& tasks() const { return tasks_; }
+  const DocumentOptions& options() const { return options_; }
+  std::vector<int> seeds() const;                 // seed, seed+1, ...
+  // What is different from the document in every item: the model, where its sizes are not those of
+  // the document's, data sets that are missing, and stand-ins for some.
+  std::vector<std::string> differences() const;
+  // What the document prints for an item; no rows if it prints nothing.
+  LongTable printed(const std::string& item) const;
+  // The document's model that ours stands for, as its table of printed numbers names it.
+  std::string printed_model() const { return model_of_document()["printed"].string(); }
+
+  // What a run on this task depends on: the fingerprints of the model and of the task's files, and
+  // how they are read.
+  std::map<std::string, std::string> inputs(const Task& task);
+  // The same options for this task, with the model and the data of the document's.
+  TrainOptions on_task(const Task& task, TrainOptions o) const;
+  // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
+  // and "warnings". o: see on_task.
+  Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);
+
+ private:
+  Json environment();
+  Json model_of_document() const;
+  std::vector<std::string> model_differences() const;
+  std::string command(const std::string& item) const;
+  std::string extent() const;
+  Json show(const Item& item);                    // runs done, or not asked for
+  DocumentOptions options_;
+  Json paper_;
+  Study study_;
+  std::vector<Task> tasks_;
+  std::vector<std::string> missing_;              // titles of tasks without files
+};
+
+// What dev scores are held against: the majority class of the training set (or its mean), word
+// counts, and the same network fine-tuned from scratch with these options.
+std::vector<Run> yardstick_runs(Document& document, const std::vector<Task>& tasks,
+                                const TrainOptions& fine_tuning);
+void show_yardsticks(Document& document, const std::vector<Task>& tasks,
+                     const TrainOptions& fine_tuning, ItemReport& report);
+
+}  // namespace minbert

@@ -1,0 +1,57 @@
+// Binding the options of a document's program, and its grids.
+#include "papers/document_options.h"
+
+#include "engine/names.h"
+#include "minbert/task.h"
+#include "train/command_line.h"
+
+namespace minbert {
+
+void add_document_options(CommandLine& line, DocumentOptions& o) {
+  line.option("items", o.items, "items by their printed names; none: all of them");
+  line.section("On what");
+  if (!o.model.empty()) {
+    line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT or RoBERTa", "DIR");
+    line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
+    line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+  }
+  const std::vector<Task> tasks = parse_tasks(o.tasks);
+  const bool one = tasks.size() == 1;
+  line.option("--data", o.data, formatted("folder with the {}: {}{}", one ? tasks[0].title : "tasks",
+                                          tasks[0].files[0].train, one ? "" : ", ..."), "DIR");
+  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
+  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
+  line.section("How much");
+  line.choice("--grid", o.grid, grid_names,
+              "the settings that are not given: some seconds, some minutes, or the document's");
+  line.flag("--quick", o.quick, "the same as --grid quick");
+  line.option("--epochs", o.epochs, 1, "passes over the data");
+  line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...", 24);
+  line.option("--seed", o.seed, 0, "the first of them");
+  line.section("Where");
+  line.option("--out", o.out, "folder of the study: what is there already is not computed again", "DIR");
+  line.option("--papers", o.papers, "folder with the documents' printed numbers", "DIR");
+  line.option("--jobs", o.jobs, 1, "runs side by side, with a thread each", 1024);
+  line.option("--only-run", o.only_run, "work on the run of this key alone: for the processes of --jobs", "KEY");
+  add_machine_options(line, o);
+}
+
+void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper,
+              std::vector<GridValue> quick) {
+  o.tasks_given = o.model.empty() || line.given("--tasks");
+  if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
+  const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
+  quick.insert(quick.begin(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
+  if (grid == Grid::reduced) return;                   // the defaults
+  for (const GridValue& v : grid == Grid::paper ? paper : quick)
+    if (!line.given(v.option)) line.set(v.option, v.value);
+}
+
+void begin_document(const CommandLine& line, DocumentOptions& o) {
+  if (!o.only_run.empty()) o.threads = 1;
+  use_machine(o);
+  o.settings = line.values();
+  o.settings.erase("--only-run");
+}
+
+}  // namespace minbert

@@ -1,0 +1,43 @@
+// The options that the programs of the documents share, and the grids that set many at once.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "files/about.h"
+#include "train/command_line.h"
+
+namespace minbert {
+
+enum class Grid { quick, reduced, paper };         // some seconds, some minutes, the document's own
+inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"};
+
+struct DocumentOptions : MachineOptions {
+  // model "": the program's networks are new ones, and it has no --model, --tasks and --metric
+  std::string model = shipped("data/mini/bert"), data = shipped("data/mini/glue");
+  std::string papers = shipped("data/papers"), out;
+  std::vector<std::string> items;                 // empty: all
+  std::string tasks, metric, grid = "reduced";
+  int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
+  bool quick = false;                             // the same as grid "quick"
+  // By --tasks; else tasks whose files are missing are left out
+  bool tasks_given = false;
+  std::string only_run;                           // see StudyOptions::only
+  std::vector<std::string> command;               // of the program
+  std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
+};
+// Binds them; items: the names that there are.
+void add_document_options(CommandLine& line, DocumentOptions& options);
+// After the command line was read: the options of the grid take the place of those that were not
+// given. paper: the document's own; quick: those that are the program's alone.
+struct GridValue {
+  std::string option, value;
+};
+void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper,
+              std::vector<GridValue> quick = {});
+
+// When every option has its value: a process of one run has one thread; use_machine; the settings.
+void begin_document(const CommandLine& line, DocumentOptions& options);
+
+}  // namespace minbert

@@ -1,0 +1,74 @@
+// Opening a model and a data set, and the pass of the one over the other.
+#include "papers/encoded_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <numeric>
+
+#include "files/progress.h"
+#include "minbert/heads.h"
+#include "train/interrupt.h"
+
+namespace minbert {
+
+std::string place_in(const BertConfig& saved, const std::string& wanted) {
+  return saved.has_trained_pooler() ? wanted : cls_place::pre_pooler;
+}
+
+void require_pooler(const WeightsReport& weights, const BertConfig& saved, const std::string& model) {
+  if (!saved.has_trained_pooler()) return;
+  for (const std::string& name : weights.initialised)
+    MB_CHECK(name.find("pooler") == name.npos,
+             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take a model that has "
+             "one; isotropy can do without it: --cls-norm-at pre-pooler", model, name);
+}
+
+EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, Pooler pooler)
+    : folder_(model_folder(o.model)), config_(BertConfig::load(folder_ + "/config.json")),
+      tokenizer_(tokenizer_of(folder_, config_)),
+      model_(config_, 0, false, heads_of(tasks_named(config_.tasks, "\"minbert.tasks\" in config.json")), 0),
+      data_(read_set(o.data, task, split, 0, tokenizer_,
+                     {.max_length = std::min(o.max_length, config_.max_tokens()), .limit = o.limit},
+                     std::cerr)) {
+  const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
+  if (pooler == Pooler::needed) require_pooler(weights, config_, o.model);
+  model_.network.train(false);
+}
+
+std::string EncodedSet::weights_file() const { return folder_ + "/model.safetensors"; }
+
+bool EncodedSet::for_each_batch(const Visit& visit) {
+  std::vector<int32_t> all(data_.examples.size());
+  std::iota(all.begin(), all.end(), 0);
+  return for_each_batch(all, visit);
+}
+
+bool EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& visit) {
+  constexpr size_t at_a_time = 64;
+  const NoGrad no_tape;
+  Progress progress("[CLS] of " + data_.file, int64_t(examples.size()));
+  for (size_t begin = 0; begin < examples.size(); begin += at_a_time) {
+    const auto some = examples.subspan(begin, std::min(at_a_time, examples.size() - begin));
+    visit(pack(inputs(data_, some)), some);
+    progress.update(int64_t(begin + some.size()));
+    if (interrupted()) return false;
+  }
+  return true;
+}
+
+Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset& data,
+              std::span<const int32_t> examples) {
+  const Tensor h = place == cls_place::pooled ? encoded.pooler_output : encoded.cls;
+  std::vector<real> room;
+  const std::span<const real> values = h.on_host(room);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const size_t row = k / size_t(h.cols());
+    MB_CHECK(std::isfinite(values[k]),
+             "{}: [CLS] of example {} has the value {} in dimension {}; are the model's weights damaged?", data.file,
+             data.examples[size_t(examples[row])].id, values[k], k % size_t(h.cols()));
+  }
+  return h;
+}
+
+}  // namespace minbert

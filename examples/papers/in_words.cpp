@@ -1,0 +1,45 @@
+// Printing predictions beside text and label.
+#include "papers/in_words.h"
+
+#include <iomanip>
+#include <iostream>
+
+#include "minbert/trainer.h"
+
+namespace minbert {
+namespace {
+
+// A text on one line of a terminal: no control characters, and at most about 100 bytes, cut between characters.
+std::string on_one_line(std::string text) {
+  constexpr size_t most = 100;
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = ' ';
+  if (text.size() <= most) return '"' + text + '"';
+  size_t end = most;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;
+  return '"' + text.substr(0, end) + "...\"";
+}
+
+}  // namespace
+
+void print_in_words(const Experiment& experiment, const std::string& folder) {
+  TrainedModel trained(folder);
+  std::cout << "\nWhat the model in " << folder << " says of the first dev examples:\n";
+  for (const TaskData& d : experiment.data()) {
+    Dataset shown{d.dev[0].file, {}};
+    for (const Example& e : d.dev[0].examples)
+      if (!e.texts.empty()) shown.examples.push_back(e);
+    const Predictions p = predict(trained.model.network, d.task, shown);
+    for (size_t i = 0; i < shown.examples.size(); ++i) {
+      const Example& e = shown.examples[i];
+      std::cout << "  " << std::left << std::setw(8) << (i == 0 ? d.task.title : "") << on_one_line(e.texts[0]) << '\n';
+      if (d.task.is_pair()) std::cout << "          " << on_one_line(e.texts[1]) << '\n';
+      std::cout << "            " << in_words(d.task, p.values[i]);
+      if (d.task.kind != TaskKind::regression)
+        std::cout << std::fixed << std::setprecision(2) << " (probability " << p.probabilities[i] << ")";
+      std::cout << "; labeled " << in_words(d.task, e.label) << '\n';
+    }
+  }
+}
+
+}  // namespace minbert

@@ -1,0 +1,73 @@
+// Collecting what an item shows.
+#include "minbert/files.h"
+#include "papers/item_report.h"
+
+#include <filesystem>
+
+namespace minbert {
+
+namespace fs = std::filesystem;
+
+ItemReport::ItemReport(const std::string& folder, LongTable printed, Json item)
+    : folder_(folder), printed_(std::move(printed)), item_(std::move(item)) {
+  item_.set("status", "run").set("why", "");
+  for (const char* list : {"differs", "tables", "figures", "files"}) item_.set(list, Json::array());
+}
+
+void ItemReport::append(const std::string& key, Json value) {
+  Json::Array list = item_[key].items();
+  list.push_back(std::move(value));
+  item_.set(key, Json::array(std::move(list)));
+}
+
+std::string ItemReport::stem(const std::string& word) const {
+  return item_["name"].string() + (word.empty() ? "" : "-" + word);
+}
+
+void ItemReport::csv(LongTable values, const std::string& word) {
+  values.save(folder_ + "/" + stem(word) + ".csv");
+  append("files", stem(word) + ".csv");
+  if (word.empty()) values_ = std::move(values);
+}
+
+void ItemReport::table(const std::string& title, const std::vector<std::string>& columns,
+                       const std::vector<TableRow>& rows) {
+  Json::Array lines;
+  for (const TableRow& row : rows) {
+    Json::Array cells;
+    for (const Cell& c : row.cells) {
+      Json cell = Json::object().set("ours", c.ours);
+      if (!c.printed.empty()) cell.set("printed", c.printed);
+      if (!c.points.empty()) cell.set("points", Json::array({c.points.begin(), c.points.end()}));
+      if (c.printed_point) cell.set("printed_point", *c.printed_point);
+      if (!c.note.empty()) cell.set("note", c.note);
+      if (!c.warning.empty()) cell.set("warning", c.warning);
+      if (!c.mark.empty()) cell.set("mark", c.mark);
+      if (!c.printed_mark.empty()) cell.set("printed_mark", c.printed_mark);
+      cells.push_back(cell);
+    }
+    lines.push_back(Json::object().set("head", row.head).set("cells", Json::array(cells)));
+  }
+  append("tables", Json::object().set("title", title).set("columns", Json::array({columns.begin(), columns.end()}))
+                       .set("rows", Json::array(lines)));
+}
+
+void ItemReport::figure(const Figure& figure, const std::string& text, const std::string& word) {
+  write_figure(folder_ + "/figures/" + stem(word), figure);
+  fs::remove(folder_ + "/" + stem(word) + ".svg");
+  const std::string drawn = folder_ + "/figures/" + stem(word) + ".svg";
+  if (fs::exists(drawn)) fs::rename(drawn, folder_ + "/" + stem(word) + ".svg");
+  append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
+}
+
+void ItemReport::picture(const std::string& svg, const std::string& text, const std::string& word) {
+  write_file(folder_ + "/" + stem(word) + ".svg", svg);
+  append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
+}
+
+void ItemReport::differs(const std::string& sentence) { append("differs", sentence); }
+void ItemReport::caption(const std::string& sentence) {
+  item_.set("caption", item_["caption"].string() + "; " + sentence);
+}
+
+}  // namespace minbert

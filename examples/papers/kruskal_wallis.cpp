@@ -1,0 +1,39 @@
+// Ranks, ties and the closed form for two groups.
+#include "papers/kruskal_wallis.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "minbert/error.h"
+
+namespace minbert {
+
+KruskalWallis kruskal_wallis(const std::vector<double>& one, const std::vector<double>& other) {
+  MB_CHECK(!one.empty() && !other.empty(), "kruskal_wallis: groups of {} and {} values; expected 1 or more", one.size(),
+           other.size());
+  struct Value {
+    double value;
+    size_t group;
+  };
+  std::vector<Value> all;
+  for (const double v : one) all.push_back({v, 0});
+  for (const double v : other) all.push_back({v, 1});
+  for (const Value& v : all) MB_CHECK(std::isfinite(v.value), "kruskal_wallis: the value {} has no rank", v.value);
+  std::ranges::sort(all, {}, &Value::value);
+  const double N = double(all.size());
+  double R[2] = {}, ties = 0;
+  for (size_t begin = 0, end; begin < all.size(); begin = end) {
+    for (end = begin; end < all.size() && all[end].value == all[begin].value; ++end) continue;
+    const double t = double(end - begin), rank = (double(begin + 1) + double(end)) / 2;
+    for (size_t i = begin; i < end; ++i) R[all[i].group] += rank;
+    ties += t * t * t - t;
+  }
+  const double spread = 1 - ties / (N * N * N - N);
+  if (spread <= 0) return {0, 1};
+  const double n[2] = {double(one.size()), double(other.size())};
+  const double uncorrected = 12 / (N * (N + 1)) * (R[0] * R[0] / n[0] + R[1] * R[1] / n[1]) - 3 * (N + 1);
+  const double H = std::max(0.0, uncorrected / spread);
+  return {H, std::erfc(std::sqrt(H / 2))};
+}
+
+}  // namespace minbert

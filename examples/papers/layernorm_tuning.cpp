@@ -1,0 +1,43 @@
+// LayerNorm: A key component in parameter-efficient fine-tuning (ValizadehAslani & Liang): its figures and tables, for
+// any BERT and any task, beside the printed numbers.
+//
+//   layernorm_tuning                                      all items, on data/mini, in some minutes
+//   layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/layernorm-large
+//   layernorm_tuning tab2 --grid paper --tasks rte --jobs 4        the document's grid of settings
+#include "papers/lnpeft/lnpeft.h"
+#include "train/command_line.h"
+
+using namespace minbert;
+
+int main(int argc, char** argv) {
+  LnPeftOptions o;
+  o.tasks = "rte,mrpc,stsb,cola";
+  o.limit = 300;
+  o.out = "runs/layernorm_tuning";
+  o.command.assign(argv, argv + argc);
+  CommandLine line("layernorm_tuning",
+                   "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", beside "
+                   "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 fig2 fig3 fig4 fig5 fig6.");
+  add_document_options(line, o);
+  line.section("What of the document");
+  line.list("--lr-full", o.lr_full, 0, "learning rates of full fine-tuning");
+  line.list("--lr-part", o.lr_part, 0, "learning rates of BitFit, LayerNorm and random");
+  line.list("--fraction", o.fraction, 0, "shares of LayerNorm that are trained in fig2 and fig5");
+  line.option("--fisher-examples", o.fisher_examples, 0, "examples of the Fisher information; 0: all");
+  line.option("--corpus", o.corpus, "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
+  line.epilogue("Examples:\n"
+                "  layernorm_tuning\n"
+                "  layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/large\n"
+                "  layernorm_tuning tab2 --grid paper --tasks rte,mrpc --jobs 4\n");
+  line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/layernorm_tuning");
+  return run_program("layernorm_tuning", [&] {
+    use_grid(line, o, {{"--lr-full", "1e-5,2e-5,3e-5,5e-5"}, {"--lr-part", "1e-4,4e-4,7e-4,1e-3"},
+                       {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"}, {"--fisher-examples", "0"}, {"--epochs", "20"},
+                       {"--seeds", "1"}, {"--limit", "0"}, {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
+    for (const double f : o.fraction)
+      if (!(f > 0 && f <= 1)) throw UsageError(formatted("--fraction {}: expected a share above 0 and at most 1", f));
+    begin_document(line, o);
+    Document document(o, "lnpeft");
+    return document.run(lnpeft_items(document, o));
+  });
+}

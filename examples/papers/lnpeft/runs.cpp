@@ -1,0 +1,164 @@
+// The runs of LN-PEFT's items: fine-tunings of a part of the model.
+#include <algorithm>
+
+#include "engine/text.h"
+#include "files/sha256.h"
+#include "minbert/metrics.h"
+#include "minbert/safetensors.h"
+#include "papers/lnpeft/lnpeft.h"
+#include "train/train_mode.h"
+
+namespace minbert {
+namespace {
+
+std::string bytes_of(const std::map<std::string, Mask>& masks) {
+  std::string all;
+  for (const auto& [name, mask] : masks) all += name + '\n' + std::string(mask.begin(), mask.end());
+  return all;
+}
+
+// The mask of every parameter: that of LayerNorm, all of the heads, and nothing else.
+void write_mask(const std::string& file, const Json& parameters, std::map<std::string, Mask> masks) {
+  SafeTensorsWriter writer;
+  for (const auto& [name, sizes] : parameters.members()) {
+    std::vector<int64_t> shape;
+    for (const Json& size : sizes.items()) shape.push_back(size.integer());
+    int64_t count = 1;
+    for (const int64_t size : shape) count *= size;
+    if (!masks.contains(name)) masks[name] = Mask(size_t(count), name.starts_with("heads."));
+    writer.add(name, shape, std::span<const uint8_t>(masks.at(name)));
+  }
+  writer.write(file);
+}
+
+}  // namespace
+
+std::map<std::string, Mask> largest_elements(const ElementValues& F, double f) {
+  struct Element {
+    double value;
+    const std::string* name;
+    size_t place;
+  };
+  std::vector<Element> elements;
+  std::map<std::string, Mask> masks;
+  for (const auto& [name, values] : F) {
+    masks[name] = Mask(values.size());
+    for (size_t i = 0; i < values.size(); ++i) elements.push_back({values[i], &name, i});
+  }
+  std::ranges::stable_sort(elements, std::greater(), &Element::value);
+  const size_t count = std::clamp<size_t>(size_t(std::lround(f * double(elements.size()))), 1, elements.size());
+  for (size_t i = 0; i < count; ++i) masks.at(*elements[i].name)[elements[i].place] = 1;
+  return masks;
+}
+
+ElementValues normalized_sum(const std::vector<ElementValues>& all) {
+  ElementValues total;
+  for (const ElementValues& F : all) {
+    double sum = 0;
+    for (const auto& [name, values] : F)
+      for (const double v : values) sum += v;
+    MB_CHECK(sum > 0, "the Fisher information of a task is {}: it cannot be divided by its sum", sum);
+    for (const auto& [name, values] : F) {
+      std::vector<double>& to = total[name];
+      to.resize(values.size());
+      for (size_t i = 0; i < values.size(); ++i) to[i] += values[i] / sum;
+    }
+  }
+  return total;
+}
+
+const std::vector<std::string>& LnPeftRuns::modes() {
+  static const std::vector<std::string> all = {trained::full_model, trained::bitfit, trained::layer_norm,
+                                               trained::random};
+  return all;
+}
+
+const std::vector<double>& LnPeftRuns::rates(const std::string& mode) const {
+  return mode == trained::full_model ? o_.lr_full : o_.lr_part;
+}
+
+// [LN-PEFT sec.3.1]; batch size and schedule are ours, the document does not say them.
+TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int seed) const {
+  TrainOptions o;
+  o.train_mode = mode;
+  o.lr = lr;
+  o.seed = seed;
+  o.batch = 16;
+  o.epochs = o_.epochs;
+  o.schedule = "linear";
+  o.dropout = 0.1;
+  return o;
+}
+
+Run LnPeftRuns::tuning(const Task& task, const std::string& mode, double lr, int seed) const {
+  return document_.fine_tuning(task, train_options(mode, lr, seed),
+                               formatted("tab2-{}-{}-lr{}-seed{}", task.name, mode, lr, seed));
+}
+
+std::vector<Run> LnPeftRuns::tunings(const std::vector<std::string>& modes) const {
+  std::vector<Run> runs;
+  for (const int seed : seeds())
+    for (const Task& task : document_.tasks())
+      for (const std::string& mode : modes)
+        for (const double lr : rates(mode)) runs.push_back(tuning(task, mode, lr, seed));
+  return runs;
+}
+
+double LnPeftRuns::score(const Task& task, const Run& run, size_t set) const {
+  return result(run)[column_name(task, {task.sets.at(set), task.metrics[0]})].number_if().value_or(0);
+}
+
+std::vector<double> LnPeftRuns::scores(const Task& task, const std::string& mode, double lr, size_t set) const {
+  std::vector<double> all;
+  for (const int seed : seeds()) all.push_back(score(task, tuning(task, mode, lr, seed), set));
+  return all;
+}
+
+double LnPeftRuns::best_rate(const Task& task, const std::string& mode) const {
+  const auto mean = [&](double lr) { return summarize(scores(task, mode, lr)).mean; };
+  return std::ranges::max(rates(mode), {}, mean);
+}
+
+// ---- Masks
+
+std::vector<std::string> LnPeftRuns::mask_kinds() const {
+  if (document_.tasks().size() < 2) return {"individual", "global", "random"};
+  return {"individual", "global", "cross-validated", "random"};
+}
+
+std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::string& kind, double f, int seed) const {
+  ElementValues F = norm_fisher(task);
+  if (kind == "random") {
+    Random random(uint64_t(seed), "random share of LayerNorm");
+    for (auto& [name, values] : F)
+      for (double& v : values) v = random.uniform();
+  } else if (kind != "individual") {
+    std::vector<ElementValues> all;
+    for (const Task& t : document_.tasks())
+      if (kind == "global" || t.name != task.name) all.push_back(norm_fisher(t));
+    F = normalized_sum(all);
+  }
+  return largest_elements(F, f);
+}
+
+// The mask counts by its contents: where its file stands does not belong to the run.
+Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int seed) const {
+  TrainOptions o = train_options(trained::layer_norm, best_rate(task, trained::layer_norm), seed);
+  const std::string name = formatted("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
+  const std::map<std::string, Mask> masks = mask_of(task, kind, f, seed);
+  Run known = document_.fine_tuning(task, o, name);
+  known.options["--train"] = "mask:" + sha256(bytes_of(masks));
+  const std::string file = document_.study().folder(known) + "/wanted.safetensors";
+  o.train_mode = "mask:" + file;
+  Run run = document_.fine_tuning(task, o, name);
+  run.options = known.options;
+  run.scratch.insert(run.scratch.end(), {"wanted.safetensors", "mask.safetensors"});
+  const Json parameters = result(fisher(task))["parameters"];
+  run.work = [train = run.work, file, masks, parameters](const std::string& folder) {
+    write_mask(file, parameters, masks);
+    return train(folder);
+  };
+  return run;
+}
+
+}  // namespace minbert

@@ -1,0 +1,75 @@
+// The sentences, their vocabulary and the network that reads them.
+#include <algorithm>
+#include <iostream>
+
+#include "minbert/sampling.h"
+#include "papers/nt/transformer_norms.h"
+
+namespace minbert {
+
+NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
+  NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, {}};
+  const auto read = [&](Split split, LoadReport& report) {
+    return load_dataset(data.task, data_file(o.data, data.task, split), data.tokenizer,
+                        {.max_length = o.max_length, .limit = o.limit, .split = split}, report);
+  };
+  LoadReport of_dev;
+  data.train = read(Split::train, data.read);
+  data.dev = read(Split::dev, of_dev);
+  data.read.add(of_dev);
+  std::cerr << empty_class_warning(data.task, data.train);
+  const auto counts_of = [&](const Dataset& set) {
+    std::vector<int64_t> counts(size_t(data.task.outputs()));
+    for (const Example& e : set.examples) ++counts.at(size_t(e.label));
+    return counts;
+  };
+  const std::vector<int64_t> counts = counts_of(data.train);
+  data.entropy = entropy_of_shares(counts);
+  const auto largest = size_t(std::ranges::max_element(counts) - counts.begin());
+  data.majority = double(counts_of(data.dev)[largest]) / double(data.dev.examples.size());
+  return data;
+}
+
+std::vector<int32_t> NtData::class_of(std::span<const int32_t> examples) const {
+  const std::vector<double> values = labels(train, examples);
+  return {values.begin(), values.end()};
+}
+
+// One task, which no batch names: conditional LayerNorm is LayerNorm.
+NtClassifier::NtClassifier(const BertConfig& config, int classes)
+    : bert_(config, 1), head_(config.hidden_size, classes) {
+  child("bert", bert_);
+  child("head", head_);
+}
+
+Tensor NtClassifier::forward(const Batch& batch) const { return head_(bert_.forward(batch, cls_rows).cls); }
+
+std::string NtSetup::label() const {
+  std::string text = formatted("{}x{}-{}", layers, width, norm);
+  if (placement != "post") text += "-" + placement;
+  if (uniform > 0) text += formatted("-uniform{}", uniform);
+  if (lr > 0) text += formatted("-lr{}", lr);
+  return text + formatted("-seed{}", seed);
+}
+
+// [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT init]: Kaiming
+// for the feed-forward networks, which have the ReLU, Xavier for all other layers; in their place U(-b, b)
+// [NT init.uniform]. Ours: 4 heads, a feed-forward network 4 times as wide as the hidden states, no dropout.
+BertConfig nt_config(const NtOptions& o, const NtSetup& s, const Tokenizer& tokenizer) {
+  BertConfig c = BertConfig::named("narrow-1");
+  c.num_hidden_layers = s.layers;
+  c.hidden_size = s.width;
+  c.intermediate_size = 4 * s.width;
+  c.vocab_size = tokenizer.size();
+  c.max_position_embeddings = c.max_length = o.max_length;
+  c.positions = o.positions;
+  c.placement = s.placement;
+  c.set_norm(s.norm);
+  if (s.uniform > 0) {
+    c.initialisation = "uniform";
+    c.initializer_range = s.uniform;
+  }
+  return c;
+}
+
+}  // namespace minbert

@@ -1,0 +1,227 @@
+// The items of The Benefits of Normalization Layers in Transformers, for
+// build/bin/transformer_norms: the original Transformer's encoder, new, with different norms, sizes
+// and learning rates, on the Financial PhraseBank.
+//
+//   L(W)   the cross-entropy of a batch under the weights W
+//   x_k    [T,H] the input of sublayer k; an encoder of n layers has 2n of them, attention and
+//          feed-forward in turn, and x_2n is what the last one puts out
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "minbert/bert.h"
+#include "minbert/checkpoint.h"
+#include "minbert/dataset.h"
+#include "papers/document.h"
+#include "train/interrupt.h"
+
+namespace minbert {
+
+inline const std::vector<std::string> nt_width_names = {"narrow", "normal", "wide"};
+
+struct NtOptions : DocumentOptions {
+  std::vector<std::string> norms = {"layer", "batch", "none"};
+  std::vector<double> lr = {10, 1, 0.5, 0.1, 0.01, 0.001, 0.0001};
+  std::vector<double> layers = {1, 5};              // shallow, deep
+  std::vector<double> widths = {16, 32, 64};        // H: narrow, normal, wide
+  std::vector<double> depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
+  std::string positions = "learned", vocab;             // vocab "": made of the training sentences
+  int vocab_size = 4000, batch = 32;
+  int measure_every = 4;                                // steps between points of fig5 and fig6
+
+  NtOptions();                                      // the reduced grid
+};
+extern const std::vector<GridValue> nt_paper_grid, nt_quick_grid;
+// Errors: a rate that is no number above 0; not two numbers of layers and three widths, of 4 heads;
+// one epoch, from which no verdict can be told.
+void check_nt_options(const NtOptions& options);
+
+// ---- Verdicts (nt_verdict.cpp)
+
+struct EpochLoss {
+  double mean, deviation;                   // of the losses of its batches; not finite: left early
+  int64_t batches;
+};
+
+// Whether a run converged [NT tab.1-6]. The slides do not say what "converged" is; this is ours.
+enum class Convergence {
+  converged,                                // the last epoch's mean is below the first one's
+  slow,                                     // the same, but by less than a tenth
+  flat,                                     // the same, but no epoch is below the entropy
+  not_converged,                            // it is not
+  diverged                                  // a loss was not finite
+};
+struct ConvergenceRule {
+  double errors = 2;                        // standard errors that count as noise
+  double slow = 0.1;                        // and is slow below this share of the first mean
+};
+inline const std::vector<std::string> convergence_names = {"converged", "slow", "flat",
+                                                           "not-converged", "diverged"};
+// entropy: of the classes' shares in the training set, in nats: the loss of a model that knows them
+// and nothing of the sentence. Error: no epochs, or one that is finite.
+Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy,
+                        const ConvergenceRule& rule = {});
+// What the slides would print: converged, slow and flat are "Converged".
+bool counts_as_converged(Convergence verdict);
+double entropy_of_shares(const std::vector<int64_t>& counts);
+// The same of a result of train_nt.
+std::vector<EpochLoss> epoch_losses(const Json& result);
+Convergence convergence(const Json& result, const ConvergenceRule& rule = {});
+// Its texts in a table: the verdict, the mean losses of the first and of the last epoch.
+std::vector<std::string> outcome(const Json& result);
+std::optional<double> last_accuracy(const Json& result);    // on dev; none: the loss is not finite
+bool is_nt_norm(const std::string& norm);           // layer, batch or none: one of the slides' own
+
+// What several seeds make of one setup, and how a report shows it.
+struct NtCell {
+  std::vector<Json> results;
+  std::vector<Convergence> verdicts;
+  std::optional<bool> printed = {};                 // "Converged"
+  void add(const Json& result);
+  size_t converged() const;                         // seeds
+  // The verdict of more than half of the seeds is the printed one
+  bool agrees() const;
+  ItemReport::Cell shown() const;
+};
+
+// Of the cells for which the slides print a verdict, those that agree with it.
+struct Agreement {
+  size_t agree = 0, cells = 0;
+  void add(const NtCell& cell);
+  void add(const Agreement& other);
+  std::string text() const;                         // "20 of 21"
+};
+
+// ---- Data and network (nt_data.cpp)
+
+struct NtData {
+  Task task;
+  Tokenizer tokenizer;
+  Dataset train, dev;
+  double entropy;                                   // of the shares of train's classes
+  double majority;                          // share of dev's sentences of train's largest class
+  LoadReport read;                          // of the file: rows that were skipped or cut
+  std::vector<int32_t> class_of(std::span<const int32_t> examples) const;        // in train
+};
+// Errors: those of the files; a class without a sentence to train on.
+NtData read_nt_data(const NtOptions& options, const std::string& vocab_file);
+
+// A BertModel and a linear layer on the last hidden state of [CLS].
+class NtClassifier : public Module {
+ public:
+  NtClassifier(const BertConfig& config, int classes);
+  Tensor forward(const Batch& batch) const;         // [B,classes]
+  const BertModel& bert() const { return bert_; }
+  const Linear& head() const { return head_; }
+
+ private:
+  BertModel bert_;
+  Linear head_;
+};
+using NtModel = WithParameters<NtClassifier>;
+
+// What a network and its training depend on, beside the options.
+struct NtSetup {
+  int layers, width;
+  std::string norm, placement = "post";
+  int seed = 11711;
+  double lr = 0;
+  double uniform = 0;                       // weights from U(-uniform, uniform); 0: Kaiming, Xavier
+  std::string label() const;                // "1x64-layer-lr0.1-seed11711"
+};
+// The configuration of its encoder [NT model].
+BertConfig nt_config(const NtOptions& options, const NtSetup& setup, const Tokenizer& tokenizer);
+
+// ---- Training (nt_training.cpp, nt_landscape.cpp)
+
+// max over a of |L(W) - L(W - a ∇L)| and ‖∇L(W) - ∇L(W - a ∇L)‖, a = i lr / 11 for i = 1..10
+// [NT fig.5] [NT fig.6]. Infinite where a loss or a gradient on the way is not finite.
+struct LossChange {
+  double loss, gradient;
+};
+// Leaves weights, buffers and gradients as they were; gradients must be clear.
+LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classes, double lr);
+
+// Trains with plain SGD until the epochs are over or a loss is not finite. The result: entropy;
+// epochs, of each {mean, deviation, batches, dev_loss, dev_accuracy}; left_finite, the epoch, or
+// null; seconds of the steps, tokens; with measure_every also steps, loss and gradient, the points
+// of fig5 and fig6 on the first batch. None: interrupted; the folder has its state, in one file,
+// and the next call goes on with it. stop: asked before every step.
+std::optional<Json> train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup,
+                             int measure_every, const std::string& folder,
+                             const std::function<bool()>& stop = interrupted);
+// ‖∇L(W)‖ of the new network, the mean over the first batches [NT fig.2] [NT fig.3].
+double first_gradient(const NtOptions& options, const NtData& data, const NtSetup& setup);
+
+// ---- The gradient slide (nt_gradient.cpp)
+
+// dL/dx_k through all sublayers, twice: by the tape, and by one vector-Jacobian product after
+// another [NT gradient]:
+//
+//   post  x_{k+1} = N(y_k), y_k = x_k + F(x_k)     g ← g ∂N/∂y_k     g ← g (1 + ∂F/∂x_k)
+//   pre   x_{k+1} = x_k + F(N(x_k))                g ← g + g ∂F(N(x_k))/∂x_k
+struct GradientWalk {
+  std::vector<double> tape;                         // ‖dL/dx_k‖, k = 0..2n
+  struct Factor {
+    int sublayer;                                   // k
+    std::string name;                               // "norm" or "1 + F'"; "term" or "sum" with pre
+    double gradient;                                // ‖g‖ behind it; of a term, its own
+  };
+  std::vector<Factor> factors;                      // from the last sublayer down
+  // max over k of ‖dL/dx_k by products - by the tape‖ / ‖dL/dx_k‖
+  double difference;
+};
+GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& classes);
+
+// ---- Runs and items
+
+class NtRuns {
+ public:
+  NtRuns(Document& document, const NtOptions& options)
+      : document_(document), o_(options) {}
+  Document& document() const { return document_; }
+  const NtOptions& options() const { return o_; }
+  std::vector<int> seeds() const { return document_.seeds(); }
+  Json result(const Run& run) const { return document_.study().result(run); }
+
+  bool are_done(const std::vector<Run>& runs) const;
+  const NtData& data() const;                       // read once
+  void say_what_is_left_out() const;                // of the data file: once, on the terminal
+
+  Run vocabulary() const;                           // of the training sentences; before all others
+  std::vector<Run> before() const;
+  Run training(const NtSetup& setup) const;
+  Run measured_training(const NtSetup& setup) const;            // with the points of fig5, fig6
+  Run first_gradient(NtSetup setup) const;
+  Run gradient_walk(const NtSetup& setup) const;
+  Run modules() const;                              // fig1: of each placement, boxes and arrows
+  void differs(ItemReport& report) const;           // what every item with training differs in
+  // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge
+  NtSetup curve_setup(const std::string& norm, int seed) const;
+
+ private:
+  Run run(const std::string& kind, const NtSetup& setup, double cost) const;
+  std::string vocab_file() const;
+  Document& document_;
+  NtOptions o_;
+  mutable std::optional<NtData> data_;
+  mutable bool said_ = false;
+};
+
+using SharedNtRuns = std::shared_ptr<const NtRuns>;
+Item nt_modules_item(const SharedNtRuns& runs);                      // fig1
+Item nt_gradient_item(const SharedNtRuns& runs);                     // gradient
+Item nt_placement_item(const SharedNtRuns& runs);                    // placement
+std::vector<Item> nt_table_items(const SharedNtRuns& runs);          // tab1 ... tab6
+std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs); // fig2 fig3
+Item nt_initialisation_item(const SharedNtRuns& runs);               // init
+std::vector<Item> nt_curve_items(const SharedNtRuns& runs);          // fig4 fig5 fig6
+// All of them in the document's order.
+std::vector<Item> nt_items(Document& document, const NtOptions& options);
+
+}  // namespace minbert

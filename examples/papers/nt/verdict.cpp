@@ -1,0 +1,126 @@
+// Whether a training run converged.
+//
+// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number.
+// A run converged where every loss is finite and the fall m_1 - m_last is more than 2 standard
+// errors of it, √(s_1²/n_1 + s_last²/n_last). It is flat where no m_e is below the entropy of the
+// classes' shares by more than 2 of its standard errors, s_e/√n_e.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/text.h"
+#include "papers/nt/transformer_norms.h"
+
+namespace minbert {
+
+double entropy_of_shares(const std::vector<int64_t>& counts) {
+  const double all = double(std::accumulate(counts.begin(), counts.end(), int64_t(0)));
+  double entropy = 0;
+  for (const int64_t n : counts)
+    if (n > 0) entropy -= double(n) / all * std::log(double(n) / all);
+  return entropy;
+}
+
+Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy, const ConvergenceRule& rule) {
+  MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
+  if (std::ranges::any_of(epochs, [](const EpochLoss& e) { return !std::isfinite(e.mean); }))
+    return Convergence::diverged;
+  MB_CHECK(epochs.size() > 1, "whether a loss falls is seen from 2 epochs on; give --epochs 2 or more");
+  const EpochLoss &first = epochs.front(), &last = epochs.back();
+  const auto variance = [](const EpochLoss& e) { return e.deviation * e.deviation / double(e.batches); };
+  const double fall = first.mean - last.mean, error = std::sqrt(variance(first) + variance(last));
+  if (!(fall > rule.errors * error)) return Convergence::not_converged;
+  const auto below = [&](const EpochLoss& e) { return e.mean < entropy - rule.errors * std::sqrt(variance(e)); };
+  if (std::ranges::none_of(epochs, below)) return Convergence::flat;
+  return fall < rule.slow * first.mean ? Convergence::slow : Convergence::converged;
+}
+
+bool counts_as_converged(Convergence verdict) { return verdict < Convergence::not_converged; }
+
+std::vector<EpochLoss> epoch_losses(const Json& result) {
+  std::vector<EpochLoss> all;
+  for (const Json& e : result["epochs"].items())
+    all.push_back({e["mean"].number_if().value_or(NAN), e["deviation"].number_if().value_or(NAN),
+                   e["batches"].integer()});
+  return all;
+}
+
+Convergence convergence(const Json& result, const ConvergenceRule& rule) {
+  return convergence(epoch_losses(result), result["entropy"].number(), rule);
+}
+
+std::vector<std::string> outcome(const Json& result) {
+  const std::vector<EpochLoss> epochs = epoch_losses(result);
+  return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean), exact(epochs.back().mean)};
+}
+
+std::optional<double> last_accuracy(const Json& result) {
+  return result["epochs"].items().back()["dev_accuracy"].number_if();
+}
+
+bool is_nt_norm(const std::string& norm) { return norm == "layer" || norm == "batch" || norm == "none"; }
+
+// ---- Several seeds
+
+namespace {
+
+// "converged", or of seeds that disagree "2 converged, 1 diverged"
+std::string verdicts_text(const std::vector<Convergence>& verdicts) {
+  std::string text;
+  for (size_t v = 0; v < convergence_names.size(); ++v) {
+    const auto n = size_t(std::ranges::count(verdicts, Convergence(v)));
+    if (n == verdicts.size()) return convergence_names[v];
+    if (n > 0) text += formatted("{}{} {}", text.empty() ? "" : ", ", n, convergence_names[v]);
+  }
+  return text;
+}
+
+// "last/first loss 0.43, 0.51; loss not finite from epoch 2"
+std::string losses_text(const std::vector<Json>& results) {
+  std::string ratios, left;
+  for (const Json& result : results) {
+    const std::vector<EpochLoss> epochs = epoch_losses(result);
+    if (!result["left_finite"].is_null())
+      left += (left.empty() ? "loss not finite from epoch " : ", ") + result["left_finite"].dump(-1);
+    else ratios += (ratios.empty() ? "last/first loss " : ", ") + fixed(epochs.back().mean / epochs.front().mean, 2);
+  }
+  return ratios + (ratios.empty() || left.empty() ? "" : "; ") + left;
+}
+
+}  // namespace
+
+void NtCell::add(const Json& result) {
+  results.push_back(result);
+  verdicts.push_back(convergence(result));
+}
+
+size_t NtCell::converged() const { return size_t(std::ranges::count_if(verdicts, counts_as_converged)); }
+
+bool NtCell::agrees() const {
+  if (!printed) return false;
+  return 2 * (*printed ? converged() : verdicts.size() - converged()) > verdicts.size();
+}
+
+void Agreement::add(const NtCell& cell) { add({cell.agrees(), cell.printed.has_value()}); }
+
+void Agreement::add(const Agreement& other) {
+  agree += other.agree;
+  cells += other.cells;
+}
+
+std::string Agreement::text() const { return formatted("{} of {}", agree, cells); }
+
+ItemReport::Cell NtCell::shown() const {
+  ItemReport::Cell cell{"", verdicts_text(verdicts)};
+  const bool all = size_t(std::ranges::count(verdicts, Convergence::converged)) == verdicts.size();
+  cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
+  cell.note = losses_text(results);
+  if (!printed) return cell;
+  if (verdicts.size() > 1) cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
+  cell.printed = *printed ? "Converged" : "Not Converged";
+  cell.printed_mark = *printed ? "good" : "bad";
+  cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
+  return cell;
+}
+
+}  // namespace minbert

@@ -1,0 +1,245 @@
+// Doing the runs of a study, one after the other or side by side.
+#include "papers/study.h"
+
+#include <fcntl.h>
+#include <omp.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "engine/ranks.h"
+#include "files/about.h"
+#include "files/sha256.h"
+#include "papers/study_output.h"
+#include "train/interrupt.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int interrupted_status = 130;
+
+Json options_of(const Run& run) {
+  Json options = Json::object();
+  for (const auto& [name, value] : run.options) options.set(name, value);
+  return options;
+}
+
+// Starts the program once more for this run alone. The copy of the lock that it inherits keeps others out of the study
+// even if this process dies; then it is asked to save and to end, too.
+pid_t start(std::vector<std::string> command, const std::string& key, const std::string& log) {
+  command.insert(command.end(), {"--only-run", key});
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  MB_CHECK(child >= 0, "no process can be started for a run: {}", std::strerror(errno));
+  if (child > 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  dup2(file, STDOUT_FILENO);
+  dup2(file, STDERR_FILENO);
+  execv("/proc/self/exe", arguments.data());
+  _exit(127);
+}
+
+std::optional<Json> result_of(const Run& run, const std::string& folder) {
+  try {
+    return run.work(folder);
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
+std::string fingerprints_file(const std::string& out) { return out + "/fingerprints.json"; }
+
+}  // namespace
+
+std::string key_of(const Run& run) { return sha256(options_of(run).dump(-1)).substr(0, 12); }
+
+Study::Study(const StudyOptions& options) : options_(options) {
+  MB_CHECK(options.show || ranks().size() == 1,
+           "start this program without mpirun: --jobs 4 has four of its runs at work at the same time");
+  MB_CHECK(!options.out.empty(), "--out is empty; expected the name of a folder");
+  if (ranks().first()) take_folder();
+  ranks().wait();                                   // the others find it taken
+  if (const std::string file = fingerprints_file(options.out); fs::exists(file)) fingerprints_ = Json::load(file);
+}
+
+void Study::take_folder() {
+  const std::string mark = options_.out + "/study.json";
+  MB_CHECK(!fs::exists(options_.out) || fs::exists(mark) || fs::is_empty(options_.out) ||
+               fs::exists(options_.out + "/options.json"),
+           "--out {}: holds something that is no study; choose another folder", options_.out);
+  make_folder(options_.out);
+  if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
+  if (!options_.only.empty()) return;               // its parent has the lock
+  lock_ = open((options_.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
+  MB_CHECK(lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0,
+           "--out {}: another process works there (or a run of one that was killed is still saving); wait for it, or "
+           "choose another folder", options_.out);
+}
+
+Study::~Study() {
+  if (lock_ >= 0) close(lock_);
+}
+
+std::string Study::folder(const Run& run) const {
+  return options_.out + "/" + (run.place.empty() ? formatted("runs/{}-{}", run.name, key_of(run)) : run.place);
+}
+
+bool Study::is_done(const Run& run) const {
+  const std::string file = folder(run) + "/run.json";
+  if (!fs::exists(file)) return false;
+  const std::string stored = Json::load(file)["options"].dump(-1), ours = options_of(run).dump(-1);
+  MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}", folder(run), stored,
+           ours);
+  return true;
+}
+
+const Json& Study::record(const Run& run) const {
+  const std::string where = folder(run);
+  if (!records_.contains(where)) {
+    MB_CHECK(is_done(run), "{}: this run is not done", where);
+    records_[where] = Json::load(where + "/run.json");
+  }
+  return records_.at(where);
+}
+
+Json Study::result(const Run& run) const { return record(run)["result"]; }
+double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
+
+std::vector<std::string> Study::other_commits() const {
+  std::set<std::string> commits;
+  for (const auto& [where, record] : records_)
+    if (record["commit"].string() != build_commit()) commits.insert(record["commit"].string());
+  return {commits.begin(), commits.end()};
+}
+
+std::vector<std::string> Study::threads() const {
+  std::set<std::string> numbers;
+  for (const auto& [where, record] : records_) numbers.insert(std::to_string(record.get("threads", 0)));
+  return {numbers.begin(), numbers.end()};
+}
+
+bool Study::work(const Run& run) {
+  const std::string where = folder(run), started = where + "/started.json";
+  make_folder(where);
+  const double before = fs::exists(started) ? Json::load(started)["seconds"].number() : 0, begin = now();
+  const std::optional<Json> result = result_of(run, where);
+  const double seconds = before + now() - begin;
+  if (!result) {
+    write_file(started, Json::object().set("seconds", seconds).dump() + "\n");
+    return false;
+  }
+  const Json record = Json::object().set("name", run.name).set("options", options_of(run))
+      .set("commit", build_commit()).set("threads", omp_get_max_threads()).set("seconds", seconds)
+      .set("result", *result);
+  write_file(where + "/run.json", record.dump() + "\n");
+  if (ranks().first()) {
+    fs::remove(started);
+    for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
+  }
+  ranks().wait();                                   // until all this is there for every rank
+  return true;
+}
+
+bool Study::run_here(const std::vector<const Run*>& runs) {
+  Plan plan(runs);
+  for (const Run* run : runs) {
+    if (ranks().any(interrupted())) return false;
+    bool finished = false;
+    make_folder(folder(*run));
+    if (!options_.show) plan.begin(*run);
+    try {
+      std::optional<PrintTo> log;
+      if (!options_.show) log.emplace(folder(*run) + "/log.txt");
+      else std::cout << "\n== " << run->name << " ==\n";
+      finished = work(*run);
+    } catch (const Error& e) {
+      fail(options_.show ? e.what() : formatted("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
+    }
+    if (!finished) return false;
+    if (!options_.show || runs.size() > 1) plan.done(*run, seconds(*run));
+  }
+  return true;
+}
+
+bool Study::run_beside(const std::vector<const Run*>& runs) {
+  Plan plan(runs);
+  std::map<pid_t, const Run*> working;
+  bool stopped = false;
+  std::string failure;
+  for (auto next = runs.begin(); next != runs.end() || !working.empty();) {
+    if (interrupted() && !stopped) {
+      stopped = true;
+      for (const auto& [child, run] : working) kill(child, SIGTERM);       // they save, and end
+    }
+    if (next != runs.end() && !stopped && failure.empty() && int(working.size()) < options_.jobs) {
+      make_folder(folder(**next));
+      working[start(options_.command, key_of(**next), folder(**next) + "/log.txt")] = *next;
+      ++next;
+      continue;
+    }
+    if (working.empty()) break;
+    int status = 0;
+    const pid_t child = waitpid(-1, &status, WNOHANG);
+    if (child < 0) break;                           // the system has forgotten them: what is missing is done again
+    if (!working.contains(child)) {
+      usleep(20000);
+      continue;
+    }
+    const Run& run = *working.at(child);
+    working.erase(child);
+    const bool finished = WIFEXITED(status) && WEXITSTATUS(status) == 0 && is_done(run);
+    if (finished) plan.done(run, seconds(run));
+    else if (stopped || (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status)) stopped = true;
+    else if (failure.empty())
+      failure = formatted("{}: failed; the end of {}/log.txt:{}", run.name, folder(run),
+                          last_lines(folder(run) + "/log.txt", 4));
+  }
+  if (!failure.empty()) fail(failure);
+  return !stopped && std::all_of(runs.begin(), runs.end(), [this](const Run* run) { return is_done(*run); });
+}
+
+bool Study::run(const std::vector<Run>& runs) {
+  std::vector<const Run*> missing;
+  std::set<std::string> known;
+  for (const Run& run : runs)
+    if (known.insert(folder(run)).second && !is_done(run)) missing.push_back(&run);
+  ranks().wait();                                   // until every rank has looked
+  if (!options_.only.empty()) {
+    std::erase_if(missing, [&](const Run* run) { return key_of(*run) != options_.only; });
+    if (missing.empty()) return true;               // it is among runs that follow
+    for (const Run* run : missing)
+      if (!work(*run)) std::exit(interrupted_status);
+    std::exit(0);
+  }
+  if (missing.size() < known.size())
+    std::cerr << formatted("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
+  const bool finished = options_.jobs > 1 ? run_beside(missing) : run_here(missing);
+  if (!finished && !options_.show) std::cerr << "stopped; the same command goes on\n";
+  return finished;
+}
+
+std::string Study::fingerprint(const std::string& file) {
+  const std::string stamp = formatted("{} bytes, {}", file_size(file),
+                                      fs::exists(file) ? fs::last_write_time(file).time_since_epoch().count() : 0);
+  if (fingerprints_.has(file) && fingerprints_[file]["stamp"].string() == stamp)
+    return fingerprints_[file]["sha256"].string();
+  const std::string digits = sha256_of_file(file);
+  fingerprints_.set(file, Json::object().set("stamp", stamp).set("sha256", digits));
+  if (options_.only.empty()) write_file(fingerprints_file(options_.out), fingerprints_.dump() + "\n");
+  return digits;
+}
+
+}  // namespace minbert

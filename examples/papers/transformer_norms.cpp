@@ -1,0 +1,44 @@
+// The Benefits of Normalization Layers in Transformers (Yu): its tables and figures, from new encoders with any norms,
+// beside the printed verdicts.
+//
+//   transformer_norms                                     all items, on generated sentences, in some minutes
+//   transformer_norms tab1 tab4 --norm layer,batch,none,group:groups=4 --jobs 2
+//   transformer_norms --grid paper --data FinancialPhraseBank-v1.0 --jobs 4 --out runs/phrasebank
+#include "papers/nt/transformer_norms.h"
+#include "train/command_line.h"
+
+using namespace minbert;
+
+int main(int argc, char** argv) {
+  NtOptions o;
+  o.command.assign(argv, argv + argc);
+  CommandLine line("transformer_norms",
+                   "Tables and figures of \"The Benefits of Normalization Layers in Transformers\", beside the printed "
+                   "verdicts: fig1 gradient placement tab1 tab2 tab3 tab4 tab5 tab6 fig2 fig3 init fig4 fig5 fig6. "
+                   "Its models are new encoders, trained by plain SGD on the sentences on which all annotators of the "
+                   "Financial PhraseBank agree.");
+  add_document_options(line, o);
+  line.section("What of the document");
+  line.norms("--norm", o.norms, norms(), "norms, a column of every item each");
+  line.list("--lr", o.lr, 0, "learning rates of tab1 to tab6");
+  line.list("--layers", o.layers, 1, "two: of the shallow and of the deep models");
+  line.list("--widths", o.widths, 4, "three: hidden sizes of the narrow, normal and wide models, multiples of 4");
+  line.list("--depths", o.depths, 1, "layers of the gradient slide's networks");
+  line.choice("--positions", o.positions, position_names, "positions, learned or as in the original Transformer");
+  line.option("--vocab", o.vocab, "a vocabulary; without one, word pieces are made of the training sentences", "FILE");
+  line.option("--vocab-size", o.vocab_size, 100, "word pieces at most that are made");
+  line.option("--batch", o.batch, 1, "sentences in a batch");
+  line.option("--measure-every", o.measure_every, 1, "steps from point to point in fig5 and fig6");
+  line.epilogue("Examples:\n"
+                "  transformer_norms\n"
+                "  transformer_norms tab1 tab4 --norm layer,batch,none,group:groups=4 --jobs 2\n"
+                "  transformer_norms --grid paper --data FinancialPhraseBank-v1.0 --jobs 4 --out runs/phrasebank\n");
+  line.parse(argc, argv, "--data data/mini/phrasebank --grid reduced --out runs/transformer_norms");
+  return run_program("transformer_norms", [&] {
+    use_grid(line, o, nt_paper_grid, nt_quick_grid);
+    check_usage([&] { check_nt_options(o); });
+    begin_document(line, o);
+    Document document(o, "transformer-norms");
+    return document.run(nt_items(document, o));
+  });
+}

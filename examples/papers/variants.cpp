@@ -1,0 +1,111 @@
+// The runs of several variants under the same seeds, as a study.
+#include "papers/comparison.h"
+#include "papers/study.h"
+#include "report/run_figures.h"
+#include "train/command_line.h"
+
+namespace minbert {
+namespace {
+
+Json json_of(const Scores& scores) {
+  Json::Array tasks;
+  for (const TaskScores& task : scores) {
+    Json::Array list;
+    for (const std::optional<double>& score : task) list.push_back(score ? Json(*score) : Json());
+    tasks.push_back(Json::array(list));
+  }
+  return Json::array(tasks);
+}
+
+Scores scores_of(const Json& json) {
+  Scores scores;
+  for (const Json& task : json.items()) {
+    scores.emplace_back();
+    for (const Json& score : task.items())
+      scores.back().push_back(score.number_if());
+  }
+  return scores;
+}
+
+Json json_of(const RunResult& r) {
+  return Json::object().set("train", json_of(r.train)).set("dev", json_of(r.dev)).set("steps", r.steps)
+      .set("best_epoch", r.best_epoch).set("first_gradient", r.first_gradient).set("seconds", r.seconds);
+}
+
+RunResult result_of(const Json& json) {
+  return {.train = scores_of(json["train"]), .dev = scores_of(json["dev"]), .best_epoch = json["best_epoch"].integer(),
+          .steps = json["steps"].integer(), .first_gradient = json["first_gradient"].number(),
+          .seconds = json["seconds"].number()};
+}
+
+}  // namespace
+
+// One legend serves the panels of all placements.
+std::string norms_of(const Variant& v) {
+  return v.norm + (v.cls_norm == "none" ? "" : "-" + v.cls_norm) +
+         (v.grad_norm > 0 ? formatted("-gradient-{}", v.grad_norm) : "");
+}
+
+TrainOptions options_of(TrainOptions o, const Variant& v) {
+  o.norm = v.norm;
+  o.placement = v.placement;
+  o.cls_norm = v.cls_norm;
+  o.grad_norm = v.grad_norm;
+  o.from_scratch = v.from_scratch;
+  return o;
+}
+
+std::vector<Variant> variants_of(const TrainOptions& o) {
+  const auto variant = [&](const std::string& label, const std::string& norm, bool from_scratch) {
+    return Variant{label, norm, o.placement, o.cls_norm, o.grad_norm, from_scratch};
+  };
+  if (!o.compare) return {variant(o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch)};
+  std::vector<Variant> variants = {variant("layer", "layer", false),
+                                   variant("conditional-layer", "conditional-layer", false)};
+  if (o.from_scratch) variants.push_back(variant("from-scratch", "conditional-layer", true));
+  return variants;
+}
+
+std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
+  std::vector<Variant> variants;
+  for (const std::string& placement : lists.placements)
+    for (const std::string& norm : lists.norms)
+      for (const std::string& cls_norm : lists.cls_norms)
+        for (const double alpha : lists.grad_norms) {
+          variants.push_back({"", norm, placement, cls_norm, alpha, from_scratch});
+          variants.back().label = norms_of(variants.back()) + "-" + placement;
+        }
+  return variants;
+}
+
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
+                                                bool score_training) {
+  const TrainOptions& o = experiment.options();
+  std::vector<Run> runs;
+  for (int s = 0; s < o.seeds; ++s)
+    for (const Variant& variant : variants) {
+      TrainOptions options = options_of(o, variant);
+      options.seed = o.seed + s;
+      const std::string place = formatted("{}/seed-{}", variant.label, options.seed);
+      const auto work = [=, &experiment](const std::string& folder) -> std::optional<Json> {
+        const RunResult result = train(experiment, options, folder, 0, score_training);
+        if (result.interrupted) return std::nullopt;
+        if (options.epochs > 0) draw_training(folder, experiment.data(), {{variant.label, {folder}}});
+        return json_of(result);
+      };
+      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, place});
+    }
+  Study study({.out = o.out, .show = true});
+  if (!study.run(runs)) return std::nullopt;
+  std::vector<VariantRuns> all;
+  for (size_t v = 0; v < variants.size(); ++v) {
+    all.push_back({variants[v], {}, {}});
+    for (size_t i = v; i < runs.size(); i += variants.size()) {
+      all.back().folders.push_back(study.folder(runs[i]));
+      all.back().results.push_back(result_of(study.result(runs[i])));
+    }
+  }
+  return all;
+}
+
+}  // namespace minbert

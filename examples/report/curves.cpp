@@ -1,0 +1,119 @@
+// Reading a run's tables.
+#include "report/curves.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "minbert/error.h"
+#include "minbert/files.h"
+#include "minbert/metrics.h"
+
+namespace minbert {
+
+namespace {
+
+std::vector<std::string> split_row(const std::string& line) {
+  std::vector<std::string> all;
+  std::istringstream fields(line);
+  for (std::string field; std::getline(fields, field, ',');) all.push_back(field);
+  return all;
+}
+
+}  // namespace
+
+Columns::Columns(const std::string& file) : file_(file) {
+  std::istringstream in(read_file(file));
+  std::string line;
+  std::getline(in, line);
+  const std::vector<std::string> names = split_row(line);
+  for (const std::string& name : names) columns_[name];
+  for (; std::getline(in, line); ++rows_) {
+    const std::vector<std::string> fields = split_row(line);
+    MB_CHECK(fields.size() == names.size(), "{}:{}: {} fields, but the first line names {}; the file is damaged", file,
+             rows_ + 2, fields.size(), names.size());
+    for (size_t i = 0; i < fields.size(); ++i) columns_[names[i]].push_back(fields[i]);
+  }
+}
+
+const std::vector<std::string>& Columns::texts(const std::string& column) const {
+  const auto found = columns_.find(column);
+  MB_CHECK(found != columns_.end(), "{}:1: there is no column {}; the file is damaged, or another program's", file_,
+           column);
+  return found->second;
+}
+
+std::vector<double> Columns::numbers(const std::string& column) const {
+  std::vector<double> values;
+  for (const std::string& text : texts(column)) {
+    double value = NAN;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    MB_CHECK(text == "undefined" || (error == std::errc() && end == text.data() + text.size()),
+             "{}:{}: \"{}\" in column {} is not a number; the file is damaged", file_, values.size() + 2, text, column);
+    values.push_back(value);
+  }
+  return values;
+}
+
+Series smoothed(const Series& all, size_t points) {
+  constexpr size_t most_points = 50;
+  const size_t window = (points + most_points - 1) / most_points, count = all.x.size();
+  const size_t windows = window ? (count + window - 1) / window : 0;
+  Series means;
+  for (size_t w = 0; w < windows; ++w) {            // all as long as each other, but for one point
+    const size_t begin = w * count / windows, end = (w + 1) * count / windows;
+    double x = 0, y = 0;
+    for (size_t i = begin; i < end; ++i) {
+      x += all.x[i];
+      y += all.y[i];
+    }
+    means.x.push_back(x / double(end - begin));
+    means.y.push_back(y / double(end - begin));
+  }
+  return means;
+}
+
+Series losses_of(const std::string& folder, const std::string& task) {
+  const Columns table(folder + "/steps.csv");
+  const std::vector<double> steps = table.numbers("step"), all = table.numbers("loss");
+  Series losses;
+  for (size_t i = 0; i < table.rows(); ++i) {
+    if (table.texts("task")[i] != task) continue;
+    losses.x.push_back(steps[i]);
+    losses.y.push_back(all[i]);
+  }
+  return losses;
+}
+
+Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
+  Curve curve{.title = title};
+  size_t longest = 0;
+  for (const Series& run : runs) longest = std::max(longest, run.x.size());
+  for (size_t i = 0; i < longest; ++i) {
+    std::vector<double> x, y;
+    for (const Series& run : runs) {
+      if (i >= run.x.size()) continue;
+      x.push_back(run.x[i]);
+      if (std::isfinite(run.y[i])) y.push_back(run.y[i]);
+    }
+    const Summary summary = y.empty() ? Summary{NAN, 0} : summarize(y);
+    curve.x.push_back(summarize(x).mean);
+    curve.y.push_back(summary.mean);
+    if (runs.size() > 1) curve.deviation.push_back(summary.deviation);
+  }
+  return curve;
+}
+
+Curve loss_curve(const std::string& title, const std::vector<std::string>& folders, const std::string& task) {
+  std::vector<Series> runs;
+  size_t batches = 0;                               // of the longest run: --patience may have ended others earlier
+  for (const std::string& folder : folders) {
+    runs.push_back(losses_of(folder, task));
+    batches = std::max(batches, runs.back().x.size());
+  }
+  for (Series& run : runs) run = smoothed(run, batches);
+  return mean_of(title, runs);
+}
+
+}  // namespace minbert

@@ -1,0 +1,158 @@
+// Loading and saving the folder of a model.
+#include "minbert/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "bert/family.h"
+#include "engine/names.h"
+#include "minbert/files.h"
+
+namespace minbert {
+namespace {
+
+// To where data/download.sh fetches the model of this name; "" if it knows none.
+std::string fetched_to(const std::string& name) {
+  const std::string script = "data/download.sh";
+  std::istringstream in(std::filesystem::exists(script) ? read_file(script) : "");
+  std::string group;
+  for (std::string line, word, value; std::getline(in, line);) {
+    std::istringstream(line) >> word >> value;
+    if (word == "group") group = value;
+    if (word == "to" && group == name && value.starts_with("models/")) return "data/" + value;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string model_folder(const std::string& folder) {
+  const std::filesystem::path path(folder);
+  std::error_code none;
+  for (const std::string& place : {folder, folder + "/model"})
+    if (std::filesystem::exists(place + "/config.json", none)) return place;
+  MB_CHECK(!std::filesystem::is_regular_file(path, none), "{}: this is a file; give its folder",
+           folder);
+  const bool is_there = std::filesystem::exists(path, none);
+  const std::string name = path.filename().string(), place = is_there ? "" : fetched_to(name);
+  if (!place.empty() && std::filesystem::exists(place + "/config.json", none))
+    fail(formatted("{}: there is no such folder; give {}", folder, place));
+  MB_CHECK(place.empty(),
+           "{}: there is no such folder; data/download.sh {} fetches this model, then give {}",
+           folder, name, place);
+  fail(
+      formatted("{}: {}; expected a Hugging Face folder (config.json, a vocabulary, "
+                "model.safetensors) or the folder of a run",
+                folder,
+                is_there ? "neither this folder nor its model/ has a config.json"
+                         : "there is no such folder"));
+}
+
+WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved,
+                              const Parameters& parameters) {
+  const WeightsReport report = load_weights(folder, parameters, &saved);
+  const int layers = saved.num_hidden_layers;
+  for (const std::string& name : report.unused)
+    MB_CHECK(name.find(formatted("encoder.layer.{}.", layers)) == name.npos,
+             "{}: {} is among the weights, but \"num_hidden_layers\" in config.json is {}; are the "
+             "two files of one model?",
+             folder, name, layers);
+  for (const std::string& task : saved.tasks)
+    for (const std::string& name : report.initialised)
+      MB_CHECK(!name.starts_with("heads." + task + "."),
+               "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its "
+               "task; take it off that list",
+               folder, name);
+  return report;
+}
+
+std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
+
+namespace {
+std::string model_type_of(const Tokenizer& tokenizer) {
+  return tokenizer.kind().name == "bpe" ? "roberta" : "bert";
+}
+}  // namespace
+
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
+                       std::optional<bool> cased) {
+  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
+  MB_CHECK(
+      tokenizer.size() <= config.vocab_size,
+      "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
+      tokenizer.vocab_file(), tokenizer.size(), config.vocab_size);
+  MB_CHECK(model_type_of(tokenizer) == config.model_type,
+           "{}: \"model_type\" in config.json is \"{}\", but {} is the vocabulary of a {}; are the "
+           "two files of one model?",
+           folder, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model);
+  return tokenizer;
+}
+
+BertConfig new_config(const std::string& name, const Tokenizer& tokenizer) {
+  BertConfig config = BertConfig::named(name);
+  const std::string wanted = model_type_of(tokenizer);
+  MB_CHECK(
+      config.model_type == wanted || config.model_type == "bert",
+      "--config {}: \"model_type\" is \"{}\", but {} is the vocabulary of a {}; give --vocab a "
+      "RoBERTa's folder, or pretrain --tokenizer bpe",
+      name, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model);
+  if (config.model_type != wanted) config.set_family(wanted);
+  const int before = config.first_position();
+  config.pad_token_id = tokenizer.pad();
+  config.max_position_embeddings += config.first_position() - before;
+  config.vocab_size = tokenizer.size();
+  config.tasks.clear();
+  return config;
+}
+
+void print_report(std::ostream& out, const WeightsReport& report, const std::string& source) {
+  out << source << ": " << report.loaded.size() << " tensors loaded";
+  static const std::vector<std::pair<std::string, std::string>> kinds = {
+      {".task_", "task weights (0)"}, {"heads.", "heads"},
+      {"pooler.", "pooler"},          {"cls_norm.", "[CLS] norm"},
+      {"cls.", "pre-training heads"}, {".running_", "running statistics"},
+      {"", "norms of the placement"}};
+  std::set<std::string> fresh;
+  for (const std::string& name : report.initialised) {
+    const auto is_in = [&](const std::string& part) { return name.find(part) != name.npos; };
+    fresh.insert(
+        std::ranges::find_if(kinds, is_in, &std::pair<std::string, std::string>::first)->second);
+  }
+  if (!fresh.empty()) out << "; new: " << joined({fresh.begin(), fresh.end()});
+  if (!report.unused.empty()) out << "\n  in the file, not used:";
+  for (size_t i = 0; i < report.unused.size() && i < 6; ++i) out << ' ' << report.unused[i];
+  if (report.unused.size() > 6) out << " and " << report.unused.size() - 6 << " more";
+  out << '\n';
+}
+
+void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
+                     const std::string& placement) {
+  if (saved.placement == placement) return;
+  out << formatted(
+      "{}: trained with --placement {}, now {}: the weights are taken over under their names, but "
+      "the norms stand elsewhere, so this is another function, which has to be learnt anew; a head "
+      "scale or norm that the file lacks starts with weight 1 and bias 0. --placement {} goes on "
+      "with the network as it was.\n",
+      folder, saved.placement, placement, saved.placement);
+}
+
+void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,
+                const Parameters& parameters, SafeTensorsWriter::As as) {
+  make_folder(folder);
+  Json::Object kept = config.loaded.is_null() ? Json::Object() : config.loaded.members();
+  for (const char* of_older_head : {"num_labels", "id2label", "label2id", "problem_type"})
+    kept.erase(of_older_head);
+  config.loaded = Json::object(kept);
+  config.loaded.set("architectures",
+                    Json::array({config.family().architecture[config.task_heads()]}));
+  if (config.task_heads() == 1)
+    config.loaded.set("num_labels",
+                      parameters.value(formatted("heads.{}.bias", config.tasks[0])).size());
+  save_weights(folder + "/model.safetensors", parameters, as, &config);
+  config.save(folder + "/config.json");
+  tokenizer.save(folder, config.max_tokens());
+}
+
+}  // namespace minbert

@@ -1,0 +1,56 @@
+// Tables in text files, with TABs (or another separator), read row by row and by column name.
+//
+// Quoting is that of Python's csv module (and of pandas.read_csv(sep="\t")), as in the course's
+// files:
+//   "say ""hi"""     a field that starts with a quote ends at the next single one; "" inside is one
+//                    quote
+//   a "quoted" word  a quote in the middle of any other field is an ordinary character
+// TABs and line ends inside quotes belong to the field. A line ends with LF, CRLF or CR; blank
+// lines are skipped; a byte order mark is dropped.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "minbert/task.h"
+
+namespace minbert {
+
+struct TsvRow {
+  int64_t line = 0, last_line = 0;                 // its physical lines, counted from 1
+  std::vector<std::string> fields;                 // in a ragged row more or fewer than the columns
+};
+
+class TsvReader {
+ public:
+  // Errors: a file that cannot be read, that is empty, or that is not UTF-8.
+  explicit TsvReader(std::string file, TsvFormat format = {});
+
+  const std::string& file() const { return file_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  // The indices of the named columns. Error for a missing or doubled one: lists those of the file.
+  std::vector<size_t> find(const std::vector<std::string>& names) const;
+
+  // Reads one row; false at the end of the file. Error with the line of a quote that never closes.
+  bool next(TsvRow& row);
+
+ private:
+  char peek() const { return position_ < text_.size() ? text_[position_] : '\n'; }
+  std::string field();
+  void end_line();
+
+  std::string file_, text_;
+  bool quoting_, sentences_;
+  char separator_;
+  std::vector<std::string> columns_;
+  size_t position_ = 0;
+  int64_t line_ = 1;
+};
+
+// The fields as one line of such a file, with quotes if needed.
+std::string tsv_line(const std::vector<std::string>& fields);
+
+}  // namespace minbert

@@ -1,0 +1,34 @@
+// An encoder's results for the texts of a file, written to a safetensors file. Needs constant
+// memory, and 16 bytes for each text.
+//
+//   pooler_output [N,H]   cls [N,H]                always
+//   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
+//   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I
+#pragma once
+
+#include <string>
+
+#include "minbert/trainer.h"
+
+namespace minbert {
+
+struct EncodeOptions {
+  std::string input, output;                // one text on each line, or two with a TAB between them
+  std::string task;                         // for a conditional norm; empty: as plain LayerNorm
+  int max_length = 512;                     // longer texts are cut, with a message on stderr
+  bool tokens = false, attention = false;
+};
+
+struct EncodeReport {
+  int64_t texts, tokens;
+  bool interrupted;                                 // there is no output
+};
+
+// Texts are encoded together until they have so many tokens; half as many cost 3% more time at
+// BERT-base.
+constexpr int64_t encoded_at_a_time = 4096;
+
+// Error: a file that cannot be read; a disk without room for the output (before work begins).
+EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options);
+
+}  // namespace minbert

@@ -1,0 +1,44 @@
+// What of a model is trained: all of it, the parameters of some kind, or single elements
+// [LN-PEFT sec.3.1].
+//
+//   MODE               trained, beside the heads
+//   full-model         everything
+//   last-linear-layer  nothing
+//   bitfit             every bias                             Ben Zaken et al. 2021
+//   layer-norm         the output.LayerNorm of every layer    [LN-PEFT sec.3.1]
+//   layer-norm:all     every LayerNorm
+//   random, random:N   elements drawn by the seed; N in all, with those of the heads; without N as
+//                      many as with layer-norm                [LN-PEFT tab.2]
+//   mask:FILE          what FILE says, of the heads too: see read_masks
+//
+// Statistics of norms are no parameters: they follow the data in every mode.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "minbert/module.h"
+#include "minbert/options.h"
+
+namespace minbert {
+
+std::string train_modes();                          // their list: "full-model, bitfit, ..."
+// The mode itself; of the course's words finetune and pretrain, what they mean. Error lists the
+// modes.
+std::string check_train_mode(const std::string& mode);
+
+// Sets what is trained from now on. new_pooler: the pooler starts new, as that of a pre-trained
+// RoBERTa, and is part of the head. Errors: those of check_train_mode and read_masks; an N that is
+// smaller than the heads or larger than the model.
+void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed,
+                 bool new_pooler = false);
+
+// The FILE of mask:FILE, "" for any other mode.
+std::string mask_file(const std::string& mode);
+// A safetensors file with a BOOL tensor for every parameter, under its name and of its shape.
+// Errors name the file and the tensor: a name that is unknown or missing, another shape or type.
+std::map<std::string, Mask> read_masks(const std::string& file, const Parameters& parameters);
+void write_masks(const std::string& file, const Parameters& parameters,
+                 const std::map<std::string, Mask>& masks);
+
+}  // namespace minbert

@@ -1,0 +1,66 @@
+// A document's program on the small world: GLUE's files, and what is read of its report.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "minbert/json.h"
+#include "papers/document_options.h"
+#include "small_run.h"
+
+namespace minbert::test {
+
+// Rows of four words with labels 0 1 0 1 ...: 24 to learn from, 8 to develop on. SST-2 has one text, QNLI a pair, and
+// STS-B a pair whose score is 0 to 4.
+inline void write_glue(const SmallWorld& world, const std::string& name = "SST-2") {
+  std::filesystem::create_directories(world.path("glue/" + name));
+  Random random(3, "rows");
+  const auto text = [&] {
+    std::string line;
+    const std::vector<std::string> words = {"good", "bad", "fine", "dull", "film", "plot"};
+    for (int w = 0; w < 4; ++w) line += words[random.below(words.size())] + (w < 3 ? " " : "");
+    return line;
+  };
+  for (const auto& [split, rows] : {std::pair("train", 24), std::pair("dev", 8)}) {
+    std::string file = name == "SST-2"  ? "sentence\tlabel\n"
+                       : name == "QNLI" ? "index\tquestion\tsentence\tlabel\n"
+                                        : "index\tsentence1\tsentence2\tscore\n";
+    for (int i = 0; i < rows; ++i) {
+      if (name != "SST-2") file += std::to_string(i) + "\t" + text() + "\t";
+      file += text() + "\t";
+      if (name == "QNLI") file += i % 2 ? "not_entailment\n" : "entailment\n";
+      else file += std::to_string(name == "SST-2" ? i % 2 : i % 5) + "\n";
+    }
+    write_file(world.path(formatted("glue/{}/{}.tsv", name, split)), file);
+  }
+}
+
+// The options of a document's program, for the small model, glue/ and the folder study/.
+template <class Options>
+Options small_study(const SmallWorld& world, const std::string& tasks) {
+  Options o;
+  o.model = world.path("start");
+  o.data = world.path("glue");
+  o.out = world.path("study");
+  o.tasks = tasks;
+  o.max_length = 16;
+  o.limit = 0;
+  o.epochs = 1;
+  return o;
+}
+
+inline Json item_of(const Json& report, const std::string& name) {
+  for (const Json& item : report["items"].items())
+    if (item["name"].string() == name) return item;
+  FAIL("no item ", name);
+  return report;
+}
+
+inline size_t rows_of(const std::string& csv) {
+  const std::string text = read_file(csv);
+  return size_t(std::count(text.begin(), text.end(), '\n')) - 1;
+}
+
+}  // namespace minbert::test

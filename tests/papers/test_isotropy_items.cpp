@@ -1,0 +1,180 @@
+// IsoBN's items from beginning to end, on a model and a task so small that they take seconds.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "norm/cls/covariance.h"
+#include "papers/encoded_set.h"
+#include "papers/isobn/isobn.h"
+#include "papers/isobn/isotropy.h"
+#include "papers/small_study.h"
+
+namespace minbert::test {
+namespace {
+
+IsoBnOptions small_options(const SmallWorld& world) {
+  IsoBnOptions o = small_study<IsoBnOptions>(world, "sst2");
+  o.lr = {1e-3, 1e-2};
+  return o;
+}
+
+int run_items(const IsoBnOptions& o) {
+  Document document(o, "isobn");
+  std::vector<Item> items = isobn_cls_items(document, o);
+  items.push_back(isobn_tuning_item(document, o));
+  return document.run(items);
+}
+
+}  // namespace
+
+TEST_CASE("isotropy: the items of a small model leave tables, values and verdicts, and are not computed twice") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  IsoBnOptions o = small_options(world);
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  const size_t H = 8;
+  CHECK(rows_of(world.path("study/fig1.csv")) == H);
+  CHECK(rows_of(world.path("study/sec2.1.csv")) == H);
+  CHECK(rows_of(world.path("study/sec2.2.csv")) == 2);
+  CHECK(rows_of(world.path("study/fig2.csv")) == H * H);
+  CHECK(rows_of(world.path("study/fig3.csv")) == 3 * H * H);
+  CHECK(rows_of(world.path("study/tab2.csv")) == 4 * 3);
+  CHECK(rows_of(world.path("study/alg1.csv")) == 5 * 3);
+  CHECK(rows_of(world.path("study/fig4.csv")) == 3 * H);
+  CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
+  CHECK(rows_of(world.path("study/tab1-best.csv")) == 3 * 2);
+  CHECK(read_file(world.path("study/report.html")).find("id=\"tab2\"") != std::string::npos);
+
+  // fig.1 and tab.2 are what the model's own [CLS] says.
+  EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, Pooler::needed);
+  std::vector<real> all;
+  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+    const std::vector<real> values = encoded.bert().forward(batch, cls_rows).pooler_output.values();
+    all.insert(all.end(), values.begin(), values.end());
+  });
+  const std::vector<double> ev = explained_variance(Tensor::from({24, int64_t(H)}, all));
+  Covariance set{int64_t(H)};
+  set.add(Tensor::from({24, int64_t(H)}, all));
+  const std::string fig1 = read_file(world.path("study/fig1.csv"));
+  const size_t third = fig1.find("sst2,3,");
+  REQUIRE(third != fig1.npos);
+  CHECK(std::stod(fig1.substr(third + 7)) == doctest::Approx(std::sqrt(set.matrix()[3 * H + 3])).epsilon(1e-5));
+  const std::string tab2 = read_file(world.path("study/tab2.csv"));
+  const size_t line = tab2.find("sst2,none,2,");
+  REQUIRE(line != tab2.npos);
+  CHECK(std::stod(tab2.substr(line + 12)) == doctest::Approx(ev[1]).epsilon(1e-5));
+
+  // One batch of 24: the first batch starts ours as the set's statistics, and the others' start of 0 shows.
+  const std::string alg1 = read_file(world.path("study/alg1.csv"));
+  const auto ev1 = [&](const std::string& name) {
+    const std::string begin = "sst2," + name + ",1,";
+    REQUIRE(alg1.find(begin) != alg1.npos);
+    return std::stod(alg1.substr(alg1.find(begin) + begin.size()));
+  };
+  CHECK(ev1("ours") == doctest::Approx(ev1("iso-bn")).epsilon(1e-4));
+  CHECK(ev1("authors") != doctest::Approx(ev1("iso-bn")).epsilon(1e-3));
+
+  // One task has no seeds and no other task beside it: nothing can be significant.
+  for (const Json& claim : item_of(report, "tab2")["claims"].items()) {
+    CHECK(claim["verdict"].string() != "reproduced");
+    CHECK(claim["verdict"].string() != "not run");
+    if (claim["verdict"].string() != "not comparable")
+      CHECK(claim["why"].string().find("so few cannot be significant") != std::string::npos);
+  }
+
+  // Again: nothing is computed, and the values are the same. With a seed more: what is new.
+  const std::string before = read_file(world.path("study/tab1.csv"));
+  const auto run_folders = [&] {
+    size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(world.path("study/runs"))) ++count;
+    return count;
+  };
+  const size_t folders = run_folders();
+  CHECK(folders == 1 + 3 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
+  REQUIRE(run_items(o) == 0);
+  CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
+  CHECK(read_file(world.path("study/tab1.csv")) == before);
+  CHECK(run_folders() == folders);
+  o.seeds = 3;
+  REQUIRE(run_items(o) == 0);
+  CHECK(run_folders() == folders + 2 * 3);
+  std::istringstream lines(before);
+  const std::string wider = read_file(world.path("study/tab1.csv"));
+  for (std::string row; std::getline(lines, row);) CHECK(wider.find(row + "\n") != std::string::npos);
+}
+
+TEST_CASE("isotropy: an item that does not exist is named with those that do; the others are said to be not run") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  IsoBnOptions o = small_options(world);
+  o.items = {"tab9"};
+  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("there is no item \"tab9\"; the items are: sec2.1, fig1"),
+                       Error);
+  o.items = {"tab2"};
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  CHECK(item_of(report, "tab2")["status"].string() == "run");
+  CHECK(item_of(report, "tab1")["status"].string() == "not run");
+  CHECK(item_of(report, "tab1")["claims"].items()[0]["verdict"].string() == "not run");
+}
+
+TEST_CASE("isotropy: a model that was trained on tasks, with conditional LayerNorm, is measured as any other") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  TrainOptions trained = world.options();
+  trained.norm = "conditional-layer";
+  trained.epochs = 0;
+  trained.out = world.path("trained");
+  train(trained);
+  IsoBnOptions o = small_options(world);
+  o.model = world.path("trained");
+  o.items = {"tab2"};
+  CHECK(run_items(o) == 0);
+}
+
+TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that say what to do") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  IsoBnOptions o = small_options(world);
+  o.items = {"tab2"};
+  o.limit = 1;
+  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("one sentence has no correlations; expected 2 or more"), Error);
+
+  o = small_options(world);
+  o.items = {"tab2"};
+  o.out = world.path("study-2");
+  const std::string weights = world.path("start/model.safetensors");
+  SafeTensorsWriter without_pooler;
+  std::map<std::string, std::vector<real>> kept;
+  {
+    const SafeTensors file(weights);
+    for (const auto& [name, entry] : file.entries())
+      if (name.find("pooler") == name.npos) kept[name] = file.read(name);
+    for (const auto& [name, values] : kept) without_pooler.add(name, file.entry(name).shape, values);
+    without_pooler.write(world.path("start/new"));
+  }
+  std::filesystem::rename(world.path("start/new"), weights);
+  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("has no trained pooler"), Error);
+  o.cls_norm_at = "pre-pooler";
+  CHECK(run_items(o) == 0);
+}
+
+TEST_CASE("isotropy: MRPC's list of dev rows counts among the inputs of its runs") {
+  const SmallWorld world;
+  const std::string header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
+  const std::string rows = "1\t11\t12\ta\tb\n0\t21\t22\ta\tb\n";
+  make_folder(world.path("glue/MRPC"));
+  write_file(world.path("glue/MRPC/msr_paraphrase_train.txt"), header + rows);
+  write_file(world.path("glue/MRPC/dev_ids.tsv"), "21\t22\n");
+  const IsoBnOptions o = small_study<IsoBnOptions>(world, "mrpc");
+  Document document(o, "isobn");
+  CHECK(document.inputs(document.tasks()[0]).contains("data dev_ids.tsv"));
+}
+
+}  // namespace minbert::test

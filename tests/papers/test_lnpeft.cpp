@@ -1,0 +1,279 @@
+// LN-PEFT's items from beginning to end on a small model and two small tasks; their parts by hand.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "error_of.h"
+#include "files/zip.h"
+#include "minbert/safetensors.h"
+#include "papers/lnpeft/lnpeft.h"
+#include "papers/small_study.h"
+#include "train/train_mode.h"
+
+namespace minbert::test {
+namespace {
+
+constexpr size_t H = 8;
+
+// Two tasks, one of them with a test file.
+void write_tasks(const SmallWorld& world) {
+  for (const char* folder : {"glue/SST-2", "glue/QNLI"}) std::filesystem::create_directories(world.path(folder));
+  write_glue(world, "SST-2");
+  write_glue(world, "QNLI");
+  write_file(world.path("glue/QNLI/test.tsv"), "index\tquestion\tsentence\n0\tgood film\tplot\n1\tbad\tfilm\n");
+}
+
+LnPeftOptions small_options(const SmallWorld& world) {
+  LnPeftOptions o = small_study<LnPeftOptions>(world, "sst2,qnli");
+  o.lr_full = {1e-3, 1e-2};
+  o.lr_part = {1e-2};
+  o.fraction = {0.25, 1};
+  o.fisher_examples = 10;
+  std::string corpus;
+  for (int document = 0; document < 300; ++document)
+    corpus += "good film . bad plot .\nwhy not ? the film is dull .\n\n";
+  o.corpus = world.path("corpus.txt");
+  write_file(o.corpus, corpus);
+  return o;
+}
+
+int run_items(const LnPeftOptions& o) {
+  Document document(o, "lnpeft");
+  return document.run(lnpeft_items(document, o));
+}
+
+std::vector<real> tensor(const std::string& file, const std::string& name) { return SafeTensors(file).read(name); }
+
+double value_in(const Checked<Checked<std::string>>& table, const std::vector<std::string>& of) {
+  for (const auto& row : table)
+    if (std::equal(of.begin(), of.end(), row.begin())) return std::stod(row.back());
+  FAIL("no row begins with ", of[0]);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdicts, and are not computed twice") {
+  const SmallWorld world;
+  write_tasks(world);
+  const Quiet quiet;
+  LnPeftOptions o = small_options(world);
+  REQUIRE(run_items(o) == 0);
+  const auto rows = [&](const std::string& name) { return rows_of(world.path("study/" + name + ".csv")); };
+  CHECK(rows("fig1") == 2 * 8);
+  CHECK(rows("sec2.3") == 2 * (1 + 4 * 2));          // the model has no head of masked words
+  CHECK(rows("tab1") == 2 * 8);
+  CHECK(rows("tab2") == 2 * 2 * (2 + 3));            // tasks, seeds, rates of full-model and of the others
+  CHECK(rows("tab2-best") == 2 * 2 * 4);
+  CHECK(rows("sec3.1") == 3 + 1);
+  CHECK(rows("tab3") == 4 * 2);
+  const std::string zip = read_file(world.path("study/tab3-layer-norm.zip"));
+  CHECK(contains(zip, "QNLI.tsvindex\tprediction\n0\t"));
+  CHECK_FALSE(contains(zip, "SST-2.tsv"));
+  CHECK(rows("fig2") == 2 * 2 * 2);
+  CHECK(rows("fig3") == 2 * 2);
+  CHECK(rows("fig4") == 2);
+  CHECK(rows("fig5") == 4 * 2 * 2 * 2);
+  const Json report = Json::load(world.path("study/report.json"));
+  for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
+  CHECK(item_of(report, "tab2")["tables"].items()[0]["rows"].items()[2]["head"].string().starts_with(
+      formatted("layer-norm: {} of ", 2 * H + 2 * (H + 1))));
+  CHECK(item_of(report, "sec2.3")["claims"].items()[0]["verdict"].string() == "not comparable");
+
+  const auto run_folders = [&] {
+    size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(world.path("study/runs"))) ++count;
+    return count;
+  };
+  const size_t folders = run_folders();
+  const std::string fig5 = read_file(world.path("study/fig5.csv"));
+  REQUIRE(run_items(o) == 0);
+  CHECK(run_folders() == folders);
+  CHECK(read_file(world.path("study/fig5.csv")) == fig5);
+  o.fraction = {0.5, 0.25, 1};
+  REQUIRE(run_items(o) == 0);
+  CHECK(run_folders() == folders + 4 * 2 * 2);
+}
+
+TEST_CASE("layernorm_tuning: D, L0 and L1 are those of the two files of weights") {
+  SmallWorld world;
+  write_tasks(world);
+  LnPeftOptions o = small_options(world);
+  o.items = {"fig1"};
+  {
+    const Quiet quiet;
+    REQUIRE(run_items(o) == 0);
+    Document document(o, "lnpeft");
+    TrainOptions training = LnPeftRuns(document, o).train_options("full-model", 1e-2, o.seed);
+    training.model = o.model;
+    training.data = o.data;
+    training.tasks = "qnli";
+    training.metric = "qnli=accuracy";
+    training.max_length = 16;
+    train(Experiment(training), training, world.path("again"));
+  }
+  const auto table = csv(world.path("study/fig1.csv"));
+  for (const char* component : {"output.LayerNorm", "attention.self.key"}) {
+    INFO(component);
+    double n = 0, L0 = 0, L1 = 0;
+    for (const char* kind : {"weight", "bias"}) {
+      const std::string name = formatted("bert.encoder.layer.0.{}.{}", component, kind);
+      const std::vector<real> before = tensor(world.path("start/model.safetensors"), name);
+      const std::vector<real> after = tensor(world.path("again/model/model.safetensors"), name);
+      for (size_t i = 0; i < before.size(); ++i) {
+        n += 1;
+        L0 += before[i] != after[i];
+        L1 += std::abs(double(before[i]) - double(after[i]));
+      }
+    }
+    CHECK(value_in(table, {"qnli", "1", component, formatted("{}", n)}) == doctest::Approx(L1).epsilon(1e-4));
+    for (const auto& row : table)
+      if (row[0] == "qnli" && row[2] == component) {
+        CHECK(std::stod(row[4]) == doctest::Approx(L1 / n).epsilon(1e-4));
+        CHECK(std::stod(row[5]) == L0);
+      }
+  }
+}
+
+TEST_CASE("layernorm_tuning: tab1 and fig3 are the information of the model that fine-tuning begins with") {
+  const SmallWorld world;
+  write_tasks(world);
+  const Quiet quiet;
+  LnPeftOptions o = small_options(world);
+  o.items = {"tab1", "fig3"};
+  o.fisher_examples = 0;
+  REQUIRE(run_items(o) == 0);
+  TrainOptions training;
+  training.model = o.model;
+  training.data = o.data;
+  training.tasks = "qnli";
+  training.max_length = 16;
+  training.seed = o.seed;
+  const Experiment experiment(training);
+  const auto model = new_model(experiment, training, true);
+  std::vector<int32_t> all(24);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = int32_t(i);
+  const TaskData& data = experiment.data()[0];
+  const ElementValues F = *fisher_information(model->network, model->parameters, data.task, data.train, all);
+  double sum = 0, normalized = 0;
+  for (const std::string& component : layer_components()) {
+    double total = 0, n = 0;
+    for (const char* kind : {".weight", ".bias"})
+      for (const double v : F.at("bert.encoder.layer.0." + component + kind)) {
+        total += v;
+        n += 1;
+      }
+    sum += total / n;
+    if (component == "attention.self.value") normalized = total / n;
+  }
+  CHECK(value_in(csv(world.path("study/tab1.csv")), {"qnli", "attention.self.value"}) ==
+        doctest::Approx(normalized / sum).epsilon(1e-4));
+  double bias = 0;
+  for (const double v : F.at("bert.encoder.layer.0.output.LayerNorm.bias")) bias += v;
+  CHECK(value_in(csv(world.path("study/fig3.csv")), {"qnli", "1", "bias"}) == doctest::Approx(bias).epsilon(1e-4));
+}
+
+TEST_CASE("layernorm_tuning: masks take the largest elements, and the tasks' information counts alike") {
+  const ElementValues a = {{"bias", {1, 3}}, {"weight", {2, 4}}}, b = {{"bias", {0, 100}}, {"weight", {300, 0}}};
+  CHECK(largest_elements(a, 0.5) == std::map<std::string, Mask>{{"bias", {0, 1}}, {"weight", {0, 1}}});
+  CHECK(largest_elements(a, 0.01) == std::map<std::string, Mask>{{"bias", {0, 0}}, {"weight", {0, 1}}});
+  CHECK(largest_elements(a, 1) == std::map<std::string, Mask>{{"bias", {1, 1}}, {"weight", {1, 1}}});
+  const ElementValues sum = normalized_sum({a, b});
+  CHECK(sum.at("bias")[1] == doctest::Approx(0.3 + 0.25));
+  CHECK(sum.at("weight")[0] == doctest::Approx(0.2 + 0.75));
+  CHECK(largest_elements(sum, 0.25) == std::map<std::string, Mask>{{"bias", {0, 0}}, {"weight", {1, 0}}});
+  CHECK(contains(error_of([] { normalized_sum({ElementValues{{"bias", {0, 0}}}}); }), "cannot be divided by its sum"));
+
+  const auto place = layer_place("bert.encoder.layer.11.attention.output.LayerNorm.bias");
+  REQUIRE(place);
+  CHECK(place->layer == 11);
+  CHECK(place->component == "attention.output.LayerNorm");
+  CHECK(place->kind == "bias");
+  CHECK_FALSE(layer_place("bert.embeddings.LayerNorm.weight"));
+  CHECK_FALSE(layer_place("bert.encoder.layer.0.attention.self.head_scale"));
+}
+
+TEST_CASE("layernorm_tuning: a disabled LayerNorm is 0 in its largest dimensions, and comes back") {
+  const SmallWorld world;
+  const Quiet quiet;
+  const TrainedModel trained(world.path("start"));
+  const Tensor weight = trained.model.parameters.value("bert.encoder.layer.0.output.LayerNorm.weight");
+  const Tensor bias = trained.model.parameters.value("bert.encoder.layer.0.output.LayerNorm.bias");
+  const std::vector<real> gains = {1, -3, 2, real(0.5), 1, 1, real(2.5), 1}, shifts(H, 7);
+  weight.copy_from(gains);
+  bias.copy_from(shifts);
+  {
+    const DisabledLayerNorm off(trained.model.parameters, 0, 2);
+    CHECK(weight.values() == std::vector<real>{1, 0, 2, real(0.5), 1, 1, 0, 1});
+    CHECK(bias.values() == std::vector<real>{7, 0, 7, 7, 7, 7, 0, 7});
+  }
+  {
+    const DisabledLayerNorm off(trained.model.parameters, -1, 0);
+    CHECK(weight.values() == std::vector<real>(H));
+  }
+  CHECK(weight.values() == gains);
+  CHECK(bias.values() == shifts);
+}
+
+TEST_CASE("zip: an archive is what the format says, byte by byte") {
+  const SmallWorld world;
+  write_zip(world.path("two.zip"), {{"a.tsv", "123456789"}, {"b", ""}});
+  const std::string zip = read_file(world.path("two.zip"));
+  const auto number = [&](size_t place, int bytes) {
+    uint64_t value = 0;
+    for (int i = bytes; i-- > 0;) value = value << 8 | uint8_t(zip.at(place + size_t(i)));
+    return value;
+  };
+  CHECK(zip.starts_with("PK\3\4"));
+  CHECK(number(14, 4) == 0xCBF43926);               // the published check value of CRC-32
+  CHECK(number(18, 4) == 9);
+  CHECK(zip.substr(30, 14) == "a.tsv123456789");
+  const size_t second = 44, directory = number(zip.size() - 6, 4);
+  CHECK(zip.substr(second, 4) == "PK\3\4");
+  CHECK(number(second + 14, 4) == 0);
+  CHECK(directory == second + 30 + 1);
+  CHECK(zip.substr(directory, 4) == "PK\1\2");
+  CHECK(number(directory + 42, 4) == 0);            // where the first file is
+  CHECK(number(directory + 46 + 5 + 42, 4) == second);
+  CHECK(number(zip.size() - 12, 2) == 2);
+  CHECK(number(zip.size() - 10, 4) == zip.size() - 22 - directory);
+}
+
+TEST_CASE("layernorm_tuning: fig6 shows a row for LayerNorm, a column for batch normalization, a point for none") {
+  const SmallWorld world;
+  write_tasks(world);
+  const Quiet quiet;
+  LnPeftOptions o = small_options(world);
+  o.items = {"fig6"};
+  REQUIRE(run_items(o) == 0);
+  const auto table = csv(world.path("study/fig6.csv"));
+  const auto moved = [&](const std::string& norm) {
+    std::set<std::string> tokens, features;
+    int count = 0;
+    for (const auto& row : table)
+      if (row[0] == norm && std::stod(row[3]) > 0) {
+        tokens.insert(row[1]);
+        features.insert(row[2]);
+        ++count;
+      }
+    return std::tuple(tokens.size(), features.size(), count);
+  };
+  CHECK(moved("layer") == std::tuple(1, 6, 6));
+  CHECK(moved("batch") == std::tuple(7, 1, 7));
+  CHECK(moved("none") == std::tuple(1, 1, 1));
+  CHECK(moved("instance") == std::tuple(3, 1, 3));  // the tokens of one sentence
+  CHECK(moved("power") == std::tuple(1, 1, 1));     // its means are those of earlier batches
+}
+
+TEST_CASE("layernorm_tuning: the claims name values that the items have") {
+  const Json paper = Json::load(shipped("data/papers/lnpeft.json"));
+  CHECK(paper["printed"]["tab2"]["rows"].items().size() == 4 * 9 + 4);
+  CHECK(paper["printed"]["tab3"]["rows"].items().size() == 4 * 9);
+  const std::string text = read_file(shipped("data/papers/lnpeft.json"));
+  for (const std::string& component : layer_components()) CHECK(contains(text, "\"" + component + "\""));
+  for (const std::string& mode : LnPeftRuns::modes()) CHECK(contains(text, "\"" + mode + "\""));
+}
+
+}  // namespace minbert::test

@@ -1,0 +1,225 @@
+// Studies: runs that are done once, and what their values say of a document's claims.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "child.h"
+#include "files/sha256.h"
+#include "papers/long_table.h"
+#include "papers/study.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  std::string path = (fs::temp_directory_path() / formatted("minbert_study_{}", getpid())).string();
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+// A run that counts how often it works, and returns the square of its number.
+Run squared(int number, int& worked) {
+  return {formatted("square-{}", number), {{"number", std::to_string(number)}},
+          [number, &worked](const std::string&) -> std::optional<Json> {
+            ++worked;
+            std::printf("working on %d\n", number);
+            return Json::object().set("square", number * number);
+          }};
+}
+
+std::string only_run_of_this_process() {
+  std::ifstream in("/proc/self/cmdline");
+  std::string word, before;
+  while (std::getline(in, word, '\0')) {
+    if (before == "--only-run") return word;
+    before = word;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("sha256: the standard's examples, and texts that fill their last block in every way") {
+  CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(sha256(std::string(1000000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST_CASE("study: a run works once; a wider study does what is new; the same options are one run") {
+  const Folder folder;
+  const Quiet quiet;
+  int worked = 0;
+  const Run two = squared(2, worked), three = squared(3, worked);
+  {
+    Study study({.out = folder.path});
+    CHECK(study.run({two}));
+    CHECK(worked == 1);
+    CHECK(study.result(two)["square"].integer() == 4);
+    CHECK_THROWS_WITH_AS(study.result(three), doctest::Contains("this run is not done"), Error);
+    CHECK(read_file(study.folder(two) + "/log.txt") == "working on 2\n");
+  }
+  Study study({.out = folder.path});
+  CHECK(study.run({two, three, three}));
+  CHECK(worked == 2);
+  CHECK(study.result(three)["square"].integer() == 9);
+  CHECK(study.other_commits().empty());
+  Run changed = two;
+  changed.options["number"] = "4";
+  CHECK(key_of(changed) != key_of(two));
+}
+
+TEST_CASE("study: a run may have a place of its own; a run with other options there is an error that shows both") {
+  const Folder folder;
+  const Quiet quiet;
+  int worked = 0;
+  Run run = squared(5, worked);
+  run.place = "layer/seed-1";
+  Study study({.out = folder.path, .show = true});
+  CHECK(study.run({run}));
+  CHECK(fs::exists(folder.path + "/layer/seed-1/run.json"));
+  CHECK_FALSE(fs::exists(folder.path + "/layer/seed-1/log.txt"));
+  CHECK(study.run({run}));
+  CHECK(worked == 1);
+  run.options["number"] = "6";
+  CHECK_THROWS_WITH_AS(
+      study.run({run}),
+      doctest::Contains("a run with other options stands there\n  there: {\"number\":\"5\"}\n  now:   {\"n"), Error);
+}
+
+TEST_CASE("study: what is interrupted goes on in its folder, and its time counts on") {
+  const Folder folder;
+  const Quiet quiet;
+  bool stop = true;
+  int begun = 0;
+  const Run run{"long", {{"option", "value"}}, [&](const std::string& where) -> std::optional<Json> {
+                  usleep(30000);
+                  begun += fs::exists(where + "/half") ? 0 : 1;
+                  write_file(where + "/half", "");
+                  if (stop) return std::nullopt;
+                  return Json::object().set("done", true);
+                }, 1, "", {"half"}};
+  Study study({.out = folder.path});
+  CHECK_FALSE(study.run({run}));
+  CHECK_FALSE(study.is_done(run));
+  stop = false;
+  CHECK(study.run({run}));
+  CHECK(begun == 1);
+  CHECK(study.seconds(run) >= 0.06);                // of both starts
+  CHECK_FALSE(fs::exists(study.folder(run) + "/half"));          // scratch: deleted behind the result
+  CHECK(quiet.text().find("stopped; the same command goes on") != std::string::npos);
+}
+
+TEST_CASE("study: an error names the run and its log; the runs before it are kept") {
+  const Folder folder;
+  const Quiet quiet;
+  int worked = 0;
+  const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> std::optional<Json> { fail("no such file"); }};
+  Study study({.out = folder.path});
+  CHECK_THROWS_WITH_AS(study.run({squared(1, worked), bad}), doctest::Contains("bad: no such file\n  its log: "),
+                       Error);
+  CHECK(study.is_done(squared(1, worked)));
+}
+
+TEST_CASE("study: a second process in the folder is refused, and so is a folder of something else") {
+  const Folder folder;
+  const Study study({.out = folder.path});
+  CHECK_THROWS_WITH_AS(Study({.out = folder.path}), doctest::Contains("another process works there"), Error);
+  fs::create_directories(folder.path + "/other");
+  write_file(folder.path + "/other/letter.txt", "text");
+  CHECK_THROWS_WITH_AS(Study({.out = folder.path + "/other"}), doctest::Contains("holds something that is no study"),
+                       Error);
+  CHECK_THROWS_WITH_AS(Study({.out = ""}), doctest::Contains("--out is empty"), Error);
+}
+
+TEST_CASE("study: a file's fingerprint is its SHA-256, remembered until the file changes") {
+  const Folder folder;
+  Study study({.out = folder.path});
+  const std::string file = folder.path + "/file.txt";
+  write_file(file, "abc");
+  CHECK(study.fingerprint(file) == sha256("abc"));
+  CHECK(study.fingerprint(file) == sha256("abc"));
+  const auto time = fs::last_write_time(file);
+  write_file(file, "xyz");                          // as long, at another time
+  fs::last_write_time(file, time + std::chrono::seconds(1));
+  CHECK(study.fingerprint(file) == sha256("xyz"));
+  write_file(file, "abc");                          // what is remembered is not computed
+  fs::last_write_time(file, time + std::chrono::seconds(1));
+  CHECK(study.fingerprint(file) == sha256("xyz"));
+}
+
+TEST_CASE("study: a process of one run" * doctest::skip()) {
+  int worked = 0;
+  Study study({.out = Child::told(), .only = only_run_of_this_process()});
+  const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> std::optional<Json> {
+                  std::cout << "the disk is full" << std::endl;
+                  std::_Exit(1);
+                }};
+  study.run({squared(1, worked), squared(2, worked), squared(3, worked), bad});
+}
+
+TEST_CASE("study: runs side by side are processes that know their run; one that fails shows the end of its log") {
+  const Folder folder;
+  const Quiet quiet;
+  int worked = 0;
+  setenv("MINBERT_CHILD", folder.path.c_str(), 1);
+  Study study({.out = folder.path, .jobs = 2,
+               .command = {"test", "--test-case=study: a process of one run", "--no-skip"}});
+  const std::vector<Run> runs = {squared(1, worked), squared(2, worked), squared(3, worked)};
+  CHECK(study.run(runs));
+  CHECK(worked == 0);
+  for (int i = 0; i < 3; ++i) CHECK(study.result(runs[size_t(i)])["square"].integer() == (i + 1) * (i + 1));
+  const Run bad{"bad", {{"option", "value"}}, {}};
+  CHECK_THROWS_WITH_AS(study.run({bad}), doctest::Contains("the disk is full"), Error);
+}
+
+TEST_CASE("statistics: the exact sign-flip test is the share of all signs; few pairs cannot be significant") {
+  CHECK(sign_flip_p({1, 2, 3}) == doctest::Approx(0.25));
+  CHECK(sign_flip_p({1, 1, 1, 1, 1, 1}) == doctest::Approx(2.0 / 64));
+  CHECK(sign_flip_p({1, -1}) == doctest::Approx(1));
+  CHECK(sign_flip_p({3, -1, 2}) == doctest::Approx(0.5));       // 3 - 1 + 2 = 4 and 6, and their negatives, of 8
+  CHECK(sign_flip_p({-0.1, -0.2, -0.3}) == doctest::Approx(0.25));
+  CHECK(sign_flip_p({0.1, 0.2, -0.3}) == 1);                    // a sum of 0, but for rounding
+  CHECK(least_sign_flip_p(3) == 0.25);
+  CHECK(least_sign_flip_p(5) == 0.0625);
+  CHECK(least_sign_flip_p(6) == 0.03125);
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 2, 3}) == 2.5);
+  CHECK_THROWS_AS(sign_flip_p({}), Error);
+}
+
+TEST_CASE("claims: judged by the seeds' mean differences, by one rule") {
+  LongTable table({"task", "norm", "seed", "score"});
+  for (int seed = 1; seed <= 6; ++seed)
+    for (const char* task : {"a", "b"}) {
+      table.add({task, "plain", std::to_string(seed)}, 0.5);
+      table.add({task, "better", std::to_string(seed)}, 0.6 + 0.01 * seed);
+      table.add({task, "mixed", std::to_string(seed)}, seed == 1 ? 0.4 : 0.6);
+    }
+  const auto verdict = [&](const char* more, const char* less) {
+    return judge({"tab.1", "text", {{"norm", more}}, {{"norm", less}}}, table);
+  };
+  CHECK(verdict("better", "plain").verdict == "reproduced");
+  CHECK(verdict("plain", "better").verdict == "not");
+  CHECK(verdict("mixed", "plain").verdict == "direction only");
+  CHECK(verdict("absent", "plain").verdict == "not run");
+  CHECK(verdict("plain", "plain").verdict == "not");
+  CHECK(verdict("better", "plain").why.find("6 of 6 seeds agree, mean difference 0.1350, p = 0.031") == 0);
+  const Verdict few = judge({"tab.1", "text", {{"norm", "better"}}, {{"norm", "plain"}}},
+                            [&] {
+                              LongTable part(table.columns());
+                              for (const LongTable::Row& row : table.rows())
+                                if (row.of[2] < "4") part.add(row.of, row.value);
+                              return part;
+                            }());
+  CHECK(few.verdict == "direction only");
+  CHECK(few.why.find("(the least that 3 can give: 0.250); so few cannot be significant") != std::string::npos);
+  CHECK_THROWS_WITH_AS(judge({"", "", {{"colour", "x"}}, {}}, table), doctest::Contains("no column \"colour\""), Error);
+}
+
+}  // namespace minbert::test

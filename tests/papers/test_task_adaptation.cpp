@@ -1,0 +1,240 @@
+// Task adaptation's items from beginning to end, on a model and tasks so small that they take seconds.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "error_of.h"
+#include "minbert/safetensors.h"
+#include "papers/encoded_set.h"
+#include "papers/long_table.h"
+#include "papers/ta/task_adaptation.h"
+#include "papers/small_study.h"
+
+namespace minbert::test {
+namespace {
+
+TaskAdaptationOptions small_options(const SmallWorld& world) {
+  TaskAdaptationOptions o = small_study<TaskAdaptationOptions>(world, "sst2,qnli,stsb");
+  o.epochs = 2;
+  o.lr = 1e-2;
+  o.batch = 8;
+  o.eps = {1e-5, 1};
+  o.perplexity = 5;
+  o.iterations = 100;
+  o.head_epochs = 2;
+  return o;
+}
+
+int run_items(const TaskAdaptationOptions& o) {
+  Document document(o, "task-adaptation");
+  return document.run(ta_items(document, o));
+}
+
+// The cells of a CSV file: rows of columns.
+std::vector<std::vector<std::string>> cells_of(const std::string& file) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream text(read_file(file));
+  for (std::string line; std::getline(text, line);) {
+    rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  rows.erase(rows.begin());
+  return rows;
+}
+
+// The model's file with other values under a name, or without it.
+void change_weights(const std::string& file, const std::string& part, std::optional<real> value) {
+  SafeTensorsWriter changed;
+  std::map<std::string, std::vector<real>> kept;
+  {
+    const SafeTensors weights(file);
+    for (const auto& [name, entry] : weights.entries()) {
+      kept[name] = weights.read(name);
+      if (name.find(part) == name.npos) continue;
+      if (value) kept[name][0] = *value;
+      else kept.erase(name);
+    }
+    for (const auto& [name, values] : kept) changed.add(name, weights.entry(name).shape, values);
+    changed.write(file + ".new");
+  }
+  std::filesystem::rename(file + ".new", file);
+}
+
+}  // namespace
+
+TEST_CASE("task_adaptation: all items of a small model leave their tables, and are not computed twice") {
+  const SmallWorld world;
+  for (const char* name : {"SST-2", "QNLI", "STS-B"}) write_glue(world, name);
+  const Quiet quiet;
+  const TaskAdaptationOptions o = small_options(world);
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(world.path("study/report.json"));
+  for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
+  const size_t H = 8, layers = 2;
+  CHECK(rows_of(world.path("study/sec1.csv")) == 2 * 2 * 2);               // tasks without QNLI, methods, seeds
+  CHECK(rows_of(world.path("study/sec1-weights.csv")) == 2 * 2 * layers);
+  CHECK(rows_of(world.path("study/fig1.csv")) == 3 * 24);
+  CHECK(rows_of(world.path("study/fig2.csv")) == 3 * H);
+  CHECK(rows_of(world.path("study/eq1.csv")) == 3 * H);
+  CHECK(rows_of(world.path("study/fig3.csv")) == 2 * H);                   // a regression has no Fisher score
+  CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 6 * 2);               // SST-2 and STS-B, methods, seeds
+  CHECK(rows_of(world.path("study/tab2.csv")) == 6 * 2);                   // QNLI
+  CHECK(rows_of(world.path("study/sec5.2.csv")) == 2 * 2 * (1 + 2 * 2));   // none once, z and min-max for each eps
+
+  // A claim is judged over both seeds, though the best epochs of its two methods need not be the same.
+  size_t judged = 0;
+  for (const Json& claim : item_of(report, "tab1")["claims"].items())
+    if (claim["where"].string() == "tab.1" && contains(claim["text"].string(), "SST-2")) {
+      CHECK(contains(claim["why"].string(), "of 2 seeds agree"));
+      ++judged;
+    }
+  CHECK(judged == 5);
+
+  // The learned weights of the layers are a softmax.
+  double sum = 0;
+  for (const auto& row : cells_of(world.path("study/sec1-weights.csv"))) sum += std::stod(row.back());
+  CHECK(sum == doctest::Approx(2 * 2).epsilon(1e-5));
+
+  // fig.2 is what the model's own h^l says.
+  EncodedSet encoded(o, parse_tasks("qnli")[0], Split::train, Pooler::needed);
+  std::vector<double> mean(H);
+  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+    const std::vector<real> values = encoded.bert().forward(batch, cls_rows).cls.values();
+    for (size_t k = 0; k < values.size(); ++k) mean[k % H] += double(values[k]) / 24;
+  });
+  for (const auto& row : cells_of(world.path("study/fig2.csv")))
+    if (row[0] == "qnli") CHECK(std::stod(row[2]) == doctest::Approx(mean[size_t(std::stoi(row[1]))]).epsilon(1e-5));
+
+  // fig.3 stands in the order of the Fisher scores.
+  double before = 1e30;
+  for (const auto& row : cells_of(world.path("study/fig3.csv")))
+    if (row[0] == "sst2") {
+      CHECK(std::stod(row[3]) <= before);
+      before = std::stod(row[3]);
+    }
+
+  // sec.3.1: the tape's gradients are the closed form's.
+  size_t compared = 0;
+  for (const auto& row : cells_of(world.path("study/sec3.1.csv")))
+    if (row[1] == "closed form against tape") {
+      CHECK(std::stod(row[3]) < 1e-5);
+      ++compared;
+    }
+  CHECK(compared == 2 * 4);
+
+  const size_t folders = size_t(std::distance(std::filesystem::directory_iterator(world.path("study/runs")),
+                                              std::filesystem::directory_iterator()));
+  REQUIRE(run_items(o) == 0);
+  CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
+}
+
+TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward and backward, gradient "
+          "normalization the gradient before it alone [TA fig.4]") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  TaskAdaptationOptions o = small_options(world);
+  o.tasks = "sst2";
+  o.items = {"fig4"};
+  for (const char* place : {"pre-pooler", "pooled"}) {
+    o.cls_norm_at = place;
+    REQUIRE(run_items(o) == 0);
+    std::map<std::string, std::vector<double>> change;                     // method + direction: of each operation
+    std::map<std::string, std::vector<std::string>> operations;
+    for (const auto& row : cells_of(world.path("study/fig4.csv"))) {
+      change[row[1] + " " + row[5]].push_back(std::stod(row[6]));
+      if (row[5] == "forward") operations[row[1]].push_back(row[3]);
+    }
+    for (const double c : change["none forward"]) CHECK(c == 0);
+    for (const double c : change["none backward"]) CHECK(c == 0);
+    const auto place_of = [&](const char* method, const char* operation) {
+      return size_t(std::ranges::find(operations[method], operation) - operations[method].begin());
+    };
+    const size_t normalized = place_of("gradient-1", "normalize_gradient");
+    REQUIRE(normalized < operations["gradient-1"].size());
+    for (const double c : change["gradient-1 forward"]) CHECK(c == 0);
+    for (size_t i = 0; i < operations["gradient-1"].size(); ++i)
+      CHECK((change["gradient-1 backward"][i] > 1e-3) == (i < normalized));
+    const size_t divided = place_of("l2", "div");
+    REQUIRE(divided < operations["l2"].size());
+    for (size_t i = 0; i + 1 < operations["l2"].size(); ++i) {
+      CHECK((change["l2 forward"][i] > 1e-3) == (i >= divided));
+      CHECK(change["l2 backward"][i] > 1e-5);
+    }
+    const std::string svg = read_file(world.path("study/fig4.svg"));
+    CHECK(svg.find("normalize_gradient") != svg.npos);
+    std::filesystem::remove_all(world.path("study"));
+  }
+}
+
+TEST_CASE("task_adaptation: data that is missing or says nothing is named, and the rest is done") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  TaskAdaptationOptions o = small_options(world);
+  o.items = {"fig2", "eq1", "fig3"};
+  REQUIRE(run_items(o) == 0);                       // QNLI and STS-B have no files
+  CHECK(contains(quiet.text(), "without QNLI, STS-B: no files of it in"));
+  const Json report = Json::load(world.path("study/report.json"));
+  CHECK(item_of(report, "tab2")["why"].string() == "none of its tasks is there");
+  CHECK(rows_of(world.path("study/fig2.csv")) == 8);
+
+  o.tasks_given = true;                             // who asks for QNLI is told
+  CHECK(contains(error_of([&] { run_items(o); }), "QNLI"));
+  o.tasks_given = false;
+  o.tasks = "mrpc,rte";
+  CHECK(contains(error_of([&] { run_items(o); }), "has files of none of these tasks: mrpc,rte"));
+
+  o = small_options(world);                         // a class alone
+  std::string rows = "sentence\tlabel\n";
+  for (int i = 0; i < 20; ++i) rows += "good film\t1\n";
+  write_file(world.path("glue/SST-2/train.tsv"), rows);
+  o.tasks = "sst2";
+  o.items = {"eq1", "fig3"};
+  o.out = world.path("one-class");
+  REQUIRE(run_items(o) == 0);
+  CHECK(contains(item_of(Json::load(world.path("one-class/report.json")), "eq1").dump(),
+                 "the rows that were read are of one class"));
+  CHECK(rows_of(world.path("one-class/fig3.csv")) == 0);
+}
+
+TEST_CASE("task_adaptation: too few points for t-SNE, a NaN in [CLS] and a missing NSP head are said") {
+  const SmallWorld world;
+  write_glue(world);
+  const Quiet quiet;
+  TaskAdaptationOptions o = small_options(world);
+  o.tasks = "sst2";
+  o.items = {"fig1"};
+  o.perplexity = 30;
+  CHECK(contains(error_of([&] { run_items(o); }), "--perplexity"));
+  o.perplexity = 5;
+  REQUIRE(run_items(o) == 0);                       // start/ has no NSP head
+  CHECK(item_of(Json::load(world.path("study/report.json")), "fig1").dump().find("not run: no NSP head") !=
+        std::string::npos);
+  o.points = 18;                                    // a stratified sample: 9 of each class
+  o.out = world.path("sample");
+  REQUIRE(run_items(o) == 0);
+  const auto rows = cells_of(world.path("sample/fig1.csv"));
+  REQUIRE(rows.size() == 18);
+  CHECK(std::ranges::count_if(rows, [&](const auto& row) { return row[2] == rows[0][2]; }) == 9);
+
+#ifndef MINBERT_DOUBLE                              // where it does not overflow
+  for (const char* name : {"output.LayerNorm.weight", "output.LayerNorm.bias"})
+    change_weights(world.path("start/model.safetensors"), name, real(3e38));
+  o.out = world.path("overflow");
+  o.items = {"fig2"};
+  const std::string error = error_of([&] { run_items(o); });
+  CHECK(contains(error, "train.tsv: [CLS] of example "));
+  CAPTURE(error);
+  CHECK(contains(error, " in dimension 0; are the model's weights damaged?"));
+#endif
+  change_weights(world.path("start/model.safetensors"), "pooler.dense.bias", std::nullopt);
+  o.out = world.path("no-pooler");
+  o.items = {"fig2"};
+  CHECK(contains(error_of([&] { run_items(o); }), "has no trained pooler"));
+}
+
+}  // namespace minbert::test
