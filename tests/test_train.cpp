@@ -168,6 +168,35 @@ TEST_CASE("train: two norms under one seed see the same batches, and differ by t
   CHECK(losses[0] == losses[1]);
 }
 
+TEST_CASE("train: a task learns and is scored by its own rows of conditional LayerNorm") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.sampling = "round-robin", o.accumulate = 1, o.optimizer = "sgd", o.lr = 0.1, o.warmup = 0;
+  world.run(o, "sst-and-quora", 2);                 // a step of each; sts had none
+  const SafeTensors state(world.path("sst-and-quora/state.safetensors"));
+  const std::vector<real> rows = state.read("bert.embeddings.LayerNorm.task_weight");
+  for (size_t task = 0; task < 3; ++task)
+    CHECK(std::any_of(&rows[8 * task], &rows[8 * task] + 8, [](real v) { return v != 0; }) == (task < 2));
+
+  const Quiet quiet;
+  o.norm = "conditional-layer";
+  const Experiment experiment(o);
+  Model model(experiment.config(o), 3, true, heads_of(parse_tasks(o.tasks)), 0);
+  for (const Parameter& p : model.parameters.items())
+    if (p.name.find(".task_") != p.name.npos) p.value.copy_from(normal(p.name, p.value.shape()).values());
+  const TaskData& sts = experiment.data()[2];       // its predictions are its logits
+  const std::vector<double> predicted = predict(model.network, sts.task, sts.dev[0]).values;
+  const auto logits_as = [&](int task) {
+    const std::vector<int32_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+    return model.network.forward(pack(inputs(sts.dev[0], all), {task}), 2).values();
+  };
+  REQUIRE(predicted.size() == 8);
+  for (size_t i = 0; i < 8; ++i) {
+    CHECK(predicted[i] == doctest::Approx(double(logits_as(2)[i])).epsilon(1e-5));
+    CHECK(predicted[i] != doctest::Approx(double(logits_as(0)[i])).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("train: batches that are accumulated are one larger batch, to rounding, also where they differ in size") {
   SmallWorld world;
   TrainOptions o = world.options();
