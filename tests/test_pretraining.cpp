@@ -134,6 +134,33 @@ TEST_CASE("pretraining data: half of the B follow their A; the others are of ano
   CHECK(share_that_follows(short_documents, {}) == 0);      // every A is all of its document
 }
 
+TEST_CASE("pretraining data: a foreign B is never of A's own document, and label 1 is a foreign B") {
+  const Examples world;
+  std::string text;                                 // two documents, the one about a, the other about b
+  for (const char* sentences : {"the a is made . a has a .\n", "the b is made . b has b .\n"}) {
+    for (int i = 0; i < 20; ++i) text += sentences;
+    text += "\n";
+  }
+  const Corpus corpus = corpus_of(world.library, text);
+  const PretrainingData data(corpus, world.tokenizer, {.max_length = 24, .held_out = 0});
+  int foreign = 0;
+  for (int64_t epoch = 0; epoch < 10; ++epoch) {
+    const std::vector<PretrainingExample> examples = data.shard(epoch, 0);
+    const PretrainingBatch batch = pack(examples);
+    size_t next = 0;                                // of the masked words
+    for (size_t i = 0; i < examples.size(); ++i) {
+      const PretrainingExample& e = examples[i];
+      CHECK((world.subjects(e, 0) == world.subjects(e, 1)) == e.follows);
+      CHECK(batch.not_next[int64_t(i)] == (e.follows ? 0 : 1));
+      foreign += !e.follows;
+      for (const int32_t position : e.masked)
+        CHECK(batch.masked[int64_t(next++)] == batch.batch.offsets[int64_t(i)] + position);
+    }
+    CHECK(int64_t(next) == batch.masked.size());
+  }
+  CHECK(foreign > 20);
+}
+
 TEST_CASE("pretraining data: with pages, every other foreign B is of A's own page, in the held-out text too") {
   const Examples world;                             // pages of two: a and b, c and d, ...
   for (const int page : {1, 2}) {
