@@ -154,6 +154,9 @@ TEST_CASE("tokenizer: each rule by hand") {
   CHECK(pieces(uncased, "À") == "a");
   CHECK(pieces(uncased, "$a.a—a") == "$ a . a — a");                     // $ is a symbol, but ASCII
   CHECK(pieces(uncased, "a京un") == "a 京 un");
+  for (const char* c : {"\u3400", "\u4DBF", "\uF900", "\U00020000", "\U0002A700", "\U0002B740", "\U0002F800"})
+    CHECK(pieces(uncased, formatted("a{}un", c)) == "a [UNK] un");       // the other blocks of Chinese characters
+  CHECK(pieces(uncased, "a\u3072un") == "[UNK]");                        // kana are letters of a word
   CHECK(pieces(uncased, " \t\r\n\xC2\xA0\xE3\x80\x80") == "");           // no-break and ideographic space
   CHECK(pieces(uncased, "u\x01n\xE2\x80\x8B\xC2\xAD") == "un");          // U+0001, U+200B, U+00AD
   CHECK(pieces(uncased, std::string_view("u\0n", 3)) == "un");
