@@ -108,7 +108,7 @@ FLAGS_asan      := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined 
 FLAGS_cuda      := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=$(firstword $(CUDA_ARCHS)) $(CUDA_INCLUDE)
 FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -Itests/rehearsal -O1 -g1
 FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
-LIBS_cuda       := $(CUDA_LIBRARIES) $(NCCL_LIBRARIES)
+LIBS_cuda       := $(CUDA_LIBRARIES)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
 GPU_FILES  := $(KERNEL_FILES) $(ALSO_rehearsal) \
@@ -168,10 +168,8 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 $(TEST_FILES:%.cpp=build/cpu/%.o) $(TEST_FILES:%.cpp=build/double/%.o): OPTIMISE := -O0
 build/asan/tests/%.o build/asan/src/files/json.o build/asan/src/train/command_line.o: OPTIMISE := -O0
 
-# The files that include mpi.h and nccl.h. The rehearsal's NCCL sends its messages by MPI.
+# The file that includes mpi.h.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
-build/cuda/src/engine/nccl.o: OPTIMISE = $(NCCL_FLAGS)
-build/rehearsal%nccl.o: OPTIMISE = $(MPI_FLAGS) $(if $(MPI_FLAGS),-DMINBERT_NCCL)
 
 # Programs say which version and commit they are of: --version, studies.
 ABOUT := $(BUILDS:%=build/%/src/files/about.o)

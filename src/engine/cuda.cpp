@@ -125,8 +125,6 @@ std::string describe() {
   return formatted("{}, {} GiB, compute capability {}.{}", p.name, p.totalGlobalMem >> 30, p.major, p.minor);
 }
 
-std::string gpu_id() { return {gpu().properties.uuid.bytes, sizeof gpu().properties.uuid.bytes}; }
-
 void* allocate(int64_t bytes) {
   gpu();
   if (!debug && memory().free < bytes) return nullptr;
@@ -206,7 +204,6 @@ namespace {
 bool present() { return false; }
 void require() { none(); }
 std::string describe() { none(); }
-std::string gpu_id() { none(); }
 void* allocate(int64_t) { none(); }
 void free(void*) {}
 Memory memory() { none(); }

@@ -18,7 +18,6 @@ namespace minbert::cuda {
 bool present();                                     // is there a GPU, of whatever kind?
 void require();                                     // Error that says what was looked for, unless a GPU can be used
 std::string describe();                             // "NVIDIA H200, 139 GiB, compute capability 9.0"
-std::string gpu_id();                               // two ranks that share a GPU have the same, others do not
 
 void* allocate(int64_t bytes);                      // nullptr if the card is full; Error for other failures
 void free(void* block);

@@ -8,7 +8,6 @@
 #include <iostream>
 
 #include "engine/process.h"
-#include "engine/rank_sum.h"
 #include "engine/ranks.h"
 #include "minbert/bert.h"
 #include "minbert/files.h"
@@ -204,9 +203,7 @@ void use_machine(const MachineOptions& o) {
                            ranks().on_this_host(), omp_get_max_threads());
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
-  if (o.device == "cpu") return;
-  std::cerr << device_text() << '\n';
-  if (ranks().size() > 1) std::cerr << gpu_sum_text() << '\n';
+  if (o.device != "cpu") std::cerr << device_text() << '\n';
 }
 
 void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::set<std::string>& others) {

@@ -53,12 +53,8 @@ enum cudaError_t {
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();                    // and clears it
 
-struct cudaUUID_t {
-  char bytes[16];
-};
 struct cudaDeviceProp {
   char name[256];
-  cudaUUID_t uuid;
   size_t totalGlobalMem;
   int major, minor;
 };
