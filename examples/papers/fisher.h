@@ -20,23 +20,13 @@ namespace minbert {
 // A number for each element of a parameter, under the parameter's name.
 using ElementValues = std::map<std::string, std::vector<double>>;
 
-struct FisherOptions {
-  int batch = 16;                                   // examples that run at once
-  // Square each batch's mean gradient instead: not eq.2, since gradients of opposite signs cancel.
-  bool of_means = false;
-};
-
 // F of every parameter that learns, without dropout; the network stays in evaluation. examples:
-// indices into data. The examples of a batch share their forward, and backward squares the
-// gradient of each (PerExample). Where that does not work (the norms batch, power and
-// conditional-layer, the placement normformer, pairs whose sentences are encoded apart) one example
-// runs at a time, which gives the same. of_means: the mean over the batches, weighted by their
-// numbers of examples. None: interrupted. Errors: no example; a task that the network has no head
-// for.
+// indices into data. batch > 1: the squares of the mean gradients of so many examples instead,
+// weighted by their numbers; not eq.2, since gradients of opposite signs cancel. None: interrupted.
+// Errors: no example; a task that the network has no head for.
 std::optional<ElementValues> fisher_information(MultitaskBert& network,
                                                 const Parameters& parameters, const Task& task,
                                                 const Dataset& data,
-                                                std::span<const int32_t> examples,
-                                                const FisherOptions& options = {});
+                                                std::span<const int32_t> examples, int batch = 1);
 
 }  // namespace minbert

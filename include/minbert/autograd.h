@@ -14,7 +14,6 @@
 //   Grads     the gradients of an operation's inputs: g(i, write) calls write(sink) if i needs one
 //   Sink      the tensor to write a gradient to; the first contribution overwrites it, others add
 //   Target    a Sink inside a kernel: a pointer and the flag `add` (src/engine/map.h)
-//   PerExample  while it lives, parameters get the sum of the squares of the examples' gradients
 #pragma once
 
 #include <functional>
@@ -27,23 +26,9 @@
 
 namespace minbert {
 
-// Which rows of a batch belong to which example. A tensor has one row for each token, example e
-// having rows offsets[e] .. offsets[e+1] - 1, or one row for each example.
-struct ExampleRows {
-  Indices offsets;                                  // [B+1]
-  Indices offsets_of(int64_t rows) const;           // those of a tensor of so many rows
-  // The rows of one example that have the same group (without group: all of them) are one part.
-  struct Parts {
-    Indices of_row, group;                          // each row's part, each part's group
-  };
-  Parts parts(int64_t rows, const Indices& group) const;
-};
-
 struct Sink {
   Tensor tensor;
   bool add;
-  const ExampleRows* examples = nullptr;            // of a leaf under PerExample
-  void check_whole() const;                         // NoPerExample where examples are asked for
   real beta() const { return add ? real(1) : real(0); }            // of C = A B + beta C
   void zero_unless_add() const;                 // before a backward that touches only some elements
 };
@@ -61,12 +46,11 @@ class Grads {
 
  private:
   friend class Tape;
-  Grads(std::vector<std::shared_ptr<Gradient>>& inputs, bool may_share, const ExampleRows* examples)
-      : inputs_(inputs), may_share_(may_share), examples_(examples) {}
+  Grads(std::vector<std::shared_ptr<Gradient>>& inputs, bool may_share)
+      : inputs_(inputs), may_share_(may_share) {}
   Sink sink(int input);
   std::vector<std::shared_ptr<Gradient>>& inputs_;
   bool may_share_;
-  const ExampleRows* examples_;
 };
 
 using Backward = std::function<void(const Tensor& dc, Grads& g)>;
@@ -105,29 +89,6 @@ class NoGrad {
 Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& part);
 void set_recompute(bool on);                        // off by default
 bool recomputes();
-
-// While it lives, backward() leaves in every leaf the sum over the batch's examples of g_e^2, where
-// g_e is the gradient of example e, in place of the sum of g_e. The result must be the sum of the
-// examples' own. They share one forward and one backward. Matrix products (the weight of `linear`),
-// sums of rows (biases, the weights of norms) and embeddings know examples. A backward throws
-// NoPerExample at a leaf of any other operation, at one that is used twice, and where rows are
-// neither tokens nor examples. Not noticed: statistics of the batch without parameters of their
-// own, and sums of parameters that have as many rows as there are examples.
-class PerExample {
- public:
-  explicit PerExample(Indices offsets);             // the batch's
-  ~PerExample();
-  PerExample(const PerExample&) = delete;
-  PerExample& operator=(const PerExample&) = delete;
-
- private:
-  ExampleRows rows_;
-  const ExampleRows* outer_;
-};
-class NoPerExample : public Error {
- public:
-  using Error::Error;
-};
 
 // While it lives, backward() calls then(n) whenever more gradients are whole, so that nothing will
 // be added to them: those of leaves[n], leaves[n+1] and all behind. What backward() never reaches

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "engine/fill.h"
 #include "engine/profile.h"
@@ -76,7 +75,7 @@ void Tape::step_back(Entry& entry) const {
   if (!result.value) return;                        // the loss does not depend on this result
   static const std::string no_module;
   const Scope scope(entry.path ? *entry.path : no_module);
-  Grads grads(entry.inputs, !result.retained, examples);
+  Grads grads(entry.inputs, !result.retained);
   running_backward = entry.name;
   entry.backward(result.value, grads);
   running_backward = nullptr;
@@ -143,27 +142,21 @@ bool Grads::wants(int input) const { return inputs_[size_t(input)]->required; }
 
 Sink Grads::sink(int input) {
   Gradient& g = *inputs_[size_t(input)];
-  const ExampleRows* examples = g.recorded ? nullptr : examples_;
-  if (g.value) {
-    const Sink sum{g.value, true, examples};
-    sum.check_whole();                              // a leaf that is used twice
-    return sum;
-  }
+  if (g.value) return {g.value, true};
   g.value = g.place ? g.place : Tensor(g.shape, g.device);
-  return {g.value, false, examples};
+  return {g.value, false};
 }
 
 void Grads::pass(int input, const Tensor& dc) {
   if (!wants(input)) return;
   Gradient& g = *inputs_[size_t(input)];
   MB_CHECK(dc.size() == g.shape.size(), "backward: a gradient of {} for a tensor of {}", dc.shape(), g.shape);
-  if (may_share_ && !g.value && !g.place && (g.recorded || !examples_)) {
+  if (may_share_ && !g.value && !g.place) {
     g.value = dc.shape() == g.shape ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
     may_share_ = false;                             // it has an owner now
     return;
   }
   const Sink sum = sink(input);
-  sum.check_whole();
   copy_or_add(dc, sum.tensor, sum.add);
 }
 
@@ -192,44 +185,8 @@ void print_tape(std::ostream& out) {
   }
 }
 
-void Sink::check_whole() const {
-  if (examples)
-    throw NoPerExample(formatted("{}: there is no gradient of single examples here", work_text("backward")));
-}
-
-Indices ExampleRows::offsets_of(int64_t rows) const {
-  const int64_t examples = offsets.size() - 1;
-  if (rows == offsets[examples]) return offsets;
-  if (rows != examples)
-    throw NoPerExample(formatted("{}: {} rows are neither the {} tokens nor the {} examples of the batch",
-                                 work_text("backward"), rows, offsets[examples], examples));
-  std::vector<int32_t> single(size_t(examples + 1));
-  std::iota(single.begin(), single.end(), 0);
-  return single;
-}
-
-ExampleRows::Parts ExampleRows::parts(int64_t rows, const Indices& group) const {
-  const Indices begin = offsets_of(rows);
-  std::vector<int32_t> of_row, groups;
-  for (int64_t e = 0; e + 1 < begin.size(); ++e) {
-    std::map<int32_t, int32_t> part_of;             // a group's part of this example
-    for (int32_t row = begin[e]; row < begin[e + 1]; ++row) {
-      const int32_t g = group ? group[row] : 0;
-      const auto [part, added] = part_of.try_emplace(g, int32_t(groups.size()));
-      if (added) groups.push_back(g);
-      of_row.push_back(part->second);
-    }
-  }
-  return {std::move(of_row), std::move(groups)};
-}
-
 NoGrad::NoGrad() : outer_(Tape::current().enabled) { Tape::current().enabled = false; }
 NoGrad::~NoGrad() { Tape::current().enabled = outer_; }
-
-PerExample::PerExample(Indices offsets) : rows_{std::move(offsets)}, outer_(Tape::current().examples) {
-  Tape::current().examples = &rows_;
-}
-PerExample::~PerExample() { Tape::current().examples = outer_; }
 
 WhenWhole::WhenWhole(const std::vector<Tensor>& leaves, std::function<void(size_t n)> then)
     : then_(std::move(then)), outer_(Tape::current().when_whole) {

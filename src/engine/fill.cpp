@@ -12,17 +12,11 @@ struct Constant {
 struct Same {
   HD void operator()(real x, real& y) const { y = x; }
 };
-struct Squared {
-  HD void operator()(real x, real& y) const { y = x * x; }
-};
 }  // namespace
 
 void fill(const Tensor& t, real value) { launch_map(t.device(), t.size(), Constant{value}, Target(t)); }
 void copy_or_add(const Tensor& x, const Tensor& y, bool add) {
   launch_map(y.device(), y.size(), Same{}, x.data(), Target{y.data(), add});
-}
-void square_or_add(const Tensor& x, const Tensor& y, bool add) {
-  launch_map(y.device(), y.size(), Squared{}, x.data(), Target{y.data(), add});
 }
 Tensor copy_of(const Tensor& t) {
   const Tensor copy(t.shape(), t.device());

@@ -8,6 +8,5 @@ namespace minbert {
 void fill(const Tensor& t, real value);
 Tensor copy_of(const Tensor& t);                    // on the same device, not recorded
 void copy_or_add(const Tensor& x, const Tensor& y, bool add);       // y = x, or y += x; sizes agree
-void square_or_add(const Tensor& x, const Tensor& y, bool add);     // y = x^2, or y += x^2
 
 }  // namespace minbert

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "engine/cuda.h"
-#include "engine/fill.h"
 #include "engine/process.h"
 #include "engine/profile.h"
 #include "engine/small_gemm.h"
@@ -42,7 +41,6 @@ Product product_of(Transpose form, const Tensor& a, const Tensor& b) {
 
 void multiply(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
   Product p = product_of(form, a, b);
-  c.check_whole();
   MB_CHECK(c.tensor.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.tensor.shape());
   p.c = c.tensor.data();
   gemm(c.tensor.device(), form, p, 1, c.beta());
@@ -53,21 +51,6 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
   const Tensor c({p.m, p.n}, a.device());
   multiply(form, a, b, {c, false});
   return c;
-}
-
-// c = the sum over the examples e of (a_e^T b_e)^2, where a_e and b_e are the example's rows.
-void square_products(const Tensor& a, const Tensor& b, const Sink& c) {
-  const Indices offsets = c.examples->offsets_of(a.rows());
-  const Tensor product(c.tensor.shape(), c.tensor.device());
-  Product p = product_of(Transpose::tn, a, b);
-  p.c = product.data();
-  for (int64_t e = 0; e + 1 < offsets.size(); ++e) {
-    p.k = offsets[e + 1] - offsets[e];
-    gemm(product.device(), Transpose::tn, p, 1, 0);
-    square_or_add(product, c.tensor, e > 0);
-    p.a += p.k * p.lda;
-    p.b += p.k * p.ldb;
-  }
 }
 
 }  // namespace
@@ -127,10 +110,7 @@ Tensor gemm_nt(const Tensor& a, const Tensor& b) { return multiply(Transpose::nt
 Tensor gemm_tn(const Tensor& a, const Tensor& b) { return multiply(Transpose::tn, a, b); }
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nn, a, b, c); }
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nt, a, b, c); }
-void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) {
-  if (c.examples) square_products(a, b, c);
-  else multiply(Transpose::tn, a, b, c);
-}
+void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::tn, a, b, c); }
 bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
   if (c.device() == Device::cpu) return false;
   Product p = product_of(Transpose::nt, a, b);

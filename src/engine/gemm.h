@@ -34,7 +34,7 @@ Tensor gemm_nt(const Tensor& a, const Tensor& b);                    // [m,k] [n
 Tensor gemm_tn(const Tensor& a, const Tensor& b);                    // [k,m] [k,n] -> [m,n]
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c);
-void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);       // knows PerExample
+void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);
 // c = a b^T + bias [n] on each row, in one kernel. false: the device has none, and nothing was done.
 bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c);
 

@@ -189,19 +189,9 @@ void launch_column_sums(Device device, int64_t rows, int64_t cols, int groups, c
   }
 }
 
-struct SquaredElement {
-  HD real operator()(int64_t col, const real* x) const { return x[col] * x[col]; }
-};
 // sums[group[row], col] (+)= f(col, of each array its row), over x's rows; without group: sums [cols].
-// Under PerExample the sum over the examples of the square of each one's sum.
 template <class F, class... Arrays>
 void launch_column_sums(const Grid& x, const Indices& group, const Sink& sums, const F& f, const Arrays&... arrays) {
-  if (sums.examples) {
-    const auto [of_row, group_of_part] = sums.examples->parts(x.rows, group);
-    const Tensor parts({group_of_part.size(), x.cols}, x.device);
-    launch_column_sums(x, of_row, Sink{parts, false}, f, arrays...);
-    return launch_column_sums(parts, group_of_part, Sink{sums.tensor, false}, SquaredElement{}, parts);
-  }
   const int groups = int(sums.tensor.size() / std::max<int64_t>(x.cols, 1));
   launch_column_sums(x.device, x.rows, x.cols, groups, group.data(x.device), sums, on_rows(f, x, arrays...));
 }

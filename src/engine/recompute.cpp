@@ -24,7 +24,7 @@ class InnerTape {
   InnerTape& operator=(const InnerTape&) = delete;
 
  private:
-  void exchange() {                                 // PerExample stays what it is
+  void exchange() {
     Tape& tape = Tape::current();
     outer_.entries.swap(tape.entries);
     std::swap(outer_.trace, tape.trace);

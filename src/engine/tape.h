@@ -44,7 +44,6 @@ class Tape {
   std::vector<Entry> entries;
   bool enabled = true;
   Trace* trace = nullptr;
-  const ExampleRows* examples = nullptr;
   WhenWhole* when_whole = nullptr;
 
  private:

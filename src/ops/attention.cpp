@@ -215,7 +215,6 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     g(2, [&](const Sink& sink) { dV = sink; });     // where q, k, v are one, the later ones add
     g(0, [&](const Sink& sink) { dQ = sink; });
     g(1, [&](const Sink& sink) { dK = sink; });
-    for (const Sink* sink : {&dQ, &dK, &dV}) sink->check_whole();
     each_part(layout, device, [&](const Part& part) {
       const Tensor P = scratch(part, true), dropped = scratch(part, p > 0);
       const real* const after_dropout = attend(part, P.data(), dropped);

@@ -44,13 +44,6 @@ struct AddById {
 
 // Few ids with many rows each, such as segments, are summed by launch_column_sums.
 void scatter(const Tensor& dy, const Indices& rows, const Sink& dx) {
-  if (dx.examples) {
-    const auto [part_of_row, row_of_part] = dx.examples->parts(dy.rows(), rows);
-    const Tensor parts({row_of_part.size(), dy.cols()}, dy.device());
-    scatter(dy, part_of_row, {parts, false});
-    square_or_add(parts, parts, false);
-    return scatter(parts, row_of_part, {dx.tensor, false});
-  }
   if (dx.tensor.rows() <= 8) return add_rows(dy, dx, rows);
   dx.zero_unless_add();
   const RowsById by = rows_by_id(rows);

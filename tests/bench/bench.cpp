@@ -255,7 +255,6 @@ int worker(const std::vector<std::string>& words) try {
   if (words[2] == "sgemm") sgemm_worker();
   else if (words[2] == "sum") sum_worker();
   else if (words[2] == "product") gpu_product_worker();
-  else if (words[2] == "fisher") fisher_worker(words[3]);
   else if (words[2] == "touches") touches_worker(words[3]);
   else bert_worker(words[3], words[4], words[5], words[6], words[9], words[7] == "profile", std::stoi(words[8]));
   return 0;
@@ -272,7 +271,7 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "contention", "serial", "norms", "modes", "modes-4x128", "fisher", "tokenizer",
+  on_cpu.insert(on_cpu.end(), {"encode", "contention", "serial", "norms", "modes", "modes-4x128", "tokenizer",
                                "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
@@ -321,7 +320,6 @@ int bench(int argc, char** argv) {
   if (chosen("serial")) run_serial(options);
   if (chosen("modes")) run_modes(options, 16);
   if (options.only == "modes-4x128") run_modes(options, 4);
-  if (chosen("fisher")) run_fisher(options);
   omp_set_num_threads(options.threads);
   if (chosen("tokenizer")) tokenizer_speed();
   if (chosen("load")) load_time();

@@ -65,9 +65,8 @@ struct OnnxRuntime {
   std::string python, model, why_not;
 };
 
-// modes.cpp: the modes of training beside full fine-tuning; per-example gradients beside those of batches
+// modes.cpp: the modes of training beside full fine-tuning
 void run_modes(const Options& options, int sentences);      // BERT-base, so many sentences of 128 tokens
-void run_fisher(const Options& options);
 
 std::vector<Case> encode_cases();                   // encode.cpp
 void run_encode(const Options& options);

@@ -1,12 +1,10 @@
-// What each mode of training costs beside full fine-tuning, and gradients of single examples beside those of batches.
+// What each mode of training costs beside full fine-tuning.
 //
 //   Modes   --train: a step of BERT-base (as in bench.cpp) in each mode, every mode a process of its own. A round asks
 //           all of them for the same batch, each round beginning with another one; a ratio is the median over the
 //           rounds, with its 95% interval. Memory: the most that the process held in RAM.
 //   Mask    each element of every parameter with probability 1/2
 //   --recompute  full fine-tuning whose layers keep their input alone
-//   Fisher  fisher_information of sentences, and plain gradients of the same sentences in batches of 16: one process,
-//           by turns, with the same weights
 #include <unistd.h>
 
 #include <cstdio>
@@ -89,25 +87,6 @@ void run_modes(const Options& options, int sentences) {
   }
   std::printf("bitfit / layer-norm          %s\n",
               interval_text(median_interval(ratios(modes[2].seconds, modes[1].seconds)), 3).c_str());
-  std::fflush(stdout);
-}
-
-void run_fisher(const Options& options) {
-  constexpr double goal = 2.5;
-  Child child(worker_command(options.device, "fp32", {"fisher", "base"}), environment_of(options.threads));
-  child.listen();
-  std::vector<double> fisher, gradients, ratio;
-  const int rounds = options.steps ? options.steps : 7;
-  for (int round = -1; round < rounds; ++round) {
-    const double single = child.ask("fisher"), batches = child.ask("gradients");
-    if (round < 0) continue;
-    fisher.push_back(single), gradients.push_back(batches), ratio.push_back(single / batches);
-  }
-  const double held = child.finish() / 1e6;
-  const Interval times = median_interval(ratio);
-  std::printf("\nFisher information of BERT-base, 32 sentences of 64 tokens: %.3f s; plain gradients, batches of 16: "
-              "%.3f s\n%s times as long (n = %d, goal %.3g: %s); peak %.0f MB\n", median(fisher), median(gradients),
-              interval_text(times, 2).c_str(), rounds, goal, verdict(times, goal).c_str(), held);
   std::fflush(stdout);
 }
 

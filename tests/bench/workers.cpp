@@ -16,7 +16,6 @@
 #include "minbert/bert.h"
 #include "minbert/optimizer.h"
 #include "minbert/tokenizer.h"
-#include "papers/fisher.h"
 #include "regions.h"
 #include "train/train_mode.h"
 
@@ -166,38 +165,6 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
 void touches_worker(const std::string& config) {
   use_small_pages();
   bert_worker(config, "train", "layer", "none", trained::full_model, false, 0);
-}
-
-void fisher_worker(const std::string& config_name) {
-  constexpr int count = 32, size = 16, length = 64;
-  BertConfig config = BertConfig::named(config_name);
-  config.tasks = {"sst"};
-  const std::vector<Task> tasks = parse_tasks("sst");
-  const Task& task = tasks[0];
-  MultitaskBert network(config, heads_of(tasks), 0);
-  const Parameters parameters(network, {});
-  parameters.reserve_gradients();
-  Random random(11711, "fisher");
-  Dataset data{"bench", {}};
-  std::vector<int32_t> examples;
-  for (int i = 0; i < count; ++i) {
-    Sequence s;
-    for (int j = 0; j < length; ++j) s.ids.push_back(int32_t(random.below(uint64_t(config.vocab_size))));
-    s.segments.assign(size_t(length), 0);
-    data.examples.push_back({"", double(random.below(5)), {s}});
-    examples.push_back(i);
-  }
-  std::cout << "minbert" << std::endl;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::cout << seconds([&] {
-      if (line == "fisher") return void(fisher_information(network, parameters, task, data, examples));
-      for (int begin = 0; begin < count; begin += size) {
-        const auto batch = std::span(examples).subspan(size_t(begin), size);
-        backward(task_loss(task, network.forward(pack(inputs(data, batch), {0}), 0), labels(data, batch)));
-        parameters.clear_gradients();
-      }
-    }) << std::endl;
-  }
 }
 
 void sgemm_worker() {

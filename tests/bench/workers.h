@@ -31,10 +31,6 @@ struct StepOnThreads {
 // bert_worker's training on small pages of memory, for the faults in its answers.
 void touches_worker(const std::string& config);
 
-// A line "fisher" or "gradients" is answered by the seconds of fisher_information for 2 x 16 sentences of 64 tokens, or
-// of their plain gradients in batches of 16. BERT of the config, one head for 5 classes, no dropout.
-void fisher_worker(const std::string& config);
-
 inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 
 // "FORM M N K": one product C [M,N] = op(A) op(B) over K. FORM: nn, nt or tn, t an operand stored transposed.

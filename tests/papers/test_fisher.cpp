@@ -30,13 +30,12 @@ struct TinyModel {
   std::vector<Task> tasks = parse_tasks("sst2,stsb,quora");
   MultitaskBert network;
   Parameters parameters;
-  explicit TinyModel(double dropout = 0, const std::string& norm = "layer", const std::string& placement = "post")
-      : network(config(dropout, norm, placement), heads_of(tasks), dropout), parameters(network, {}) {
+  explicit TinyModel(double dropout = 0)
+      : network(config(dropout), heads_of(tasks), dropout), parameters(network, {}) {
     randomise(parameters);
   }
-  static BertConfig config(double dropout, const std::string& norm, const std::string& placement) {
-    BertConfig c = tiny_config(norm, 8, dropout);
-    c.placement = placement;
+  static BertConfig config(double dropout) {
+    BertConfig c = tiny_config("layer", 8, dropout);
     c.tasks = {"sst2", "quora", "stsb"};
     return c;
   }
@@ -124,75 +123,18 @@ TEST_CASE("fisher: every parameter's is the mean square of differences of log p,
   }
 }
 
-TEST_CASE("fisher: squared within a batch or one example after the other, for every norm and placement") {
-  for (const std::string norm : {"layer", "conditional-layer", "rms", "instance", "batch", "none"})
-    for (const std::string placement : {"post", "pre", "normformer"}) {
-      INFO(norm, " ", placement);
-      TinyModel model(0, norm, placement);
-      for (const Task& task : model.tasks) {
-        INFO(task.name);
-        const Dataset data = examples_of(task);
-        const auto F = [&](int batch) {
-          return *fisher_information(model.network, model.parameters, task, data, all_six, {.batch = batch});
-        };
-        const ElementValues reference = F(1);
-        const uint64_t before = DropoutClock::current().step;
-        const ElementValues four = F(4);
-        const bool alone = norm == "conditional-layer" || norm == "batch" || placement == "normformer";
-        CHECK(DropoutClock::current().step - before == (alone ? 6 : 2));         // backwards
-        for (const auto& [name, values] : reference) {
-          INFO(name);
-          const double largest = *std::ranges::max_element(values), bound = is_double ? 1e-12 : 1e-4;
-          for (size_t i = 0; i < values.size(); ++i)
-            CHECK(std::abs(four.at(name)[i] - values[i]) <= bound * (largest + 1e-6));
-        }
-      }
-    }
-}
-
-TEST_CASE("per example: sums of squares of the examples' gradients; what has none is an error") {
-  const Tensor weight = Tensor::full({1, 2}, 1), bias = Tensor::zeros({1}), table = Tensor::zeros({10, 1});
-  const Tensor x = Tensor::from({3, 2}, std::vector<real>{1, 2, 3, 4, 5, 6});    // two examples: two tokens, and one
-  for (const Tensor& leaf : {weight, bias, table}) leaf.set_requires_grad(true);
-  const auto clear = [&] {
-    for (const Tensor& leaf : {weight, bias, table}) leaf.clear_grad();
-  };
-  const auto squares = [&](const Tensor& of, const Tensor& loss, const Indices& offsets) {
-    clear();
-    const PerExample single(offsets);
-    backward(loss);
-    return of.grad().values();
-  };
-  CHECK(squares(weight, sum(linear(x, weight, bias)), {0, 2, 3}) == std::vector<real>{16 + 25, 36 + 36});
-  CHECK(squares(bias, sum(linear(x, weight, bias)), {0, 2, 3}) == std::vector<real>{4 + 1});
-  CHECK(squares(weight, sum(linear(x, weight, bias)), {0, 2, 4, 5}) == std::vector<real>{1 + 9 + 25, 4 + 16 + 36});
-  CHECK(squares(table, sum(embedding(table, {4, 4, 9})), {0, 2, 3})[4] == 4);
-  CHECK(squares(table, sum(embedding(table, {4, 9, 4})), {0, 2, 3})[4] == 2);
-  const auto refused = [&](const Tensor& loss) {
-    CHECK_THROWS_AS(squares(weight, loss, {0, 2, 3}), NoPerExample);
-    CHECK(tape_length() == 0);
-  };
-  refused(sum(linear(x, weight, bias) + linear(x, weight, bias)));               // a leaf used twice
-  refused(sum(square(weight)));
-  refused(sum(linear(Tensor::full({5, 2}, 1), weight, bias)));                   // neither 3 tokens nor 2 examples
-  clear();
-  backward(sum(linear(x, weight, bias)));
-  CHECK(weight.grad().values() == std::vector<real>{9, 12});                     // afterwards sums again
-}
-
 TEST_CASE("fisher: the square of a batch's mean gradient is another thing, but for equal examples") {
   TinyModel model;
   const Task& task = model.tasks[1];
   const Dataset data = examples_of(task);
   const std::vector<int32_t> same = {2, 2, 2};
   const std::string name = "bert.encoder.layer.1.output.LayerNorm.bias";
-  const auto F = [&](const std::vector<int32_t>& examples, bool of_means) {
-    const FisherOptions options{.of_means = of_means};
-    return fisher_information(model.network, model.parameters, task, data, examples, options)->at(name);
+  const auto F = [&](const std::vector<int32_t>& examples, int batch) {
+    return fisher_information(model.network, model.parameters, task, data, examples, batch)->at(name);
   };
-  const std::vector<double> single = F(same, false), together = F(same, true);
+  const std::vector<double> single = F(same, 1), together = F(same, 16);
   for (size_t i = 0; i < single.size(); ++i) CHECK(together[i] == doctest::Approx(single[i]).epsilon(1e-3));
-  const std::vector<double> six = F(all_six, false), mean = F(all_six, true);
+  const std::vector<double> six = F(all_six, 1), mean = F(all_six, 16);
   double ratio = 0;
   for (size_t i = 0; i < six.size(); ++i) {
     CHECK(mean[i] <= six[i] * (1 + 1e-3));          // (Σ g/N)² <= Σ g²/N

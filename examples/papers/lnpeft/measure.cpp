@@ -34,11 +34,11 @@ std::optional<Json> measure_fisher(const TrainOptions& o, int64_t wanted, const 
   const std::vector<TaskSize> sizes = {{data.task.name, rows}};
   const EpochOptions one_batch{.batch = int(N), .seed = uint64_t(o.seed)};
   const std::vector<int32_t> examples = epoch_batches(sizes, 0, one_batch)[0].examples;
-  const auto measured = [&](bool of_means) {
+  const auto measured = [&](int batch) {
     return fisher_information(model->network, model->parameters, data.task, data.train, examples,
-                              {.of_means = of_means});
+                              batch);
   };
-  const std::optional<ElementValues> F = measured(false), of_means = F ? measured(true) : std::nullopt;
+  const std::optional<ElementValues> F = measured(1), of_means = F ? measured(16) : std::nullopt;
   if (!of_means) return std::nullopt;
   SafeTensorsWriter file;
   std::map<std::string, std::vector<real>> kept;
