@@ -216,28 +216,6 @@ TEST_CASE("engine: gradients go to a place of the caller's choosing, and accumul
   CHECK(x.grad().shape() == Shape{2, 2});
 }
 
-TEST_CASE("engine: gradients that are whole are told from the last to the first, and nothing is added to them later") {
-  const auto leaf = [](real value) {
-    const Tensor x = Tensor::full({2}, value);
-    x.set_requires_grad(true);
-    return x;
-  };
-  const Tensor first = leaf(2), second = leaf(3), unused = leaf(4), last = leaf(5);
-  const std::vector<Tensor> leaves = {first, second, unused, last};
-  std::vector<std::pair<size_t, std::vector<real>>> told;
-  {
-    const WhenWhole watch(leaves, [&](size_t n) {
-      CHECK(last.grad().values() == std::vector<real>{15, 15});
-      told.emplace_back(n, leaves[n].grad() ? leaves[n].grad().values() : std::vector<real>{});
-    });
-    backward(sum(mul(last, add(mul(second, mul(first, first)), second))));       // 5 (3 x 2 x 2 + 3)
-  }
-  CHECK(told == std::vector<std::pair<size_t, std::vector<real>>>{{2, {}}, {1, {25, 25}}, {0, {60, 60}}});
-  for (const Tensor& x : leaves) x.clear_grad();
-  backward(sum(mul(last, first)));
-  CHECK(told.size() == 3);
-}
-
 TEST_CASE("engine: an error in a module names its path, forward and backward") {
   const std::string path = "bert.encoder.layer.3.output.dense";
   Tensor a = leaf("a", {2, 3}), b = leaf("b", {4, 5});

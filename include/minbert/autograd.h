@@ -90,25 +90,6 @@ Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& pa
 void set_recompute(bool on);                        // off by default
 bool recomputes();
 
-// While it lives, backward() calls then(n) whenever more gradients are whole, so that nothing will
-// be added to them: those of leaves[n], leaves[n+1] and all behind. What backward() never reaches
-// is whole, too. For work on them that need not wait for the end. Not with recompute(): what its
-// parts use is not seen before they run again.
-class WhenWhole {
- public:
-  WhenWhole(const std::vector<Tensor>& leaves, std::function<void(size_t n)> then);
-  ~WhenWhole();
-  WhenWhole(const WhenWhole&) = delete;
-  WhenWhole& operator=(const WhenWhole&) = delete;
-
- private:
-  friend class Tape;
-  std::vector<std::shared_ptr<Gradient>> leaves_;
-  std::function<void(size_t)> then_;
-  std::vector<size_t> at_;                      // [leaves] whole with so many entries left
-  WhenWhole* outer_;
-};
-
 // While it lives, keeps every operation that goes on the tape: for pictures of a step. Results stay
 // in memory; after backward(), with their gradients.
 class Trace {

@@ -96,7 +96,6 @@ class Tensor {
   std::shared_ptr<Impl> impl_;
   friend class Tape;
   friend class Grads;
-  friend class WhenWhole;
 };
 
 // The first NaN or infinity among the values, where there is one.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 
 #include "engine/fill.h"
 #include "engine/profile.h"
@@ -87,27 +86,6 @@ void Tape::step_back(Entry& entry) const {
   if (!result.retained) result.value = {};
 }
 
-// A leaf is whole when the first entry that used it has run; here: it, and all leaves behind it.
-void Tape::find_whole() const {
-  if (!when_whole) return;
-  std::map<const Gradient*, size_t> first_use;
-  for (size_t e = 0; e < entries.size(); ++e)
-    for (const auto& input : entries[e].inputs) first_use.try_emplace(input.get(), e);
-  when_whole->at_.resize(when_whole->leaves_.size());
-  size_t least = entries.size();
-  for (size_t i = when_whole->leaves_.size(); i-- > 0; when_whole->at_[i] = least)
-    if (const auto use = first_use.find(when_whole->leaves_[i].get()); use != first_use.end())
-      least = std::min(least, use->second);
-}
-
-void Tape::tell_whole() const {
-  if (!when_whole) return;
-  std::vector<size_t>& at = when_whole->at_;
-  const size_t before = at.size();
-  while (!at.empty() && entries.size() <= at.back()) at.pop_back();
-  if (at.size() < before) when_whole->then_(at.size());
-}
-
 void Tape::backward(const Tensor& result, Tensor cotangent) {
   MB_CHECK(result && result.impl_->gradient->recorded,
            "backward: this result is not on the tape. Either backward() has run already (it frees the tape as it "
@@ -117,7 +95,6 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
            result.shape(), cotangent.shape());
   // A copy, since gradients are added to in place and the cotangent belongs to the caller.
   result.impl_->gradient->value = copy_of(cotangent);
-  find_whole();
   while (!entries.empty()) {
     Entry entry = std::move(entries.back());
     entries.pop_back();
@@ -128,7 +105,6 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
       clear();                                      // a failed backward leaves no half-walked tape behind
       throw;
     }
-    tell_whole();
   }
 }
 
@@ -187,13 +163,6 @@ void print_tape(std::ostream& out) {
 
 NoGrad::NoGrad() : outer_(Tape::current().enabled) { Tape::current().enabled = false; }
 NoGrad::~NoGrad() { Tape::current().enabled = outer_; }
-
-WhenWhole::WhenWhole(const std::vector<Tensor>& leaves, std::function<void(size_t n)> then)
-    : then_(std::move(then)), outer_(Tape::current().when_whole) {
-  for (const Tensor& leaf : leaves) leaves_.push_back(leaf.impl_->gradient);
-  Tape::current().when_whole = this;
-}
-WhenWhole::~WhenWhole() { Tape::current().when_whole = outer_; }
 
 Trace::Trace() : outer_(Tape::current().trace) { Tape::current().trace = this; }
 Trace::~Trace() { Tape::current().trace = outer_; }

@@ -51,8 +51,7 @@ Ranks::Ranks() {
     return;
   }
   int level = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level);    // one thread at a time sends messages
-  can_sum_aside_ = level >= MPI_THREAD_SERIALIZED;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);       // the main thread sends all messages
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   check_slurm(size_);
@@ -87,11 +86,7 @@ class Swap {
     MPI_Irecv(theirs_.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &both_[0]);
     MPI_Isend(mine.data(), bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &both_[1]);
   }
-  void add(bool aside) {
-    for (int done = 0; aside && !done;) {
-      MPI_Testall(2, both_, &done, MPI_STATUSES_IGNORE);
-      if (!done) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+  void add() {
     MPI_Waitall(2, both_, MPI_STATUSES_IGNORE);
     for (size_t k = 0; k < mine_.size(); ++k) mine_[k] += theirs_[k];
   }
@@ -107,7 +102,7 @@ class Swap {
 // At distance d both partners compute a + b, which is b + a: the same bits. While a piece is added, the next is on its
 // way.
 template <class T>
-void Ranks::sum(std::span<T> x, bool aside) const {
+void Ranks::sum(std::span<T> x) const {
   MB_CHECK(std::has_single_bit(unsigned(size_)), "mpirun -n {}: expected a power of two: 1, 2, 4, 8, ...", size_);
   const size_t n = (x.size() + piece - 1) / piece;
   const auto part = [&](size_t i) { return x.subspan(i * piece, std::min(piece, x.size() - i * piece)); };
@@ -116,7 +111,7 @@ void Ranks::sum(std::span<T> x, bool aside) const {
     if (n > 0) swaps[0].begin(part(0), rank_ ^ d);
     for (size_t i = 0; i < n; ++i) {
       if (i + 1 < n) swaps[(i + 1) % 2].begin(part(i + 1), rank_ ^ d);
-      swaps[i % 2].add(aside);
+      swaps[i % 2].add();
     }
   }
 }
@@ -158,14 +153,14 @@ Ranks::Ranks() {
 bool Ranks::built() { return false; }
 Ranks::~Ranks() = default;
 template <class T>
-void Ranks::sum(std::span<T>, bool) const {}
+void Ranks::sum(std::span<T>) const {}
 std::vector<std::string> Ranks::gather(const std::string& mine) const { return {mine}; }
 void Ranks::end_all(const std::string& message) const { fail(message); }
 
 #endif
 
-template void Ranks::sum(std::span<float>, bool) const;
-template void Ranks::sum(std::span<double>, bool) const;
+template void Ranks::sum(std::span<float>) const;
+template void Ranks::sum(std::span<double>) const;
 
 bool Ranks::any(bool mine) const {
   const std::vector<std::string> all = gather(mine ? "yes" : "no");

@@ -29,11 +29,8 @@ class Ranks {
 
   // x becomes the sum over all ranks, with the same bits on each. The ranks are added as a binary
   // tree: (0 + 1) + (2 + 3). Error if their number is no power of two. T: float or double.
-  // aside: other threads of this rank are at work, so sleep rather than look again and again
   template <class T>
-  void sum(std::span<T> x, bool aside = false) const;
-  // May another thread than the main one call sum(), while no other calls anything here?
-  bool can_sum_aside() const { return can_sum_aside_; }
+  void sum(std::span<T> x) const;
   std::vector<std::string> gather(const std::string& mine) const;  // what each rank gave, by rank
   bool any(bool mine) const;                        // is it true on one of the ranks?
   void wait() const;                                // until every rank is here
@@ -46,7 +43,6 @@ class Ranks {
   friend const Ranks& ranks();
   Ranks();
   int rank_ = 0, size_ = 1, on_this_host_ = 1, place_on_host_ = 0;
-  bool can_sum_aside_ = false;
 };
 
 // The first call joins the others, where mpirun or srun started this program. Where they cannot be

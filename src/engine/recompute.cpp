@@ -29,7 +29,6 @@ class InnerTape {
     outer_.entries.swap(tape.entries);
     std::swap(outer_.trace, tape.trace);
     std::swap(outer_.enabled, tape.enabled);
-    std::swap(outer_.when_whole, tape.when_whole);
   }
   Tape outer_;
 };

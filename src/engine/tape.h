@@ -44,11 +44,8 @@ class Tape {
   std::vector<Entry> entries;
   bool enabled = true;
   Trace* trace = nullptr;
-  WhenWhole* when_whole = nullptr;
 
  private:
-  void find_whole() const;                          // before the walk: when is each leaf whole?
-  void tell_whole() const;                          // after each entry
   void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;   // the last entry
   void step_back(Entry& entry) const;
 };

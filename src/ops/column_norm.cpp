@@ -149,7 +149,7 @@ struct ColumnNorm {
     launch_rows({x.device(), segments.count * groups, channels},
                 MeanOfGroup{weight.data(), segments.sizes(x.device()), groups}, RowNumber{},
                 RowView{sums.data(), channels}, RowView{means.data(), channels});
-    return segments.batch.average(means);
+    return means;
   }
 };
 
@@ -211,7 +211,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check("batch_norm", x, {weight, bias, running_mean, running_variance});
   const Segments whole(x.rows());
   const Statistics s = statistics_of(x, whole, x.cols());
-  const double T = whole.batch.count();
+  const double T = double(whole.rows);
   move_running(running_mean, s.mean, momentum);
   move_running(running_variance, s.variance, momentum, T > 1 ? T / (T - 1) : 1);
   const ColumnNorm norm{x, weight, s.mean, rstd_of(s.variance, eps), whole, x.cols()};

@@ -1,10 +1,8 @@
-// Sums and means over segments of a batch's rows: over each sentence, or over the whole batch. Of a
-// batch that is cut into parts the sums are over the rows here, the means over those of all parts.
+// Sums and means over segments of a batch's rows: over each sentence, or over the whole batch.
 //
 // Sums are by launch_column_sums: in the order of the rows, for any number of threads.
 #pragma once
 
-#include "engine/batch_rows.h"
 #include "engine/launch.h"
 #include "minbert/batch.h"
 
@@ -26,8 +24,7 @@ struct DivideRow {
 struct Segments {
   int64_t rows, count = 1;
   Indices offsets = {}, of_row = {};                // [S+1], [T]; empty: one segment
-  BatchRows batch = {};                             // of the segment that is the whole batch
-  explicit Segments(int64_t rows_here) : rows(rows_here), batch(rows_here) {}
+  explicit Segments(int64_t rows_here) : rows(rows_here) {}
   explicit Segments(const Batch& b)
       : rows(b.tokens()), count(b.sentences()), offsets(b.offsets), of_row(b.sentence) {}
   SegmentSizes sizes(Device device) const { return {offsets.data(device), rows}; }
@@ -43,7 +40,7 @@ struct Segments {
   Tensor means(const Grid& x, const F& f, const Arrays&... arrays) const {
     const Tensor result = sums(x, f, arrays...);
     launch_rows(result, DivideRow{}, result, sizes(x.device));
-    return batch.average(result);
+    return result;
   }
 };
 

@@ -25,13 +25,10 @@ namespace {
 
 using PretrainModel = WithParameters<BertForPreTraining>;
 using Examples = std::vector<PretrainingExample>;   // of a batch, before they are packed
-using Batches = std::span<const Examples>;
-using Part = std::span<const PretrainingExample>;
 
-size_t all_pairs(Part part) { return part.size(); }
-size_t masked_words(Part part) {
-  size_t words = 0;
-  for (const PretrainingExample& example : part) words += example.masked.size();
+double masked_words(std::span<const PretrainingExample> examples) {
+  double words = 0;
+  for (const PretrainingExample& example : examples) words += double(example.masked.size());
   return words;
 }
 
@@ -86,7 +83,7 @@ class PretrainRun {
                                     .next_sentence = next_sentence_, .one_text = !config_.family().next_sentence,
                                     .page = o.page, .held_out = o.held_out, .seed = uint64_t(o.seed)}),
         held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
-        shards_(o, model_.parameters, 2, check_shards(o)),
+        shards_(o, model_.parameters, 2),
         optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
           return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_)
@@ -135,9 +132,8 @@ class PretrainRun {
     try {
       if (report_is_due()) report();                // saved before the held-out text was scored
       else if (finished() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
-      while (!finished() && log_.goes_on(stop_after, shards_.interrupted())) {
+      while (!finished() && log_.goes_on(stop_after, shards_)) {
         step(next_batches());
-        log_.end_step();
         if (report_is_due()) report();
       }
     } catch (const Interrupted&) {
@@ -178,44 +174,42 @@ class PretrainRun {
     return {examples_.begin() + begin, examples_.begin() + example_};
   }
 
-  // One optimizer step over --accumulate batches.
-  void step(Batches batches) {
-    const auto learn = [&](size_t i, int shard) -> std::vector<Shards::PartLoss> {
-      const Part part = shards_.part(batches[i], shard);
-      if (part.empty()) return {};
-      const auto [mlm, nsp] = forward(pack(part));
-      backward(sum_of(mlm, nsp, part, batches));
-      const Batches batch = batches.subspan(i, 1);
-      return {{mlm, share(part, batch, masked_words)}, {nsp, share(part, batch, all_pairs)}};
-    };
-    const auto data = [&] { return fingerprint(batches); };
-    const auto losses = shards_.gradients(log_.batches(), batches.size(), data, learn);
-    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], losses[i]);
+  // One optimizer step over --accumulate batches. Every masked word and every pair of them counts
+  // alike.
+  void step(const std::vector<Examples>& batches) {
+    std::vector<size_t> pairs;
+    double words = 0;
+    for (const Examples& batch : batches) {
+      pairs.push_back(batch.size());
+      words += masked_words(batch);
+    }
+    for (const Part& part : shards_.parts(log_.batches(), pairs)) {
+      const auto examples = part.examples_of(batches[part.batch]);
+      const double masked = masked_words(examples);
+      const auto [mlm, nsp] = forward(pack(examples), part.clock);
+      const Tensor loss = scale(mlm, real(masked / words));
+      backward(next_sentence_ ? add(loss, scale(nsp, real(part.of_step))) : loss);
+      shards_.fold(part, {{mlm, masked / masked_words(batches[part.batch])}, {nsp, part.of_batch}});
+    }
+    shards_.sum(log_.save_is_due());
+    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], shards_.losses(i));
     if (o_.clip > 0) optimizer_.clip(o_.clip);
     optimizer_.step(learning_rate());
+    log_.end_step();
   }
 
-  std::pair<Tensor, Tensor> forward(const PretrainingBatch& batch) const {
-    const PretrainingOutput out = model_.network.forward(batch.batch, batch.masked, batch.originals);
+  std::pair<Tensor, Tensor> forward(const PretrainingBatch& batch, uint64_t clock) const {
+    DropoutClock::current().step = clock;
+    const PretrainingOutput out =
+        model_.network.forward(batch.batch, batch.masked, batch.originals);
     const Tensor nsp_loss = cross_entropy(out.nsp_logits, batch.not_next);
-    if (o_.trace && DropoutClock::current().step == 0) print_tape(std::cout);
+    if (o_.trace && clock == 0) print_tape(std::cout);
     return {out.mlm_loss, nsp_loss};
   }
 
-  // Every masked word and every pair of the step's batches counts alike.
-  Tensor sum_of(const Tensor& mlm_loss, const Tensor& nsp_loss, Part part, Batches batches) const {
-    const Tensor mlm = scale(mlm_loss, real(share(part, batches, masked_words)));
-    return next_sentence_ ? add(mlm, scale(nsp_loss, real(share(part, batches, all_pairs)))) : mlm;
-  }
-
-  static uint64_t fingerprint(Part examples, uint64_t h) {
+  static uint64_t fingerprint(std::span<const PretrainingExample> examples, uint64_t h) {
     for (const PretrainingExample& example : examples)
       h = minbert::fingerprint(example.originals, minbert::fingerprint(example.sequence.ids, h));
-    return h;
-  }
-  static uint64_t fingerprint(Batches batches) {
-    uint64_t h = 0;
-    for (const Examples& batch : batches) h = fingerprint(batch, h);
     return h;
   }
 
@@ -223,7 +217,7 @@ class PretrainRun {
     const std::string place = formatted("step {}", log_.step() + 1);
     int64_t tokens = 0;
     for (const PretrainingExample& example : batch) tokens += int64_t(example.sequence.ids.size());
-    log_.add(losses, {.counts = {double(masked_words(batch)), double(batch.size())},
+    log_.add(losses, {.counts = {masked_words(batch), double(batch.size())},
                       .learning_rate = learning_rate(), .tokens = tokens,
                       .progress = formatted("{}/{}", place, o_.steps), .place = place});
   }
@@ -258,7 +252,7 @@ class PretrainRun {
     ranks().sum(std::span(all_right));
     const double nats = std::accumulate(all_nats.begin(), all_nats.end(), 0.0);
     const double right = std::accumulate(all_right.begin(), all_right.end(), 0.0);
-    return {nats / double(masked_words(held_out_)), right / double(held_out_.size())};
+    return {nats / masked_words(held_out_), right / double(held_out_.size())};
   }
 
   // Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
@@ -275,8 +269,9 @@ class PretrainRun {
     }
     log_.report(line, row);
     reported_ = log_.step();
-    save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
-               o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
+    if (ranks().first())
+      save_model(o_.out + "/model", config_, tokenizer_, model_.parameters,
+                 o_.f16 ? SafeTensorsWriter::As::f16 : SafeTensorsWriter::As::f32);
     log_.save();
   }
 

@@ -34,7 +34,7 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
     : options_(options), folder_(folder), parameters_(parameters), optimizer_(optimizer), state_(std::move(state)),
       loss_sums_(losses), loss_counts_(losses), first_losses_(losses) {
   make_folder(folder_);
-  remove_unfinished(folder_);
+  if (ranks().first()) remove_unfinished(folder_);
   if (has_state(folder_)) {
     loaded_ = load_state(folder_, parameters_, optimizer_);
     step_ = count("step");
@@ -61,20 +61,21 @@ int64_t RunLog::count(const std::string& key, int64_t most) const {
 
 void RunLog::open(const std::string& step_columns, const std::string& reports, const std::string& report_columns,
                   int64_t rows) {
+  if (!ranks().first()) return;
   steps_ = std::make_unique<CsvFile>(folder_ + "/steps.csv", step_columns + ",learning_rate,tokens,seconds", batches_);
   reports_ = std::make_unique<CsvFile>(folder_ + "/" + reports, report_columns + ",seconds", rows);
 }
 
 void RunLog::start(int64_t all_batches) {
-  DropoutClock::current().seed = uint64_t(options_.seed);       // its step: Shards, before each part of a batch
+  DropoutClock::current().seed = uint64_t(options_.seed);       // its step is set before each forward
   progress_ = std::make_unique<Progress>("", all_batches, Progress::Where::log, batches_);
   first_step_ = step_;
   since_ = now();
 }
 
-bool RunLog::goes_on(int64_t stop_after, bool interrupted) {
-  const bool stops = interrupted || (stop_after > 0 && step_ - first_step_ >= stop_after);
-  if (stops || (ranks().first() && save_is_due(options_.save_every, now() - saved_))) save();
+bool RunLog::goes_on(int64_t stop_after, const Shards& shards) {
+  const bool stops = shards.interrupted() || (stop_after > 0 && step_ - first_step_ >= stop_after);
+  if (stops || shards.save_due()) save();
   if (stops) say_stopped();
   profile_resume();
   return !stops;
@@ -82,10 +83,6 @@ bool RunLog::goes_on(int64_t stop_after, bool interrupted) {
 
 void RunLog::say_stopped() const {
   std::cerr << formatted("stopped after step {}; go on with --resume --out {}\n", step_, options_.out);
-}
-
-void RunLog::end_step() {
-  if (++step_ % 100 == 0) compare_parameters(step_, parameters_);
 }
 
 void RunLog::add(const std::vector<Tensor>& losses, const BatchEntry& entry) {
@@ -126,7 +123,9 @@ void RunLog::read(const Waiting& batch, std::span<const real> losses) {
     warn_of_growth(batch, entry.first_sum + i, double(losses[i]));
     row += "," + exact(double(losses[i]));
   }
-  steps_->row(row + formatted(",{},{},{}", exact(entry.learning_rate), entry.tokens, fixed(batch.seconds, 3)));
+  if (steps_)
+    steps_->row(row + formatted(",{},{},{}", exact(entry.learning_rate), entry.tokens,
+                                fixed(batch.seconds, 3)));
   shown_tokens_ += entry.tokens;
   if (!progress_->due()) return;
   progress_->show(batch.batch, formatted("{}  loss {}  {} tokens/s", entry.progress, fixed(sum, 4),
@@ -152,19 +151,20 @@ void RunLog::count_time() {
 }
 
 void RunLog::pause() {
+  if (!since_) return;
   flush();
   count_time();
   since_.reset();
   progress_->finish();
   check_finite(parameters_, optimizer_, step_, advice());
+  compare_parameters(step_, parameters_);
 }
 
 double RunLog::mean_loss(size_t sum) const { return loss_sums_[sum] / std::max(1.0, loss_counts_[sum]); }
 
 void RunLog::report(const std::string& line, const std::string& row) {
-  compare_parameters(step_, parameters_);
   progress_->line(line);
-  if (!row.empty()) reports_->row(row + "," + fixed(seconds_, 1));
+  if (reports_ && !row.empty()) reports_->row(row + "," + fixed(seconds_, 1));
   loss_sums_.assign(loss_sums_.size(), 0);
   loss_counts_.assign(loss_counts_.size(), 0);
 }
@@ -176,12 +176,14 @@ std::string RunLog::advice() const {
 
 void RunLog::save() {
   pause();
-  steps_->flush();
-  reports_->flush();
-  Json state = state_();
-  state.set("step", step_).set("batches", batches_).set("seconds", seconds_);
-  state.set("loss_sums", array_of(loss_sums_)).set("loss_counts", array_of(loss_counts_));
-  save_state(folder_, parameters_, optimizer_, state);
+  if (ranks().first()) {
+    steps_->flush();
+    reports_->flush();
+    Json state = state_();
+    state.set("step", step_).set("batches", batches_).set("seconds", seconds_);
+    state.set("loss_sums", array_of(loss_sums_)).set("loss_counts", array_of(loss_counts_));
+    save_state(folder_, parameters_, optimizer_, state);
+  }
   saved_ = now();
   since_ = saved_;
 }

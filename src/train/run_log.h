@@ -13,6 +13,7 @@
 #include "engine/text.h"
 #include "files/progress.h"
 #include "run_folder.h"
+#include "shards.h"
 #include "train/command_line.h"
 
 namespace minbert {
@@ -40,9 +41,10 @@ class RunLog {
   void open(const std::string& step_columns, const std::string& reports, const std::string& report_columns,
             int64_t rows);
   void start(int64_t all_batches);                  // the first step follows
-  // To be called before each step. Saves if --save-every says so. False if interrupted, or after `stop_after` steps of
-  // this start (0: no limit): the run is saved, and a line says how to go on.
-  bool goes_on(int64_t stop_after, bool interrupted);
+  bool save_is_due() const { return minbert::save_is_due(options_.save_every, now() - saved_); }
+  // To be called before each step. Saves if that is due. False if interrupted, or after `stop_after`
+  // steps of this start (0: no limit): the run is saved, and a line says how to go on.
+  bool goes_on(int64_t stop_after, const Shards& shards);
   void say_stopped() const;                         // and how to go on
 
   // What is said of a batch. The losses of a GPU are read together, every 20 batches, so that no step waits for one.
@@ -56,9 +58,10 @@ class RunLog {
     std::string place;                              // for a message, should a loss not be finite: "step 10"
   };
   void add(const std::vector<Tensor>& losses, const BatchEntry& entry);          // after every batch
-  void end_step();
+  void end_step() { ++step_; }
 
-  // Time from here to save() is not counted as training. Error for a weight, statistic or moment that is not finite.
+  // Time from here to save() is not counted as training. Error for a weight, statistic or moment that
+  // is not finite, or not the same on all ranks.
   void pause();
   double mean_loss(size_t sum) const;               // over all rows, or masked words, since the last report
   // Prints the line and adds the row, if there is one, with the seconds behind it. Sums begin anew.
@@ -93,7 +96,7 @@ class RunLog {
   std::vector<Waiting> waiting_;
   std::shared_ptr<Storage> waiting_losses_;         // on the device
   int64_t used_ = 0, shown_tokens_ = 0;             // used_: of waiting_losses_
-  std::unique_ptr<CsvFile> steps_, reports_;
+  std::unique_ptr<CsvFile> steps_, reports_;        // of the first rank
   std::unique_ptr<Progress> progress_;
 };
 

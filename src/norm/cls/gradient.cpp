@@ -9,7 +9,6 @@
 //   Deviations  ε is relative to θ, since g contains the factor 1/B of the loss. The paper writes
 //               ‖g‖₂; of a whole row it would have no dimensions left, so it is taken of one
 //               number, |g_bj|. A gradient of zeros (θ = 0) stays as it is.
-#include "engine/batch_rows.h"
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -19,7 +18,7 @@ Tensor normalize_gradient(const Tensor& h, double alpha, double eps) {
            "gradient normalization: alpha {} and eps {}; expected alpha >= 0 and eps > 0", alpha,
            eps);
   return record("normalize_gradient", h.detach(), {h}, [alpha, eps](const Tensor& g, Grads& grads) {
-    const Tensor mu = BatchRows(g.rows()).average(mean_columns(abs(g)));             // [H]
+    const Tensor mu = mean_columns(abs(g));                                       // [H]
     const Tensor theta = mean(mu);                                                   // []
     // (μ/θ + ε)^-α is the equation's γ without underflow for a tiny θ. If θ = 0, all of g is 0.
     const Tensor gamma = pow(mu / (theta + (1 - sign(theta))) + eps, -alpha);        // [H]

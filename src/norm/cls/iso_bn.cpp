@@ -32,7 +32,6 @@
 #include <numeric>
 #include <sstream>
 
-#include "engine/batch_rows.h"
 #include "engine/fill.h"
 #include "engine/gemm.h"
 #include "engine/names.h"
@@ -153,14 +152,12 @@ struct IsoBatchNorm : Norm {
     };
     // h - μ computed from h minus a row of the batch: a large mean costs no digits, and constant
     // dimensions give exactly 0.
-    const BatchRows rows(h.rows());
-    const auto mean_over = [&](const Tensor& x) { return rows.average(mean_columns(x)); };
-    const Tensor d = h - rows.of_last_part(gather_rows(h, {0}));
-    const Tensor centered = d - mean_over(d);                                        // [B,H]
+    const Tensor d = h - gather_rows(h, {0});
+    const Tensor centered = d - mean_columns(d);                                     // [B,H]
     const ExactProducts exact;
-    move(covariance_, rows.average(matmul_tn(centered, centered) / double(h.rows())));
-    if (deviation_) move(deviation_, sqrt(mean_over(square(centered))));
-    if (mean_) move(mean_, mean_over(h));
+    move(covariance_, matmul_tn(centered, centered) / double(h.rows()));
+    if (deviation_) move(deviation_, sqrt(mean_columns(square(centered))));
+    if (mean_) move(mean_, mean_columns(h));
     copy_or_add(Tensor::full({1}, 1, h.device()), count_, true);
   }
 
