@@ -3,8 +3,10 @@
 #include <omp.h>
 
 #include <cmath>
+#include <set>
 
 #include "gradcheck.h"
+#include "minbert/nn.h"
 #include "minbert/ops.h"
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
@@ -125,6 +127,28 @@ TEST_CASE("random: the backward of a dropout has the mask of its forward") {
   backward(with_residual);
   CHECK(x.grad().values() == y.values());           // x is 1, so the mask is both value and derivative
   CHECK(r.grad().values() == std::vector<real>(64 * 70, 1));
+}
+
+TEST_CASE("random: in a loop of one's own every micro-batch of an accumulated step has dropout masks of its own") {
+  const Tensor w = Tensor::full({1, 64}, 1).set_requires_grad(true);
+  Dropout drop(0.5);
+  drop.train();
+  const auto masks = [&] {                          // of two steps, each over three micro-batches
+    DropoutClock::current() = {.seed = 5};
+    std::vector<std::vector<real>> all;
+    for (int step = 0; step < 2; ++step) {
+      for (int micro_batch = 0; micro_batch < 3; ++micro_batch) {
+        const Tensor y = drop(w);
+        all.push_back(y.values());
+        backward(sum(y));
+      }
+      w.clear_grad();
+    }
+    return all;
+  };
+  const auto once = masks();
+  CHECK(std::set(once.begin(), once.end()).size() == 6);
+  CHECK(masks() == once);
 }
 
 TEST_CASE("random: attention drops the same weights forward and backward") {

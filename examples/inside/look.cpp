@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/names.h"
+#include "engine/tape.h"
 #include "inside/mixing.h"
 #include "inside/row_sums.h"
 #include "minbert/trainer.h"

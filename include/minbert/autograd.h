@@ -29,8 +29,6 @@ namespace minbert {
 struct Sink {
   Tensor tensor;
   bool add;
-  real beta() const { return add ? real(1) : real(0); }            // of C = A B + beta C
-  void zero_unless_add() const;                 // before a backward that touches only some elements
 };
 
 struct Gradient;
@@ -68,7 +66,8 @@ bool will_record(const Tensor& input);
 
 // d(result)/d(every leaf that requires a gradient), times `cotangent` (all ones by default;
 // result's shape). The whole tape is used up. Error where result is not on the tape: a second
-// backward needs a new forward.
+// backward needs a new forward. Each call moves the DropoutClock (random.h) on by one step, so that
+// every forward that is followed by a backward draws dropout masks of its own.
 void backward(const Tensor& result, Tensor cotangent = {});
 
 // While it lives, nothing is recorded.
@@ -89,29 +88,6 @@ class NoGrad {
 Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& part);
 void set_recompute(bool on);                        // off by default
 bool recomputes();
-
-// While it lives, keeps every operation that goes on the tape: for pictures of a step. Results stay
-// in memory; after backward(), with their gradients.
-class Trace {
- public:
-  struct Operation {
-    std::string name, module;                   // "linear", "bert.pooler.dense"
-    Tensor result;
-    std::vector<int> inputs;                    // the operations that made them; -1: a leaf
-    std::vector<Tensor> arguments;              // the inputs themselves
-    Place formula;                              // file and line of its forward and backward
-  };
-  Trace();
-  ~Trace();
-  Trace(const Trace&) = delete;
-  Trace& operator=(const Trace&) = delete;
-  const std::vector<Operation>& operations() const { return operations_; }
-
- private:
-  friend class Tape;
-  Trace* outer_;
-  std::vector<Operation> operations_;
-};
 
 void print_tape(std::ostream& out);           // --trace: names, shapes, module paths of all entries
 void clear_tape();                  // removes all entries: after a forward without backward

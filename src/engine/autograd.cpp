@@ -39,8 +39,8 @@ Tape& Tape::current() {
   return tape;
 }
 
-Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward,
-                    Place formula) {
+Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
+                    Backward backward, Place formula) {
   std::vector<std::shared_ptr<Gradient>> gradients;
   bool required = false;
   for (const Tensor& input : inputs) {
@@ -60,7 +60,8 @@ Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& 
 void Tape::keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const {
   std::vector<Trace::Operation>& all = trace->operations_;
   const Entry& entry = entries.back();
-  Trace::Operation operation{entry.name, entry.path ? *entry.path : "", result, {}, inputs, formula};
+  Trace::Operation operation{entry.name, entry.path ? *entry.path : "", result, {}, inputs,
+                             formula};
   for (const Tensor& input : inputs) {
     const auto maker = std::ranges::find_if(all, [&](const auto& o) { return o.result.is(input); });
     operation.inputs.push_back(maker == all.end() ? -1 : int(maker - all.begin()));
@@ -88,11 +89,12 @@ void Tape::step_back(Entry& entry) const {
 
 void Tape::backward(const Tensor& result, Tensor cotangent) {
   MB_CHECK(result && result.impl_->gradient->recorded,
-           "backward: this result is not on the tape. Either backward() has run already (it frees the tape as it "
-           "goes; run the forward again), or no input requires a gradient, or it was computed under NoGrad");
+           "backward: this result is not on the tape. Either backward() has run already (it frees "
+           "the tape as it goes; run the forward again), or no input requires a gradient, or it "
+           "was computed under NoGrad");
   if (!cotangent) cotangent = Tensor::full(result.shape(), 1, result.device());
-  MB_CHECK(cotangent.shape() == result.shape(), "backward: the result is {} but its cotangent is {}",
-           result.shape(), cotangent.shape());
+  MB_CHECK(cotangent.shape() == result.shape(),
+           "backward: the result is {} but its cotangent is {}", result.shape(), cotangent.shape());
   // A copy, since gradients are added to in place and the cotangent belongs to the caller.
   result.impl_->gradient->value = copy_of(cotangent);
   while (!entries.empty()) {
@@ -102,7 +104,7 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
     try {
       step_back(entry);
     } catch (...) {
-      clear();                                      // a failed backward leaves no half-walked tape behind
+      clear();                               // a failed backward leaves no half-walked tape behind
       throw;
     }
   }
@@ -126,9 +128,11 @@ Sink Grads::sink(int input) {
 void Grads::pass(int input, const Tensor& dc) {
   if (!wants(input)) return;
   Gradient& g = *inputs_[size_t(input)];
-  MB_CHECK(dc.size() == g.shape.size(), "backward: a gradient of {} for a tensor of {}", dc.shape(), g.shape);
+  MB_CHECK(dc.size() == g.shape.size(), "backward: a gradient of {} for a tensor of {}", dc.shape(),
+           g.shape);
   if (may_share_ && !g.value && !g.place) {
-    g.value = dc.shape() == g.shape ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
+    g.value = dc.shape() == g.shape
+                  ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
     may_share_ = false;                             // it has an owner now
     return;
   }
@@ -136,11 +140,8 @@ void Grads::pass(int input, const Tensor& dc) {
   copy_or_add(dc, sum.tensor, sum.add);
 }
 
-void Sink::zero_unless_add() const {
-  if (!add) fill(tensor, 0);
-}
-
-Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward, Place formula) {
+Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward,
+              Place formula) {
   return Tape::current().record(name, std::move(result), inputs, std::move(backward), formula);
 }
 bool will_record(const Tensor& input) { return Tape::current().enabled && input.requires_grad(); }
@@ -155,7 +156,8 @@ void set_check_nan(bool on) { check_nan = on; }
 void print_tape(std::ostream& out) {
   for (const Tape::Entry& entry : Tape::current().entries) {
     out << entry.name << " -> " << entry.result->shape << "  from";
-    for (const auto& input : entry.inputs) out << ' ' << input->shape << (input->required ? "" : " (no gradient)");
+    for (const auto& input : entry.inputs)
+      out << ' ' << input->shape << (input->required ? "" : " (no gradient)");
     if (entry.path && !entry.path->empty()) out << "   (" << *entry.path << ')';
     out << '\n';
   }

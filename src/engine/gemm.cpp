@@ -43,7 +43,7 @@ void multiply(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
   Product p = product_of(form, a, b);
   MB_CHECK(c.tensor.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.tensor.shape());
   p.c = c.tensor.data();
-  gemm(c.tensor.device(), form, p, 1, c.beta());
+  gemm(c.tensor.device(), form, p, 1, c.add ? 1 : 0);
 }
 
 Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {

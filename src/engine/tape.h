@@ -1,4 +1,4 @@
-// The tape itself, and the object behind a Tensor's handle.
+// The tape itself, the object that a Tensor is a handle of, and Trace, the observer of the tape.
 #pragma once
 
 #include "engine/storage.h"
@@ -6,15 +6,16 @@
 
 namespace minbert {
 
-// A tensor's gradient. The tape holds this, not the tensor's values: only the backwards that read those keep them.
+// A tensor's gradient. The tape holds this, not the tensor's values: only the backwards that read
+// those keep them.
 struct Gradient {
   Shape shape;
   Device device = Device::cpu;
   bool required = false;
   bool retained = false;
-  bool recorded = false;                            // the tensor is a result on the tape, not a leaf
+  bool recorded = false;                     // the tensor is a result on the tape, not a leaf
   Tensor value;                                     // none until backward reaches this tensor
-  Tensor place;                                     // where to write it, for parameters in a flat buffer
+  Tensor place;                              // where to write it, for parameters in a flat buffer
 };
 
 struct Tensor::Impl {
@@ -26,6 +27,29 @@ struct Tensor::Impl {
   std::shared_ptr<Gradient> gradient;
 };
 
+// While it lives, keeps every operation that goes on the tape: for pictures of a step. Results stay
+// in memory; after backward(), with their gradients.
+class Trace {
+ public:
+  struct Operation {
+    std::string name, module;                   // "linear", "bert.pooler.dense"
+    Tensor result;
+    std::vector<int> inputs;                    // the operations that made them; -1: a leaf
+    std::vector<Tensor> arguments;              // the inputs themselves
+    Place formula;                              // file and line of its forward and backward
+  };
+  Trace();
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  const std::vector<Operation>& operations() const { return operations_; }
+
+ private:
+  friend class Tape;
+  Trace* outer_;
+  std::vector<Operation> operations_;
+};
+
 class Tape {
  public:
   struct Entry {
@@ -33,11 +57,12 @@ class Tape {
     std::shared_ptr<Gradient> result;
     std::vector<std::shared_ptr<Gradient>> inputs;
     Backward backward;
-    const std::string* path;                        // of the module that ran the operation, or nullptr
+    const std::string* path;                 // of the module that ran the operation, or nullptr
   };
   static Tape& current();                             // this thread's
 
-  Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward, Place formula);
+  Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
+                Backward backward, Place formula);
   void backward(const Tensor& result, Tensor cotangent);
   void clear();
 
@@ -46,10 +71,12 @@ class Tape {
   Trace* trace = nullptr;
 
  private:
-  void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;   // the last entry
+  // Puts the last entry into the trace
+  void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;
   void step_back(Entry& entry) const;
 };
 
-std::string work_text(const char* maker);           // "the backward of linear"; outside of a backward: maker
+// "the backward of linear"; outside of a backward: maker
+std::string work_text(const char* maker);
 
 }  // namespace minbert

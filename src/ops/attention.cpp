@@ -221,7 +221,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
       const auto add_to = [&](const Sink& sink, Transpose form, const real* a, const real* b,
                               real alpha) {
         if (sink.tensor)
-          multiply(part, form, tokens_from_scores, a, b, sink.tensor.data(), alpha, sink.beta());
+          multiply(part, form, tokens_from_scores, a, b, sink.tensor.data(), alpha,
+                   sink.add ? 1 : 0);
       };
       add_to(dV, Transpose::tn, after_dropout, dO.data(), 1);                       // dV = P'^T dO
       if (!dQ.tensor && !dK.tensor) return;

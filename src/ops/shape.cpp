@@ -45,7 +45,7 @@ struct AddById {
 // Few ids with many rows each, such as segments, are summed by launch_column_sums.
 void scatter(const Tensor& dy, const Indices& rows, const Sink& dx) {
   if (dx.tensor.rows() <= 8) return add_rows(dy, dx, rows);
-  dx.zero_unless_add();
+  if (!dx.add) fill(dx.tensor, 0);
   const RowsById by = rows_by_id(rows);
   const Device device = dy.device();
   const AddById add{by.begin.data(device), by.order.data(device), {dy.data(), dy.cols()}};

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/tape.h"
 #include "papers/nt/transformer_norms.h"
 #include "small_run.h"
 #include "tiny_bert.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/tape.h"
 #include "papers/nt/transformer_norms.h"
 
 namespace minbert {

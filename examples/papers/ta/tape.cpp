@@ -4,6 +4,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "engine/tape.h"
 #include "engine/text.h"
 #include "minbert/heads.h"
 #include "minbert/trainer.h"
