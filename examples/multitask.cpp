@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "engine/ranks.h"
 #include "papers/comparison.h"
 #include "papers/in_words.h"
 #include "report/run_figures.h"
@@ -54,7 +55,7 @@ int run(CommandLine& line, TrainOptions& o) {
     std::cout << "the initial model is in " << o.out << "/model\n";
     return 0;
   }
-  draw_training(o.out, experiment.data(), {{variants[0].label, {o.out}}});
+  if (ranks().first()) draw_training(o.out, experiment.data(), {{variants[0].label, {o.out}}});
   print_scores(experiment, result.dev);
   print_in_words(experiment, o.out);
   return 0;

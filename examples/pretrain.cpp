@@ -5,6 +5,7 @@
 //   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
 #include <iostream>
 
+#include "engine/ranks.h"
 #include "minbert/pretrainer.h"
 #include "report/run_figures.h"
 #include "train/command_line.h"
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
     const auto started = [&] { if (!o.resume) remember_options(line, o.out); };
     const PretrainResult result = pretrain(o, started);
     if (result.interrupted) return 130;
-    draw_pretraining(o, result);
+    if (ranks().first()) draw_pretraining(o, result);
     std::cout << "peak memory " << peak_memory() / 1000000 << " MB; the model is in " << o.out << "/model\n";
     return 0;
   });

@@ -7,6 +7,7 @@
 #include <functional>
 #include <iostream>
 
+#include "engine/ranks.h"
 #include "engine/text.h"
 #include "papers/in_words.h"
 #include "papers/long_table.h"
@@ -210,7 +211,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   if (paper.is_null()) std::cerr << formatted("\n{} is not here: the paper's numbers are left out\n", file);
   std::vector<DrawnRuns> drawn;
   for (const VariantRuns& of : *runs) drawn.push_back({of.variant.label, of.folders});
-  draw_training(o.out, experiment.data(), drawn);
+  if (ranks().first()) draw_training(o.out, experiment.data(), drawn);
   print_in_words(experiment, best_run(*runs));
   return 0;
 }
@@ -220,7 +221,7 @@ int compare_norms(const Experiment& experiment, const std::vector<Variant>& vari
   if (!runs) return 130;
   std::cout << '\n' << seeds_of(experiment.options()) << "; dev scores of the best epoch\n\n"
             << text_table(cells_of(*runs, norm_columns(experiment, to_loss)));
-  draw_norms(experiment, *runs);
+  if (ranks().first()) draw_norms(experiment, *runs);
   return 0;
 }
 

@@ -138,14 +138,15 @@ bool Study::work(const Run& run) {
   const std::optional<Json> result = result_of(run, where);
   const double seconds = before + now() - begin;
   if (!result) {
-    write_file(started, Json::object().set("seconds", seconds).dump() + "\n");
+    if (ranks().first())
+      write_file(started, Json::object().set("seconds", seconds).dump() + "\n");
     return false;
   }
   const Json record = Json::object().set("name", run.name).set("options", options_of(run))
       .set("commit", build_commit()).set("threads", omp_get_max_threads()).set("seconds", seconds)
       .set("result", *result);
-  write_file(where + "/run.json", record.dump() + "\n");
   if (ranks().first()) {
+    write_file(where + "/run.json", record.dump() + "\n");
     fs::remove(started);
     for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
   }
@@ -238,7 +239,8 @@ std::string Study::fingerprint(const std::string& file) {
     return fingerprints_[file]["sha256"].string();
   const std::string digits = sha256_of_file(file);
   fingerprints_.set(file, Json::object().set("stamp", stamp).set("sha256", digits));
-  if (options_.only.empty()) write_file(fingerprints_file(options_.out), fingerprints_.dump() + "\n");
+  if (options_.only.empty() && ranks().first())
+    write_file(fingerprints_file(options_.out), fingerprints_.dump() + "\n");
   return digits;
 }
 

@@ -1,4 +1,5 @@
 // The runs of several variants under the same seeds, as a study.
+#include "engine/ranks.h"
 #include "papers/comparison.h"
 #include "papers/study.h"
 #include "report/run_figures.h"
@@ -90,7 +91,8 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
       const auto work = [=, &experiment](const std::string& folder) -> std::optional<Json> {
         const RunResult result = train(experiment, options, folder, 0, score_training);
         if (result.interrupted) return std::nullopt;
-        if (options.epochs > 0) draw_training(folder, experiment.data(), {{variant.label, {folder}}});
+        if (options.epochs > 0 && ranks().first())
+          draw_training(folder, experiment.data(), {{variant.label, {folder}}});
         return json_of(result);
       };
       runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, place});

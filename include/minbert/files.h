@@ -1,6 +1,4 @@
-// Files: read whole, mapped, or written so that no damaged one is left behind; and folders. Of the
-// ranks of a run (ranks.h) all read, but only the first writes: for the others AtomicFile,
-// write_file and make_folder do nothing.
+// Files: read whole, mapped, or written so that no damaged one is left behind; and folders.
 #pragma once
 
 #include <cstdint>

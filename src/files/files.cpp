@@ -13,7 +13,6 @@
 #include <fstream>
 #include <utility>
 
-#include "engine/ranks.h"
 #include "minbert/error.h"
 
 namespace minbert {
@@ -47,7 +46,6 @@ MappedFile::MappedFile(const std::string& file) {
 MappedFile::~MappedFile() { ::munmap(const_cast<unsigned char*>(bytes_), size_); }
 
 AtomicFile::AtomicFile(const std::string& file) : file_(file) {
-  if (!ranks().first()) return;
   static std::atomic<int> count = 0;
   std::error_code none;
   const fs::path target = fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
@@ -67,7 +65,6 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::need(uint64_t bytes) const {
-  if (!ranks().first()) return;
   std::error_code unknown;
   const fs::space_info disk = fs::space(temporary_, unknown);
   MB_CHECK(unknown || bytes <= disk.available,
@@ -80,7 +77,6 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
-  if (!ranks().first()) return;
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
     const ssize_t done = ::pwrite(descriptor_, next, count, off_t(place));
@@ -93,7 +89,6 @@ void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
 }
 
 void AtomicFile::commit() {
-  if (!ranks().first()) return;
   check(::fsync(descriptor_) == 0, file_, "write");
   check(::close(std::exchange(descriptor_, -1)) == 0, file_, "write");
   check(::rename(temporary_.c_str(), target_.c_str()) == 0, file_, "write");
@@ -151,7 +146,6 @@ void check_folder_of(const std::string& file) {
 }
 
 void make_folder(const std::string& folder) {
-  if (!ranks().first()) return;
   std::error_code reason, none;
   fs::create_directories(folder, reason);
   if (fs::is_directory(folder, none)) return;

@@ -75,8 +75,11 @@ void write_predictions(const std::string& folder, MultitaskBert& network, const 
   for (const TaskData& d : data)
     for (const auto& [sets, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
       for (size_t i = 0; i < sets->size(); ++i)
-        if (const Dataset& set = (*sets)[i]; !set.examples.empty())
-          write_predictions(folder, d.task, split, set, predict(network, d.task, set).values, d.task.sets[i]);
+        if (const Dataset& set = (*sets)[i]; !set.examples.empty()) {
+          const std::vector<double> values = predict(network, d.task, set).values;
+          if (ranks().first())
+            write_predictions(folder, d.task, split, set, values, d.task.sets[i]);
+        }
 }
 
 Scores evaluate(const Experiment& experiment, const std::string& folder) {

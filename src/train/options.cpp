@@ -223,6 +223,7 @@ void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::se
 }
 
 void remember_options(const CommandLine& line, const std::string& folder) {
+  if (!ranks().first()) return;
   Json stored = Json::object();
   for (const auto& [name, value] : line.values()) stored.set(name, value);
   write_file(options_file(folder), stored.dump() + "\n");

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "engine/ranks.h"
 #include "minbert/files.h"
 #include "minbert/safetensors.h"
 
@@ -24,7 +23,6 @@ std::vector<std::pair<std::string, Tensor>> tensors_of(const Parameters& paramet
 }  // namespace
 
 CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
-  if (!ranks().first()) return;
   std::string old = rows > 0 && std::filesystem::exists(file) ? read_file(file) : "";
   size_t begin = old.find('\n') + 1, end = begin;   // of the rows; what has no line end is none
   for (int64_t row = 0; row < rows; ++row) {
@@ -41,13 +39,11 @@ CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t row
 }
 
 void CsvFile::row(const std::string& line) {
-  if (!ranks().first()) return;
   out_ << line << '\n';
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
 }
 
 void CsvFile::flush() {
-  if (!ranks().first()) return;
   out_.flush();
   MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
   sync_to_disk(file_);
@@ -92,7 +88,6 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
 bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }
 
 void remove_unfinished(const std::string& folder) {
-  if (!ranks().first()) return;
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (is_temporary(entry.path().filename().string())) found.push_back(entry.path());
