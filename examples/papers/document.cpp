@@ -146,8 +146,8 @@ Json Document::environment() {
     all.set("runs of other commits", joined(others));
   for (const Task& task : tasks_)
     for (const auto& [what, digits] : inputs(task))
-      if (what.starts_with("model ")) all.set("SHA-256 of " + what, digits);
-      else if (what.starts_with("data ")) all.set("SHA-256 of " + task.title + " " + what.substr(5), digits);
+      if (what.starts_with("model ")) all.set("fingerprint of " + what, digits);
+      else if (what.starts_with("data ")) all.set("fingerprint of " + task.title + " " + what.substr(5), digits);
   return all;
 }
 

@@ -17,7 +17,7 @@
 
 #include "engine/ranks.h"
 #include "files/about.h"
-#include "files/sha256.h"
+#include "files/fingerprint.h"
 #include "papers/study_output.h"
 #include "train/interrupt.h"
 
@@ -60,11 +60,9 @@ std::optional<Json> result_of(const Run& run, const std::string& folder) {
   }
 }
 
-std::string fingerprints_file(const std::string& out) { return out + "/fingerprints.json"; }
-
 }  // namespace
 
-std::string key_of(const Run& run) { return sha256(options_of(run).dump(-1)).substr(0, 12); }
+std::string key_of(const Run& run) { return fingerprint_text(options_of(run).dump(-1)); }
 
 Study::Study(const StudyOptions& options) : options_(options) {
   MB_CHECK(options.show || ranks().size() == 1,
@@ -72,7 +70,6 @@ Study::Study(const StudyOptions& options) : options_(options) {
   MB_CHECK(!options.out.empty(), "--out is empty; expected the name of a folder");
   if (ranks().first()) take_folder();
   ranks().wait();                                   // the others find it taken
-  if (const std::string file = fingerprints_file(options.out); fs::exists(file)) fingerprints_ = Json::load(file);
 }
 
 void Study::take_folder() {
@@ -233,14 +230,8 @@ bool Study::run(const std::vector<Run>& runs) {
 }
 
 std::string Study::fingerprint(const std::string& file) {
-  const std::string stamp = formatted("{} bytes, {}", file_size(file),
-                                      fs::exists(file) ? fs::last_write_time(file).time_since_epoch().count() : 0);
-  if (fingerprints_.has(file) && fingerprints_[file]["stamp"].string() == stamp)
-    return fingerprints_[file]["sha256"].string();
-  const std::string digits = sha256_of_file(file);
-  fingerprints_.set(file, Json::object().set("stamp", stamp).set("sha256", digits));
-  if (options_.only.empty() && ranks().first())
-    write_file(fingerprints_file(options_.out), fingerprints_.dump() + "\n");
+  std::string& digits = fingerprints_[file];
+  if (digits.empty()) digits = fingerprint_text(file_size(file) == 0 ? read_file(file) : MappedFile(file).text());
   return digits;
 }
 

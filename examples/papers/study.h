@@ -63,7 +63,7 @@ class Study {
   std::vector<std::string> threads() const;
   std::string folder(const Run& run) const;
   const std::string& out() const { return options_.out; }
-  // The SHA-256 of a file, remembered in OUT as long as its size and time stay.
+  // The fingerprint of a file, computed once.
   std::string fingerprint(const std::string& file);
 
  private:
@@ -76,9 +76,9 @@ class Study {
   StudyOptions options_;
   int lock_ = -1;
   mutable std::map<std::string, Json> records_;       // by folder
-  Json fingerprints_ = Json::object();                // as in OUT/fingerprints.json
+  std::map<std::string, std::string> fingerprints_;   // by file
 };
 
-std::string key_of(const Run& run);         // 12 hexadecimal digits of the SHA-256 of its options
+std::string key_of(const Run& run);         // the fingerprint of its options
 
 }  // namespace minbert

@@ -4,20 +4,14 @@
 
 #include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "files/fingerprint.h"
 #include "minbert/module.h"
 
 namespace minbert {
 
-// A number that differs where the bytes do, all but surely. h: that of the bytes before them.
-uint64_t fingerprint(std::span<const std::byte> bytes, uint64_t h = 0);
-template <class List>
-uint64_t fingerprint(const List& values, uint64_t h) {
-  return fingerprint(std::as_bytes(std::span(values)), h);
-}
 uint64_t fingerprint(const Parameters& parameters);
 
 // Before the first step: the program, the settings, a fingerprint of the data, and the parameters.

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/text.h"
-#include "files/sha256.h"
+#include "files/fingerprint.h"
 #include "minbert/metrics.h"
 #include "minbert/safetensors.h"
 #include "papers/lnpeft/lnpeft.h"
@@ -147,7 +147,7 @@ Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int 
   const std::string name = formatted("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
   const std::map<std::string, Mask> masks = mask_of(task, kind, f, seed);
   Run known = document_.fine_tuning(task, o, name);
-  known.options["--train"] = "mask:" + sha256(bytes_of(masks));
+  known.options["--train"] = "mask:" + fingerprint_text(bytes_of(masks));
   const std::string file = document_.study().folder(known) + "/wanted.safetensors";
   o.train_mode = "mask:" + file;
   Run run = document_.fine_tuning(task, o, name);
