@@ -76,12 +76,18 @@ BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
                               std::vector<Tensor>* attention_weights) const {
   const Scope scope(path());
   const Indices first = first_rows(batch);
-  const int64_t R = rows.size();
-  std::vector<int32_t> rows_and_cls(rows.begin(), rows.end());
-  rows_and_cls.insert(rows_and_cls.end(), first.begin(), first.end());
-  Tensor x = encode(batch, rows ? Indices(std::move(rows_and_cls)) : all_rows, attention_weights);
-  const Tensor h = gather_rows(x, rows ? range(R, x.rows()) : first);
-  if (rows) x = R > 0 ? gather_rows(x, range(0, R)) : Tensor();
+  Tensor x, h;
+  if (!rows) {                                      // all_rows
+    x = encode(batch, all_rows, attention_weights);
+    h = gather_rows(x, first);
+  } else {                                          // the last layer computes them, then each [CLS]
+    const int64_t R = rows.size();
+    std::vector<int32_t> rows_and_cls(rows.begin(), rows.end());
+    rows_and_cls.insert(rows_and_cls.end(), first.begin(), first.end());
+    const Tensor both = encode(batch, Indices(std::move(rows_and_cls)), attention_weights);
+    h = gather_rows(both, range(R, both.rows()));
+    if (R > 0) x = gather_rows(both, range(0, R));
+  }
   const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
   return {x, h, normalize_cls(cls_place::pooled, pooled)};
 }
