@@ -116,16 +116,6 @@ TEST_CASE("cls norm run: saved with the model, loaded with it, and a model witho
   const BertConfig loaded = BertConfig::load(world.path("config.json"));
   CHECK(loaded.cls_norm == "iso-bn:preset=authors,beta=0.25");
   CHECK(loaded.cls_norm_at == "pre-pooler");
-  const std::string text = read_file(world.path("config.json"));     // as older versions wrote it
-  const size_t at = text.find("\"cls_norm\": \"iso-bn:preset=authors,beta=0.25\"");
-  CHECK(at != text.npos);
-  write_file(world.path("older.json"),
-             text.substr(0, at) + "\"iso_bn_preset\": \"authors\", \"iso_bn_beta\": 0.25, \"cls_norm\": \"iso-bn\"" +
-                 text.substr(text.find('\n', at) - 1));
-  const BertConfig older = BertConfig::load(world.path("older.json"));
-  CHECK(older.cls_norm == "iso-bn:preset=authors,beta=0.25");
-  older.save(world.path("older.json"));
-  CHECK(read_file(world.path("older.json")) == text);
   config.cls_norm_at = "behind";
   CHECK_THROWS_WITH_AS(config.save(world.path("config.json")),
                        doctest::Contains("are: per-method, pre-pooler, pooled"), Error);

@@ -199,11 +199,6 @@ BertConfig BertConfig::load(const std::string& file) {
 
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
   for (const Choice& choice : choices) c.*choice.value = ours.get(choice.key, c.*choice.value);
-  if (c.cls_norm == "iso-bn" && ours.has("iso_bn_preset")) {       // older folders
-    c.cls_norm += ":preset=" + ours["iso_bn_preset"].string();
-    const double beta = ours.get("iso_bn_beta", 0.0);
-    if (beta != 0) c.cls_norm += formatted(",beta={}", beta);
-  }
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));
@@ -213,10 +208,7 @@ BertConfig BertConfig::load(const std::string& file) {
 
 void BertConfig::save(const std::string& file) const {
   check_values(*this, file);
-  Json::Object kept = loaded.has("minbert") ? loaded["minbert"].members() : Json::Object();
-  kept.erase("iso_bn_preset");                     // now in cls_norm
-  kept.erase("iso_bn_beta");
-  Json json = loaded, ours = Json::object(kept);
+  Json json = loaded, ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
   json.set("model_type", model_type).set("hidden_act", hidden_act);
   json.set("pad_token_id", pad_token_id);
   for (const auto& [key, size] : sizes) json.set(key, this->*size);

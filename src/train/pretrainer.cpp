@@ -96,7 +96,7 @@ class PretrainRun {
       epoch_ = log_.count("epoch");
       shard_ = log_.count("shard", data_.shards() - 1);
       example_ = log_.count("example");
-      reported_ = state.has("reported") ? log_.count("reported", log_.step()) : log_.step();
+      reported_ = log_.count("reported", log_.step());
     } else if (!o.init.empty()) {
       const std::string folder = model_folder(o.init);
       const BertConfig saved = BertConfig::load(folder + "/config.json");
