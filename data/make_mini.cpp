@@ -235,7 +235,7 @@ int main(int argc, char** argv) {
   CommandLine line("make-mini", "Writes the generated world: a corpus and sets of labeled sentences, from a grammar.");
   line.option("--grammar", file, "the grammar; its first lines explain how to edit it", "FILE");
   line.option("--out", out, "folder for the files", "DIR");
-  line.option("--seed", seed, 0, "of every random number");
+  line.option("--seed", seed, "of every random number", Range{0});
   line.parse(argc, argv);
   return run_program("make-mini", [&] {
     const Grammar grammar(file);

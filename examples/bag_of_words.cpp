@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   line.option("--metric", metric, "metrics by which the best is chosen: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--vocab", vocab, "the vocabulary, one token a line", "FILE");
   line.option("--model", model, "instead: a model's folder, for its vocabulary", "DIR");
-  line.option("--seed", seed, 0, "of the order of the examples");
+  line.option("--seed", seed, "of the order of the examples", Range{0});
   line.parse(argc, argv, "--model data/mini/bert --data data/mini");
   return run_program("bag_of_words", [&] {
     if (vocab.empty() == model.empty()) throw UsageError("give --vocab FILE or --model DIR; see --help");

@@ -22,10 +22,10 @@ int main(int argc, char** argv) {
   line.option("--input", o.input, "one text a line", "FILE");
   line.option("--output", o.output, "the safetensors file to write", "FILE");
   line.option("--task", o.task, "for a conditional norm: as which task; without, as plain LayerNorm", "NAME");
-  line.option("--max-length", o.max_length, 3, "longer texts are cut to this many tokens");
-  line.flag("--tokens", o.tokens, "also write every token's last hidden state, and the offsets of the texts");
-  line.flag("--attention", o.attention, "also write the attention weights of every layer and head");
-  line.flag("--cased", cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
+  line.option("--max-length", o.max_length, "longer texts are cut to this many tokens", Range{3});
+  line.option("--tokens", o.tokens, "also write every token's last hidden state, and the offsets of the texts");
+  line.option("--attention", o.attention, "also write the attention weights of every layer and head");
+  line.option("--cased", cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
   MachineOptions machine;
   add_machine_options(line, machine);
   line.parse(argc, argv);

@@ -25,10 +25,10 @@ int main(int argc, char** argv) {
   line.option("--model", folder, "a Hugging Face folder to fine-tune", "DIR");
   line.option("--data", data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", list, "tasks, separated by commas: " + task_names(), "LIST");
-  line.option("--epochs", epochs, 0, "passes over the data");
-  line.option("--batch", batch, 1, "examples in a batch");
-  line.option("--lr", lr, 0, "learning rate");
-  line.option("--seed", seed, 0, "of every random number");
+  line.option("--epochs", epochs, "passes over the data", Range{0});
+  line.option("--batch", batch, "examples in a batch", Range{1});
+  line.option("--lr", lr, "learning rate", Range{0});
+  line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "the model goes to DIR/model", "DIR");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 

@@ -89,11 +89,11 @@ int main(int argc, char** argv) {
   double lr = 0.01;
   std::string out = "runs/mlp", initialisation = "kaiming";
   CommandLine line("mlp", "Learns to tell two spirals apart by a network of three layers, and draws what it learnt.");
-  line.option("--epochs", epochs, 1, "passes over the 400 points");
-  line.option("--batch", batch, 1, "points in a batch");
-  line.option("--lr", lr, 0, "learning rate; it falls linearly to 0");
-  line.choice("--initialisation", initialisation, initialisation_names, "how the weights are drawn");
-  line.option("--seed", seed, 0, "of every random number");
+  line.option("--epochs", epochs, "passes over the 400 points", Range{1});
+  line.option("--batch", batch, "points in a batch", Range{1});
+  line.option("--lr", lr, "learning rate; it falls linearly to 0", Range{0});
+  line.option("--initialisation", initialisation, "how the weights are drawn", initialisation_names);
+  line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "folder for spirals.svg", "DIR");
   line.parse(argc, argv);
   return run_program("mlp", [&] {

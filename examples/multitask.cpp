@@ -69,10 +69,11 @@ int main(int argc, char** argv) {
   CommandLine line("multitask",
                    "Trains one BERT on several tasks: SST sentiment, Quora paraphrases, STS similarity.");
   add_train_options(line, options);
-  line.epilogue("Examples:\n"
-                "  multitask --model bert-base-uncased --data data --epochs 3 --out runs/first\n"
+  line.examples("  multitask --model bert-base-uncased --data data --epochs 3 --batch 16 --out runs/first\n"
+                "  multitask --out runs/first --resume\n"
+                "  multitask --model bert-base-uncased --data data --tasks sst --norm layer --out runs/sst\n"
                 "  multitask --config tiny --vocab vocab.txt --data data --lr 1e-3 --compare --seeds 3\n"
-                "  multitask --out runs/first --resume\n");
+                "  multitask --model bert-base-uncased --data data --train bitfit --device cuda --out runs/bitfit\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4 "
                          "--sampling round-robin");
   return run_program("multitask", [&] {

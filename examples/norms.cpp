@@ -44,31 +44,33 @@ int compare(int argc, char** argv) {
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
                             "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
   line.section("What is compared: every one with every other");
-  line.norms("--norm", lists.norms, norms(), "normalizations of the hidden states");
-  line.list("--placement", lists.placements, placement_names, "where the norms of a layer stand");
-  line.norms("--cls-norm", lists.cls_norms, cls_norms(), "normalizations of [CLS]");
-  line.list("--grad-norm", lists.grad_norms, 0, "gradient normalization of [CLS]: strengths, 0: none");
-  line.option("--seeds", o.seeds, 1, "repeat each with N seeds: seed, seed+1, ...");
-  line.option("--to-loss", to_loss, 0, "count the steps until the first task's loss, over ten batches, is below");
+  line.option("--norm", lists.norms, "normalizations of the hidden states", &norms());
+  line.option("--placement", lists.placements, "where the norms of a layer stand", placement_names);
+  line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]", &cls_norms());
+  line.option("--grad-norm", lists.grad_norms, "gradient normalization of [CLS]: strengths, 0: none", Range{0});
+  line.option("--seeds", o.seeds, "repeat each with N seeds: seed, seed+1, ...", Range{1});
+  line.option("--to-loss", to_loss, "count the steps until the first task's loss, over ten batches, is below",
+              Range{0});
   line.section("What they learn");
   line.option("--model", o.model, "a Hugging Face folder to fine-tune", "DIR");
-  line.flag("--from-scratch", o.from_scratch, "its sizes and vocabulary, with new weights");
+  line.option("--from-scratch", o.from_scratch, "its sizes and vocabulary, with new weights");
   line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas", "LIST");
   line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
-  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
-  line.option("--epochs", o.epochs, 1, "passes over the data");
-  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.choice("--sampling", o.sampling, sampling_names(), "order of the tasks' batches in an epoch");
+  line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
+  line.option("--epochs", o.epochs, "passes over the data", Range{1});
+  line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
+  line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch", sampling_names());
   line.section("How they learn");
   add_learn_options(line, o, "1e-5");
-  line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
+  line.option("--dropout", o.dropout, "before the heads", Range{0, 0.999});
   line.section("Runs");
   add_run_options(line, o);
-  line.epilogue("Examples:\n"
-                "  norms --seeds 2\n"
+  line.examples("  norms --seeds 2\n"
                 "  norms --norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three\n"
-                "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n");
+                "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n"
+                "  norms --model bert-base-uncased --data data --tasks sst --epochs 1 --out runs/base\n"
+                "  norms --out runs/base --resume\n");
   line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
     begin_run(line, o, o.resume, {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});
@@ -94,16 +96,13 @@ int apply(int argc, char** argv) {
   double grad_norm = 0;
   std::string input, output;
   CommandLine line("norms apply", "Runs one normalization on the tensors of a file: training steps, then evaluation.");
-  line.norm("--norm", o.norm, norms(), "normalization of the hidden states");
-  line.norm("--cls-norm", o.cls_norm, cls_norms(), "or of [CLS]");
-  line.option("--grad-norm", grad_norm, 0, "or of the gradient of [CLS], of this strength");
+  line.option("--norm", o.norm, "normalization of the hidden states", &norms());
+  line.option("--cls-norm", o.cls_norm, "or of [CLS]", &cls_norms());
+  line.option("--grad-norm", grad_norm, "or of the gradient of [CLS], of this strength", Range{0});
   line.option("--input", input, "a safetensors file: x, dy [S,N,H], of S steps of N rows; offsets [B+1], tasks [B]; "
               "fit [M,H]; parameters by their names", "FILE");
   line.option("--output", output, "the safetensors file to write: y, dx [S,N,H], y_eval [N,H], d.NAME of every "
               "parameter, every buffer", "FILE");
-  for (const std::string option : {"eps", "momentum", "groups", "beta", "preset"})
-    line.gone("--" + option, "",
-              formatted("it with the norm: --norm NAME:{}=X or --cls-norm NAME:{}=X", option, option));
   line.section("What it runs on");
   MachineOptions machine;
   add_machine_options(line, machine);

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   CommandLine line("predict", "Labels each line of standard input, even an empty one, with a trained model.");
   line.option("--model", folder, "a run's folder, or its model/", "DIR");
   line.option("--task", task_name, "which of the model's tasks: sst, quora, sts, ...", "NAME");
-  line.option("--batch", batch, 1, "lines at a time; 1 answers every line at once, as on a terminal");
+  line.option("--batch", batch, "lines at a time; 1 answers every line at once, as on a terminal", Range{1});
   MachineOptions machine;
   add_machine_options(line, machine);
   line.parse(argc, argv);

@@ -17,8 +17,7 @@ int main(int argc, char** argv) {
   PretrainOptions o;
   CommandLine line("pretrain", "Pre-trains a BERT or RoBERTa on plain text: masked words and next sentences.");
   add_pretrain_options(line, o);
-  line.epilogue("Examples:\n"
-                "  pretrain --corpus text.txt --vocab-size 8000 --config mini --out runs/first\n"
+  line.examples("  pretrain --corpus text.txt --vocab-size 8000 --config mini --steps 20000 --out runs/first\n"
                 "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
                 "  pretrain --corpus text.txt --tokenizer bpe --vocab-size 8000 --out runs/roberta\n"
                 "  pretrain --out runs/first --resume\n"

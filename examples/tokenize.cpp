@@ -53,15 +53,14 @@ int main(int argc, char** argv) {
   Form form;
   CommandLine line("tokenize", "Prints the ids of each line of the files, or of standard input: WordPiece (BERT) with "
                    "--vocab, byte-level BPE (RoBERTa) with --bpe.");
-  line.option("--vocab", vocab, "a BERT vocabulary: one token a line, its id the line's number from 0",
-              "FILE");
+  line.option("--vocab", vocab, "a BERT vocabulary: one token a line, its id the line's number from 0", "FILE");
   line.option("--bpe", bpe, "instead: a folder with vocab.json and merges.txt, or with a tokenizer.json", "DIR");
-  line.flag("--cased", cased, "keep capitals and accents (for a cased vocabulary); BPE always does");
-  line.flag("--special", form.special,
-            "print [CLS] text [SEP], for BPE <s> text </s>; a TAB in a line separates a pair");
-  line.flag("--pieces", form.pieces,
-            "print pieces, not ids: ## continues a word; BPE writes a space as Ġ, other bytes as letters too");
-  line.option("files", files, "texts to tokenize; none: standard input");
+  line.option("--cased", cased, "keep capitals and accents (for a cased vocabulary); BPE always does");
+  line.option("--special", form.special,
+              "print [CLS] text [SEP], for BPE <s> text </s>; a TAB in a line separates a pair");
+  line.option("--pieces", form.pieces,
+              "print pieces, not ids: ## continues a word; BPE writes a space as Ġ, other bytes as letters too");
+  line.option("files", files, "texts to tokenize; none: standard input", "FILE");
   line.parse(argc, argv);
   return run_program("tokenize", [&] {
     if (vocab.empty() == bpe.empty()) throw UsageError("give one of --vocab and --bpe; see --help");

@@ -22,15 +22,17 @@ int main(int argc, char** argv) {
   bool cased = false;
   CommandLine line("vocabulary", "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level "
                    "BPE, RoBERTa's.");
-  line.choice("--tokenizer", tokenizer, tokenizer_names, "whose vocabulary it is");
-  line.option("--input", files, "the texts, in UTF-8");
-  line.option("--output", output, "the vocabulary: one token a line, its id the line's number from 0; of bpe a folder "
+  line.option("--tokenizer", tokenizer, "whose vocabulary it is", tokenizer_names);
+  line.option("--input", files, "the texts, in UTF-8", "FILE");
+  line.option("--output", output,
+              "the vocabulary: one token a line, its id the line's number from 0; of bpe a folder "
               "for vocab.json and merges.txt", "FILE");
-  line.option("--size", options.size, 1, "tokens at most, special tokens and alphabet included");
-  line.flag("--cased", cased, "keep capitals and accents; bpe always does");
-  line.option("--alphabet", options.alphabet, 1,
-              "characters at most, the most frequent; words with others: [UNK]. bpe's alphabet are the 256 bytes");
-  line.option("--least-frequency", options.least_frequency, 1, "of a pair of pieces that becomes a token");
+  line.option("--size", options.size, "tokens at most, special tokens and alphabet included", Range{1});
+  line.option("--cased", cased, "keep capitals and accents; bpe always does");
+  line.option("--alphabet", options.alphabet,
+              "characters at most, the most frequent; words with others: [UNK]. bpe's alphabet are the 256 bytes",
+              Range{1});
+  line.option("--least-frequency", options.least_frequency, "of a pair of pieces that becomes a token", Range{1});
   line.parse(argc, argv);
   return run_program("vocabulary", [&] {
     line.need({"--input", "--output"});

@@ -24,6 +24,7 @@ struct Line {
   CommandLine line{"program", "for the tests"};
   explicit Line(std::vector<std::string> arguments = {}) {
     add_train_options(line, options);
+    line.examples("  program --model bert --epochs 3\n  program --resume\n");
     arguments.insert(arguments.begin(), "program");
     std::vector<char*> pointers;
     for (std::string& a : arguments) pointers.push_back(a.data());
@@ -63,11 +64,10 @@ TEST_CASE("options: a start without any takes those of the program's own demonst
                         "(--help lists them)\n");
 }
 
-TEST_CASE("options: the course's --option and the older --fine-tune-mode are --train, and count as having given it") {
-  const Line older({"--option", "pretrain"});
-  CHECK(older.options.train_mode == "last-linear-layer");
-  CHECK(older.line.given("--train"));
-  CHECK(older.line.given("--fine-tune-mode"));       // as older runs have stored it
+TEST_CASE("options: the course's --option and --fine-tune-mode are --train, and count as having given it") {
+  const Line course({"--option", "pretrain"});
+  CHECK(course.options.train_mode == "last-linear-layer");
+  CHECK(course.line.given("--train"));
   CHECK(Line({"--option", "finetune"}).options.train_mode == "full-model");
 }
 
@@ -78,8 +78,6 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   };
   CHECK_THROWS_WITH_AS(line.line.set("--norm", "batsch"),
                        doctest::Contains("there is no norm \"batsch\"; the norms are: none, layer, "), Error);
-  refused("--iso-bn-beta", "1", "--iso-bn-beta is no option any more; give --cls-norm iso-bn:beta=X");
-  line.line.set("--iso-bn-beta", "0");              // as a run has stored it
   refused("--placement", "sandwich", "--placement: there is no \"sandwich\"; valid are: post, pre, normformer");
   refused("--cls-norm", "",
           "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, whitening, iso-bn");
@@ -105,13 +103,13 @@ TEST_CASE("options: a list's parts are checked one by one, and none may be there
   std::vector<std::string> names = {"layer"};
   std::vector<double> numbers = {0};
   CommandLine line("program", "of a test");
-  line.list("--norm", names, {"layer", "rms", "none"}, "norms");
-  line.list("--grad-norm", numbers, 0, "strengths");
+  line.option("--norm", names, "norms", std::vector<std::string>{"layer", "rms", "none"});
+  line.option("--grad-norm", numbers, "strengths", Range{0});
   line.set("--norm", "rms,none"), line.set("--grad-norm", "0.5,1");
   CHECK(names == std::vector<std::string>{"rms", "none"});
   CHECK(numbers == std::vector<double>{0.5, 1});
-  CHECK(line.values().at("--norm") == "rms,none");
-  CHECK(line.values().at("--grad-norm") == "0.5,1");
+  CHECK(line.find("--norm").text() == "rms,none");
+  CHECK(line.find("--grad-norm").text() == "0.5,1");
   const auto refused = [&line](const char* name, const char* value, const char* message) {
     CHECK_THROWS_WITH_AS(line.set(name, value), message, Error);
   };
@@ -144,17 +142,26 @@ TEST_CASE("options: what is not expected is said in order, with the option it is
   const auto refused = [&](const std::string& words, const std::string& message) {
     const ShellResult result = program(words);
     INFO(result.said);
-    CHECK(result.has("program: " + message + "\nRun with --help to see every option.\n"));
+    CHECK(result.has("program: " + message + "\nRun with --help to see the options.\n"));
     CHECK(result.status == 2);
   };
   refused("--modle x", "not expected: --modle x; did you mean --model?");
   refused("y --epoch=3 z", "not expected: y --epoch=3 z; did you mean --epochs?");
   refused("--batch-size 4", "not expected: --batch-size 4; did you mean --batch?");
-  refused("--iso-bn-betas 4", "not expected: --iso-bn-betas 4");     // an option of older versions is not recommended
   refused("data --xyzzy", "not expected: data --xyzzy");
   refused("--norm layr", "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)));
   CHECK(program("--epochs 3").has("result"));
-  for (const char* words : {"--epochs 3", "--help", "--norm help"}) {
+  const ShellResult few = program("--help"), all = program("--help-all");
+  CHECK(few.has("Examples:\n  program --model bert --epochs 3\n  program --resume\n"));
+  CHECK(few.has("\n--help-all prints every option.\n"));
+  CHECK(few.has("\n  --epochs N=10 "));
+  CHECK(!few.has("--clip"));
+  CHECK(all.has("\n  --clip X=0 "));
+  for (const ShellResult& help : {few, all}) {
+    std::istringstream lines(help.said);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  }
+  for (const char* words : {"--epochs 3", "--help", "--help-all", "--norm help"}) {
     INFO(words);
     CHECK(program(words).status == 0);
     const ShellResult full = program(words, "/dev/full");

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   line.option("--text-b", o.text_b, "the second text of a pair", "TEXT");
   line.option("--task", o.task, "as this task sees it: for its head, and for a conditional norm", "NAME");
   line.option("--label", o.label, "the task's label for the text: adds the gradients of its loss", "VALUE");
-  line.option("--tokens", o.tokens, 5, "longer texts are cut to this many tokens");
+  line.option("--tokens", o.tokens, "longer texts are cut to this many tokens", Range{5});
   line.option("--out", out, "the page to write", "FILE");
   MachineOptions machine;
   add_machine_options(line, machine);

@@ -8,7 +8,7 @@
 namespace minbert {
 
 void add_document_options(CommandLine& line, DocumentOptions& o) {
-  line.option("items", o.items, "items by their printed names; none: all of them");
+  line.option("items", o.items, "items by their printed names; none: all of them", "ITEM");
   line.section("On what");
   if (!o.model.empty()) {
     line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT or RoBERTa", "DIR");
@@ -17,21 +17,23 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   }
   const std::vector<Task> tasks = parse_tasks(o.tasks);
   const bool one = tasks.size() == 1;
-  line.option("--data", o.data, formatted("folder with the {}: {}{}", one ? tasks[0].title : "tasks",
-                                          tasks[0].files[0].train, one ? "" : ", ..."), "DIR");
-  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
-  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
+  line.option("--data", o.data,
+              formatted("folder with the {}: {}{}", one ? tasks[0].title : "tasks",
+                        tasks[0].files[0].train, one ? "" : ", ..."),
+              "DIR");
+  line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
+  line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
   line.section("How much");
-  line.choice("--grid", o.grid, grid_names,
-              "the settings that are not given: some seconds, some minutes, or the document's");
-  line.flag("--quick", o.quick, "the same as --grid quick");
-  line.option("--epochs", o.epochs, 1, "passes over the data");
-  line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...", 24);
-  line.option("--seed", o.seed, 0, "the first of them");
+  line.option("--grid", o.grid, "the settings that are not given: some seconds, some minutes, or the document's",
+              grid_names);
+  line.option("--quick", o.quick, "the same as --grid quick");
+  line.option("--epochs", o.epochs, "passes over the data", Range{1});
+  line.option("--seeds", o.seeds, "repeat with N seeds: seed, seed+1, ...", Range{1, 24});
+  line.option("--seed", o.seed, "the first of them", Range{0});
   line.section("Where");
   line.option("--out", o.out, "folder of the study: what is there already is not computed again", "DIR");
   line.option("--papers", o.papers, "folder with the documents' printed numbers", "DIR");
-  line.option("--jobs", o.jobs, 1, "runs side by side, with a thread each", 1024);
+  line.option("--jobs", o.jobs, "runs side by side, with a thread each", Range{1, 1024});
   line.option("--only-run", o.only_run, "work on the run of this key alone: for the processes of --jobs", "KEY");
   add_machine_options(line, o);
 }

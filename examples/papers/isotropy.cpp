@@ -22,13 +22,12 @@ int main(int argc, char** argv) {
                    "the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 tab1 tab2 fig4.");
   add_document_options(line, o);
   line.section("What of the document");
-  line.choice("--cls-norm-at", o.cls_norm_at, {cls_norm_places.begin() + 1, cls_norm_places.end()},
-              "[CLS] behind the pooler's tanh, or before");
-  line.list("--lr", o.lr, 0, "learning rates of tab1");
-  line.list("--batch", o.batch, 1, "batch sizes of tab1");
-  line.list("--beta", o.beta, 0, "strengths of IsoBN in tab1");
-  line.epilogue("Examples:\n"
-                "  isotropy\n"
+  line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before",
+              std::vector<std::string>(cls_norm_places.begin() + 1, cls_norm_places.end()));
+  line.option("--lr", o.lr, "learning rates of tab1", Range{0});
+  line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
+  line.option("--beta", o.beta, "strengths of IsoBN in tab1", Range{0});
+  line.examples("  isotropy\n"
                 "  isotropy tab2 fig1 --model bert-base-cased --data glue --limit 0 --out runs/isotropy-base\n"
                 "  isotropy tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/isotropy");

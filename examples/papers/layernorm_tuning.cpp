@@ -20,13 +20,12 @@ int main(int argc, char** argv) {
                    "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 fig2 fig3 fig4 fig5 fig6.");
   add_document_options(line, o);
   line.section("What of the document");
-  line.list("--lr-full", o.lr_full, 0, "learning rates of full fine-tuning");
-  line.list("--lr-part", o.lr_part, 0, "learning rates of BitFit, LayerNorm and random");
-  line.list("--fraction", o.fraction, 0, "shares of LayerNorm that are trained in fig2 and fig5");
-  line.option("--fisher-examples", o.fisher_examples, 0, "examples of the Fisher information; 0: all");
+  line.option("--lr-full", o.lr_full, "learning rates of full fine-tuning", Range{0});
+  line.option("--lr-part", o.lr_part, "learning rates of BitFit, LayerNorm and random", Range{0});
+  line.option("--fraction", o.fraction, "shares of LayerNorm that are trained in fig2 and fig5", Range{0});
+  line.option("--fisher-examples", o.fisher_examples, "examples of the Fisher information; 0: all", Range{0});
   line.option("--corpus", o.corpus, "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
-  line.epilogue("Examples:\n"
-                "  layernorm_tuning\n"
+  line.examples("  layernorm_tuning\n"
                 "  layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/large\n"
                 "  layernorm_tuning tab2 --grid paper --tasks rte,mrpc --jobs 4\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/layernorm_tuning");

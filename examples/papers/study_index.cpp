@@ -14,7 +14,7 @@ using namespace minbert;
 int main(int argc, char** argv) {
   std::vector<std::string> folders;
   CommandLine line("study_index", "Writes FOLDER/index.html, which lists the reports in FOLDER's folders.");
-  line.option("folder", folders, "as build/study, which make study writes");
+  line.option("folder", folders, "as build/study, which make study writes", "DIR");
   line.parse(argc, argv, "build/study");
   return run_program("study_index", [&] {
     for (const std::string& folder : folders) {

@@ -22,22 +22,22 @@ int main(int argc, char** argv) {
                    "gradient-0.5, gradient-1. tab2 is about MNLI and QNLI, tab1 and sec5.2 about the other tasks.");
   add_document_options(line, o);
   line.section("What of the document");
-  line.choice("--cls-norm-at", o.cls_norm_at, {cls_norm_places.begin() + 1, cls_norm_places.end()},
-              "where the methods stand: at h^l, before the pooler, or at h, behind its tanh");
-  line.flag("--recipe", recipe,
-            "sec.5.1's recipe: 10 epochs at lr 5e-5, for BERT-large 2e-5, in the place of --epochs and --lr; as "
-            "always: AdamW, warm-up over 6% of the steps, linear decay, the best epoch by the dev metric, weight decay "
-            ".01 and dropout .1 as in BERT's pre-training; batch 32 is ours");
-  line.option("--lr", o.lr, 0, "learning rate");
-  line.option("--batch", o.batch, 1, "examples in a batch");
-  line.list("--eps", o.eps, 0, "epsilons of sec5.2");
-  line.option("--perplexity", o.perplexity, 1, "of fig1's t-SNE");
-  line.option("--iterations", o.iterations, 1, "of fig1's t-SNE");
-  line.option("--points", o.points, 3, "of fig1: at most so many rows, from each class the same share");
-  line.option("--head-epochs", o.head_epochs, 1, "passes of sec1's head over the stored features");
-  line.option("--head-lr", o.head_lr, 0, "its learning rate");
-  line.epilogue("Examples:\n"
-                "  task_adaptation\n"
+  line.option("--cls-norm-at", o.cls_norm_at,
+              "where the methods stand: at h^l, before the pooler, or at h, after its tanh",
+              std::vector<std::string>(cls_norm_places.begin() + 1, cls_norm_places.end()));
+  line.option("--recipe", recipe,
+              "sec.5.1's recipe: 10 epochs at lr 5e-5, for BERT-large 2e-5, in the place of --epochs and --lr; as "
+              "always: AdamW, warm-up over 6% of the steps, linear decay, the best epoch by the dev metric, weight "
+              "decay .01 and dropout .1 as in BERT's pre-training; batch 32 is ours");
+  line.option("--lr", o.lr, "learning rate", Range{0});
+  line.option("--batch", o.batch, "examples in a batch", Range{1});
+  line.option("--eps", o.eps, "epsilons of sec5.2", Range{0});
+  line.option("--perplexity", o.perplexity, "of fig1's t-SNE", Range{1});
+  line.option("--iterations", o.iterations, "of fig1's t-SNE", Range{1});
+  line.option("--points", o.points, "of fig1: at most so many rows, from each class the same share", Range{3});
+  line.option("--head-epochs", o.head_epochs, "passes of sec1's head over the stored features", Range{1});
+  line.option("--head-lr", o.head_lr, "its learning rate", Range{0});
+  line.examples("  task_adaptation\n"
                 "  task_adaptation fig1 fig3 --model bert-base-uncased --data glue --limit 0 --out runs/base\n"
                 "  task_adaptation tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/task_adaptation");

@@ -19,18 +19,18 @@ int main(int argc, char** argv) {
                    "Financial PhraseBank agree.");
   add_document_options(line, o);
   line.section("What of the document");
-  line.norms("--norm", o.norms, norms(), "norms, a column of every item each");
-  line.list("--lr", o.lr, 0, "learning rates of tab1 to tab6");
-  line.list("--layers", o.layers, 1, "two: of the shallow and of the deep models");
-  line.list("--widths", o.widths, 4, "three: hidden sizes of the narrow, normal and wide models, multiples of 4");
-  line.list("--depths", o.depths, 1, "layers of the gradient slide's networks");
-  line.choice("--positions", o.positions, position_names, "positions, learned or as in the original Transformer");
+  line.option("--norm", o.norms, "norms, a column of every item each", &norms());
+  line.option("--lr", o.lr, "learning rates of tab1 to tab6", Range{0});
+  line.option("--layers", o.layers, "two: of the shallow and of the deep models", Range{1});
+  line.option("--widths", o.widths, "three: hidden sizes of the narrow, normal and wide models, multiples of 4",
+              Range{4});
+  line.option("--depths", o.depths, "layers of the gradient slide's networks", Range{1});
+  line.option("--positions", o.positions, "positions, learned or as in the original Transformer", position_names);
   line.option("--vocab", o.vocab, "a vocabulary; without one, word pieces are made of the training sentences", "FILE");
-  line.option("--vocab-size", o.vocab_size, 100, "word pieces at most that are made");
-  line.option("--batch", o.batch, 1, "sentences in a batch");
-  line.option("--measure-every", o.measure_every, 1, "steps from point to point in fig5 and fig6");
-  line.epilogue("Examples:\n"
-                "  transformer_norms\n"
+  line.option("--vocab-size", o.vocab_size, "word pieces at most that are made", Range{100});
+  line.option("--batch", o.batch, "sentences in a batch", Range{1});
+  line.option("--measure-every", o.measure_every, "steps from point to point in fig5 and fig6", Range{1});
+  line.examples("  transformer_norms\n"
                 "  transformer_norms tab1 tab4 --norm layer,batch,none,group:groups=4 --jobs 2\n"
                 "  transformer_norms --grid paper --data FinancialPhraseBank-v1.0 --jobs 4 --out runs/phrasebank\n");
   line.parse(argc, argv, "--data data/mini/phrasebank --grid reduced --out runs/transformer_norms");

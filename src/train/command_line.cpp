@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -19,47 +18,28 @@
 namespace minbert {
 namespace {
 
-std::string text_of(double v) {
-  std::ostringstream out;
-  out.precision(std::numeric_limits<double>::max_digits10 - 2);
-  out << v;
-  return out.str();
+constexpr size_t help_width = 100, help_column = 34;
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
 }
 
-std::string text_of(const std::string& s) { return s; }
-
-template <class T>
-T number(const std::string& name, const std::string& text, T least, T most) {
-  size_t used = 0;
-  double v = 0;
-  try {
-    v = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
+// In lines of `width` characters at most.
+std::string wrapped(const std::string& text, size_t width) {
+  std::string lines;
+  size_t column = 0;
+  for (const std::string& word : words_of(text)) {
+    const bool fits = column + 1 + word.size() <= width;
+    if (column > 0) lines += fits ? ' ' : '\n';
+    lines += word;
+    column = (column > 0 && fits ? column + 1 : 0) + word.size();
   }
-  const bool whole = std::is_same_v<T, int>;
-  MB_CHECK(used > 0 && used == text.size() && std::isfinite(v) && (!whole || v == std::floor(v)),
-           "{}: \"{}\" is not a {}", name, text, whole ? "whole number" : "number");
-  MB_CHECK(v >= double(least), "{}: {} is too small; the least is {}", name, text, least);
-  MB_CHECK(v <= double(most), "{}: {} is too large; the most is {}", name, text, most);
-  return T(v);
+  return lines;
 }
 
-std::string first_of(const std::string& names) { return names.substr(0, names.find(',')); }
-
-using Read = std::function<std::string(const std::string&)>;         // what is given -> the option's value, or Error
-
-Read one_of(const std::vector<std::string>& valid, const std::string& name,
-            const std::map<std::string, std::string>& older = {}) {
-  return [=](const std::string& s) {
-    if (const auto now = older.find(s); now != older.end()) return now->second;
-    MB_CHECK(std::ranges::find(valid, s) != valid.end(), "{}: there is no \"{}\"; valid are: {}", name, s,
-             joined(valid));
-    return s;
-  };
-}
-
-// What is printed stays in a buffer until the end: only then a full disk is known. Returns the exit status.
+// What is printed stays in a buffer until the end: only then a full disk is known. Returns the exit
+// status.
 int end_of_output(const std::string& program, int status) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
@@ -67,16 +47,9 @@ int end_of_output(const std::string& program, int status) {
   return status == 0 ? 1 : status;
 }
 
-// For "help" prints the table and ends the program.
-Read norm_or_help(const NormTable& table, const std::string& program) {
-  return [&table, program](const std::string& s) {
-    if (s == "help") {
-      std::cout << table.help();
-      std::exit(end_of_output(program, 0));
-    }
-    table.check(s);
-    return s;
-  };
+[[noreturn]] void print_and_end(const std::string& program, const std::string& text) {
+  std::cout << text;
+  std::exit(end_of_output(program, 0));
 }
 
 // The fewest letters to put in, take out or replace that make one word of the other.
@@ -94,215 +67,101 @@ size_t edits_between(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-const std::string how_to_give_a_norm = "as NAME:option=value,option=value; help: a table";
+// "; did you mean --model?" for --modle, "" where no option is like it
+std::string suggestion(const std::string& word, const std::vector<Option>& options) {
+  const std::string typed = word.substr(0, word.find('='));
+  std::string nearest;
+  size_t least = typed.size() / 3 + 1;              // so many edits are too many
+  for (const Option& option : options) {
+    const std::string name = option.name();
+    if (!name.starts_with("--")) continue;
+    const bool begins = typed.starts_with(name) || (typed.size() > 3 && name.starts_with(typed));
+    const size_t edits = begins ? 0 : edits_between(typed, name);
+    if (edits < least) least = edits, nearest = name;
+  }
+  return nearest.empty() ? "" : formatted("; did you mean {}?", nearest);
+}
+
+CLI::Option* bind(CLI::App& app, const Option& option) {
+  const std::string help = wrapped(option.full_help(), help_width - help_column);
+  if (const auto flag = std::get_if<bool*>(&option.variable))
+    return app.add_flag(option.names, **flag, help)->group(option.section);
+  const auto set = [&option, program = app.get_name()](const CLI::results_t& words) {
+    const std::string text = joined(words, "\n");
+    if (const auto table = std::get_if<const NormTable*>(&option.valid); table && text == "help")
+      print_and_end(program, (*table)->help());
+    option.set(text);
+    return true;
+  };
+  CLI::Option* bound = app.add_option(option.names, set, help)->group(option.section);
+  if (option.is_words()) bound->expected(CLI::detail::expected_max_vector_size);
+  return bound->type_name(option.what())->default_str(option.text());
+}
 
 }  // namespace
 
-struct CommandLine::Impl {
-  using Set = std::function<void(const std::string&)>;
-  using Get = std::function<std::string()>;
-  struct Entry {
-    std::string name;                               // the first of its names
-    CLI::Option* option;
-    Set set;
-    Get get;                                        // none for what is gone
-  };
-  CLI::App app;
-  std::string group = "Options";
-  std::vector<Entry> entries;
-
-  Entry& find(const std::string& name) {
-    for (Entry& e : entries)
-      if (e.name == name || e.option->check_name(name)) return e;
-    fail(formatted("the stored options have \"{}\", which this program does not know", name));
-  }
-  // "; did you mean --model?" for --modle, "" where no option is like it
-  std::string suggestion(const std::string& word) const {
-    const std::string name = word.substr(0, word.find('='));
-    std::string nearest;
-    size_t least = name.size() / 3 + 1;             // so many edits are too many
-    for (const Entry& e : entries) {
-      if (!e.get || !e.name.starts_with("--")) continue;
-      const bool begins = name.starts_with(e.name) || (name.size() > 3 && e.name.starts_with(name));
-      const size_t edits = begins ? 0 : edits_between(name, e.name);
-      if (edits < least) least = edits, nearest = e.name;
-    }
-    return nearest.empty() ? "" : formatted("; did you mean {}?", nearest);
-  }
-  void refuse_rest() const {
-    const std::vector<std::string> rest = app.remaining();
-    const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-"); });
-    MB_CHECK(rest.empty(), "not expected: {}{}", joined(rest, " "),
-             option == rest.end() ? "" : suggestion(*option));
-  }
-  // names: of one option, separated by commas; an Entry has the first.
-  void add(const std::string& names, const Set& set, const Get& get, const std::string& help,
-           const std::string& metavar) {
-    CLI::Option* option = app.add_option_function<std::string>(names, set, help);
-    entries.push_back({first_of(names), option->type_name(metavar)->default_str(get())->group(group), set, get});
-  }
-  void add_text(const std::string& name, std::string& value, const Read& read, const std::string& help,
-                const std::string& metavar) {
-    add(name, [&value, read](const std::string& s) { value = read(s); }, [&value] { return value; }, help, metavar);
-  }
-  template <class T>
-  void add_number(const std::string& name, T& value, T least, T most, const std::string& help, const char* metavar) {
-    add(name, [=, &value](const std::string& s) { value = number(name, s, least, most); },
-        [&value] { return text_of(value); }, help, metavar);
-  }
-  // Error if there are no parts, or one is there twice. read: a part's value, or Error.
-  template <class T, class Split, class Read>
-  void add_list(const std::string& name, std::vector<T>& values, Split parts_of, Read read, const std::string& help) {
-    const auto set = [=, &values](const std::string& s) {
-      const std::vector<std::string> parts = parts_of(s);
-      MB_CHECK(!parts.empty(), "{}: an empty list; give one or more, separated by commas", name);
-      std::vector<T> list;
-      for (auto part = parts.begin(); part != parts.end(); ++part) {
-        MB_CHECK(std::find(parts.begin(), part, *part) == part, "{}: \"{}\" is there twice", name, *part);
-        list.push_back(read(*part));
-      }
-      values = list;
-    };
-    const auto get = [&values] {
-      std::vector<std::string> parts;
-      for (const T& value : values) parts.push_back(text_of(value));
-      return joined(parts, ",");
-    };
-    add(name, set, get, help, "LIST");
-  }
-};
-
-CommandLine::CommandLine(std::string program, std::string description) : impl_(std::make_unique<Impl>()) {
-  impl_->app.name(program)->description(description);
-  impl_->app.get_formatter()->column_width(34);
-  impl_->app.set_version_flag("--version", [program] { return about(program); }, "Print what build this is and exit");
-  impl_->app.allow_extras();                        // which refuse_rest() names
-}
-CommandLine::~CommandLine() = default;
-
-void CommandLine::section(const std::string& title) { impl_->group = title; }
-void CommandLine::epilogue(const std::string& text) { impl_->app.footer(text); }
-
-void CommandLine::option(const std::string& name, std::string& value, const std::string& help,
-                         const std::string& metavar) {
-  impl_->add_text(name, value, [](const std::string& s) { return s; }, help, metavar);
-}
-void CommandLine::option(const std::string& name, int& value, int least, const std::string& help, int most) {
-  impl_->add_number(name, value, least, most, help, "N");
-}
-void CommandLine::option(const std::string& name, double& value, double least, const std::string& help,
-                         double most) {
-  impl_->add_number(name, value, least, most, help, "X");
-}
-
-// As text: a file a line.
-void CommandLine::option(const std::string& name, std::vector<std::string>& files, const std::string& help) {
-  CLI::Option* option = impl_->app.add_option(name, files, help)->type_name("FILE")->group(impl_->group);
-  const auto set = [&files](const std::string& lines) {
-    files.clear();
-    std::istringstream in(lines);
-    for (std::string file; std::getline(in, file);) files.push_back(file);
-  };
-  impl_->entries.push_back({name, option, set, [&files] { return joined(files, "\n") + (files.empty() ? "" : "\n"); }});
-}
-
-void CommandLine::choice(const std::string& names, std::string& value, const std::vector<std::string>& valid,
-                         const std::string& help, const std::map<std::string, std::string>& older) {
-  std::string also;
-  for (const auto& [word, now] : older) also += (also.empty() ? "; older: " : ", ") + word + " = " + now;
-  impl_->add_text(names, value, one_of(valid, first_of(names), older), help + ": " + joined(valid) + also, "NAME");
-}
-void CommandLine::option(const std::string& names, std::string& value,
-                         const std::function<std::string(const std::string&)>& read, const std::string& help,
-                         const std::string& metavar) {
-  impl_->add_text(names, value, read, help, metavar);
-}
-void CommandLine::list(const std::string& name, std::vector<std::string>& values,
-                       const std::vector<std::string>& valid, const std::string& help) {
-  impl_->add_list(name, values, split, one_of(valid, name), help + ": " + joined(valid));
-}
-void CommandLine::list(const std::string& name, std::vector<double>& values, double least, const std::string& help) {
-  const double most = std::numeric_limits<double>::max();
-  impl_->add_list(name, values, split, [=](const std::string& s) { return number(name, s, least, most); }, help);
-}
-
-void CommandLine::norm(const std::string& name, std::string& value, const NormTable& table, const std::string& help) {
-  const Read read = norm_or_help(table, impl_->app.get_name());
-  impl_->add_text(name, value, read, help + ", " + how_to_give_a_norm, "NORM");
-}
-void CommandLine::norms(const std::string& name, std::vector<std::string>& values, const NormTable& table,
-                        const std::string& help) {
-  const Read read = norm_or_help(table, impl_->app.get_name());
-  impl_->add_list(name, values, split_norms, read, help + ", each " + how_to_give_a_norm);
-}
-
-void CommandLine::gone(const std::string& name, const std::string& by_default, const std::string& now) {
-  const auto set = [=](const std::string& s) {
-    MB_CHECK(s == by_default, "{} is no option any more; give {}", name, now);
-  };
-  CLI::Option* option = impl_->app.add_option_function<std::string>(name, set)->group("");          // not in --help
-  impl_->entries.push_back({name, option, set, nullptr});
-}
-
-void CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
-  CLI::Option* option = impl_->app.add_flag(name, value, help)->group(impl_->group);
-  impl_->entries.push_back({name, option, [&value](const std::string& s) { value = s == "yes"; },
-                            [&value] { return std::string(value ? "yes" : "no"); }});
-}
-
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
-  CLI::App& app = impl_->app;
-  prepare_threads();                                // may start the program anew: before MPI knows of it
-  ranks();                                          // of several, only the first prints from here on
+  prepare_threads();                     // may start the program anew: before MPI knows of it
+  ranks();                               // of several, only the first prints from here on
+  CLI::App app(wrapped(description_, help_width), program_);
+  app.get_formatter()->column_width(help_column);
+  const auto version = [this] { return about(program_); };
+  app.set_version_flag("--version", version, "Print what build this is and exit");
+  app.allow_extras();                    // what is not expected is named below
+  if (!examples_.empty()) app.set_help_all_flag("--help-all", "Print every option and exit");
+  std::vector<std::pair<const Option*, CLI::Option*>> bound;
+  for (const Option& option : options_) bound.emplace_back(&option, bind(app, option));
   const bool none = argc < 2 && !without.empty();
-  std::vector<std::string> words;
+  std::vector<std::string> words(argv + 1, argv + argc);
   if (none) {
-    std::istringstream in(without);
-    for (std::string word; in >> word;) words.push_back(word.starts_with("data/") ? shipped(word) : word);
-    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", app.get_name(), joined(words, " "));
-    std::ranges::reverse(words);                    // as CLI wants them
+    words = words_of(without);
+    for (std::string& word : words)
+      if (word.starts_with("data/")) word = shipped(word);
+    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", program_,
+                           joined(words, " "));
   }
   try {
-    if (none) app.parse(words);
-    else app.parse(argc, argv);
-    impl_->refuse_rest();
+    std::ranges::reverse(words);         // CLI11 takes them from the end
+    app.parse(std::move(words));
+    const std::vector<std::string> rest = app.remaining();
+    const auto unknown =
+        std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-"); });
+    MB_CHECK(rest.empty(), "not expected: {}{}", joined(rest, " "),
+             unknown == rest.end() ? "" : suggestion(*unknown, options_));
+  } catch (const CLI::CallForAllHelp&) {
+    app.footer("Examples:\n" + examples_);
+    print_and_end(program_, app.help());
   } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    std::exit(end_of_output(app.get_name(), 0));
-  } catch (const CLI::CallForVersion& version) {
-    std::cout << version.what() << '\n';
-    std::exit(end_of_output(app.get_name(), 0));
-  } catch (const std::exception& e) {               // CLI's, or an Error of ours
+    if (const std::vector<std::string> shown = words_of(examples_); !shown.empty()) {
+      app.footer("Examples:\n" + examples_ + "\n--help-all prints every option.");
+      for (const auto& [option, entry] : bound)
+        if (option->name().starts_with("-") &&
+            std::ranges::find(shown, option->name()) == shown.end())
+          entry->group("");              // it is not printed
+    }
+    print_and_end(program_, app.help());
+  } catch (const CLI::CallForVersion& said) {
+    print_and_end(program_, said.what() + std::string("\n"));
+  } catch (const std::exception& e) {    // CLI11's, or an Error of ours
     std::string what = e.what();
-    for (const Impl::Entry& entry : impl_->entries)
-      if (const size_t times = entry.option->count(); times > 1 && entry.option->get_expected_max() == 1)
-        what = formatted("{}: given {} times; once is enough", entry.name, times);
-    what = app.get_name() + ": " + what + "\nRun with --help to see every option.";
+    for (const auto& [option, entry] : bound)
+      if (const size_t times = entry->count(); times > 1 && entry->get_expected_max() == 1)
+        what = formatted("{}: given {} times; once is enough", option->name(), times);
+    what = program_ + ": " + what + "\nRun with --help to see the options.";
     if (ranks().size() > 1) ranks().end_all(what);
     std::cerr << what << '\n';
     std::exit(2);
   }
+  for (const auto& [option, entry] : bound)
+    if (entry->count() > 0) given_.insert(option->name());
 }
 
 void CommandLine::need(const std::vector<std::string>& names) const {
   std::vector<std::string> missing;
   for (const std::string& name : names)
-    if (value(name).empty()) missing.push_back(name);
+    if (find(name).text().empty()) missing.push_back(name);
   if (!missing.empty()) throw UsageError(joined(missing, " and ") + " must be given; see --help");
 }
-
-bool CommandLine::given(const std::string& name) const { return impl_->find(name).option->count() > 0; }
-
-std::string CommandLine::value(const std::string& name) const { return impl_->find(name).get(); }
-
-std::map<std::string, std::string> CommandLine::values() const {
-  std::map<std::string, std::string> all;
-  for (const Impl::Entry& e : impl_->entries)
-    if (e.get) all[e.name] = e.get();
-  return all;
-}
-
-void CommandLine::set(const std::string& name, const std::string& text) { impl_->find(name).set(text); }
 
 int run_program(const std::string& program, const std::function<int()>& body) {
   std::string message = program + ": ";

@@ -23,139 +23,183 @@ namespace minbert {
 namespace {
 
 // They say what this start of the program does; the run does not remember them.
-const std::set<std::string> of_this_start = {"--out", "--resume", "--evaluate", "--profile", "--trace", "--check-nan"};
+const std::set<std::string> of_this_start = {"--out",     "--resume", "--evaluate",
+                                             "--profile", "--trace",  "--check-nan"};
 // A resumed run may be given another value of these: they do not change what is learnt.
-const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every", "--recompute"};
+const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every",
+                                          "--recompute"};
 
 std::string options_file(const std::string& folder) { return folder + "/options.json"; }
 
 // pretrained: the option that brings a network.
-void add_network_options(CommandLine& line, RunOptions& o, const std::string& pretrained) {
-  line.option("--config", o.config, "without " + pretrained +
-              ": a new network: tiny, mini, small, base, large, narrow-1 to wide-5, or its config.json", "NAME");
-  line.option("--vocab", o.vocab,
-              "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt", "FILE");
-  line.flag("--cased", o.cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
+void add_network_options(OptionTable& table, RunOptions& o, const std::string& pretrained) {
+  table.add({
+      {"--config", &o.config,
+       "without " + pretrained +
+           ": a new network: tiny, mini, small, base, large, narrow-1 to wide-5, or its "
+           "config.json",
+       "NAME"},
+      {"--vocab", &o.vocab,
+       "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt",
+       "FILE"},
+      {"--cased", &o.cased,
+       "the vocabulary is cased; decides where tokenizer_config.json does not"}});
 }
 
-void add_norm_options(CommandLine& line, RunOptions& o) {
-  line.norm("--norm", o.norm, norms(), "normalization of the hidden states");
-  line.choice("--placement", o.placement, placement_names, "where the norms of a layer stand");
+void add_norm_options(OptionTable& table, RunOptions& o) {
+  table.add({
+      {"--norm", &o.norm, "normalization of the hidden states", &norms()},
+      {"--placement", &o.placement, "where the norms of a layer stand", placement_names}});
 }
 
 }  // namespace
 
-void add_learn_options(CommandLine& line, RunOptions& o, const std::string& default_lr) {
+void add_learn_options(OptionTable& table, RunOptions& o, const std::string& default_lr) {
   std::vector<std::string> initialisations = initialisation_names;
   initialisations.insert(initialisations.begin(), "config");
-  line.choice("--initialisation", o.initialisation, initialisations,
-              "how new weights are drawn; config: as config.json has it");
-  line.option("--initializer-range", o.initializer_range, 0, "of normal and uniform; 0: as config.json has it");
-  line.option("--batch", o.batch, 1, "examples in a batch");
-  line.option("--accumulate", o.accumulate, 1, "batches that make one step: its loss is the mean over their examples");
-  line.option("--shards", o.shards, 0, "parts of a batch whose gradients are summed, a power of two; mpirun's ranks "
-              "share them; 0: one for each rank, as norms over the batch need it");
-  line.choice("--optimizer", o.optimizer, optimizer_names, "adamw-course has the course's bias correction; one of");
-  line.option("--lr", o.lr, 0, "learning rate; 0: " + default_lr);
-  line.option("--momentum", o.momentum, 0, "of sgd", 0.999);
-  line.option("--weight-decay", o.weight_decay, 0, "decoupled in adamw; not on biases and norms");
-  line.option("--clip", o.clip, 0, "largest norm of the gradient; 0: off");
-  line.option("--warmup", o.warmup, 0, "share of the steps over which the learning rate rises", 1);
-  line.choice("--schedule", o.schedule, schedule_names, "after the warm-up; linear falls to 0; one of");
+  table.add({
+      {"--initialisation", &o.initialisation,
+       "how new weights are drawn; config: as config.json has it", initialisations},
+      {"--initializer-range", &o.initializer_range,
+       "of normal and uniform; 0: as config.json has it", Range{0}},
+      {"--batch", &o.batch, "examples in a batch", Range{1}},
+      {"--accumulate", &o.accumulate,
+       "batches that make one step: its loss is the mean over their examples", Range{1}},
+      {"--shards", &o.shards,
+       "parts of a batch whose gradients are summed, a power of two; mpirun's ranks share them; "
+       "0: one for each rank, as norms over the batch need it", Range{0}},
+      {"--optimizer", &o.optimizer, "adamw-course has the course's bias correction; one of",
+       optimizer_names},
+      {"--lr", &o.lr, "learning rate; 0: " + default_lr, Range{0}},
+      {"--momentum", &o.momentum, "of sgd", Range{0, 0.999}},
+      {"--weight-decay", &o.weight_decay, "decoupled in adamw; not on biases and norms", Range{0}},
+      {"--clip", &o.clip, "largest norm of the gradient; 0: off", Range{0}},
+      {"--warmup", &o.warmup, "share of the steps over which the learning rate rises", Range{0, 1}},
+      {"--schedule", &o.schedule, "after the warm-up; linear falls to 0; one of", schedule_names}});
 }
 
-void add_machine_options(CommandLine& line, MachineOptions& o) {
-  line.choice("--device", o.device, device_names(), "what it runs on");
-  line.choice("--matmul", o.matmul, precision_names(), "matrix products on a GPU, from exact to fast");
-  line.option("--threads", o.threads, 0, "threads; 0: all cores, shared among the ranks of a host", 1024);
+void add_machine_options(OptionTable& table, MachineOptions& o) {
+  table.add({
+      {"--device", &o.device, "what it runs on", device_names()},
+      {"--matmul", &o.matmul, "matrix products on a GPU, from exact to fast", precision_names()},
+      {"--threads", &o.threads, "threads; 0: all cores, shared among the ranks of a host",
+       Range{0, 1024}}});
 }
 
-void add_run_options(CommandLine& line, RunOptions& o) {
-  line.option("--seed", o.seed, 0, "of every random number");
-  line.option("--out", o.out, "folder for the results; must be new or empty, unless --resume", "DIR");
-  line.flag("--resume", o.resume, "go on with the run in --out, with its options");
-  line.option("--save-every", o.save_every, 0,
-              "minutes from one save to the next, at most; 0: only after an epoch, or an evaluation");
-  add_machine_options(line, o);
-  line.flag("--recompute", o.recompute,
-            "less memory, a third more time: a layer keeps its input alone, and runs again in backward");
-  line.flag("--check-nan", o.check_nan, "stop at the first operation that produces a NaN");
-  line.flag("--profile", o.profile, "print calls, time, GFLOP/s and bytes of every operation at the end");
-  line.flag("--trace", o.trace, "print the tape of the first step: names and shapes");
+void add_run_options(OptionTable& table, RunOptions& o) {
+  table.add({
+      {"--seed", &o.seed, "of every random number", Range{0}},
+      {"--out", &o.out, "folder for the results; must be new or empty, unless --resume", "DIR"},
+      {"--resume", &o.resume, "go on with the run in --out, with its options"},
+      {"--save-every", &o.save_every,
+       "minutes from one save to the next, at most; 0: only after an epoch, or an evaluation",
+       Range{0}}});
+  add_machine_options(table, o);
+  table.add({
+      {"--recompute", &o.recompute,
+       "less memory, a third more time: a layer keeps its input alone, and runs again in backward"},
+      {"--check-nan", &o.check_nan, "stop at the first operation that produces a NaN"},
+      {"--profile", &o.profile,
+       "print calls, time, GFLOP/s and bytes of every operation at the end"},
+      {"--trace", &o.trace, "print the tape of the first step: names and shapes"}});
 }
 
-void add_train_options(CommandLine& line, TrainOptions& o) {
-  line.section("Where it starts");
-  line.option("--model", o.model,
-              "a Hugging Face folder, of a BERT or a RoBERTa, to fine-tune", "DIR");
-  line.flag("--from-scratch", o.from_scratch,
-            "the sizes and vocabulary of --model, with new weights; with --compare: that too, for comparison");
-  add_network_options(line, o, "--model");
+void add_train_options(OptionTable& table, TrainOptions& o) {
+  table.section("Where it starts");
+  table.add({
+      {"--model", &o.model, "a Hugging Face folder, of a BERT or a RoBERTa, to fine-tune", "DIR"},
+      {"--from-scratch", &o.from_scratch,
+       "the sizes and vocabulary of --model, with new weights; with --compare: that too, for "
+       "comparison"}});
+  add_network_options(table, o, "--model");
 
-  line.section("What it learns");
-  line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
-  line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
-  line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
-  line.option("--task-weights", o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each", "LIST");
-  line.option("--limit", o.limit, 0, "only N rows of each file, evenly spaced; 0: all");
-  add_norm_options(line, o);
-  line.norm("--cls-norm", o.cls_norm, cls_norms(), "normalization of [CLS]");
-  line.choice("--cls-norm-at", o.cls_norm_at, cls_norm_places, "where --cls-norm and --grad-norm stand");
-  line.gone("--iso-bn-preset", "ours", "--cls-norm iso-bn:preset=NAME");
-  line.gone("--iso-bn-beta", "0", "--cls-norm iso-bn:beta=X");
-  line.option("--grad-norm", o.grad_norm, 0, "gradient normalization of [CLS], of this strength; 0: off");
-  line.choice("--pairs", o.pairs, pair_names, "pairs as one sequence, or as two compared");
-  line.option("--train,--fine-tune-mode,--option", o.train_mode, check_train_mode,
-              "what is trained beside the heads: " + train_modes() + "; older: finetune = full-model, "
-              "pretrain = last-linear-layer", "MODE");
+  table.section("What it learns");
+  table.add({
+      {"--data", &o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...",
+       "DIR"},
+      {"--tasks", &o.tasks, "tasks, separated by commas: " + task_names(), "LIST"},
+      {"--metric", &o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson",
+       "LIST"},
+      {"--task-weights", &o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each",
+       "LIST"},
+      {"--limit", &o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0}}});
+  add_norm_options(table, o);
+  table.add({
+      {"--cls-norm", &o.cls_norm, "normalization of [CLS]", &cls_norms()},
+      {"--cls-norm-at", &o.cls_norm_at, "where --cls-norm and --grad-norm stand", cls_norm_places},
+      {"--grad-norm", &o.grad_norm,
+       "gradient normalization of [CLS], of this strength; 0: off", Range{0}},
+      {"--pairs", &o.pairs, "pairs as one sequence, or as two compared", pair_names},
+      {"--train,--fine-tune-mode,--option", &o.train_mode,
+       "what is trained beside the heads: " + train_modes() +
+           "; the course's finetune = full-model, pretrain = last-linear-layer",
+       check_train_mode}});
 
-  line.section("How it learns");
-  line.option("--epochs", o.epochs, 0, "passes over the data; 0 writes the initial model");
-  line.option("--max-length", o.max_length, 3, "longer inputs are cut to this many tokens");
-  line.choice("--sampling", o.sampling, sampling_names(),
-              "order of the tasks' batches in an epoch; the dev scores are taken at its end, "
-              "when sequential has trained other tasks since");
-  line.flag("--no-shuffle", o.no_shuffle, "examples in the order of the file");
-  add_learn_options(line, o, "1e-5, or 1e-3 where a part is trained");
-  line.option("--dropout", o.dropout, 0, "before the heads", 0.999);
-  line.option("--encoder-dropout", o.encoder_dropout, -1, "inside the encoder; -1: as config.json has it", 0.999);
-  line.option("--patience", o.patience, 0, "stop after N epochs without a better dev score; 0: never");
+  table.section("How it learns");
+  table.add({
+      {"--epochs", &o.epochs, "passes over the data; 0 writes the initial model", Range{0}},
+      {"--max-length", &o.max_length, "longer inputs are cut to this many tokens", Range{3}},
+      {"--sampling", &o.sampling,
+       "order of the tasks' batches in an epoch; the dev scores are taken at its end, when "
+       "sequential has trained other tasks since", sampling_names()},
+      {"--no-shuffle", &o.no_shuffle, "examples in the order of the file"}});
+  add_learn_options(table, o, "1e-5, or 1e-3 where a part is trained");
+  table.add({
+      {"--dropout", &o.dropout, "before the heads", Range{0, 0.999}},
+      {"--encoder-dropout", &o.encoder_dropout, "inside the encoder; -1: as config.json has it",
+       Range{-1, 0.999}},
+      {"--patience", &o.patience, "stop after N epochs without a better dev score; 0: never",
+       Range{0}}});
 
-  line.section("Runs");
-  line.option("--seeds", o.seeds, 1, "repeat with N seeds: seed, seed+1, ...");
-  line.flag("--compare", o.compare,
-            "train with layer and with conditional-layer under the same seeds; print both");
-  line.flag("--evaluate", o.evaluate, "print the dev scores of the run in --out, on its --tasks or on these, and stop");
-  add_run_options(line, o);
+  table.section("Runs");
+  table.add({
+      {"--seeds", &o.seeds, "repeat with N seeds: seed, seed+1, ...", Range{1}},
+      {"--compare", &o.compare,
+       "train with layer and with conditional-layer under the same seeds; print both"},
+      {"--evaluate", &o.evaluate,
+       "print the dev scores of the run in --out, on its --tasks or on these, and stop"}});
+  add_run_options(table, o);
 }
 
-void add_pretrain_options(CommandLine& line, PretrainOptions& o) {
-  line.section("What it reads");
-  line.option("--corpus", o.corpus, "plain text: a paragraph a line, a blank line between documents");
-  line.option("--max-length", o.max_length, 5, "tokens of a sequence");
-  line.flag("--whole-words", o.whole_words, "mask all pieces of a word together");
-  line.flag("--no-nsp", o.no_nsp, "masked words alone, without next-sentence prediction");
-  line.option("--page", o.page, 1,
-              "documents that stand together, and are alike: half of the foreign next sentences are of the same page");
-  line.option("--held-out", o.held_out, 0, "share of the text that is kept for evaluation, 1 MB at most", 0.5);
+void add_pretrain_options(OptionTable& table, PretrainOptions& o) {
+  table.section("What it reads");
+  table.add({
+      {"--corpus", &o.corpus,
+       "plain text: a paragraph a line, a blank line between documents", "FILE"},
+      {"--max-length", &o.max_length, "tokens of a sequence", Range{5}},
+      {"--whole-words", &o.whole_words, "mask all pieces of a word together"},
+      {"--no-nsp", &o.no_nsp, "masked words alone, without next-sentence prediction"},
+      {"--page", &o.page,
+       "documents that stand together, and are alike: half of the foreign next sentences are of "
+       "the same page", Range{1}},
+      {"--held-out", &o.held_out,
+       "share of the text that is kept for evaluation, 1 MB at most", Range{0, 0.5}}});
 
-  line.section("Where it starts");
-  line.option("--init", o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary", "DIR");
-  add_network_options(line, o, "--init");
-  line.option("--vocab-size", o.vocab_size, 0, "instead of --vocab: make one of N tokens from the corpus");
-  line.choice("--tokenizer", o.tokenizer, tokenizer_names,
-              "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words alone");
-  add_norm_options(line, o);
+  table.section("Where it starts");
+  table.add({
+      {"--init", &o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary",
+       "DIR"}});
+  add_network_options(table, o, "--init");
+  table.add({
+      {"--vocab-size", &o.vocab_size,
+       "instead of --vocab: make one of N tokens from the corpus", Range{0}},
+      {"--tokenizer", &o.tokenizer,
+       "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words "
+       "alone",
+       tokenizer_names}});
+  add_norm_options(table, o);
 
-  line.section("How it learns");
-  line.option("--steps", o.steps, 1, "optimizer steps");
-  add_learn_options(line, o, "learn nothing");
-  line.option("--dropout", o.dropout, 0, "in the encoder", 0.999);
-  line.option("--evaluate-every", o.evaluate_every, 1, "steps between two evaluations, each with a checkpoint");
-  line.flag("--f16", o.f16, "write model.safetensors in 16 bits: half the size");
+  table.section("How it learns");
+  table.add({{"--steps", &o.steps, "optimizer steps", Range{1}}});
+  add_learn_options(table, o, "learn nothing");
+  table.add({
+      {"--dropout", &o.dropout, "in the encoder", Range{0, 0.999}},
+      {"--evaluate-every", &o.evaluate_every,
+       "steps between two evaluations, each with a checkpoint", Range{1}},
+      {"--f16", &o.f16, "write model.safetensors in 16 bits: half the size"}});
 
-  line.section("Runs");
-  add_run_options(line, o);
+  table.section("Runs");
+  add_run_options(table, o);
 }
 
 void configure(BertConfig& config, const RunOptions& o) {
@@ -164,17 +208,18 @@ void configure(BertConfig& config, const RunOptions& o) {
   if (o.initialisation != "config") config.initialisation = o.initialisation;
   if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
   MB_CHECK(!o.recompute || norms().find(config.norm).couples != Couples::batch,
-           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out", config.norm);
+           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
+           config.norm);
 }
 
 namespace {
 
-std::map<std::string, std::string> settings_in(const CommandLine& line, const RunOptions& o) {
-  std::map<std::string, std::string> settings = line.values();
-  std::erase_if(settings, [&](const auto& setting) {
+std::map<std::string, std::string> settings_in(const OptionTable& table) {
+  std::map<std::string, std::string> settings = table.values();
+  std::erase_if(settings, [](const auto& setting) {
     const std::string& name = setting.first;
-    return of_this_start.contains(name) || may_differ.contains(name) || name == "--seeds" || name == "--compare" ||
-           (name == "--shards" && o.shards <= 1);   // as runs from before there were shards
+    return of_this_start.contains(name) || may_differ.contains(name) || name == "--seeds" ||
+           name == "--compare";
   });
   return settings;
 }
@@ -182,37 +227,39 @@ std::map<std::string, std::string> settings_in(const CommandLine& line, const Ru
 }  // namespace
 
 std::map<std::string, std::string> settings_of(TrainOptions options) {
-  CommandLine line("run", "");
-  add_train_options(line, options);
-  return settings_in(line, options);
+  OptionTable table;
+  add_train_options(table, options);
+  return settings_in(table);
 }
 std::map<std::string, std::string> settings_of(PretrainOptions options) {
-  CommandLine line("run", "");
-  add_pretrain_options(line, options);
-  return settings_in(line, options);
+  OptionTable table;
+  add_pretrain_options(table, options);
+  return settings_in(table);
 }
 
 void use_machine(const MachineOptions& o) {
   const int cores = std::max(1, usable_cores() / ranks().on_this_host());
   if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
   if (o.threads > cores)
-    std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where threads wait for "
-                           "each other; --threads {} is likely faster\n", o.threads, cores, cores);
+    std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where "
+                           "threads wait for each other; --threads {} is likely faster\n",
+                           o.threads, cores, cores);
   if (ranks().size() > 1)
-    std::cerr << formatted("{} ranks, {} of them on this host; threads of each: {}\n", ranks().size(),
-                           ranks().on_this_host(), omp_get_max_threads());
+    std::cerr << formatted("{} ranks, {} of them on this host; threads of each: {}\n",
+                           ranks().size(), ranks().on_this_host(), omp_get_max_threads());
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
   if (o.device != "cpu") std::cerr << device_text() << '\n';
 }
 
-void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::set<std::string>& others) {
+void begin_run(CommandLine& line, const RunOptions& o, bool again,
+               const std::set<std::string>& others) {
   if (again) recall_options(line, o.out, others);
   use_machine(o);
   set_check_nan(o.check_nan);
   set_recompute(o.recompute);
-  // The run remembers its shards, so that it can go on with another number of ranks. An older run has one.
-  if (o.shards == 0) line.set("--shards", std::to_string(again ? 1 : ranks().size()));
+  // The run remembers its shards, so that it can go on with another number of ranks.
+  if (o.shards == 0) line.set("--shards", std::to_string(ranks().size()));
   if (again) return;
   MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
   std::error_code none;
@@ -222,14 +269,15 @@ void begin_run(CommandLine& line, const RunOptions& o, bool again, const std::se
   make_folder(o.out);
 }
 
-void remember_options(const CommandLine& line, const std::string& folder) {
+void remember_options(const OptionTable& table, const std::string& folder) {
   if (!ranks().first()) return;
   Json stored = Json::object();
-  for (const auto& [name, value] : line.values()) stored.set(name, value);
+  for (const auto& [name, value] : table.values()) stored.set(name, value);
   write_file(options_file(folder), stored.dump() + "\n");
 }
 
-void recall_options(CommandLine& line, const std::string& folder, const std::set<std::string>& others) {
+void recall_options(CommandLine& line, const std::string& folder,
+                    const std::set<std::string>& others) {
   const std::string file = options_file(folder);
   MB_CHECK(std::filesystem::exists(file), "--out {}: there is no run: {} is missing", folder, file);
   std::string conflicts;
@@ -237,9 +285,10 @@ void recall_options(CommandLine& line, const std::string& folder, const std::set
   for (const auto& [name, value] : stored.members()) {
     if (of_this_start.contains(name)) continue;
     if (!line.given(name)) line.set(name, value.string());
-    else if (const std::string now = line.value(name);
+    else if (const std::string now = line.find(name).text();
              now != value.string() && !may_differ.contains(name) && !others.contains(name))
-      conflicts += formatted("\n  {} {}, but the run was started with {}", name, now, value.string());
+      conflicts +=
+          formatted("\n  {} {}, but the run was started with {}", name, now, value.string());
   }
   MB_CHECK(conflicts.empty(), "these options contradict {}; leave them out:{}", file, conflicts);
 }

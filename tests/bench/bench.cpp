@@ -277,17 +277,18 @@ int bench(int argc, char** argv) {
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   CommandLine line("bench", "Measures minbert beside PyTorch and beside the machine's best product of matrices.");
-  line.choice("--device", options.device, device_names(), "what it runs on");
-  line.choice("--case", options.only, names, "what to measure");
-  line.option("--steps", options.steps, 0, "steps of each case that count (--device cuda: groups); 0: its own number");
-  line.option("--threads", options.threads, 1, "threads of every program");
-  line.flag("--no-torch", options.no_torch, "leave PyTorch out");
-  line.flag("--profile", options.profile, "print the time of each operation of each case");
+  line.option("--device", options.device, "what it runs on", device_names());
+  line.option("--case", options.only, "what to measure", names);
+  line.option("--steps", options.steps, "steps of each case that count (--device cuda: groups); 0: its own number",
+              Range{0});
+  line.option("--threads", options.threads, "threads of every program", Range{1});
+  line.option("--no-torch", options.no_torch, "leave PyTorch out");
+  line.option("--profile", options.profile, "print the time of each operation of each case");
   line.option("--against", options.against, "another build of this benchmark, asked by turns with this one", "FILE");
-  line.option("--bound", options.bound, 0, "with --against: times as long as the other it may take");
+  line.option("--bound", options.bound, "with --against: times as long as the other it may take", Range{0});
   line.section("On a GPU");
-  line.list("--matmul", options.matmul, precision_names(), "precisions of the products");
-  line.option("--group", options.group, 1, "steps between two waits for the GPU");
+  line.option("--matmul", options.matmul, "precisions of the products", precision_names());
+  line.option("--group", options.group, "steps between two waits for the GPU", Range{1});
   line.parse(argc, argv);
   const auto& here = options.device == "cuda" ? on_gpu : on_cpu;
   MB_CHECK(std::ranges::find(here, options.only) != here.end(),
