@@ -30,8 +30,10 @@ struct LayerNormForward {
     const auto squared = [=](int i) { return (x[i] - mu) * (x[i] - mu); };
     const real sigma2 = team.sum(H, squared) / real(H);
     const real r = 1 / std::sqrt(nan_if_infinite(sigma2 + eps));
+    const bool scaled = weight, shifted = bias;
+    const real *w = scaled ? weight : x, *b = shifted ? bias : x;    // never null: row_norm.h
     team.each(H, [=](int i) {
-      y[i] = (x[i] - mu) * r * (weight ? weight[i] : 1) + (bias ? bias[i] : 0);
+      y[i] = (x[i] - mu) * r * (scaled ? w[i] : 1) + (shifted ? b[i] : 0);
     });
     team.each(1, [=](int) {                                              // kept for the backward
       *mean = mu;
@@ -45,7 +47,9 @@ struct LayerNormBackward {
   HD void operator()(Team team, int H, const real* x, const real* dy, const real* weight,
                      const real* mean, const real* rstd, Target dx) const {
     const real mu = *mean, r = *rstd;
-    const auto e = [=](int i) { return weight ? product(dy[i], weight[i]) : dy[i]; };
+    const bool scaled = weight;
+    const real* w = scaled ? weight : x;
+    const auto e = [=](int i) { return scaled ? product(dy[i], w[i]) : dy[i]; };
     const auto xhat = [=](int i) { return (x[i] - mu) * r; };
     const real mean_e = team.sum(H, e) / real(H);
     const real mean_e_xhat = team.sum(H, [=](int i) { return e(i) * xhat(i); }) / real(H);

@@ -24,8 +24,10 @@ struct RowScaleForward {
     const auto squared = [=](int i) { return (x[i] - mu) * (x[i] - mu); };
     const real s2 = team.sum(H, squared) / real(H);
     const real r = 1 / std::sqrt(nan_if_infinite(s2 + eps));
+    const bool scaled = weight, shifted = bias;
+    const real *w = scaled ? weight : x, *b = shifted ? bias : x;    // never null: row_norm.h
     team.each(H, [=](int i) {
-      y[i] = x[i] * r * (weight ? weight[i] : 1) + (bias ? bias[i] : 0);
+      y[i] = x[i] * r * (scaled ? w[i] : 1) + (shifted ? b[i] : 0);
     });
     team.each(1, [=](int) {
       *mean = mu;
@@ -40,7 +42,9 @@ struct RowScaleBackward {
   HD void operator()(Team team, int H, const real* x, const real* dy, const real* weight,
                      const real* mean, const real* rstd, Target dx) const {
     const real mu = *mean, r = *rstd;
-    const auto e = [=](int i) { return weight ? product(dy[i], weight[i]) : dy[i]; };
+    const bool scaled = weight;
+    const real* w = scaled ? weight : x;
+    const auto e = [=](int i) { return scaled ? product(dy[i], w[i]) : dy[i]; };
     const auto centered = [=](int i) { return x[i] - mu; };
     const real mean_exhat = team.sum(H, [=](int i) { return e(i) * x[i] * r; }) / real(H);
     const real rounding = about_mean ? team.sum(H, centered) / real(H) : real(0);

@@ -19,6 +19,8 @@ HD real mean_of_row(Team team, int n, const real* x) {
 //   forward          team, H, x, weight, bias (nullptr: no tensor), y, mean and rstd of the row
 //   backward         team, H, x, dy, weight, mean, rstd, dx
 //   weight_gradient  i, x, dy, mean, rstd: the row's contribution to dweight_i
+// In a vectorised loop `weight ? weight[i] : 1` loads from address 0 under a mask, which the
+// processor traps: 2 to 5 times slower. So a kernel loads from x in place of what is null.
 // The tape names the line that calls this.
 template <class Forward, class Backward, class WeightGradient>
 Tensor row_norm(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
