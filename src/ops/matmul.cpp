@@ -60,21 +60,31 @@ struct ActivateInPlace {                      // h becomes g = f(h), dg becomes 
   }
 };
 
-struct Passes {
-  void (*activate)(const Tensor& h, const Tensor& g);
-  void (*activate_in_place)(const Tensor& h, const Tensor& dg);
-};
+// Vaswani et al. 2017, eq. 2, whose f is ReLU; BERT's is GELU              x, y [T,H]   h, g [T,I]
+// h = x W_1^T + b_1    g = f(h)    y = g W_2^T + b_2
+// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows
+// dh = dg f'(h)    dx = dh W_1    dW_1 = dh^T x    db_1 = sum of dh's rows
+// Only h is kept, I numbers less for each token: the pass that computes dh computes g again.
 template <class F>
-constexpr Passes passes = {
-    [](const Tensor& h, const Tensor& g) {
-      launch_map(h.device(), h.size(), Activate<F>{}, h.data(), Target(g));
-    },
-    [](const Tensor& h, const Tensor& dg) {
-      launch_map(h.device(), h.size(), ActivateInPlace<F>{}, InPlace{h.data()}, InPlace{dg.data()});
-    }};
-Passes passes_of(Activation f) {
-  MB_CHECK(f == gelu || f == gelu_new || f == relu, "feed_forward: only gelu, gelu_new and relu");
-  return f == gelu ? passes<Gelu> : f == relu ? passes<Relu> : passes<GeluNew>;
+Tensor feed_forward_of(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
+                       const Tensor& b2) {
+  const Tensor h = affine(x, W1, b1);
+  const Tensor activated(h.shape(), h.device());
+  launch_map(h.device(), h.size(), Activate<F>{}, h.data(), Target(activated));
+  const Tensor y = affine(activated, W2, b2);
+  const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
+  const Tensor kept = W1.requires_grad() ? x : Tensor();           // a frozen W_1 needs no x
+  return record("feed_forward", y, inputs, [kept, h, W1, W2](const Tensor& dy, Grads& grads) {
+    const Tensor dg = gemm_nn(dy, W2);
+    // One pass turns h into g and dg into dh, in place: their old values are not needed again.
+    launch_map(h.device(), h.size(), ActivateInPlace<F>{}, InPlace{h.data()}, InPlace{dg.data()});
+    const Tensor &g = h, &dh = dg;
+    grads(4, [&](Sink db2) { add_rows(dy, db2); });
+    grads(3, [&](Sink dW2) { gemm_tn(dy, g, dW2); });
+    grads(2, [&](Sink db1) { add_rows(dh, db1); });
+    grads(1, [&](Sink dW1) { gemm_tn(dh, kept, dW1); });
+    grads(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
+  });
 }
 
 }  // namespace
@@ -91,31 +101,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   });
 }
 
-// Vaswani et al. 2017, eq. 2, whose f is ReLU; BERT's is GELU              x, y [T,H]   h, g [T,I]
-// h = x W_1^T + b_1    g = f(h)    y = g W_2^T + b_2
-// dg = dy W_2    dW_2 = dy^T g    db_2 = sum of dy's rows
-// dh = dg f'(h)    dx = dh W_1    dW_1 = dh^T x    db_1 = sum of dh's rows
-// Only h is kept, I numbers less for each token: the pass that computes dh computes g again.
 Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const Tensor& W2,
                     const Tensor& b2, Activation f) {
-  const Passes pass = passes_of(f);
-  const Tensor h = affine(x, W1, b1);
-  const Tensor activated(h.shape(), h.device());
-  pass.activate(h, activated);
-  const Tensor y = affine(activated, W2, b2);
-  const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
-  const Tensor kept = W1.requires_grad() ? x : Tensor();           // a frozen W_1 needs no x
-  return record("feed_forward", y, inputs, [kept, h, W1, W2, pass](const Tensor& dy, Grads& grads) {
-    const Tensor dg = gemm_nn(dy, W2);
-    // One pass turns h into g and dg into dh, in place: their old values are not needed again.
-    pass.activate_in_place(h, dg);
-    const Tensor &g = h, &dh = dg;
-    grads(4, [&](Sink db2) { add_rows(dy, db2); });
-    grads(3, [&](Sink dW2) { gemm_tn(dy, g, dW2); });
-    grads(2, [&](Sink db1) { add_rows(dh, db1); });
-    grads(1, [&](Sink dW1) { gemm_tn(dh, kept, dW1); });
-    grads(0, [&](Sink dx) { gemm_nn(dh, W1, dx); });
-  });
+  if (f == gelu) return feed_forward_of<Gelu>(x, W1, b1, W2, b2);
+  if (f == relu) return feed_forward_of<Relu>(x, W1, b1, W2, b2);
+  MB_CHECK(f == gelu_new, "feed_forward: only gelu, gelu_new and relu");
+  return feed_forward_of<GeluNew>(x, W1, b1, W2, b2);
 }
 
 }  // namespace minbert
