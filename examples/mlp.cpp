@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   line.option("--epochs", epochs, "passes over the 400 points", Range{1});
   line.option("--batch", batch, "points in a batch", Range{1});
   line.option("--lr", lr, "learning rate; it falls linearly to 0", Range{0});
-  line.option("--initialisation", initialisation, "how the weights are drawn", initialisation_names);
+  line.option("--initialisation", initialisation, "how the weights are drawn", initialisation_names());
   line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "folder for spirals.svg", "DIR");
   line.parse(argc, argv);

@@ -20,8 +20,7 @@ namespace minbert {
 
 // random, random_relu: as Parameters::Options say; random_relu: the matrices beside a ReLU
 enum class Init { zeros, ones, random, random_relu };
-inline const std::vector<std::string> initialisation_names = {"normal", "uniform", "xavier",
-                                                              "kaiming", "xavier-kaiming"};
+std::vector<std::string> initialisation_names();    // "normal", ...: module.cpp has the formulas
 enum class Decay { yes, no };                       // does weight decay apply?
 
 // name: of a module "weight"; of Parameters with its path, "bert.pooler.dense.weight". A buffer is
@@ -73,7 +72,7 @@ class Parameters {
   struct Options {
     uint64_t seed = 11711;
     double initializer_range = 0.02;                // of normal and uniform
-    std::string initialisation = "normal";          // of Init::random; module.cpp has the formulas
+    std::string initialisation = "normal";          // of Init::random, see initialisation_names
     bool initialise = true;                         // false: load_weights does it where it must
   };
   Parameters(Module& root, Options options);

@@ -46,7 +46,7 @@ const Choice choices[] = {
     {"cls_norm", &BertConfig::cls_norm, [](const std::string& norm) { cls_norms().check(norm); }},
     {"cls_norm_at", &BertConfig::cls_norm_at, one_of("place", cls_norm_places)},
     {"initialisation", &BertConfig::initialisation,
-     one_of("initialisation", initialisation_names)},
+     one_of("initialisation", initialisation_names())},
     {"embeddings_norm", &BertConfig::embeddings_norm,
      one_of("embeddings norm", embeddings_norm_names)},
     {"positions", &BertConfig::positions, one_of("position embedding", position_names)},

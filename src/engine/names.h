@@ -6,10 +6,10 @@
 
 namespace minbert {
 
-template <class Entry>
-std::vector<std::string> names_of(const std::vector<Entry>& table) {
+template <class Table>
+std::vector<std::string> names_of(const Table& table) {
   std::vector<std::string> names;
-  for (const Entry& entry : table) names.push_back(entry.name);
+  for (const auto& entry : table) names.push_back(entry.name);
   return names;
 }
 

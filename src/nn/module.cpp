@@ -71,35 +71,53 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
     if (options.initialise) initialise(p);
 }
 
-// Each row of a matrix [out,in] from its own stream: rows are drawn in parallel, whatever the
-// number of threads.
-//   normal   N(0, range), truncated at two deviations           Devlin et al. 2019
-//   uniform  U(-range, range)
-//   xavier   U(-b, b), b = √(6/(in+out))                        Glorot & Bengio 2010, eq. 16
-//   kaiming  N(0, √(2/in))                                      He et al. 2015, eq. 10
-//   xavier-kaiming  kaiming for layers with a ReLU, xavier for others      [NT init]
+namespace {
+
+// An element of a matrix [out,in].
+using Draw = double (*)(Random& r, double in, double out, double range);
+
+// N(0, range), truncated at two deviations                     Devlin et al. 2019
+double normal(Random& r, double, double, double range) { return range * r.truncated_normal(); }
+// U(-range, range)
+double uniform(Random& r, double, double, double range) { return range * (2 * r.uniform() - 1); }
+// U(-b, b), b = √(6/(in+out))                                  Glorot & Bengio 2010, eq. 16
+double xavier(Random& r, double in, double out, double) {
+  return std::sqrt(6 / (in + out)) * (2 * r.uniform() - 1);
+}
+// N(0, √(2/in))                                                He et al. 2015, eq. 10
+double kaiming(Random& r, double in, double, double) { return std::sqrt(2 / in) * r.normal(); }
+
+struct Initialisation {
+  const char* name;
+  Draw random, random_relu;                         // of Init's two kinds
+};
+constexpr Initialisation initialisations[] = {
+    {"normal", normal, normal},
+    {"uniform", uniform, uniform},
+    {"xavier", xavier, xavier},
+    {"kaiming", kaiming, kaiming},
+    {"xavier-kaiming", xavier, kaiming}};           // [NT init]
+
+}  // namespace
+
+std::vector<std::string> initialisation_names() { return names_of(initialisations); }
+
+// Each row of a matrix is drawn from its own stream: in parallel, whatever the number of threads.
 void Parameters::initialise(const Parameter& p) const {
   if (p.init == Init::zeros || p.init == Init::ones)
     return fill(p.value, p.init == Init::ones ? real(1) : real(0));
+  const Initialisation& chosen =
+      initialisations[index_of(options_.initialisation, initialisation_names(), "initialisation")];
+  const Draw draw = p.init == Init::random_relu ? chosen.random_relu : chosen.random;
   const int64_t cols = p.value.cols();
   const double in = double(cols), out = double(p.value.rows()),
                range = options_.initializer_range;
-  const double b = std::sqrt(6 / (in + out));
-  const bool with_relu = p.init == Init::random_relu;
-  const std::function<double(Random&)> draws[] = {
-      [=](Random& r) { return range * r.truncated_normal(); },
-      [=](Random& r) { return range * (2 * r.uniform() - 1); },
-      [=](Random& r) { return b * (2 * r.uniform() - 1); },
-      [=](Random& r) { return std::sqrt(2 / in) * r.normal(); }};
-  const std::string& name = options_.initialisation;
-  const auto& draw = name == "xavier-kaiming"
-                         ? draws[with_relu ? 3 : 2]
-                         : draws[index_of(name, initialisation_names, "initialisation")];
   std::vector<real> values(size_t(p.value.size()));
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < p.value.rows(); ++row) {
     Random random(options_.seed, formatted("init/{}/{}", p.name, row));
-    for (int64_t i = 0; i < cols; ++i) values[size_t(row * cols + i)] = real(draw(random));
+    for (int64_t i = 0; i < cols; ++i)
+      values[size_t(row * cols + i)] = real(draw(random, in, out, range));
   }
   p.value.copy_from(values);
 }

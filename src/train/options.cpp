@@ -55,7 +55,7 @@ void add_norm_options(OptionTable& table, RunOptions& o) {
 }  // namespace
 
 void add_learn_options(OptionTable& table, RunOptions& o, const std::string& default_lr) {
-  std::vector<std::string> initialisations = initialisation_names;
+  std::vector<std::string> initialisations = initialisation_names();
   initialisations.insert(initialisations.begin(), "config");
   table.add({
       {"--initialisation", &o.initialisation,
