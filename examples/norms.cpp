@@ -1,13 +1,8 @@
-// Normalizations side by side, and one of them held against another framework.
+// Normalizations side by side.
 //
 //   $ norms                           trains the small multitask model with three norms, in a minute
 //   $ norms --seeds 2                 with every norm in every placement
 //   $ norms --norm layer,rms --placement post,pre --seeds 3
-//
-//   $ norms apply --cls-norm iso-bn:preset=authors --input steps.safetensors --output ours.safetensors
-//   20 steps of 16 x 768 -> ours.safetensors
-//
-// examples/papers/norm_apply.h says what the two files hold.
 #include <iostream>
 
 #include "engine/names.h"
@@ -17,15 +12,12 @@
 #include "minbert/norm.h"
 #include "minbert/sampling.h"
 #include "papers/comparison.h"
-#include "papers/norm_apply.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
 using namespace minbert;
 
-namespace {
-
-int compare(int argc, char** argv) {
+int main(int argc, char** argv) {
   NormLists lists{names_of(norms().entries), placement_names, {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
@@ -42,7 +34,7 @@ int compare(int argc, char** argv) {
   o.dropout = 0.1;
   o.seeds = 2;
   CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
-                            "side.\nnorms apply runs one of them on the tensors of a file: see norms apply --help.");
+                            "side.");
   line.section("What is compared: every one with every other");
   line.option("--norm", lists.norms, "normalizations of the hidden states", &norms());
   line.option("--placement", lists.placements, "where the norms of a layer stand", placement_names);
@@ -82,47 +74,4 @@ int compare(int argc, char** argv) {
     watch_for_interrupt();
     return compare_norms(experiment, variants, to_loss);
   });
-}
-
-void say(const char* what, const std::vector<std::string>& tensors) {
-  if (tensors.empty()) return;
-  std::cerr << what;
-  for (const std::string& name : tensors) std::cerr << ' ' << name;
-  std::cerr << '\n';
-}
-
-int apply(int argc, char** argv) {
-  NormApplyOptions o;
-  double grad_norm = 0;
-  std::string input, output;
-  CommandLine line("norms apply", "Runs one normalization on the tensors of a file: training steps, then evaluation.");
-  line.option("--norm", o.norm, "normalization of the hidden states", &norms());
-  line.option("--cls-norm", o.cls_norm, "or of [CLS]", &cls_norms());
-  line.option("--grad-norm", grad_norm, "or of the gradient of [CLS], of this strength", Range{0});
-  line.option("--input", input, "a safetensors file: x, dy [S,N,H], of S steps of N rows; offsets [B+1], tasks [B]; "
-              "fit [M,H]; parameters by their names", "FILE");
-  line.option("--output", output, "the safetensors file to write: y, dx [S,N,H], y_eval [N,H], d.NAME of every "
-              "parameter, every buffer", "FILE");
-  line.section("What it runs on");
-  MachineOptions machine;
-  add_machine_options(line, machine);
-  line.parse(argc, argv);
-  return run_program("norms apply", [&] {
-    use_machine(machine);
-    if (line.given("--grad-norm")) o.grad_norm = grad_norm;
-    line.need({"--input", "--output"});
-    check_folder_of(output);
-    const NormApplyReport report = apply_norm(o, input, output);
-    std::cout << report.steps << (report.steps == 1 ? " step of " : " steps of ") << report.rows << " x "
-              << report.hidden << " -> " << output << '\n';
-    say("not in the input, so as in a new norm:", report.initial);
-    say("in the input, but of no use here:", report.unused);
-    return 0;
-  });
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  return argc > 1 && std::string(argv[1]) == "apply" ? apply(argc - 1, argv + 1) : compare(argc, argv);
 }
