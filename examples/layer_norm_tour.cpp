@@ -77,15 +77,15 @@ int main(int argc, char** argv) {
     print("dx by the kernel", gradient(x, dy, kernel));
     print("dx, composed form", gradient(x, dy, [&](const Tensor& t) { return composed(t, gamma, beta); }));
     print("dx by differences", differences(x, dy, kernel));
-    const Tensor ones = Tensor::full({1, 4}, 1);
-    print("dx where e = 1", abs(gradient(x, ones, [](const Tensor& t) { return layer_norm(t, {}, {}, eps); })));
+    const Tensor one = Tensor::full({1, 4}, 1), zero = Tensor::zeros({1, 4});
+    print("dx where e = 1", abs(gradient(x, one, [&](const Tensor& t) { return layer_norm(t, one, zero, eps); })));
 
     // 3. A row of 768 times 10.1. It has no variance, so y is beta = 0, if mu is 10.1.
     const std::vector<real> equal(768, real(10.1f));
     real total = 0;
     for (const real v : equal) total += v;
     const real d = equal[0] - total / 768;
-    const Tensor corrected = layer_norm(row(equal), {}, {}, eps);
+    const Tensor corrected = layer_norm(row(equal), Tensor::full({768}, 1), Tensor::zeros({768}), eps);
     std::cout << "\n768 times 10.1, y:  with the sum of the row over 768 as mu " << d / std::sqrt(d * d + real(eps))
               << ", with the corrected mean " << corrected.data()[0] << '\n';
     return 0;

@@ -30,30 +30,24 @@ TEST_CASE("norm: every norm passes the gradient check, in training and in evalua
       }
 }
 
-TEST_CASE("norm: every norm equals its equations composed of elementary operations, in values and gradients") {
-  for (const NormEntry& entry : norms().entries)
-    for (const bool training : {true, false})
-      for (const auto& [lengths, task] : {std::pair(std::vector<int>{7, 1, 12, 3}, Indices{0, 2, 2, 1}),
-                                          std::pair(std::vector<int>{5}, Indices()),
-                                          std::pair(std::vector<int>{1}, Indices{2})}) {
-        INFO(std::string(entry.name) << ", training " << training << ", " << lengths.size() << " sentences");
-        const Lone lone(entry.name, {32, 3, 1e-5}, 8);
-        lone.norm->train(training);
-        for (const Parameter& b : lone.parameters.buffers())
-          if (b.name == "running_nu") b.value.copy_from(std::vector<real>(32, 0));      // where power is exact
-        const Batch batch = pack(sentences(lengths), task);
-        const Inputs inputs = lone.inputs(batch, normal("x", {batch.tokens(), 32}, 3));
-        const auto text = values_and_gradients(
-            inputs, [&](const Inputs& in) { return lone.norm->composed(in[0], batch); });
-        const auto fused = values_and_gradients(
-            inputs, [&](const Inputs& in) { return (*lone.norm)(in[0], batch); });
-        // a*b+c is rounded once here, twice there; the gradient of a single token's sentence is 0 but for that, times
-        // 1/sqrt(eps) = 316
-        for (size_t i = 0; i < text.size(); ++i) {
-          INFO("input " << i << ", or the result; " << std::string(batch.row_task ? "with" : "without") << " tasks");
-          CHECK(difference(fused[i], text[i], 1) < tolerance(1e-4, 1e-12));
-        }
+TEST_CASE("norm: LayerNorm's kernel equals its equation in elementary operations, plain and conditional") {
+  for (const std::string name : {"layer", "conditional-layer"})
+    for (const auto& [lengths, task] : {std::pair(std::vector<int>{7, 1, 12, 3}, Indices{0, 2, 2, 1}),
+                                        std::pair(std::vector<int>{5}, Indices()),
+                                        std::pair(std::vector<int>{1}, Indices{2})}) {
+      INFO(name << ", " << lengths.size() << " sentences");
+      const Lone lone(name, {32, 3, 1e-5});
+      const Batch batch = pack(sentences(lengths), task);
+      const Inputs inputs = lone.inputs(batch, normal("x", {batch.tokens(), 32}, 3));
+      const auto text = values_and_gradients(
+          inputs, [&](const Inputs& in) { return lone.norm->composed(in[0], batch); });
+      const auto fused = values_and_gradients(
+          inputs, [&](const Inputs& in) { return (*lone.norm)(in[0], batch); });
+      for (size_t i = 0; i < text.size(); ++i) {    // a*b+c is rounded once here, twice there
+        INFO("input " << i << ", or the result; " << std::string(batch.row_task ? "with" : "without") << " tasks");
+        CHECK(difference(fused[i], text[i], 1) < tolerance(1e-4, 1e-12));
       }
+    }
 }
 
 TEST_CASE("norm: an unknown name, option or value is an error that lists what there is") {

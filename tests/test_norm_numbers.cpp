@@ -14,6 +14,14 @@ bool shift_invariant(const std::string& name) {
   return name != "none" && name != "variance-only" && name != "rms" && name != "power";
 }
 
+// y of a new norm, with γ = 1 and β = 0, or with this γ
+Tensor result_of(const std::string& name, const Tensor& x, const Tensor& gamma = {}) {
+  const auto norm = norms().make(name, {x.cols()});
+  const Parameters parameters(*norm, {});
+  if (gamma) parameters.value("weight").copy_from(gamma.values());
+  return (*norm)(x);
+}
+
 Tensor step_of(const SafeTensors& file, const std::string& name, int64_t step) {
   const std::vector<int64_t>& s = file.entry(name).shape;                            // [S,N,H]
   return Tensor::from({s[1], s[2]}, {file.read(name).data() + step * s[1] * s[2], size_t(s[1] * s[2])});
@@ -154,8 +162,7 @@ TEST_CASE("norm: a huge mean does not harm the variance about it") {
     CHECK(std::isfinite(largest(y)));
   }
   // variance-only: x / sigma, with the sigma of the deviations
-  const Tensor one = Tensor::full({128}, 1), zero = Tensor::zeros({128});
-  const Tensor y = variance_norm(x, one, zero, 1e-12), z = layer_norm(small, one, zero, 1e-12);
+  const Tensor y = result_of("variance-only", x), z = result_of("layer", small);
   const double sigma = double(x.data()[0] - x.data()[1]) / double(y.data()[0] - y.data()[1]),
       expected = double(small.data()[0] - small.data()[1]) / double(z.data()[0] - z.data()[1]);
   CHECK(sigma == doctest::Approx(expected).epsilon(double(tolerance(1e-3, 1e-9))));
@@ -195,7 +202,7 @@ TEST_CASE("norm: variance-only's gradient is right where the mean is 30000 devia
   for (real& v : values) v = real(float(v + 30000));
   Tensor x = Tensor::from({T, H}, values);
   const Tensor gain = normal("variance-only gain", {H}), dy = normal("variance-only dy", {T, H});
-  backward(variance_norm(x.set_requires_grad(true), gain, Tensor::zeros({H}), 1e-12), dy);
+  backward(result_of("variance-only", x.set_requires_grad(true), gain), dy);
   const std::vector<real> g = gain.values(), d = dy.values();
   std::vector<real> expected;
   for (size_t row = 0; row < values.size(); row += size_t(H)) {
@@ -254,16 +261,18 @@ TEST_CASE("norm: a constant row gives beta, however small epsilon is") {
   CHECK(largest(layer_norm(x, gamma, beta, 1e-12).values()) < tolerance(1e-6, 1e-6));
   // Where all dy γ are equal, dx is 0: not the rounding of that product, which a fused multiply-add leaves, over √ε.
   const Tensor four = Tensor::full({2, 4}, real(10.1f)).set_requires_grad(true);
-  backward(layer_norm(four, Tensor::full({4}, real(0.3f)), {}, 1e-12), Tensor::full({2, 4}, real(0.1f)));
+  const Tensor equal = Tensor::full({4}, real(0.3f)), zero = Tensor::zeros({4});
+  backward(layer_norm(four, equal, zero, 1e-12), Tensor::full({2, 4}, real(0.1f)));
   CHECK(largest(four.grad().values()) == 0);
 }
 
 TEST_CASE("norm: a row whose squares overflow is NaN, and no other row") {
   const real huge = 4 * std::sqrt(std::numeric_limits<real>::max());
   const Tensor x = Tensor::from({2, 4}, std::vector<real>{huge, -huge, huge, -huge, 1, -1, 1, -1});
-  for (const Tensor& y : {layer_norm(x, {}, {}, 1e-12), variance_norm(x, {}, {}, 1e-12), rms_norm(x, {}, 1e-12)})
+  for (const std::string name : {"layer", "layer-simple", "variance-only", "rms", "group:groups=2,eps=1e-12"})
     for (size_t i = 0; i < 8; ++i) {
-      const double value = double(y.values()[i]);
+      INFO(name);
+      const double value = double(result_of(name, x).values()[i]);
       if (i < 4) CHECK(std::isnan(value));
       else CHECK(value == doctest::Approx(i % 2 ? -1 : 1));
     }

@@ -43,8 +43,8 @@ class Norm : public Module {
     const Scope scope(path());
     return forward(x, batch);
   }
-  // The same equations in elementary operations: slower, to be read, and the reference of the
-  // tests. Does not change running statistics. Most norms of [CLS] have no other form.
+  // The equation in elementary operations, where forward() is a kernel: to be read, and the
+  // reference of the tests. Most norms have their equation in forward().
   virtual Tensor composed(const Tensor& x, const Batch& batch) const { return forward(x, batch); }
 
   // Norms with wants_set() take their statistics from a set, once [TA sec.4.2]: call fit() with
@@ -57,6 +57,8 @@ class Norm : public Module {
  protected:
   virtual Tensor forward(const Tensor& x, const Batch& batch) const = 0;
 };
+  // A running statistic moves: average = (1 - momentum) average + momentum now
+  static void move_average(const Tensor& average, const Tensor& now, double momentum);
 
 // A norm whose result is scaled by γ and shifted by β, both [H]. They begin as 1 and 0, or as a
 // checkpoint has them.

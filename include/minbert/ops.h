@@ -67,6 +67,7 @@ Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const T
                     const Tensor& b2, Activation f = gelu);
 
 // ---- sums and means (reduce.cpp) ----------------------------------------------------------------
+// Means are corrected once: of equal numbers it is that number.
 Tensor sum(const Tensor& x);                        // [] over all elements
 Tensor mean(const Tensor& x);
 Tensor sum_rows(const Tensor& x);                   // [T,1] over each row
@@ -92,34 +93,12 @@ Tensor dropout(const Tensor& x, double p, RandomKey key);
 // residual + dropout(x)
 Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey key);
 
-// ---- normalizations (layer_norm.cpp, rms_norm.cpp, column_norm.cpp) -----------------------------
-// Variances are biased and computed in two passes. weight, bias [H]; no tensor: 1, and 0.
-
-// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row [CLN eq.1-3]. With group [T] of 0..G-1, weight
-// and bias are [G,H]: row t uses those of group[t].
+// ---- layer normalization (layer_norm.cpp) -------------------------------------------------------
+// (x-mu)/sqrt(sigma2+eps)*weight+bias for each row; weight, bias [H] [CLN eq.1-3]. With group [T]
+// of 0..G-1, weight and bias are [G,H]: row t uses those of group[t]. The other norms are equations
+// of these operations, in src/norm.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                   const Indices& group = {});
-Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps);  // x/sqrt(mean(x^2)+eps)*weight
-// x/sqrt(sigma2+eps)*weight+bias for each row
-Tensor variance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
-
-// (x-mu)/sqrt(sigma2+eps)*weight+bias, mu and sigma2 over all tokens of a sentence and each group
-// of H/groups neighbouring channels; groups = H: each channel by itself.
-Tensor sentence_norm(const Tensor& x, const Batch& batch, const Tensor& weight, const Tensor& bias,
-                     int64_t groups, double eps);
-
-// Each channel by its mean and variance over all rows of x, which then move the running ones [H]:
-// running = (1 - momentum) running + momentum now, the variance times T/(T-1) where T > 1.
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const Tensor& running_mean, const Tensor& running_variance, double momentum,
-                  double eps);
-// The same with a given mean and variance [H], which are constant for the gradient.
-Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean,
-                    const Tensor& variance, double eps);
-// PowerNorm in training: x/sqrt(psi2+eps)*weight+bias. Then updates psi2 [H]; the backward, which
-// is approximate, updates nu [H] (src/norm/hidden/power.cpp has the recurrences).
-Tensor power_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& psi2,
-                  const Tensor& nu, double momentum, double eps);
 
 // ---- attention (attention.cpp) ------------------------------------------------------------------
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,

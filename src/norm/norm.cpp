@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/fill.h"
 #include "engine/names.h"
 #include "engine/text.h"
 
@@ -136,6 +137,11 @@ std::unique_ptr<Norm> NormTable::make(const std::string& norm, NormOptions optio
 
 std::string NormTable::help() const {
   std::vector<std::vector<std::string>> lines = {
+void Norm::move_average(const Tensor& average, const Tensor& now, double momentum) {
+  const NoGrad constants;
+  copy_or_add((1 - momentum) * average + momentum * now, average, false);
+}
+
       {what, "formula", "a mean is taken over", "couples", "statistics", "parameters", "at",
        "options", "paper"}};
   for (const NormEntry& e : entries)

@@ -14,9 +14,10 @@
 //             (mu stands in sigma2, too, but there its derivative is 0: sum_j (x_j - mu) = 0)
 //             dx_i = rstd (e_i - mean(e) - xhat_i mean(e xhat))
 //             dweight_i = sum of dy_i xhat_i, dbias_i = sum of dy_i, over the rows that they served
-//   Deviation the mean is corrected once (row_norm.h).
+//   Deviation the mean is corrected once (mean_of_row.h).
 #include "engine/launch.h"
-#include "ops/row_norm.h"
+#include "minbert/ops.h"
+#include "ops/mean_of_row.h"
 
 namespace minbert {
 namespace {
@@ -30,11 +31,7 @@ struct LayerNormForward {
     const auto squared = [=](int i) { return (x[i] - mu) * (x[i] - mu); };
     const real sigma2 = team.sum(H, squared) / real(H);
     const real r = 1 / std::sqrt(nan_if_infinite(sigma2 + eps));
-    const bool scaled = weight, shifted = bias;
-    const real *w = scaled ? weight : x, *b = shifted ? bias : x;    // never null: row_norm.h
-    team.each(H, [=](int i) {
-      y[i] = (x[i] - mu) * r * (scaled ? w[i] : 1) + (shifted ? b[i] : 0);
-    });
+    team.each(H, [=](int i) { y[i] = (x[i] - mu) * r * weight[i] + bias[i]; });
     team.each(1, [=](int) {                                              // kept for the backward
       *mean = mu;
       *rstd = r;
@@ -47,9 +44,7 @@ struct LayerNormBackward {
   HD void operator()(Team team, int H, const real* x, const real* dy, const real* weight,
                      const real* mean, const real* rstd, Target dx) const {
     const real mu = *mean, r = *rstd;
-    const bool scaled = weight;
-    const real* w = scaled ? weight : x;
-    const auto e = [=](int i) { return scaled ? product(dy[i], w[i]) : dy[i]; };
+    const auto e = [=](int i) { return product(dy[i], weight[i]); };
     const auto xhat = [=](int i) { return (x[i] - mu) * r; };
     const real mean_e = team.sum(H, e) / real(H);
     const real mean_e_xhat = team.sum(H, [=](int i) { return e(i) * xhat(i); }) / real(H);
@@ -68,8 +63,28 @@ struct WeightGradient {                             // of one row: dy_i xhat_i
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                   const Indices& group) {
-  return row_norm("layer_norm", x, weight, bias, group, LayerNormForward{real(eps)},
-                  LayerNormBackward{}, WeightGradient{});
+  const int64_t T = x.rows(), H = x.cols(), G = group ? weight.rows() : 1;
+  MB_CHECK(H > 0 && weight.size() == G * H && bias.size() == G * H,
+           "layer_norm: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(),
+           bias.shape());
+  MB_CHECK(!group || group.size() == T, "layer_norm: x {} has {} rows but {} groups were given",
+           x.shape(), T, group.size());
+  for (const int32_t g : group)
+    MB_CHECK(g >= 0 && g < G, "layer_norm: group {} is outside of 0..{}", g, G - 1);
+
+  const Tensor y(x.shape(), x.device(), "layer_norm");
+  const Tensor mean({T, 1}, x.device(), "layer_norm"), rstd({T, 1}, x.device(), "layer_norm");
+  launch_rows(x, LayerNormForward{real(eps)}, x, Grouped{weight, group}, Grouped{bias, group}, y,
+              mean, rstd);
+  return record("layer_norm", y, {x, weight, bias}, [=](const Tensor& dy, Grads& g) {
+    g(0, [&](Sink dx) {
+      launch_rows(x, LayerNormBackward{}, x, dy, Grouped{weight, group}, mean, rstd, dx);
+    });
+    g(1, [&](Sink d_weight) {
+      launch_column_sums(x, group, d_weight, WeightGradient{}, x, dy, mean, rstd);
+    });
+    g(2, [&](Sink d_bias) { add_rows(dy, d_bias, group); });
+  });
 }
 
 }  // namespace minbert

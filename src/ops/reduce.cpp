@@ -1,18 +1,27 @@
 // Sums and means: over all elements, over each row, each column, each sentence.
+//
+// A mean is corrected once by the mean of the differences from it, so that a norm's x - mu is 0
+// where x is constant.
+#include "engine/fill.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
-#include "ops/segments.h"
+#include "ops/mean_of_row.h"
 
 namespace minbert {
 namespace {
 
-// s = w sum_i x_i of a row        dL/dx_i = w ds
 struct RowSum {
-  real w;
   template <class Team>
   HD void operator()(Team team, int n, const real* x, real* s) const {
-    const real total = w * team.sum(n, [=](int i) { return x[i]; });
+    const real total = team.sum(n, [=](int i) { return x[i]; });
     team.each(1, [=](int) { *s = total; });
+  }
+};
+struct RowMean {
+  template <class Team>
+  HD void operator()(Team team, int n, const real* x, real* m) const {
+    const real mean = mean_of_row(team, n, x);
+    team.each(1, [=](int) { *m = mean; });
   }
 };
 // Element i of a row gets w times the gradient of its sum, ds[i * step].
@@ -27,65 +36,84 @@ struct BroadcastGradient {
   }
 };
 
-Tensor sum_each_row(const char* name, const Tensor& x, const Grid& rows, Shape shape, real w) {
+// s = w sum_i x_i of a row        dL/dx_i = w ds
+template <class Program>
+Tensor reduce_rows(const char* name, const Tensor& x, const Grid& rows, Shape shape,
+                   const Program& program, real w, Place formula = Place::current()) {
   MB_CHECK(rows.cols <= INT32_MAX, "{}: {} elements in one sum; {} are the most", name, rows.cols,
            INT32_MAX);
   const Tensor s(shape, x.device());
-  launch_rows(rows, RowSum{w}, x, s);
+  launch_rows(rows, program, x, s);
   return record(name, s, {x}, [rows, w](const Tensor& ds, Grads& g) {
     g(0, [&](Sink dx) { launch_rows(rows, BroadcastGradient{w, 0}, ds, dx); });
-  });
+  }, formula);
 }
 
-struct WeightedElement {
-  real w;
-  HD real operator()(int64_t col, const real* x) const { return w * x[col]; }
+struct Difference {
+  HD real operator()(int64_t i, const real* x, const real* mean) const { return x[i] - mean[i]; }
 };
-
-struct SentenceMeansBackward {                      // of a row of sentence b: dL/dx = dm_b / L_b
-  SegmentSizes lengths;
+struct DivideRow {
   template <class Team>
-  HD void operator()(Team team, int n, int32_t b, const real* dm, Target dx) const {
-    const real w = real(1) / lengths[b];
-    team.each(n, [=](int i) { dx(i, w * dm[i]); });
+  HD void operator()(Team team, int n, const real* x, real length, real* y) const {
+    team.each(n, [=](int i) { y[i] = x[i] / length; });
   }
 };
 
+// The parts of x that have a mean each: the sentences of a batch, or one part of all rows.
+struct Segments {
+  int64_t rows;
+  Indices offsets = {}, of_row = {};                // [S+1], [T]; empty: one segment
+};
+struct Lengths {                                    // a view: the number of segment s's rows
+  const int32_t* offsets;
+  int64_t rows;
+  HD real operator[](int64_t s) const { return real(offsets ? offsets[s + 1] - offsets[s] : rows); }
+};
+
+// m_s = 1/L_s sum of the segment's L_s rows            dL/dx_r = dm_s / L_s of each row r in it
+// x [T,H]   m [S,H], or [H] of one segment
+Tensor mean_of_segments(const char* name, const Tensor& x, const Segments& segments, Shape shape,
+                        Place formula = Place::current()) {
+  const Lengths lengths{segments.offsets.data(x.device()), segments.rows};
+  const Tensor m(shape, x.device()), rest(shape, x.device());
+  launch_column_sums(x, segments.of_row, Sink{m, false}, Element{}, x);
+  launch_rows(m, DivideRow{}, m, lengths, m);
+  launch_column_sums(x, segments.of_row, Sink{rest, false}, Difference{}, x,
+                     Grouped{m, segments.of_row});
+  launch_rows(rest, DivideRow{}, rest, lengths, rest);
+  copy_or_add(rest, m, true);
+  const Grid grid = x;
+  return record(name, m, {x}, [segments, grid, lengths](const Tensor& dm, Grads& g) {
+    g(0, [&](Sink dx) {
+      const Tensor share(dm.shape(), dm.device());
+      launch_rows(dm, DivideRow{}, dm, lengths, share);
+      launch_rows(grid, BroadcastGradient{1, 1}, Grouped{share, segments.of_row}, dx);
+    });
+  }, formula);
+}
+
 }  // namespace
 
-Tensor sum(const Tensor& x) { return sum_each_row("sum", x, {x.device(), 1, x.size()}, {}, 1); }
+Tensor sum(const Tensor& x) {
+  return reduce_rows("sum", x, {x.device(), 1, x.size()}, {}, RowSum{}, 1);
+}
 Tensor mean(const Tensor& x) {
-  return sum_each_row("mean", x, {x.device(), 1, x.size()}, {}, real(1) / real(x.size()));
+  return reduce_rows("mean", x, {x.device(), 1, x.size()}, {}, RowMean{}, 1 / real(x.size()));
 }
-Tensor sum_rows(const Tensor& x) { return sum_each_row("sum_rows", x, x, {x.rows(), 1}, 1); }
+Tensor sum_rows(const Tensor& x) {
+  return reduce_rows("sum_rows", x, x, {x.rows(), 1}, RowSum{}, 1);
+}
 Tensor mean_rows(const Tensor& x) {
-  return sum_each_row("mean_rows", x, x, {x.rows(), 1}, real(1) / real(x.cols()));
+  return reduce_rows("mean_rows", x, x, {x.rows(), 1}, RowMean{}, 1 / real(x.cols()));
 }
-
-// m_i = 1/T sum_r x_ri            dL/dx_ri = dm_i / T
 Tensor mean_columns(const Tensor& x) {
-  const real w = real(1) / real(x.rows());
-  const Grid grid = x;
-  const Tensor m({x.cols()}, x.device());
-  launch_column_sums(x, {}, Sink{m, false}, WeightedElement{w}, x);
-  return record("mean_columns", m, {x}, [grid, w](const Tensor& dm, Grads& g) {
-    g(0, [&](Sink dx) { launch_rows(grid, BroadcastGradient{w, 1}, dm, dx); });
-  });
+  return mean_of_segments("mean_columns", x, {x.rows()}, {x.cols()});
 }
-
-// m_b = 1/L_b sum over the sentence's rows
 Tensor mean_sentences(const Tensor& x, const Batch& batch) {
   MB_CHECK(x.rows() == batch.tokens(), "mean_sentences: x {} for a batch of {} tokens", x.shape(),
            batch.tokens());
-  const Segments sentences(batch);
-  const Grid grid = x;
-  const Tensor m = sentences.means(x, Element{}, x);
-  return record("mean_sentences", m, {x}, [sentences, grid](const Tensor& dm, Grads& g) {
-    g(0, [&](Sink dx) {
-      launch_rows(grid, SentenceMeansBackward{sentences.sizes(grid.device)}, sentences.of_row,
-                  Grouped{dm, sentences.of_row}, dx);
-    });
-  });
+  return mean_of_segments("mean_sentences", x, {x.rows(), batch.offsets, batch.sentence},
+                          {batch.sentences(), x.cols()});
 }
 
 }  // namespace minbert

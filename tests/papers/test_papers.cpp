@@ -267,14 +267,15 @@ TEST_CASE("papers: batch normalization's shortcomings, which LayerNorm has not [
 
   // 5. In a deep network as it starts the gradient explodes (Yang et al. 2019).
   const int64_t width = 32, rows = 16;
-  const Tensor one = Tensor::full({width}, 1), zero = Tensor::zeros({width});
   const auto growth = [&](bool by_batch, int depth) {
     Tensor x = normal("deep", {rows, width});
     Tensor h = x.set_requires_grad(true);
     for (int layer = 0; layer < depth; ++layer) {
       const Tensor z = matmul_nt(h, normal(formatted("W{}", layer), {width, width}, std::sqrt(2. / width)));
-      const Tensor mean = Tensor::zeros({width}), variance = Tensor::full({width}, 1);        // running, not used
-      h = relu(by_batch ? batch_norm(z, one, zero, mean, variance, 0.1, 1e-5) : layer_norm(z, one, zero, 1e-5));
+      const auto norm = norms().make(by_batch ? "batch" : "layer:eps=1e-5", {width});
+      const Parameters weights(*norm, {});
+      norm->train();
+      h = relu((*norm)(z));
     }
     backward(h, normal("dy", {rows, width}));
     double squares = 0;

@@ -148,7 +148,7 @@ struct IsoBatchNorm : Norm {
     const NoGrad constants;
     const double alpha = !has_statistics() && !preset_.zero_start ? 1 : momentum_;
     const auto move = [&](const Tensor& running, const Tensor& now) {
-      copy_or_add((1 - alpha) * running + alpha * now, running, false);
+      move_average(running, now, alpha);
     };
     // h - μ computed from h minus a row of the batch: a large mean costs no digits, and constant
     // dimensions give exactly 0.

@@ -24,15 +24,16 @@ struct BatchNorm : AffineNorm {
         mean_(buffer("running_mean", Tensor::zeros({o.hidden}))),
         variance_(buffer("running_var", Tensor::full({o.hidden}, 1))) {}
 
-  Tensor composed(const Tensor& x, const Batch&) const override {
+  Tensor forward(const Tensor& x, const Batch&) const override {
     const Tensor mu = training() ? mean_columns(x) : mean_;                         // [H]
     const Tensor sigma2 = training() ? mean_columns(square(x - mu)) : variance_;    // [H]
+    if (training()) {
+      const NoGrad constants;
+      const double T = double(x.rows());
+      move_average(mean_, mu, momentum_);
+      move_average(variance_, sigma2 * (T > 1 ? T / (T - 1) : 1), momentum_);
+    }
     return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
-  }
-
-  Tensor forward(const Tensor& x, const Batch&) const override {
-    if (training()) return batch_norm(x, weight_, bias_, mean_, variance_, momentum_, eps_);
-    return channel_norm(x, weight_, bias_, mean_, variance_, eps_);
   }
 
   double momentum_;

@@ -32,15 +32,11 @@ struct GroupNorm : AffineNorm {
     return x.reshape({x.rows() * groups_, x.cols() / groups_});
   }
 
-  Tensor composed(const Tensor& x, const Batch&) const override {
+  Tensor forward(const Tensor& x, const Batch&) const override {
     const Tensor cells = cells_of(x);                                               // [T G,H/G]
     const Tensor mu = mean_rows(cells);                                             // [T G,1]
     const Tensor sigma2 = mean_rows(square(cells - mu));                            // [T G,1]
     return ((cells - mu) / sqrt(sigma2 + eps_)).reshape(x.shape()) * weight_ + bias_;
-  }
-
-  Tensor forward(const Tensor& x, const Batch&) const override {
-    return layer_norm(cells_of(x), {}, {}, eps_).reshape(x.shape()) * weight_ + bias_;
   }
 
   int64_t groups_;
@@ -49,14 +45,10 @@ struct GroupNorm : AffineNorm {
 struct GroupNormOfSentence : GroupNorm {
   using GroupNorm::GroupNorm;
 
-  Tensor composed(const Tensor& x, const Batch& batch) const override {
+  Tensor forward(const Tensor& x, const Batch& batch) const override {
     const Tensor mu = mean(x, batch);                                               // [T,H]
     const Tensor sigma2 = mean(square(x - mu), batch);                              // [T,H]
     return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
-  }
-
-  Tensor forward(const Tensor& x, const Batch& batch) const override {
-    return sentence_norm(x, batch, weight_, bias_, groups_, eps_);
   }
 
   // [T,H] -> [T,H]: the mean over the sentence and group of each element

@@ -15,17 +15,13 @@ namespace minbert {
 struct InstanceNorm : AffineNorm {
   using AffineNorm::AffineNorm;
 
-  Tensor composed(const Tensor& x, const Batch& batch) const override {
+  Tensor forward(const Tensor& x, const Batch& batch) const override {
     const auto mean = [&](const Tensor& v) {
       return gather_rows(mean_sentences(v, batch), batch.sentence);
     };
     const Tensor mu = mean(x);                                                      // [T,H]
     const Tensor sigma2 = mean(square(x - mu));                                     // [T,H]
     return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
-  }
-
-  Tensor forward(const Tensor& x, const Batch& batch) const override {
-    return sentence_norm(x, batch, weight_, bias_, x.cols(), eps_);
   }
 };
 

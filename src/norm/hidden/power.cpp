@@ -19,6 +19,7 @@
 //               Unlike the paper, it divides the gradient by the batch's ψ_B instead of ψ, uses ψ_B
 //               in the first 10,000 steps, and first divides each token by its root mean square
 //               over groups of channels.
+#include "engine/fill.h"
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -29,14 +30,21 @@ struct PowerNorm : AffineNorm {
         psi2_(buffer("running_psi2", Tensor::full({o.hidden}, 1))),
         nu_(buffer("running_nu", Tensor::zeros({o.hidden}))) {}
 
-  // Its gradient takes the statistics as constant: it is the algorithm's gradient if ν = 0.
-  Tensor composed(const Tensor& x, const Batch&) const override {
-    return x / sqrt(psi2_ + eps_) * weight_ + bias_;                                // [T,H]
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    const Tensor psi = sqrt(psi2_ + eps_);                                          // [H]
+    return (training() ? divide(x, psi) : x / psi) * weight_ + bias_;               // [T,H]
   }
 
-  Tensor forward(const Tensor& x, const Batch&) const override {
-    if (training()) return power_norm(x, weight_, bias_, psi2_, nu_, momentum_, eps_);
-    return channel_norm(x, weight_, bias_, Tensor::zeros(psi2_.shape(), x.device()), psi2_, eps_);
+  // x / ψ, then the new ψ²; with the algorithm's backward, which then makes the new ν.
+  Tensor divide(const Tensor& x, const Tensor& psi) const {
+    const Tensor xhat = x.detach() / psi;                                           // [T,H]
+    move_average(psi2_, mean_columns(square(x.detach())), momentum_);
+    const auto backward = [xhat, psi, nu = nu_, m = momentum_](const Tensor& e, Grads& g) {
+      g.pass(0, (e - xhat * nu) / psi);
+      const Tensor Gamma = mean_columns(square(xhat)), Lambda = mean_columns(e * xhat);  // [H]
+      copy_or_add(nu * (1 - m * Gamma) + m * Lambda, nu, false);
+    };
+    return record("power_norm", xhat, {x}, backward);
   }
 
   double momentum_;

@@ -14,12 +14,8 @@ struct RmsNorm : Norm {
       : eps_(o.number("eps", o.layer_norm_eps)),
         weight_(parameter("weight", {o.hidden}, Init::ones, Decay::no)) {}
 
-  Tensor composed(const Tensor& x, const Batch&) const override {
-    return x / sqrt(mean_rows(square(x)) + eps_) * weight_;                         // [T,H]
-  }
-
   Tensor forward(const Tensor& x, const Batch&) const override {
-    return rms_norm(x, weight_, eps_);
+    return x / sqrt(mean_rows(square(x)) + eps_) * weight_;                         // [T,H]
   }
 
   double eps_;

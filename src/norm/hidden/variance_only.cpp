@@ -14,13 +14,9 @@ namespace minbert {
 struct VarianceOnly : AffineNorm {
   using AffineNorm::AffineNorm;
 
-  Tensor composed(const Tensor& x, const Batch&) const override {
+  Tensor forward(const Tensor& x, const Batch&) const override {
     const Tensor sigma2 = mean_rows(square(x - mean_rows(x)));                      // [T,1]
     return x / sqrt(sigma2 + eps_) * weight_ + bias_;                               // [T,H]
-  }
-
-  Tensor forward(const Tensor& x, const Batch&) const override {
-    return variance_norm(x, weight_, bias_, eps_);
   }
 };
 
