@@ -18,11 +18,12 @@ namespace minbert {
 // An option of a norm: a number from min to max, one of some words, or a text that the norm reads.
 struct NormOption {
   const char* name;
-  const char* value;                                // the default, or a description of its source
+  const char* value = nullptr;                      // the default; nullptr: the norm computes it
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
   bool text = false;
-  bool in_config = false;                           // config.json has its default: the key `value`
+  bool in_config = false;                           // the default is layer_norm_eps of config.json
+  const char* otherwise = "";                       // without a default: the source, for the tables
 };
 
 // The arguments of a norm: its sizes in the network, and the values of its options.
@@ -30,9 +31,9 @@ struct NormOptions {
   int64_t hidden;                                   // columns of x
   int64_t tasks = 0;                                // number of task ids
   double layer_norm_eps = 1e-12;                    // of config.json
-  std::map<std::string, std::string> values = {};   // of each option of the norm, from make()
+  std::map<std::string, std::string> values = {};   // given, or the defaults: from make()
 
-  // otherwise: if the default is a description, and no value was given
+  // otherwise: the result if no value was given and there is no default
   double number(const std::string& option, double otherwise = 0) const;
 };
 
@@ -56,9 +57,9 @@ class Norm : public Module {
 
  protected:
   virtual Tensor forward(const Tensor& x, const Batch& batch) const = 0;
-};
   // A running statistic moves: average = (1 - momentum) average + momentum now
   static void move_average(const Tensor& average, const Tensor& now, double momentum);
+};
 
 // A norm whose result is scaled by γ and shifted by β, both [H]. They begin as 1 and 0, or as a
 // checkpoint has them.
@@ -110,7 +111,7 @@ const NormTable& cls_norms();                   // of [CLS]
 std::string norm_name(const std::string& norm);                  // "group" of "group:groups=8"
 // A comma and word= continue a norm's options: "layer,group:groups=8,eps=1e-5,rms" is three norms.
 std::vector<std::string> split_norms(const std::string& list);
-// The values of a norm's options, the given ones and the defaults. Errors as NormTable's
+// The values of a norm's options: the given ones, and the defaults of others. Errors as NormTable's
 std::map<std::string, std::string> norm_values(const std::string& norm,
                                                const std::vector<NormOption>& options);
 std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
@@ -126,7 +127,7 @@ std::string cls_norm_place(const std::string& norm, const std::string& place);
 
 // The option eps of norms whose default is layer_norm_eps of config.json.
 inline const NormOption layer_norm_eps = {
-    .name = "eps", .value = "layer_norm_eps", .in_config = true};
+    .name = "eps", .in_config = true, .otherwise = "layer_norm_eps"};
 
 // h in the forward pass. Backward: g' = g * (theta / (mu + eps theta))^alpha for each dimension, mu
 // the mean of |g| over the batch, theta the mean of mu [TA sec.4.3]. With --accumulate, over each

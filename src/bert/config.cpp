@@ -126,7 +126,7 @@ void BertConfig::set_norm(const std::string& text) {
   const std::vector<NormOption>& options = norms().find(text).options;
   const NormOptions given{.hidden = hidden_size, .values = norm_values(text, options)};
   for (const NormOption& option : options)
-    if (option.in_config) {
+    if (option.in_config) {                        // the value goes where transformers reads it
       layer_norm_eps = given.number(option.name, layer_norm_eps);
       MB_CHECK(layer_norm_eps > 0, "{}: eps is {}, expected a positive number", text,
                layer_norm_eps);

@@ -9,48 +9,25 @@
 #include "engine/fill.h"
 #include "engine/names.h"
 #include "engine/text.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
-// The entry that stands at the end of a norm's file: declared, and read.
-#define ENTRY(name) [] { extern NormEntry name; return name; }()
-
-// To add a norm, add its line here.
 const NormTable& norms() {
   static const NormTable table = {
       "norm",
-      {
-          ENTRY(norm_none),
-          ENTRY(norm_layer),
-          ENTRY(norm_layer_simple),
-          ENTRY(norm_variance_only),
-          ENTRY(norm_rms),
-          ENTRY(norm_conditional_layer),
-          ENTRY(norm_batch),
-          ENTRY(norm_power),
-          ENTRY(norm_group),
-          ENTRY(norm_group_sentence),
-          ENTRY(norm_instance),
-      }};
+      {norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
+       norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence,
+       norm_instance}};
   return table;
 }
 
 const NormTable& cls_norms() {
   static const NormTable table = {
       "[CLS] norm",
-      {
-          ENTRY(cls_none),
-          ENTRY(cls_z),
-          ENTRY(cls_min_max),
-          ENTRY(cls_l2),
-          ENTRY(cls_batch),
-          ENTRY(cls_whitening),
-          ENTRY(cls_iso_bn),
-      }};
+      {cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn}};
   return table;
 }
-
-#undef ENTRY
 
 namespace {
 
@@ -78,7 +55,8 @@ void check_value(const std::string& norm, const NormOption& option, const std::s
 }  // namespace
 
 double NormOptions::number(const std::string& option, double otherwise) const {
-  return number_in(values.at(option)).value_or(otherwise);
+  const auto value = values.find(option);
+  return value == values.end() ? otherwise : *number_in(value->second);
 }
 
 std::string norm_name(const std::string& norm) { return norm.substr(0, norm.find(':')); }
@@ -111,15 +89,17 @@ std::map<std::string, std::string> norm_values(const std::string& norm,
     MB_CHECK(values.emplace(key, value).second, "{}: {} is given twice", norm, key);
     check_value(norm, *option, value);
   }
-  for (const NormOption& option : options) values.emplace(option.name, option.value);
+  for (const NormOption& option : options)
+    if (option.value) values.emplace(option.name, option.value);
   return values;
 }
 
 std::string options_text(const std::vector<NormOption>& options) {
   std::vector<std::string> list;
-  for (const NormOption& o : options)
-    list.push_back(
-        formatted("{}={}", o.name, o.words.empty() ? std::string(o.value) : joined(o.words, "|")));
+  for (const NormOption& o : options) {
+    const std::string source = o.value ? o.value : o.otherwise;
+    list.push_back(formatted("{}={}", o.name, o.words.empty() ? source : joined(o.words, "|")));
+  }
   return joined(list);
 }
 
@@ -137,11 +117,6 @@ std::unique_ptr<Norm> NormTable::make(const std::string& norm, NormOptions optio
 
 std::string NormTable::help() const {
   std::vector<std::vector<std::string>> lines = {
-void Norm::move_average(const Tensor& average, const Tensor& now, double momentum) {
-  const NoGrad constants;
-  copy_or_add((1 - momentum) * average + momentum * now, average, false);
-}
-
       {what, "formula", "a mean is taken over", "couples", "statistics", "parameters", "at",
        "options", "paper"}};
   for (const NormEntry& e : entries)
@@ -161,6 +136,11 @@ std::string cls_norm_place(const std::string& norm, const std::string& place) {
 
 void Norm::fit(const Tensor&) { fail("this normalization takes no statistics from a set"); }
 void Norm::finish_fit() { fail("this normalization takes no statistics from a set"); }
+
+void Norm::move_average(const Tensor& average, const Tensor& now, double momentum) {
+  const NoGrad constants;
+  copy_or_add((1 - momentum) * average + momentum * now, average, false);
+}
 
 AffineNorm::AffineNorm(const NormOptions& o)
     : eps_(o.number("eps", o.layer_norm_eps)),

@@ -1,7 +1,7 @@
 // The base class of the norms of [CLS] with statistics of a set: z, min-max, l2 and whitening.
 #pragma once
 
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 

@@ -35,7 +35,7 @@
 #include "engine/fill.h"
 #include "engine/gemm.h"
 #include "engine/names.h"
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -197,7 +197,7 @@ struct IsoBatchNorm : Norm {
   mutable bool seen_ = false;
 };
 
-NormEntry cls_iso_bn = {
+const NormEntry cls_iso_bn = {
     .name = "iso-bn",
     .formula = "θ̄⊙h",
     .paper = "[IsoBN eq.3-8]",
@@ -206,9 +206,9 @@ NormEntry cls_iso_bn = {
     .statistics = "moving covariance",
     .place = cls_place::pooled,
     .options = {{"preset", "ours", 0, 0, names_of(presets)},
-                {"beta", "the preset's"},
-                {"eps", "the preset's"},
-                {"momentum", "the preset's", 0, 1},
+                {.name = "beta", .otherwise = "the preset's"},
+                {.name = "eps", .otherwise = "the preset's"},
+                {.name = "momentum", .max = 1, .otherwise = "the preset's"},
                 {"correlated", "0.5", 0, 1},
                 {.name = "groups", .value = "correlated", .text = true}},
     .make = new_norm<IsoBatchNorm>,

@@ -37,7 +37,7 @@ struct L2Norm : FittedNorm {
   std::vector<double> squares_;                     // Σ x² over the set so far
 };
 
-NormEntry cls_l2 = {
+const NormEntry cls_l2 = {
     .name = "l2",
     .formula = "h/(δ+ε)",
     .paper = "[TA eq.4]",

@@ -44,7 +44,7 @@ struct MinMaxNorm : FittedNorm {
   std::vector<double> theta1_, theta2_;             // over the set so far
 };
 
-NormEntry cls_min_max = {
+const NormEntry cls_min_max = {
     .name = "min-max",
     .formula = "(2h-θ₁-θ₂)/(θ₂-θ₁+ε)",
     .paper = "[TA eq.3]",

@@ -52,7 +52,7 @@ struct Whitening : FittedNorm {
   Covariance set_;
 };
 
-NormEntry cls_whitening = {
+const NormEntry cls_whitening = {
     .name = "whitening",
     .formula = "Σ^(-1/2)(h-μ)",
     .paper = "[IsoBN eq.1]",

@@ -43,7 +43,7 @@ struct ZNorm : FittedNorm {
   std::vector<double> mu_, squares_;                // over the set so far: the mean, and Σ (x-μ)²
 };
 
-NormEntry cls_z = {
+const NormEntry cls_z = {
     .name = "z",
     .formula = "(h-μ)/(σ+ε)",
     .paper = "[TA eq.2]",

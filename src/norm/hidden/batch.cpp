@@ -14,7 +14,7 @@
 //   Deviations  the rows are the tokens of all sentences, without padding. A single row has no
 //               unbiased variance: σ² then moves towards its biased one, 0 (PyTorch refuses such a
 //               batch). IsoBN's eq.2, ĥ = Λ⁻¹ (h - μ) with Λ = diag(σ), has no ε, γ and β.
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -40,7 +40,7 @@ struct BatchNorm : AffineNorm {
   Tensor mean_, variance_;
 };
 
-NormEntry norm_batch = {
+const NormEntry norm_batch = {
     .name = "batch",
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Ioffe & Szegedy 2015",
@@ -52,7 +52,7 @@ NormEntry norm_batch = {
     .make = new_norm<BatchNorm>,
 };
 
-NormEntry cls_batch = {
+const NormEntry cls_batch = {
     .name = "batch",
     .formula = "(h-μ)/√(σ²+ε)⊙γ+β",
     .paper = "[IsoBN eq.2]",

@@ -8,7 +8,7 @@
 //               while one task trains, AdamW still moves the others' γ_t and β_t, by their moments,
 //               as in PyTorch (optimizer.h).
 //   Deviations  the text says "standard deviation"; the formula's √(σ²+ε) is what we compute.
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -40,7 +40,7 @@ struct ConditionalLayerNorm : AffineNorm {
   Tensor task_weight_, task_bias_;                  // γ_t, β_t
 };
 
-NormEntry norm_conditional_layer = {
+const NormEntry norm_conditional_layer = {
     .name = "conditional-layer",
     .formula = "x̂⊙(γ+γ_t)+(β+β_t)",
     .paper = "Improving minBERT with CLN [CLN eq.4]",

@@ -13,16 +13,15 @@
 #include <iostream>
 #include <set>
 
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
 struct GroupNorm : AffineNorm {
   explicit GroupNorm(const NormOptions& o) : AffineNorm(o) {
-    const double given = o.number("groups", o.hidden < 128 ? 16 : 32);
-    groups_ = int64_t(given);
-    MB_CHECK(double(groups_) == given, "group normalization: {} is not a whole number of groups",
-             given);
+    const double G = o.number("groups", o.hidden < 128 ? 16 : 32);
+    groups_ = int64_t(G);
+    MB_CHECK(double(groups_) == G, "group normalization: {} is not a whole number of groups", G);
     MB_CHECK(o.hidden % groups_ == 0,
              "group normalization: {} channels do not part into {} groups of equal size", o.hidden,
              groups_);
@@ -73,11 +72,12 @@ std::unique_ptr<Norm> make_group_norm(const NormOptions& o) {
   return norm;
 }
 
-const NormOption groups = {"groups", "32 (16 below 128 channels)", 1, 1e9};
+const NormOption groups = {
+    .name = "groups", .min = 1, .max = 1e9, .otherwise = "32 (16 below 128 channels)"};
 
 }  // namespace
 
-NormEntry norm_group = {
+const NormEntry norm_group = {
     .name = "group",
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Wu & He 2018",
@@ -87,7 +87,7 @@ NormEntry norm_group = {
     .make = make_group_norm,
 };
 
-NormEntry norm_group_sentence = {
+const NormEntry norm_group_sentence = {
     .name = "group-sentence",
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Wu & He 2018",

@@ -8,7 +8,7 @@
 //   Deviations  affine (the paper has no γ, β) and without running statistics, so that training and
 //               evaluation agree. A sentence of one token is its own mean: y = β (PyTorch refuses
 //               it).
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -25,7 +25,7 @@ struct InstanceNorm : AffineNorm {
   }
 };
 
-NormEntry norm_instance = {
+const NormEntry norm_instance = {
     .name = "instance",
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Ulyanov et al. 2016",

@@ -6,7 +6,7 @@
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
 //   Deviations  none; the fused kernel, src/ops/layer_norm.cpp, is tested against the composed form
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -24,7 +24,7 @@ struct LayerNorm : AffineNorm {
   }
 };
 
-NormEntry norm_layer = {
+const NormEntry norm_layer = {
     .name = "layer",
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Ba, Kiros & Hinton 2016 [CLN eq.1-3]",

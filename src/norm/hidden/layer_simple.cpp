@@ -6,7 +6,7 @@
 //   Shapes      x, y [T,H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   LayerNorm at γ = 1, β = 0; a LayerNorm checkpoint's weight and bias are not used
 //   Deviations  the paper writes 1/σ; the ε under the root is LayerNorm's
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -22,7 +22,7 @@ struct LayerNormSimple : Norm {
   double eps_;
 };
 
-NormEntry norm_layer_simple = {
+const NormEntry norm_layer_simple = {
     .name = "layer-simple",
     .formula = "(x-μ)/√(σ²+ε)",
     .paper = "Xu et al. 2019",

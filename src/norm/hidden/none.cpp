@@ -6,7 +6,7 @@
 //   Shapes      x, y [T,H], or [B,H] of [CLS]
 //   Starts as   the identity; a LayerNorm checkpoint's weight and bias are not used
 //   Deviations  none
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -15,14 +15,14 @@ struct NoNorm : Norm {
   Tensor forward(const Tensor& x, const Batch&) const override { return x; }
 };
 
-NormEntry norm_none = {
+const NormEntry norm_none = {
     .name = "none",
     .formula = "x",
     .over = "nothing",
     .make = new_norm<NoNorm>,
 };
 
-NormEntry cls_none = {
+const NormEntry cls_none = {
     .name = "none",
     .formula = "h",
     .paper = "Devlin et al. 2019",

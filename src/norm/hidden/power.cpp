@@ -20,7 +20,7 @@
 //               in the first 10,000 steps, and first divides each token by its root mean square
 //               over groups of channels.
 #include "engine/fill.h"
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -51,7 +51,7 @@ struct PowerNorm : AffineNorm {
   Tensor psi2_, nu_;
 };
 
-NormEntry norm_power = {
+const NormEntry norm_power = {
     .name = "power",
     .formula = "x/√(ψ²+ε)⊙γ+β",
     .paper = "Shen et al. 2020",

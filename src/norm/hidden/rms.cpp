@@ -5,7 +5,7 @@
 //   Shapes      x, y [T,H]   g [H], here "weight"
 //   Starts as   g = 1, or a LayerNorm checkpoint's weight; its bias is not used
 //   Deviations  the paper has no ε; it is added under the root, as in LayerNorm
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -22,7 +22,7 @@ struct RmsNorm : Norm {
   Tensor weight_;
 };
 
-NormEntry norm_rms = {
+const NormEntry norm_rms = {
     .name = "rms",
     .formula = "x/√(mean x²+ε)⊙g",
     .paper = "Zhang & Sennrich 2019",

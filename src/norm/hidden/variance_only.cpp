@@ -7,7 +7,7 @@
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained on rows of mean 0
 //   Deviations  weight and bias stay, as in LN-PEFT, which drops only the mean of its equation (4).
 //               A constant row has no deviation: it is divided by √ε, as the equation says.
-#include "minbert/norm.h"
+#include "norm/entries.h"
 
 namespace minbert {
 
@@ -20,7 +20,7 @@ struct VarianceOnly : AffineNorm {
   }
 };
 
-NormEntry norm_variance_only = {
+const NormEntry norm_variance_only = {
     .name = "variance-only",
     .formula = "x/√(σ²+ε)⊙γ+β",
     .paper = "Wang et al. 2020",
