@@ -118,10 +118,10 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);      // their contents count
   run.options.merge(inputs(task));
   run.scratch = {"state.safetensors", "model"};     // 4 times the model's size, and their work is done
-  run.work = [o](const std::string& folder) -> std::optional<Json> {
+  run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
     const RunResult trained_run = train(experiment, o, folder);
-    if (trained_run.interrupted) return std::nullopt;
+    if (trained_run.interrupted) throw Interrupted();
     TrainedModel trained(folder);
     std::ostringstream warnings;
     const TaskData& data = experiment.data()[0];

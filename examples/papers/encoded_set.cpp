@@ -6,9 +6,8 @@
 #include <iostream>
 #include <numeric>
 
-#include "files/progress.h"
 #include "minbert/heads.h"
-#include "train/interrupt.h"
+#include "train/batches.h"
 
 namespace minbert {
 
@@ -38,23 +37,16 @@ EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, 
 
 std::string EncodedSet::weights_file() const { return folder_ + "/model.safetensors"; }
 
-bool EncodedSet::for_each_batch(const Visit& visit) {
+void EncodedSet::for_each_batch(const Visit& visit) {
   std::vector<int32_t> all(data_.examples.size());
   std::iota(all.begin(), all.end(), 0);
-  return for_each_batch(all, visit);
+  for_each_batch(all, visit);
 }
 
-bool EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& visit) {
-  constexpr size_t at_a_time = 64;
-  const NoGrad no_tape;
-  Progress progress("[CLS] of " + data_.file, int64_t(examples.size()));
-  for (size_t begin = 0; begin < examples.size(); begin += at_a_time) {
-    const auto some = examples.subspan(begin, std::min(at_a_time, examples.size() - begin));
+void EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& visit) {
+  minbert::for_each_batch("[CLS] of " + data_.file, examples, [&](std::span<const int32_t> some) {
     visit(pack(inputs(data_, some)), some);
-    progress.update(int64_t(begin + some.size()));
-    if (interrupted()) return false;
-  }
-  return true;
+  });
 }
 
 Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset& data,

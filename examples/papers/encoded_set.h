@@ -36,9 +36,9 @@ class EncodedSet {
     return model_.parameters.value("bert." + name);
   }
   using Visit = std::function<void(const Batch& batch, std::span<const int32_t> examples)>;
-  // Visits all examples in their order, or those of a list, 64 at a time. False: interrupted.
-  bool for_each_batch(const Visit& visit);
-  bool for_each_batch(std::span<const int32_t> examples, const Visit& visit);
+  // Visits all examples in their order, or those of a list (train/batches.h).
+  void for_each_batch(const Visit& visit);
+  void for_each_batch(std::span<const int32_t> examples, const Visit& visit);
 
  private:
   std::string folder_;

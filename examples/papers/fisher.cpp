@@ -17,10 +17,9 @@ void add_squares(const Tensor& gradient, double weight, std::vector<double>& sum
 
 }  // namespace
 
-std::optional<ElementValues> fisher_information(MultitaskBert& network,
-                                                const Parameters& parameters, const Task& task,
-                                                const Dataset& data,
-                                                std::span<const int32_t> examples, int batch) {
+ElementValues fisher_information(MultitaskBert& network, const Parameters& parameters,
+                                 const Task& task, const Dataset& data,
+                                 std::span<const int32_t> examples, int batch) {
   MB_CHECK(!examples.empty(), "{}: the Fisher information of {} needs 1 example or more",
            data.file, task.name);
   network.train(false);
@@ -33,7 +32,7 @@ std::optional<ElementValues> fisher_information(MultitaskBert& network,
   const double N = double(examples.size());
   Progress progress("Fisher information of " + task.name, int64_t(examples.size()));
   for (auto rest = examples; !rest.empty();) {
-    if (interrupted()) return std::nullopt;
+    check_interrupt();
     const auto some = rest.first(std::min(rest.size(), size_t(batch)));
     rest = rest.subspan(some.size());
     // The mean of -log p(y_j|x_j) over the batch, but for a constant

@@ -52,13 +52,6 @@ pid_t start(std::vector<std::string> command, const std::string& key, const std:
   _exit(127);
 }
 
-std::optional<Json> result_of(const Run& run, const std::string& folder) {
-  try {
-    return run.work(folder);
-  } catch (const Interrupted&) {
-    return std::nullopt;
-  }
-}
 
 }  // namespace
 
@@ -91,7 +84,7 @@ Study::~Study() {
 }
 
 std::string Study::folder(const Run& run) const {
-  return options_.out + "/" + (run.place.empty() ? formatted("runs/{}-{}", run.name, key_of(run)) : run.place);
+  return options_.out + "/" + (run.folder.empty() ? formatted("runs/{}-{}", run.name, key_of(run)) : run.folder);
 }
 
 bool Study::is_done(const Run& run) const {
@@ -132,16 +125,17 @@ bool Study::work(const Run& run) {
   const std::string where = folder(run), started = where + "/started.json";
   make_folder(where);
   const double before = fs::exists(started) ? Json::load(started)["seconds"].number() : 0, begin = now();
-  const std::optional<Json> result = result_of(run, where);
-  const double seconds = before + now() - begin;
-  if (!result) {
+  Json record = Json::object().set("name", run.name).set("options", options_of(run))
+      .set("commit", build_commit()).set("threads", omp_get_max_threads());
+  const auto seconds = [&] { return before + now() - begin; };
+  try {
+    const Json result = run.work(where);
+    record.set("seconds", seconds()).set("result", result);
+  } catch (const Interrupted&) {
     if (ranks().first())
-      write_file(started, Json::object().set("seconds", seconds).dump() + "\n");
+      write_file(started, Json::object().set("seconds", seconds()).dump() + "\n");
     return false;
   }
-  const Json record = Json::object().set("name", run.name).set("options", options_of(run))
-      .set("commit", build_commit()).set("threads", omp_get_max_threads()).set("seconds", seconds)
-      .set("result", *result);
   if (ranks().first()) {
     write_file(where + "/run.json", record.dump() + "\n");
     fs::remove(started);

@@ -23,11 +23,11 @@ namespace minbert {
 struct Run {
   std::string name;                         // for people; begins the name of its folder
   std::map<std::string, std::string> options;    // everything that its result depends on
-  // Works in the folder, which no other run uses, and returns the result; none: it was interrupted,
-  // and goes on with what it left in the folder.
-  std::function<std::optional<Json>(const std::string& folder)> work;
-  double cost = 1;                          // beside other runs, to foresee the time
-  std::string place = {};                   // its folder in OUT; empty: runs/NAME-KEY
+  // Works in the folder, which no other run uses, and returns the result. Throws Interrupted
+  // (train/interrupt.h); it then goes on with what it left in the folder.
+  std::function<Json(const std::string& folder)> work;
+  double cost = 1;                          // relative to other runs, for the estimate of the time left
+  std::string folder = {};                  // in OUT; empty: runs/NAME-KEY
   std::vector<std::string> scratch = {};    // what is deleted in its folder when its result is kept
 };
 
@@ -53,7 +53,7 @@ class Study {
   // What a run prints is in FOLDER/log.txt. Error of a run: its message, its name and its log. A
   // process of one run (StudyOptions::only) ends here.
   bool run(const std::vector<Run>& runs);
-  // Error if the run's place has a run with other options.
+  // Error if the run's folder has a run with other options.
   bool is_done(const Run& run) const;
   Json result(const Run& run) const;             // Error for a run that is not done
   double seconds(const Run& run) const;          // that it took

@@ -193,7 +193,7 @@ Tensor kl_gradient(const Tensor& P, const Tensor& y, double exaggeration) {
 }
 
 // Y(t) = Y(t-1) - η dC/dY + α(t) (Y(t-1) - Y(t-2))                                                            (alg.1)
-std::optional<TsneMap> tsne(const Tensor& x, const TsneOptions& options) {
+TsneMap tsne(const Tensor& x, const TsneOptions& options) {
   const Tensor P = joint_probabilities(x, options.perplexity);
   const int64_t N = x.rows();
   const Tensor y(Shape{N, 2}, Device::cpu);
@@ -214,11 +214,11 @@ std::optional<TsneMap> tsne(const Tensor& x, const TsneOptions& options) {
     }
     for (size_t k = 0; k < size; ++k) y.data()[k] = real(double(y.data()[k]) + step[k] - mean[k % 2]);
     progress.update(t);
-    if (interrupted()) return std::nullopt;
+    check_interrupt();
   }
   const double kl = kl_divergence(P, y);
   MB_CHECK(std::isfinite(kl), "t-SNE: the map diverged at a learning rate of {}; 100 is usual", options.learning_rate);
-  return TsneMap{y, kl};
+  return {y, kl};
 }
 
 }  // namespace minbert

@@ -6,8 +6,6 @@
 // Exact: every pair of points counts, so time and memory grow with N².
 #pragma once
 
-#include <optional>
-
 #include "minbert/tensor.h"
 
 namespace minbert {
@@ -23,10 +21,10 @@ struct TsneMap {
   double kl;                    // KL(P‖Q) in nats: what the map has lost
 };
 
-// The map does not depend on the number of threads. nullopt: interrupted (train/interrupt.h).
+// The map does not depend on the number of threads. Throws Interrupted.
 // Errors: a NaN or an infinity among the points, only equal points, a perplexity below 1, fewer
 // points than three times the perplexity, a learning rate so high that the map diverges.
-std::optional<TsneMap> tsne(const Tensor& x, const TsneOptions& options = {});
+TsneMap tsne(const Tensor& x, const TsneOptions& options = {});
 
 // Its parts. All results are on the CPU; P, y and the gradient must be, too.
 // p_ij [N,N]: symmetric, adds up to 1. Errors: as above.

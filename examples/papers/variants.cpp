@@ -4,6 +4,7 @@
 #include "papers/study.h"
 #include "report/run_figures.h"
 #include "train/command_line.h"
+#include "train/interrupt.h"
 
 namespace minbert {
 namespace {
@@ -87,15 +88,15 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
     for (const Variant& variant : variants) {
       TrainOptions options = options_of(o, variant);
       options.seed = o.seed + s;
-      const std::string place = formatted("{}/seed-{}", variant.label, options.seed);
-      const auto work = [=, &experiment](const std::string& folder) -> std::optional<Json> {
+      const std::string in_out = formatted("{}/seed-{}", variant.label, options.seed);
+      const auto work = [=, &experiment](const std::string& folder) {
         const RunResult result = train(experiment, options, folder, 0, score_training);
-        if (result.interrupted) return std::nullopt;
+        if (result.interrupted) throw Interrupted();
         if (options.epochs > 0 && ranks().first())
           draw_training(folder, experiment.data(), {{variant.label, {folder}}});
         return json_of(result);
       };
-      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, place});
+      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, in_out});
     }
   Study study({.out = o.out, .show = true});
   if (!study.run(runs)) return std::nullopt;

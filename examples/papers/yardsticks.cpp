@@ -51,7 +51,7 @@ Sets sets_of(const DocumentOptions& o, const Task& task) {
 Run majority(Document& document, const Task& task) {
   Run run{"majority-" + task.name, document.inputs(task), {}, 0.1};
   run.options["yardstick"] = "majority";
-  run.work = [o = document.options(), task](const std::string&) -> std::optional<Json> {
+  run.work = [o = document.options(), task](const std::string&) {
     const Sets sets = sets_of(o, task);
     TaskScores all;
     for (const Dataset& dev : sets.dev) {
@@ -69,7 +69,7 @@ Run word_counts(Document& document, const Task& task) {
   Run run{"words-" + task.name, document.inputs(task), {}, 1};
   run.options["yardstick"] = "words";
   run.options["seed"] = std::to_string(document.options().seed);
-  run.work = [o = document.options(), task](const std::string&) -> std::optional<Json> {
+  run.work = [o = document.options(), task](const std::string&) {
     const Sets sets = sets_of(o, task);
     return json_of(task, bag_of_words(task, sets.train, sets.dev, sets.vocabulary, uint64_t(o.seed)).dev);
   };

@@ -11,6 +11,7 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "files/progress.h"
+#include "train/batches.h"
 #include "train/interrupt.h"
 
 namespace minbert {
@@ -26,28 +27,41 @@ std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin) {
 
 }  // namespace
 
-Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data) {
+void for_each_batch(const std::string& what, std::span<const int32_t> examples,
+                    const VisitBatch& visit, size_t at_a_time) {
   const NoGrad no_tape;
+  Progress progress(what, int64_t(examples.size()));
+  for (size_t begin = 0; begin < examples.size() && !interrupted(); begin += at_a_time) {
+    const auto batch = examples.subspan(begin, std::min(at_a_time, examples.size() - begin));
+    visit(batch);
+    progress.update(int64_t(begin + batch.size()));
+  }
+  if (ranks().any(interrupted())) throw Interrupted();
+}
+
+void for_each_batch(const std::string& what, size_t count, const VisitBatch& visit,
+                    size_t at_a_time) {
+  std::vector<int32_t> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  for_each_batch(what, all, visit, at_a_time);
+}
+
+Predictions predict(MultitaskBert& network, const Task& task, const Dataset& data) {
   network.train(false);
   const int id = network.task_id(task.name);
   Predictions predictions;
-  Progress progress("predicting " + data.file, int64_t(data.examples.size()));
   size_t batch = 0;
-  while (predictions.values.size() < data.examples.size()) {
-    const size_t begin = predictions.values.size();
-    const std::vector<int32_t> examples = evaluation_batch(data, begin);
+  const auto visit = [&](std::span<const int32_t> examples) {
     if (!ranks().takes(batch++)) {                  // another rank's, which writes where 0 stands here
-      predictions.values.resize(begin + examples.size());
-      predictions.probabilities.resize(begin + examples.size());
-      continue;
+      predictions.values.resize(predictions.values.size() + examples.size());
+      predictions.probabilities.resize(predictions.values.size());
+      return;
     }
-    if (interrupted()) break;
     profile_resume();                               // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
     read_logits(task, data.file, logits, predictions);
-    progress.update(int64_t(predictions.values.size()));
-  }
-  if (ranks().any(interrupted())) throw Interrupted();
+  };
+  for_each_batch("predicting " + data.file, data.examples.size(), visit);
   ranks().sum(std::span(predictions.values));
   ranks().sum(std::span(predictions.probabilities));
   return predictions;

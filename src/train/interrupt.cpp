@@ -35,5 +35,8 @@ void watch_for_interrupt() {
   }
 }
 bool interrupted() { return interrupt != 0; }
+void check_interrupt() {
+  if (interrupted()) throw Interrupted();
+}
 
 }  // namespace minbert

@@ -12,5 +12,6 @@ bool interrupted();
 
 // Thrown where a long pass over data is left for that; nothing of the pass is kept.
 struct Interrupted {};
+void check_interrupt();                             // throws it
 
 }  // namespace minbert

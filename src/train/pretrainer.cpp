@@ -17,6 +17,7 @@
 #include "run_log.h"
 #include "shards.h"
 #include "tasks/corpus.h"
+#include "train/batches.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
@@ -226,17 +227,14 @@ class PretrainRun {
   bool finished() const { return log_.step() >= o_.steps; }
 
   PretrainScores evaluate(BertForPreTraining& network) const {
-    const NoGrad no_tape;
     network.train(false);
     const size_t size = size_t(o_.batch), batches = (held_out_.size() + size - 1) / size;
     std::vector<double> all_nats(batches);          // of each batch: 0 until the ranks' are summed
     std::vector<double> all_right(batches);
-    Progress progress("held-out examples", int64_t(held_out_.size()));
-    for (size_t i = 0; i < batches; ++i) {
-      if (!ranks().takes(i)) continue;
-      if (interrupted()) break;
-      const size_t begin = i * size, count = std::min(size, held_out_.size() - begin);
-      const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, count));
+    const auto visit = [&](std::span<const int32_t> examples) {
+      const size_t begin = size_t(examples.front()), i = begin / size;
+      if (!ranks().takes(i)) return;
+      const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, examples.size()));
       const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
       all_nats[i] = double(out.mlm_loss.item()) * double(batch.masked.size());
       const std::vector<real> logits = out.nsp_logits.values();
@@ -244,10 +242,9 @@ class PretrainRun {
         const real* x = logits.data() + 2 * b;
         all_right[i] += (x[1] > x[0]) == (batch.not_next[b] == 1);
       }
-      progress.update(int64_t(begin + count));
-    }
+    };
+    for_each_batch("held-out examples", held_out_.size(), visit, size);
     network.train();
-    if (ranks().any(interrupted())) throw Interrupted();
     ranks().sum(std::span(all_nats));
     ranks().sum(std::span(all_right));
     const double nats = std::accumulate(all_nats.begin(), all_nats.end(), 0.0);

@@ -59,7 +59,7 @@ TEST_CASE("fisher: the head's is what plain loops over the examples give, for ev
   for (const Task& task : model.tasks) {
     INFO(task.name);
     const Dataset data = examples_of(task);
-    const ElementValues F = *fisher_information(model.network, model.parameters, task, data, all_six);
+    const ElementValues F = fisher_information(model.network, model.parameters, task, data, all_six);
     const int head = model.network.task_id(task.name);
     const int64_t outputs = task.outputs();
     std::vector<double> weight(size_t(outputs * 8)), bias(static_cast<size_t>(outputs));
@@ -95,7 +95,7 @@ TEST_CASE("fisher: every parameter's is the mean square of differences of log p,
   for (const Task& task : model.tasks) {
     INFO(task.name);
     const Dataset data = examples_of(task);
-    const ElementValues F = *fisher_information(model.network, model.parameters, task, data, all_six);
+    const ElementValues F = fisher_information(model.network, model.parameters, task, data, all_six);
     const int head = model.network.task_id(task.name);
     const auto log_p = [&](const Example& e) {
       const NoGrad no_tape;
@@ -130,7 +130,7 @@ TEST_CASE("fisher: the square of a batch's mean gradient is another thing, but f
   const std::vector<int32_t> same = {2, 2, 2};
   const std::string name = "bert.encoder.layer.1.output.LayerNorm.bias";
   const auto F = [&](const std::vector<int32_t>& examples, int batch) {
-    return fisher_information(model.network, model.parameters, task, data, examples, batch)->at(name);
+    return fisher_information(model.network, model.parameters, task, data, examples, batch).at(name);
   };
   const std::vector<double> single = F(same, 1), together = F(same, 16);
   for (size_t i = 0; i < single.size(); ++i) CHECK(together[i] == doctest::Approx(single[i]).epsilon(1e-3));
@@ -148,11 +148,11 @@ TEST_CASE("fisher: dropout is off, what is frozen has none, and no example is an
   const Task& task = model.tasks[1];
   const Dataset data = examples_of(task);
   model.network.train();
-  const ElementValues once = *fisher_information(model.network, model.parameters, task, data, all_six);
+  const ElementValues once = fisher_information(model.network, model.parameters, task, data, all_six);
   CHECK_FALSE(model.network.training());
-  CHECK(*fisher_information(model.network, model.parameters, task, data, all_six) == once);
+  CHECK(fisher_information(model.network, model.parameters, task, data, all_six) == once);
   model.parameters.set_trainable([](const std::string& name) { return name.ends_with("output.LayerNorm.weight"); });
-  const ElementValues few = *fisher_information(model.network, model.parameters, task, data, all_six);
+  const ElementValues few = fisher_information(model.network, model.parameters, task, data, all_six);
   CHECK(few.size() == 4);
   for (const auto& [name, values] : few)
     for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == doctest::Approx(once.at(name)[i]).epsilon(1e-5));

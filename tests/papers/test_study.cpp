@@ -10,6 +10,7 @@
 #include "papers/long_table.h"
 #include "papers/study.h"
 #include "small_run.h"
+#include "train/interrupt.h"
 
 namespace minbert::test {
 namespace {
@@ -25,7 +26,7 @@ struct Folder {
 // A run that counts how often it works, and returns the square of its number.
 Run squared(int number, int& worked) {
   return {formatted("square-{}", number), {{"number", std::to_string(number)}},
-          [number, &worked](const std::string&) -> std::optional<Json> {
+          [number, &worked](const std::string&) -> Json {
             ++worked;
             std::printf("working on %d\n", number);
             return Json::object().set("square", number * number);
@@ -106,11 +107,11 @@ TEST_CASE("study: what is interrupted goes on in its folder, and its time counts
   const Quiet quiet;
   bool stop = true;
   int begun = 0;
-  const Run run{"long", {{"option", "value"}}, [&](const std::string& where) -> std::optional<Json> {
+  const Run run{"long", {{"option", "value"}}, [&](const std::string& where) -> Json {
                   usleep(30000);
                   begun += fs::exists(where + "/half") ? 0 : 1;
                   write_file(where + "/half", "");
-                  if (stop) return std::nullopt;
+                  if (stop) throw Interrupted();
                   return Json::object().set("done", true);
                 }, 1, "", {"half"}};
   Study study({.out = folder.path});
@@ -128,7 +129,7 @@ TEST_CASE("study: an error names the run and its log; the runs before it are kep
   const Folder folder;
   const Quiet quiet;
   int worked = 0;
-  const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> std::optional<Json> { fail("no such file"); }};
+  const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> Json { fail("no such file"); }};
   Study study({.out = folder.path});
   CHECK_THROWS_WITH_AS(study.run({squared(1, worked), bad}), doctest::Contains("bad: no such file\n  its log: "),
                        Error);
@@ -149,7 +150,7 @@ TEST_CASE("study: a second process in the folder is refused, and so is a folder 
 TEST_CASE("study: a process of one run" * doctest::skip()) {
   int worked = 0;
   Study study({.out = Child::told(), .only = only_run_of_this_process()});
-  const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> std::optional<Json> {
+  const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> Json {
                   std::cout << "the disk is full" << std::endl;
                   std::_Exit(1);
                 }};

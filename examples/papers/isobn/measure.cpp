@@ -24,7 +24,7 @@ const std::vector<Transformation> moving_transformations = {
 
 }  // namespace
 
-std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
+Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train,
                  o.cls_norm_at == cls_place::pooled ? Pooler::needed : Pooler::unused);
   MB_CHECK(set.data().examples.size() > 1, "{}: one sentence has no correlations; expected 2 or more",
@@ -43,7 +43,7 @@ std::optional<Json> measure_cls(const IsoBnOptions& o, const Task& task, const s
     whitening->fit(h);
     for (const auto& norm : moving) (*norm)(h);
   };
-  if (!set.for_each_batch(add)) return std::nullopt;
+  set.for_each_batch(add);
   whitening->finish_fit();
   const std::vector<double> Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
   Json ev = Json::object();

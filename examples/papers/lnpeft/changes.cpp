@@ -11,6 +11,7 @@
 #include "minbert/trainer.h"
 #include "papers/lnpeft/lnpeft.h"
 #include "tasks/corpus.h"
+#include "train/batches.h"
 
 namespace minbert {
 
@@ -85,7 +86,7 @@ Json disabled(const Parameters& parameters, int layers, const std::function<std:
   return Json::array(list);
 }
 
-std::optional<Json> pretrained_without_norm(const LnPeftOptions& o) {
+Json pretrained_without_norm(const LnPeftOptions& o) {
   const std::string folder = model_folder(o.model);
   const BertConfig config = BertConfig::load(folder + "/config.json");
   const Tokenizer tokenizer = tokenizer_of(folder, config);
@@ -106,15 +107,15 @@ std::optional<Json> pretrained_without_norm(const LnPeftOptions& o) {
   }
   model.network.train(false);
   const auto loss = [&]() -> std::optional<double> {
-    const NoGrad no_tape;
     double nats = 0, words = 0;
-    for (size_t begin = 0; begin < examples.size(); begin += 32) {
-      const size_t count = std::min<size_t>(32, examples.size() - begin);
-      const PretrainingBatch batch = pack(std::span<const PretrainingExample>(examples).subspan(begin, count));
+    const auto add = [&](std::span<const int32_t> some) {
+      const auto first = size_t(some.front());
+      const PretrainingBatch batch = pack(std::span<const PretrainingExample>(examples).subspan(first, some.size()));
       const PretrainingOutput out = model.network.forward(batch.batch, batch.masked, batch.originals);
       nats += double(out.mlm_loss.item()) * double(batch.masked.size());
       words += double(batch.masked.size());
-    }
+    };
+    for_each_batch("held-out examples", examples.size(), add, 32);
     return nats / words;
   };
   return result.set("disabled", disabled(model.parameters, config.num_hidden_layers, loss))
@@ -128,16 +129,15 @@ Run LnPeftRuns::tuned(const Task& task) const {
   const double lr = o_.lr_full[o_.lr_full.size() / 2];
   Run run = document_.fine_tuning(task, train_options(trained::full_model, lr, o_.seed), "tuned-" + task.name);
   run.options["measured"] = "changes, disabled";
-  run.work = [train = run.work, task, model = o_.model, o = o_](const std::string& folder) -> std::optional<Json> {
-    std::optional<Json> result = train(folder);
-    if (!result) return std::nullopt;
+  run.work = [train = run.work, task, model = o_.model, o = o_](const std::string& folder) {
+    Json result = train(folder);
     const TrainedModel before(model);
     TrainedModel after(folder);
     const Dataset dev = read_set(o.data, task, Split::dev, 0, after.tokenizer,
                                  {.max_length = after.config.max_length, .limit = o.limit}, std::cerr);
     const auto score = [&] { return scores_on({&dev, 1}, after.model.network, task)[0]; };
-    result->set("changes", changes(before.model.parameters, after.model.parameters));
-    result->set("disabled", disabled(after.model.parameters, after.config.num_hidden_layers, score));
+    result.set("changes", changes(before.model.parameters, after.model.parameters));
+    result.set("disabled", disabled(after.model.parameters, after.config.num_hidden_layers, score));
     return result;
   };
   return run;

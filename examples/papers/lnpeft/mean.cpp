@@ -56,7 +56,7 @@ std::vector<std::string> norm_names() {
 
 Run sensitivities() {
   Run run{"means", {{"norms", joined(norm_names())}}, {}, 1};
-  run.work = [](const std::string&) -> std::optional<Json> {
+  run.work = [](const std::string&) {
     Json result = Json::object();
     for (const std::string& name : norm_names()) {
       Json::Array rows;

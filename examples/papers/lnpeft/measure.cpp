@@ -26,7 +26,7 @@ Json component_means(const ElementValues& F) {
   return means;
 }
 
-std::optional<Json> measure_fisher(const TrainOptions& o, int64_t wanted, const std::string& folder) {
+Json measure_fisher(const TrainOptions& o, int64_t wanted, const std::string& folder) {
   const Experiment experiment(o);
   const TaskData& data = experiment.data()[0];
   const auto model = new_model(experiment, o, true);
@@ -38,8 +38,7 @@ std::optional<Json> measure_fisher(const TrainOptions& o, int64_t wanted, const 
     return fisher_information(model->network, model->parameters, data.task, data.train, examples,
                               batch);
   };
-  const std::optional<ElementValues> F = measured(1), of_means = F ? measured(16) : std::nullopt;
-  if (!of_means) return std::nullopt;
+  const ElementValues F = measured(1), of_means = measured(16);
   SafeTensorsWriter file;
   std::map<std::string, std::vector<real>> kept;
   Json parameters = Json::object();
@@ -48,12 +47,12 @@ std::optional<Json> measure_fisher(const TrainOptions& o, int64_t wanted, const 
     parameters.set(p.name, Json::array({shape.begin(), shape.end()}));
     const auto place = layer_place(p.name);
     if (!place || place->component != norm) continue;
-    const std::vector<double>& values = F->at(p.name);
+    const std::vector<double>& values = F.at(p.name);
     kept[p.name].assign(values.begin(), values.end());
     file.add(p.name, shape, kept.at(p.name));
   }
   file.write(folder + "/fisher.safetensors");
-  return Json::object().set("examples", N).set("eq2", component_means(*F)).set("of means", component_means(*of_means))
+  return Json::object().set("examples", N).set("eq2", component_means(F)).set("of means", component_means(of_means))
       .set("parameters", parameters);
 }
 

@@ -129,7 +129,7 @@ void fig1(const Json& result, ItemReport& report) {
 
 Run NtRuns::modules() const {
   Run run{"modules", {{"placements", "post pre"}}, {}, 0.1};
-  run.work = [](const std::string&) -> std::optional<Json> {
+  run.work = [](const std::string&) {
     return Json::object().set("post", json_of(boxes_of("post"))).set("pre", json_of(boxes_of("pre")));
   };
   return run;

@@ -20,7 +20,7 @@ Run NtRuns::vocabulary() const {
   Run run{"vocabulary", document_.inputs(task), {}, 0.1};
   run.options["vocab-size"] = std::to_string(o_.vocab_size);
   for (const char* unused : {"rows", "max-length"}) run.options.erase(unused);       // it reads whole sentences, all
-  run.work = [this, task](const std::string& folder) -> std::optional<Json> {
+  run.work = [this, task](const std::string& folder) {
     const Tokenizer tokenizer = own_tokenizer(o_.data, std::span(&task, 1), o_.vocab_size, true);
     write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
     return Json::object().set("tokens", tokenizer.size());
@@ -78,7 +78,7 @@ Run NtRuns::measured_training(const NtSetup& s) const {
 Run NtRuns::first_gradient(NtSetup s) const {
   s.lr = 0;
   Run r = run("first-gradient", s, 0.4 * cost_of(s));
-  r.work = [this, s](const std::string&) -> std::optional<Json> {
+  r.work = [this, s](const std::string&) {
     return Json::object().set("gradient", minbert::first_gradient(o_, data(), s));
   };
   return r;
@@ -87,7 +87,7 @@ Run NtRuns::first_gradient(NtSetup s) const {
 // On the first batch of the first epoch.
 Run NtRuns::gradient_walk(const NtSetup& s) const {
   Run r = run("gradient", s, 0.4 * cost_of(s));
-  r.work = [this, s](const std::string&) -> std::optional<Json> {
+  r.work = [this, s](const std::string&) {
     NtModel model(nt_config(o_, s, data().tokenizer), uint64_t(s.seed), true, data().task.outputs());
     const std::vector<TaskSize> size = {{data().task.name, int64_t(data().train.examples.size())}};
     const std::vector<int32_t> first =

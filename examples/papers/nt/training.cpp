@@ -7,6 +7,7 @@
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "papers/nt/transformer_norms.h"
+#include "train/batches.h"
 #include "train/run_folder.h"
 
 namespace minbert {
@@ -35,12 +36,13 @@ class Training {
     if (has_state(folder)) load();
   }
 
-  std::optional<Json> go(const std::function<bool()>& stop) {
-    while (epochs_.size() < size_t(o_.epochs) && !left_finite_)
-      if (!epoch(stop)) {
-        save();
-        return std::nullopt;
-      }
+  Json go(const std::function<bool()>& stop) {
+    try {
+      while (epochs_.size() < size_t(o_.epochs) && !left_finite_) epoch(stop);
+    } catch (const Interrupted&) {
+      save();
+      throw;
+    }
     return Json::object().set("entropy", data_.entropy).set("epochs", Json::array(epochs_))
         .set("left_finite", left_finite_ ? Json(int64_t(epochs_.size())) : Json()).set("seconds", seconds_)
         .set("tokens", tokens_).set("parameters", model_.parameters.count()).set("steps", Json::array_of(measured_at_))
@@ -48,10 +50,10 @@ class Training {
   }
 
  private:
-  bool epoch(const std::function<bool()>& stop) {   // false: stopped
+  void epoch(const std::function<bool()>& stop) {
     const std::vector<TaskBatch> batches = batches_of(o_, data_, setup_.seed, int(epochs_.size()));
     for (; losses_.size() < batches.size() && !left_finite_; ) {
-      if (stop()) return false;
+      if (stop()) throw Interrupted();
       step(batches[losses_.size()]);
     }
     const Summary loss = summarize(losses_);
@@ -61,7 +63,6 @@ class Training {
                           .set("batches", int64_t(losses_.size())).set("dev_loss", dev_loss)
                           .set("dev_accuracy", dev_accuracy));
     losses_.clear();
-    return true;
   }
 
   void step(const TaskBatch& batch) {
@@ -88,13 +89,10 @@ class Training {
   }
 
   std::pair<double, double> on_dev() {              // mean loss, and the share of sentences that are right
-    const NoGrad no_tape;
     model_.network.train(false);
-    const int64_t N = int64_t(data_.dev.examples.size());
+    const double N = double(data_.dev.examples.size());
     double loss = 0, right = 0;
-    for (int64_t begin = 0; begin < N; begin += 64) {
-      std::vector<int32_t> examples;
-      for (int64_t i = begin; i < std::min(N, begin + 64); ++i) examples.push_back(int32_t(i));
+    const auto add = [&](std::span<const int32_t> examples) {
       const Tensor logits = model_.network.forward(pack(inputs(data_.dev, examples)));
       const std::vector<double> wanted = labels(data_.dev, examples);
       const std::vector<int32_t> classes(wanted.begin(), wanted.end());
@@ -104,8 +102,9 @@ class Training {
         const auto row = y.begin() + int64_t(i) * logits.cols();
         right += std::max_element(row, row + logits.cols()) - row == classes[i];
       }
-    }
-    return {loss / double(N), right / double(N)};
+    };
+    for_each_batch("predicting " + data_.dev.file, data_.dev.examples.size(), add);
+    return {loss / N, right / N};
   }
 
   // Weights that are no numbers cannot be loaded: the run goes on with an earlier state, if any, and diverges again.
@@ -149,8 +148,8 @@ class Training {
 
 }  // namespace
 
-std::optional<Json> train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every,
-                             const std::string& folder, const std::function<bool()>& stop) {
+Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every,
+              const std::string& folder, const std::function<bool()>& stop) {
   return Training(o, data, setup, measure_every, folder).go(stop);
 }
 

@@ -150,11 +150,11 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
 // Trains with plain SGD until the epochs are over or a loss is not finite. The result: entropy;
 // epochs, of each {mean, deviation, batches, dev_loss, dev_accuracy}; left_finite, the epoch, or
 // null; seconds of the steps, tokens; with measure_every also steps, loss and gradient, the points
-// of fig5 and fig6 on the first batch. None: interrupted; the folder has its state, in one file,
-// and the next call goes on with it. stop: asked before every step.
-std::optional<Json> train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup,
-                             int measure_every, const std::string& folder,
-                             const std::function<bool()>& stop = interrupted);
+// of fig5 and fig6 on the first batch. stop: asked before every step. Then it throws Interrupted;
+// the folder has its state, in one file, and the next call goes on with it.
+Json train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup,
+              int measure_every, const std::string& folder,
+              const std::function<bool()>& stop = interrupted);
 // ‖∇L(W)‖ of the new network, the mean over the first batches [NT fig.2] [NT fig.3].
 double first_gradient(const NtOptions& options, const NtData& data, const NtSetup& setup);
 

@@ -24,19 +24,18 @@ Json json_of(const ClassMoments& moments) {
       .set("score", Json::array_of(score));
 }
 
-std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task) {
+Json measure(const TaskAdaptationOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t H = set.config().hidden_size;
   const int classes = task.kind == TaskKind::regression ? 1 : int(task.high) + 1;
   ClassMoments hl(H, classes), h(H, classes);
-  const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
+  set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
     std::vector<double> labels = minbert::labels(set.data(), examples);
     if (classes == 1) labels.assign(labels.size(), 0);
     hl.add(cls_at(cls_place::pre_pooler, encoded, set.data(), examples), labels);
     h.add(cls_at(place_in(set.config(), cls_place::pooled), encoded, set.data(), examples), labels);
   });
-  if (!finished) return std::nullopt;
   return Json::object().set("hl", json_of(hl)).set("h", json_of(h));
 }
 

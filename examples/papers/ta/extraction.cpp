@@ -19,6 +19,7 @@
 #include "minbert/sampling.h"
 #include "papers/encoded_set.h"
 #include "papers/ta/task_adaptation.h"
+#include "train/batches.h"
 #include "train/interrupt.h"
 
 namespace minbert {
@@ -60,7 +61,7 @@ struct Features {
   }
 };
 
-std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
+Features features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
   EncodedSet set(o, task, split, Pooler::unused);
   Features features;
   features.file = set.data().file;
@@ -70,7 +71,7 @@ std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& 
   for (std::vector<real>& layer : features.layers) layer.reserve(numbers);
   std::cerr << formatted("features of {} sentences: {} MB\n", set.data().examples.size(),
                          numbers * features.layers.size() * sizeof(real) / 1000000);
-  const bool finished = set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
+  set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const std::vector<Tensor> states = set.bert().cls_of_layers(batch);
     for (size_t l = 0; l < states.size(); ++l) {
       const std::vector<real> values = states[l].values();
@@ -78,31 +79,26 @@ std::optional<Features> features_of(const TaskAdaptationOptions& o, const Task& 
     }
     for (const double label : labels(set.data(), examples)) features.labels.push_back(label);
   });
-  return finished ? std::optional(std::move(features)) : std::nullopt;
+  return features;
 }
 
 std::optional<double> score_on(const LayerMixture& mixture, const Task& task, const Features& dev) {
-  const NoGrad no_tape;
   Predictions predictions;
-  for (size_t begin = 0; begin < dev.rows(); begin += 64) {
-    std::vector<int32_t> some;
-    for (size_t i = begin; i < std::min(begin + 64, dev.rows()); ++i) some.push_back(int32_t(i));
+  for_each_batch("predicting " + dev.file, dev.rows(), [&](std::span<const int32_t> some) {
     read_logits(task, dev.file, mixture.forward(dev.of(some), int64_t(some.size())), predictions);
-  }
+  });
   return scores(task, predictions.values, dev.labels)[0];
 }
 
-std::optional<Json> extract(const TaskAdaptationOptions& o, const Task& task) {
-  const std::optional<Features> train = features_of(o, task, Split::train);
-  const std::optional<Features> dev = train ? features_of(o, task, Split::dev) : std::nullopt;
-  if (!dev) return std::nullopt;
+Json extract(const TaskAdaptationOptions& o, const Task& task) {
+  const Features train = features_of(o, task, Split::train), dev = features_of(o, task, Split::dev);
   Json result = Json::object();
   for (int seed = o.seed; seed < o.seed + o.seeds; ++seed) {
-    LayerMixture mixture(int64_t(train->layers.size()), train->H, task.outputs());
+    LayerMixture mixture(int64_t(train.layers.size()), train.H, task.outputs());
     Parameters parameters(mixture, {.seed = uint64_t(seed)});
     Optimizer optimizer(parameters, {.weight_decay = 0.01});
     DropoutClock::current() = {.seed = uint64_t(seed)};
-    const std::vector<TaskSize> size = {{task.name, int64_t(train->rows())}};
+    const std::vector<TaskSize> size = {{task.name, int64_t(train.rows())}};
     std::optional<double> best;
     std::vector<real> weights = mixture.weights();
     Progress progress(formatted("{}: feature extraction, seed {}", task.title, seed), o.head_epochs);
@@ -112,19 +108,19 @@ std::optional<Json> extract(const TaskAdaptationOptions& o, const Task& task) {
       int64_t step = epoch * int64_t(batches.size());
       for (const TaskBatch& batch : batches) {
         std::vector<double> labels;
-        for (const int32_t e : batch.examples) labels.push_back(train->labels[size_t(e)]);
-        backward(task_loss(task, mixture.forward(train->of(batch.examples), int64_t(batch.examples.size())), labels));
+        for (const int32_t e : batch.examples) labels.push_back(train.labels[size_t(e)]);
+        backward(task_loss(task, mixture.forward(train.of(batch.examples), int64_t(batch.examples.size())), labels));
         const int64_t steps = int64_t(batches.size()) * o.head_epochs;
         optimizer.step(o.head_lr * schedule_factor("linear", step++, steps, 0.06));
       }
       mixture.train(false);
-      const std::optional<double> now = score_on(mixture, task, *dev);
+      const std::optional<double> now = score_on(mixture, task, dev);
       if (now && (!best || *now > *best)) {
         best = now;
         weights = mixture.weights();
       }
       progress.update(epoch + 1);
-      if (interrupted()) return std::nullopt;
+      check_interrupt();
     }
     result.set(std::to_string(seed), Json::object().set("score", best ? Json(*best) : Json())
                                          .set("weights", Json::array_of({weights.begin(), weights.end()})));

@@ -167,7 +167,7 @@ Run TapeItem::tracing() const {
   Run run{"tape-" + task.name, document_.inputs(task), {}, 0.5};
   run.options["seed"] = std::to_string(o_.seed);
   run.options["cls-norm-at"] = o_.cls_norm_at;
-  run.work = [o = o_, task](const std::string&) -> std::optional<Json> {
+  run.work = [o = o_, task](const std::string&) {
     const Operations plain = trace_step(o, task, ta_methods[0]);
     Json result = Json::object();
     for (const TaMethod& method : ta_methods)

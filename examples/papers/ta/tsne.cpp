@@ -75,11 +75,11 @@ std::optional<double> random_direction(const Tensor& h, const std::vector<double
   return sum;
 }
 
-std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task, const std::string& folder) {
+Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const std::vector<int32_t> sample = stratified(task, set.data(), size_t(o.points), uint64_t(o.seed));
   std::vector<real> hl, h;
-  const bool finished = set.for_each_batch(sample, [&](const Batch& batch, std::span<const int32_t> examples) {
+  set.for_each_batch(sample, [&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
     const std::vector<real> before = cls_at(cls_place::pre_pooler, encoded, set.data(), examples).values();
     const std::string pooled = place_in(set.config(), cls_place::pooled);
@@ -87,14 +87,12 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task, co
     hl.insert(hl.end(), before.begin(), before.end());
     h.insert(h.end(), behind.begin(), behind.end());
   });
-  if (!finished) return std::nullopt;
   const Shape shape = {int64_t(sample.size()), set.config().hidden_size};
   const Tensor x = Tensor::from(shape, hl, Device::cpu);
-  const std::optional<TsneMap> map =
+  const TsneMap map =
       tsne(x, {.perplexity = o.perplexity, .iterations = o.iterations, .seed = uint64_t(o.seed)});
-  if (!map) return std::nullopt;
   const TwoMeans two = two_means(x, uint64_t(o.seed));
-  Json result = Json::object().set("rows", int64_t(set.data().examples.size())).set("kl", map->kl)
+  Json result = Json::object().set("rows", int64_t(set.data().examples.size())).set("kl", map.kl)
       .set("between", two.variance_between).set("auc", Json());
   if (const auto nsp = nsp_difference(set.weights_file(), Tensor::from(shape, h))) {
     const std::vector<double> cluster(two.cluster.begin(), two.cluster.end());
@@ -104,7 +102,7 @@ std::optional<Json> measure(const TaskAdaptationOptions& o, const Task& task, co
   }
   std::vector<real> labels, examples(sample.begin(), sample.end());
   for (const int32_t i : sample) labels.push_back(real(class_of(task, set.data().examples[size_t(i)])));
-  const std::vector<real> y = map->y.values();
+  const std::vector<real> y = map.y.values();
   SafeTensorsWriter file;
   file.add("y", {shape[0], 2}, y);
   file.add("label", {shape[0]}, labels);
