@@ -23,7 +23,7 @@ struct Column {
   std::function<std::string(const VariantRuns&)> cell;
   std::string task = {}, metric = {};              // of a score
 };
-using Cells = std::vector<std::vector<std::string>>;
+using Cells = std::vector<Names>;
 
 // A line for each variant.
 Cells cells_of(const std::vector<VariantRuns>& runs, const std::vector<Column>& columns) {
@@ -45,7 +45,7 @@ Cells transposed(const Cells& lines) {
 // The mean over the runs that have a value, and of several their standard deviation; none: the word for those without.
 std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits, const char* none,
                       bool deviation = true) {
-  std::vector<double> values;
+  Numbers values;
   for (const auto& run : runs)
     if (run) values.push_back(*run);
   if (values.empty()) return none;
@@ -141,10 +141,10 @@ Cells printed_lines(const Json& paper, const char* item, const std::vector<Colum
   const LongTable printed = table_of(paper["printed"][item]);
   Cells lines;
   for (const VariantRuns& runs : all) {
-    std::vector<std::string> line = {"paper, " + runs.variant.norm};
+    Names line = {"paper, " + runs.variant.norm};
     bool any = false;
     for (const Column& column : columns) {
-      const std::vector<double> value =
+      const Numbers value =
           printed.values({{"task", column.task}, {"metric", column.metric}, {"norm", runs.variant.norm}});
       line.push_back(value.empty() ? "-" : fixed(value[0], column.metric == "accuracy" ? 2 : 4));
       any |= !value.empty();
@@ -157,7 +157,7 @@ Cells printed_lines(const Json& paper, const char* item, const std::vector<Colum
 // OUT/figures/norms: the losses of the tasks; a row of panels for each placement, a column for each task.
 void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& variants) {
   Figure figure{.title = "Training losses", .columns = int(experiment.data().size())};
-  std::vector<std::string> placements;
+  Names placements;
   for (const VariantRuns& runs : variants)
     if (std::ranges::find(placements, runs.variant.placement) == placements.end())
       placements.push_back(runs.variant.placement);

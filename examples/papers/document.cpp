@@ -29,7 +29,7 @@ std::map<std::string, std::string> strings(const Json& object) {
 
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone. One
 // that no number can decide says why.
-Json judged(const Json& claim, bool was_run, const std::string& model, const std::vector<std::string>& differences,
+Json judged(const Json& claim, bool was_run, const std::string& model, const Names& differences,
             const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
   if (was_run && claim.has("model") && claim["model"].string() != model)
@@ -60,7 +60,7 @@ Document::Document(const DocumentOptions& options, const std::string& file)
     : options_(options), paper_(Json::load(options.papers + "/" + file + ".json")),
       study_({.out = options.out, .jobs = options.jobs, .command = options.command, .only = options.only_run}),
       tasks_(check_usage([&] { return parse_tasks(options.tasks, options.metric); })) {
-  const std::vector<std::string> order = split(options.tasks);
+  const Names order = split(options.tasks);
   const auto place = [&](const Task& task) { return std::find(order.begin(), order.end(), task.name); };
   std::sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) { return place(a) < place(b); });
   check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
@@ -94,6 +94,41 @@ std::map<std::string, std::string> Document::inputs(const Task& task) {
       all["data " + fs::path(file).filename().string()] = study_.fingerprint(file);
     }
   return all;
+}
+
+std::vector<DevSet> dev_sets(const std::vector<Task>& tasks, bool metric_in_title) {
+  std::vector<DevSet> all;
+  for (const Task& task : tasks)
+    for (const std::string& set : task.sets) {
+      all.push_back({task, {set, task.metrics[0]}, title_of(task, set)});
+      if (metric_in_title) all.back().title += formatted(" ({})", metric_name(task.metrics[0]));
+    }
+  return all;
+}
+
+std::vector<DevSet> first_dev_sets(const std::vector<Task>& tasks) {
+  std::vector<DevSet> all = dev_sets(tasks);
+  std::erase_if(all, [](const DevSet& set) { return set.measure.set != set.task.sets[0]; });
+  return all;
+}
+
+std::optional<double> Document::score(const Run& run, const DevSet& set) const {
+  return result(run)[column_name(set.task, set.measure)].number_if();
+}
+
+ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set, double factor) const {
+  ItemReport::Cell cell;
+  for (const Run& run : runs) {
+    cell.points.push_back(factor * score(run, set).value_or(0));
+    if (!result(run)["warnings"].string().empty()) cell.warning = "a seed predicts the same for every input";
+  }
+  return cell;
+}
+
+Run Document::run_on(const Task& task, const std::string& kind, double cost, std::map<std::string, std::string> options,
+                     std::function<Json(const std::string& folder)> work) {
+  options.merge(inputs(task));
+  return {kind + "-" + task.name, options, std::move(work), cost};
 }
 
 std::vector<int> Document::seeds() const {
@@ -168,8 +203,8 @@ Json Document::model_of_document() const {
   return large ? about["large"] : about["model"];
 }
 
-std::vector<std::string> Document::differences() const {
-  std::vector<std::string> all = model_differences();
+Names Document::differences() const {
+  Names all = model_differences();
   if (!missing_.empty())
     all.push_back(formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0)
@@ -182,9 +217,9 @@ std::vector<std::string> Document::differences() const {
   return all;
 }
 
-std::vector<std::string> Document::model_differences() const {
+Names Document::model_differences() const {
   if (options_.model.empty()) return {};
-  std::vector<std::string> all;
+  Names all;
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
   const Json model = model_of_document();           // config.json's keys, of which the document says the values
   const int vocabulary = model.get("vocab_size", config.vocab_size);
@@ -235,7 +270,7 @@ Json Document::show(const Item& item) {
                         .set("caption", formatted("{}{}; {}; {} s of work",
                                                   options_.model.empty() ? "" : options_.model + " on ", options_.data,
                                                   extent(), fixed(seconds, 1))));
-  const std::vector<std::string> different = chosen ? differences() : std::vector<std::string>();
+  const Names different = chosen ? differences() : Names();
   if (chosen) item.show(report);
   for (const std::string& sentence : different) report.differs(sentence);
   const std::string model = model_of_document()["name"].string();
@@ -253,7 +288,7 @@ Json Document::show(const Item& item) {
 }
 
 int Document::run(const std::vector<Item>& items) {
-  std::vector<std::string> names = options_.items;
+  Names names = options_.items;
   if (names.empty()) names = names_of(items);
   std::vector<Item> wanted;
   for (const std::string& name : names)

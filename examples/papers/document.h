@@ -7,8 +7,10 @@
 // OUT has ITEM.csv and ITEM.svg, report.json and report.html, and runs/, a folder for each run.
 #pragma once
 
+#include "minbert/metrics.h"
 #include "minbert/trainer.h"
 #include "papers/document_options.h"
+#include "papers/grid.h"
 #include "papers/item_report.h"
 #include "papers/study.h"
 
@@ -22,6 +24,16 @@ struct Item {
   std::function<std::vector<Run>()> before = [] { return std::vector<Run>(); };
 };
 
+// A dev set on which a task is scored, by its leading metric: MNLI has two.
+struct DevSet {
+  Task task;
+  Measure measure;
+  std::string title;                                // "MRPC (F1)"
+  std::string key() const { return set_name(task, measure.set); }
+};
+std::vector<DevSet> dev_sets(const std::vector<Task>& tasks, bool metric_in_title = true);
+std::vector<DevSet> first_dev_sets(const std::vector<Task>& tasks);
+
 class Document {
  public:
   // Error: a task's files are missing, and it was asked for; or no task has any.
@@ -30,12 +42,20 @@ class Document {
   // item that does not exist: lists them.
   int run(const std::vector<Item>& items);
   Study& study() { return study_; }
+  Json result(const Run& run) const { return study_.result(run); }
+  // What a fine-tuning scores; none: undefined.
+  std::optional<double> score(const Run& run, const DevSet& set) const;
+  // A cell with the scores of fine-tunings, times a factor, as its points; an undefined one counts
+  // 0.
+  ItemReport::Cell scores(const std::vector<Run>& runs, const DevSet& set,
+                          double factor = 100) const;
+  std::string folder(const Run& run) const { return study_.folder(run); }
   const std::vector<Task>& tasks() const { return tasks_; }
   const DocumentOptions& options() const { return options_; }
   std::vector<int> seeds() const;                 // seed, seed+1, ...
   // What is different from the document in every item: the model, where its sizes are not those of
   // the document's, data sets that are missing, and stand-ins for some.
-  std::vector<std::string> differences() const;
+  Names differences() const;
   // What the document prints for an item; no rows if it prints nothing.
   LongTable printed(const std::string& item) const;
   // The document's model that ours stands for, as its table of printed numbers names it.
@@ -44,6 +64,10 @@ class Document {
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
   // how they are read.
   std::map<std::string, std::string> inputs(const Task& task);
+  // A run "KIND-TASK" that depends on the task's inputs and on these options.
+  Run run_on(const Task& task, const std::string& kind, double cost,
+             std::map<std::string, std::string> options,
+             std::function<Json(const std::string& folder)> work);
   // The same options for this task, with the model and the data of the document's.
   TrainOptions on_task(const Task& task, TrainOptions o) const;
   // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
@@ -53,7 +77,7 @@ class Document {
  private:
   Json environment();
   Json model_of_document() const;
-  std::vector<std::string> model_differences() const;
+  Names model_differences() const;
   std::string command(const std::string& item) const;
   std::string extent() const;
   Json show(const Item& item);                    // runs done, or not asked for
@@ -61,13 +85,13 @@ class Document {
   Json paper_;
   Study study_;
   std::vector<Task> tasks_;
-  std::vector<std::string> missing_;              // titles of tasks without files
+  Names missing_;              // titles of tasks without files
 };
 
 // What dev scores are held against: the majority class of the training set (or its mean), word
 // counts, and the same network fine-tuned from scratch with these options.
-std::vector<Run> yardstick_runs(Document& document, const std::vector<Task>& tasks,
-                                const TrainOptions& fine_tuning);
+std::function<std::vector<Run>()> yardstick_runs(Document& document, const std::vector<Task>& tasks,
+                                                 const TrainOptions& fine_tuning);
 void show_yardsticks(Document& document, const std::vector<Task>& tasks,
                      const TrainOptions& fine_tuning, ItemReport& report);
 

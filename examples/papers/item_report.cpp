@@ -1,12 +1,27 @@
 // Collecting what an item shows.
-#include "minbert/files.h"
 #include "papers/item_report.h"
 
 #include <filesystem>
 
+#include "minbert/files.h"
+#include "minbert/metrics.h"
+
 namespace minbert {
 
 namespace fs = std::filesystem;
+
+Curve numbered(const std::string& title, Numbers y, double first, Curve::Style style) {
+  Curve curve{.title = title, .y = std::move(y), .style = style};
+  for (size_t i = 0; i < curve.y.size(); ++i) curve.x.push_back(first + double(i));
+  return curve;
+}
+
+void add_mean(Curve& curve, double x, const Numbers& values) {
+  const Summary summary = summarize(values);
+  curve.x.push_back(x);
+  curve.y.push_back(summary.mean);
+  curve.deviation.push_back(summary.deviation);
+}
 
 ItemReport::ItemReport(const std::string& folder, LongTable printed, Json item)
     : folder_(folder), printed_(std::move(printed)), item_(std::move(item)) {
@@ -30,7 +45,7 @@ void ItemReport::csv(LongTable values, const std::string& word) {
   if (word.empty()) values_ = std::move(values);
 }
 
-void ItemReport::table(const std::string& title, const std::vector<std::string>& columns,
+void ItemReport::table(const std::string& title, const Names& columns,
                        const std::vector<TableRow>& rows) {
   Json::Array lines;
   for (const TableRow& row : rows) {

@@ -1,4 +1,10 @@
-// One item of a document in its report: values, tables beside the printed numbers, figures.
+// One item of a document in its report: values, tables beside the printed numbers, figures. A table
+// is made of one function, the cell of a row and a column, and a figure of the panel of each task.
+//
+//   report.table("Dev scores", "norm", norms, tasks,
+//                [&](const std::string& norm, const Task& task) {
+//                  return fixed(median(values(norm, task)), 2);
+//                });
 #pragma once
 
 #include <optional>
@@ -10,7 +16,21 @@
 
 namespace minbert {
 
-// One item's place in the report.
+// What stands above a column or left of a row.
+template <class T>
+std::string head_of(const T& t) {
+  if constexpr (requires { t.title(); }) return t.title();
+  else if constexpr (requires { t.title; }) return t.title;
+  else return formatted("{}", t);
+}
+
+// y over first, first + 1, ...
+Curve numbered(const std::string& title, Numbers y, double first = 0,
+               Curve::Style style = Curve::Style::line);
+// Adds at x the mean of the values and their standard deviation.
+void add_mean(Curve& curve, double x, const Numbers& values);
+
+// One item's part of the report.
 class ItemReport {
  public:
   // printed: the document's numbers; empty if it prints none. item: its name, title, ...
@@ -18,7 +38,7 @@ class ItemReport {
 
   struct Cell {
     std::string printed, ours;                    // "" for one that is not there
-    std::vector<double> points = {};              // a value for each seed
+    Numbers points = {};              // a value for each seed
     std::optional<double> printed_point = {};
     std::string note = {}, warning = {};
     // The colors of the two: "good", "half", "bad" or none
@@ -29,9 +49,30 @@ class ItemReport {
     std::vector<Cell> cells;
   };
   void csv(LongTable values, const std::string& word = "");   // ITEM.csv, or ITEM-WORD.csv
-  void table(const std::string& title, const std::vector<std::string>& columns,
+  void table(const std::string& title, const Names& columns,
              const std::vector<TableRow>& rows);
+  // The same by cell(row, column), a Cell or a text of ours; corner: above the rows' heads.
+  template <class Rows, class Columns, class Function>
+  void table(const std::string& title, const std::string& corner, const Rows& rows,
+             const Columns& columns, const Function& cell) {
+    Names heads = {corner};
+    for (const auto& column : columns) heads.push_back(head_of(column));
+    std::vector<TableRow> lines;
+    for (const auto& row : rows) {
+      lines.push_back({head_of(row), {}});
+      for (const auto& column : columns) lines.back().cells.push_back(cell_of(cell(row, column)));
+    }
+    table(title, heads, lines);
+  }
   void figure(const Figure& figure, const std::string& text, const std::string& word = "");
+  // A panel for each element of the list, two side by side.
+  template <class List, class Function>
+  void figure(const std::string& text, const List& list, const Function& panel, int columns = 2,
+              const std::string& word = "") {
+    Figure all{.title = "", .columns = columns};
+    for (const auto& element : list) all.panels.push_back(panel(element));
+    figure(all, text, word);
+  }
   void picture(const std::string& svg, const std::string& text, const std::string& word = "");
   void differs(const std::string& sentence);
   void caption(const std::string& sentence);
@@ -42,6 +83,8 @@ class ItemReport {
   const Json& json() const { return item_; }
 
  private:
+  static Cell cell_of(Cell cell) { return cell; }
+  static Cell cell_of(const std::string& ours) { return {"", ours}; }
   void append(const std::string& key, Json value);
   std::string stem(const std::string& word) const;
   std::string folder_;

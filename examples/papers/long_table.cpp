@@ -10,7 +10,7 @@
 
 namespace minbert {
 
-void LongTable::add(std::vector<std::string> of, std::optional<double> value) {
+void LongTable::add(Names of, std::optional<double> value) {
   MB_CHECK(of.size() + 1 == columns_.size(), "a row of {} columns in a table of {}", of.size() + 1, columns_.size());
   rows_.push_back({std::move(of), value});
 }
@@ -31,8 +31,8 @@ LongTable LongTable::only(const Where& where) const {
   return part;
 }
 
-std::vector<double> LongTable::values(const Where& where) const {
-  std::vector<double> values;
+Numbers LongTable::values(const Where& where) const {
+  Numbers values;
   for (const Row& row : rows_)
     if (row.value && matches(row, where)) values.push_back(*row.value);
   return values;
@@ -52,12 +52,12 @@ void LongTable::save(const std::string& file) const {
 
 LongTable table_of(const Json& printed) {
   if (printed.is_null()) return LongTable({"value"});
-  std::vector<std::string> columns;
+  Names columns;
   for (const Json& column : printed["columns"].items()) columns.push_back(column.string());
   LongTable table(columns);
   for (const Json& row : printed["rows"].items()) {
     const Json::Array values = row.items();
-    std::vector<std::string> of;
+    Names of;
     for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
     table.add(of, values.back().number_if());
   }
@@ -70,7 +70,7 @@ constexpr double rounding = 1e-12;                  // of a sum, beside the sum 
 
 }  // namespace
 
-double sign_flip_p(const std::vector<double>& d) {
+double sign_flip_p(const Numbers& d) {
   MB_CHECK(!d.empty() && d.size() <= 24, "sign_flip_p: {} differences; expected 1 to 24", d.size());
   double sum = 0, size = 0;
   for (const double v : d) {
@@ -89,7 +89,7 @@ double sign_flip_p(const std::vector<double>& d) {
 
 double least_sign_flip_p(size_t n) { return std::min(1.0, 2 / std::pow(2, double(n))); }
 
-double median(std::vector<double> v) {
+double median(Numbers v) {
   MB_CHECK(!v.empty(), "the median of nothing");
   std::sort(v.begin(), v.end());
   return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
@@ -97,10 +97,10 @@ double median(std::vector<double> v) {
 
 Verdict judge(const Claim& claim, const LongTable& ours) {
   // Of every combination of the open columns: the difference; then their means over each pair's name.
-  const std::vector<std::string>& columns = ours.columns();
+  const Names& columns = ours.columns();
   const bool seeds = std::find(columns.begin(), columns.end(), "seed") != columns.end();
   const std::string pair_column = seeds ? "seed" : "task";
-  std::map<std::string, std::vector<double>> differences;
+  std::map<std::string, Numbers> differences;
   for (const LongTable::Row& row : ours.rows()) {
     if (!row.value || !ours.matches(row, claim.more)) continue;
     LongTable::Where other;
@@ -113,7 +113,7 @@ Verdict judge(const Claim& claim, const LongTable& ours) {
     for (const double less : ours.values(other)) differences[pair].push_back(*row.value - less);
   }
   if (differences.empty()) return {"not run", "these values were not computed"};
-  std::vector<double> means;
+  Numbers means;
   size_t above = 0;
   double mean = 0, size = 0;
   for (const auto& [pair, values] : differences) {
@@ -134,7 +134,7 @@ Verdict judge(const Claim& claim, const LongTable& ours) {
 }
 
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours) {
-  const std::vector<double> values = ours.values(where);
+  const Numbers values = ours.values(where);
   if (values.empty()) return {"not run", "these values were not computed"};
   const auto as_said = std::ranges::count(values, value);
   return {size_t(as_said) == values.size() ? "reproduced" : "not",

@@ -1,7 +1,7 @@
 // Values in long form: one value a row, and columns that say what it is of.
 //
 //   LongTable table({"task", "norm", "k", "value"});
-//   table.add({"mrpc", "none", "1"}, 0.76);
+//   table("mrpc", "none", 1) = 0.76;
 //   table.save("OUT/tab2.csv");
 //   table.values({{"norm", "none"}, {"k", "1"}});         // {0.76}
 #pragma once
@@ -12,29 +12,39 @@
 #include <string>
 #include <vector>
 
+#include "minbert/error.h"
 #include "minbert/json.h"
 
 namespace minbert {
+
+using Names = std::vector<std::string>;
+using Numbers = std::vector<double>;
 
 class LongTable {
  public:
   using Where = std::map<std::string, std::string>;         // column -> the text that stands there
   struct Row {
-    std::vector<std::string> of;                            // the columns but the last
+    Names of;                            // the columns but the last
     std::optional<double> value;                            // none: undefined
   };
 
-  explicit LongTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<std::string> of, std::optional<double> value);
-  const std::vector<std::string>& columns() const { return columns_; }
+  explicit LongTable(Names columns) : columns_(std::move(columns)) {}
+  void add(Names of, std::optional<double> value);
+  // A new row: table("mrpc", "none", 1) = 0.76
+  template <class... Of>
+  std::optional<double>& operator()(const Of&... of) {
+    add({formatted("{}", of)...}, {});
+    return rows_.back().value;
+  }
+  const Names& columns() const { return columns_; }
   const std::vector<Row>& rows() const { return rows_; }
   bool matches(const Row& row, const Where& where) const;
   LongTable only(const Where& where) const;
-  std::vector<double> values(const Where& where) const;     // without those that are undefined
+  Numbers values(const Where& where) const;     // without those that are undefined
   void save(const std::string& file) const;                 // CSV; an undefined value is empty
 
  private:
-  std::vector<std::string> columns_;
+  Names columns_;
   std::vector<Row> rows_;
 };
 
@@ -57,7 +67,7 @@ struct Claim {
 
 // Exact: of the 2^n ways to give n differences signs, the share whose sum is at least as far from 0
 // as theirs. Between two methods under the same seeds. 0 < n <= 24.
-double sign_flip_p(const std::vector<double>& differences);
+double sign_flip_p(const Numbers& differences);
 double least_sign_flip_p(size_t n);                         // 2 / 2^n: all of one sign
 
 // What our values say of a claim. "reproduced": the mean difference is above 0 and p at most .05;
@@ -70,6 +80,6 @@ Verdict judge(const Claim& claim, const LongTable& ours);
 // The same for a claim of all values at a place: each of them is `value`. "reproduced" or "not".
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours);
 
-double median(std::vector<double> values);                  // of 1 or more
+double median(Numbers values);                  // of 1 or more
 
 }  // namespace minbert

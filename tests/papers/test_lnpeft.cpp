@@ -185,13 +185,13 @@ TEST_CASE("layernorm_tuning: masks take the largest elements, and the tasks' inf
   CHECK(largest_elements(sum, 0.25) == std::map<std::string, Mask>{{"bias", {0, 0}}, {"weight", {1, 0}}});
   CHECK(contains(error_of([] { normalized_sum({ElementValues{{"bias", {0, 0}}}}); }), "cannot be divided by its sum"));
 
-  const auto place = layer_place("bert.encoder.layer.11.attention.output.LayerNorm.bias");
-  REQUIRE(place);
-  CHECK(place->layer == 11);
-  CHECK(place->component == "attention.output.LayerNorm");
-  CHECK(place->kind == "bias");
-  CHECK_FALSE(layer_place("bert.embeddings.LayerNorm.weight"));
-  CHECK_FALSE(layer_place("bert.encoder.layer.0.attention.self.head_scale"));
+  const auto site = layer_site("bert.encoder.layer.11.attention.output.LayerNorm.bias");
+  REQUIRE(site);
+  CHECK(site->layer == 11);
+  CHECK(site->component == "attention.output.LayerNorm");
+  CHECK(site->kind == "bias");
+  CHECK_FALSE(layer_site("bert.embeddings.LayerNorm.weight"));
+  CHECK_FALSE(layer_site("bert.encoder.layer.0.attention.self.head_scale"));
 }
 
 TEST_CASE("layernorm_tuning: a disabled LayerNorm is 0 in its largest dimensions, and comes back") {

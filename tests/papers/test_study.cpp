@@ -84,12 +84,12 @@ TEST_CASE("study: a run works once; a wider study does what is new; the same opt
   CHECK(key_of(changed) != key_of(two));
 }
 
-TEST_CASE("study: a run may have a place of its own; a run with other options there is an error that shows both") {
+TEST_CASE("study: a run may have a folder of its own; a run with other options there is an error that shows both") {
   const Folder folder;
   const Quiet quiet;
   int worked = 0;
   Run run = squared(5, worked);
-  run.place = "layer/seed-1";
+  run.folder = "layer/seed-1";
   Study study({.out = folder.path, .show = true});
   CHECK(study.run({run}));
   CHECK(fs::exists(folder.path + "/layer/seed-1/run.json"));

@@ -274,11 +274,11 @@ TEST_CASE("transformer_norms: the first layer and the second are post-LN and pre
   const Quiet quiet;
   NtOptions o = small_nt(world);
   Document document(o, "transformer-norms");
-  const NtRuns runs(document, o);
-  REQUIRE(document.study().run({runs.modules()}));
+  const std::vector<Run> modules = nt_modules_item(std::make_shared<const NtRuns>(document, o)).runs();
+  REQUIRE(document.study().run(modules));
   const auto text = [&](const std::string& placement) {
     std::string all;
-    for (const Json& box : runs.result(runs.modules())[placement].items()) {
+    for (const Json& box : document.result(modules[0])[placement].items()) {
       all += box["title"].string() + "(";
       for (const Json& from : box["reads"].items()) all += std::to_string(from.integer());
       all += ") ";

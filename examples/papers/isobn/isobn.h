@@ -8,10 +8,10 @@ namespace minbert {
 
 struct IsoBnOptions : DocumentOptions {
   std::string cls_norm_at = cls_place::pooled;    // or pre_pooler: which [CLS]
-  std::vector<double> lr = {3e-4}, batch = {16}, beta = {0.5};       // of tab.1
+  Numbers lr = {3e-4}, batch = {16}, beta = {0.5};       // of tab.1
 };
 
-// The pass over a task's training set [IsoBN sec.2.1] [IsoBN sec.2.2], in isobn_measure.cpp. In the
+// The pass over a task's training set [IsoBN sec.2.1] [IsoBN sec.2.2], in measure.cpp. In the
 // result: rows; std [H]; ev, for each transformation of tab.2, eq.3, eq.5 and alg.1 its EV_k [H];
 // order and cluster [H] of average_linkage(rho, .2); alike, the number of dimensions with 2 or more
 // others above |rho| = .8. In the folder: correlation.safetensors with rho [H,H]. Errors: one

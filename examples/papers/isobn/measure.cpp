@@ -45,7 +45,7 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   };
   set.for_each_batch(add);
   whitening->finish_fit();
-  const std::vector<double> Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
+  const Numbers Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
   Json ev = Json::object();
   for (const Transformation& t : transformations) {
     if (t.norm == std::string("none")) {
@@ -63,7 +63,7 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
     ev.set(moving_transformations[i].name, Json::array_of(explained_variance(covariance_after(*moving[i], Sigma))));
   }
   const Clusters clusters = average_linkage(rho, 0.2);
-  std::vector<double> std, order(clusters.order.begin(), clusters.order.end()),
+  Numbers std, order(clusters.order.begin(), clusters.order.end()),
       cluster(clusters.cluster.begin(), clusters.cluster.end());
   int64_t alike = 0;
   for (int64_t i = 0; i < H; ++i) {

@@ -18,77 +18,86 @@ std::map<std::string, double> normalized(const Json& means) {
 
 std::string examples_of(const LnPeftRuns& runs) {
   std::string text;
-  for (const Task& task : runs.document().tasks())
+  for (const Task& task : runs.tasks())
     text += formatted("{}{} {}", text.empty() ? "" : ", ", task.title,
-                      runs.result(runs.fisher(task))["examples"].integer());
+                      runs.document.result(runs.fisher(task))["examples"].integer());
   return "examples of the training set, drawn by the seed: " + text;
 }
 
-// The components in the order of their sums over the tasks, and the sums.
-std::vector<std::pair<double, std::string>> ranked(const LnPeftRuns& runs, const char* measure) {
+// The components by the sums of their shares over the tasks, the largest first; after rank and sum
+// a value for each task.
+void rank_table(
+    const LnPeftRuns& runs, ItemReport& report, const char* measure, const std::string& title,
+    const std::function<double(const Json& result, const std::string& component)>& value) {
+  Names columns = {"", "rank", "sum"};
   std::map<std::string, double> sums;
-  for (const Task& task : runs.document().tasks())
-    for (const auto& [component, share] : normalized(runs.result(runs.fisher(task))[measure])) sums[component] += share;
+  for (const Task& task : runs.tasks()) {
+    columns.push_back(task.title);
+    for (const auto& [component, share] :
+         normalized(runs.document.result(runs.fisher(task))[measure]))
+      sums[component] += share;
+  }
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [component, sum] : sums) order.push_back({sum, component});
   std::ranges::sort(order, std::greater());
-  return order;
+  std::vector<ItemReport::TableRow> rows;
+  for (const auto& [sum, component] : order) {
+    rows.push_back({component, {{"", std::to_string(rows.size() + 1)}, {"", fixed(sum, 3)}}});
+    if (measure == std::string("eq2"))
+      for (const double rank : report.printed().values({{"component", component}}))
+        rows.back().cells[0].printed = std::to_string(int(rank));
+    for (const Task& task : runs.tasks())
+      rows.back().cells.push_back(
+          {"", fixed(value(runs.document.result(runs.fisher(task)), component), 3)});
+  }
+  report.table(title, columns, rows);
 }
 
 // [LN-PEFT tab.1] [LN-PEFT eq.2]
 void tab1(const LnPeftRuns& runs, ItemReport& report) {
-  LongTable table({"task", "component", "mean", "normalized"}), judged({"task", "component", "normalized"});
-  std::vector<std::string> columns = {"", "rank", "sum"};
-  std::vector<ItemReport::TableRow> rows, beside;
-  for (const Task& task : runs.document().tasks()) columns.push_back(task.title);
-  for (const auto& [sum, component] : ranked(runs, "eq2"))
-    rows.push_back({component, {{"", std::to_string(rows.size() + 1)}, {"", fixed(sum, 3)}}});
-  for (ItemReport::TableRow& row : rows)
-    for (const double rank : report.printed().values({{"component", row.head}}))
-      row.cells[0].printed = std::to_string(int(rank));
-  for (const Task& task : runs.document().tasks()) {
-    const Json result = runs.result(runs.fisher(task));
-    const std::map<std::string, double> shares = normalized(result["eq2"]);
+  LongTable table({"task", "component", "mean", "normalized"}),
+      judged({"task", "component", "normalized"});
+  for (const Task& task : runs.tasks()) {
+    const Json means = runs.document.result(runs.fisher(task))["eq2"];
     double other = 0, dense = 0;
-    for (const auto& [component, share] : shares) {
-      table.add({task.name, component, exact(result["eq2"][component].number())}, share);
-      judged.add({task.name, component}, share);
+    for (const auto& [component, share] : normalized(means)) {
+      table(task.name, component, exact(means[component].number())) = share;
+      judged(task.name, component) = share;
       if (component != "output.LayerNorm") other = std::max(other, share);
       if (component.find("LayerNorm") == component.npos) dense = std::max(dense, share);
     }
-    judged.add({task.name, "the largest other"}, other);
-    judged.add({task.name, "the largest without a LayerNorm"}, dense);
-    for (ItemReport::TableRow& row : rows) row.cells.push_back({"", fixed(shares.at(row.head), 3)});
-  }
-  for (const auto& [sum, component] : ranked(runs, "of means")) {
-    beside.push_back({component, {{"", std::to_string(beside.size() + 1)}, {"", fixed(sum, 3)}}});
-    for (const Task& task : runs.document().tasks()) {
-      const Json result = runs.result(runs.fisher(task));
-      beside.back().cells.push_back(
-          {"", fixed(result["of means"][component].number() / result["eq2"][component].number(), 3)});
-    }
+    judged(task.name, "the largest other") = other;
+    judged(task.name, "the largest without a LayerNorm") = dense;
   }
   report.csv(table);
   report.judge_by(judged);
-  report.table("Mean Fisher information of the components before fine-tuning, each task's divided by its sum", columns,
-               rows);
-  report.table("Not eq.2: from the squares of the mean gradients of batches of 16; for each task their size beside "
-               "eq.2's", columns, beside);
+  rank_table(runs, report, "eq2",
+             "Mean Fisher information of the components before fine-tuning, each task's divided by "
+             "its sum",
+             [](const Json& result, const std::string& component) {
+    return normalized(result["eq2"]).at(component);
+  });
+  rank_table(runs, report, "of means",
+             "Not eq.2: from the squares of the mean gradients of batches of 16; for each task "
+             "their size beside eq.2's",
+             [](const Json& result, const std::string& component) {
+    return result["of means"][component].number() / result["eq2"][component].number();
+  });
   report.caption(examples_of(runs));
 }
 
-struct LayerSums {                                  // of LayerNorm's F
-  std::map<std::string, std::vector<double>> of;    // kind -> [layers]
+struct LayerSums {  // of LayerNorm's F
+  std::map<std::string, Numbers> of;  // kind -> [layers]
   double total = 0;
 };
 LayerSums layer_sums(const ElementValues& F) {
   LayerSums sums;
   for (const auto& [name, values] : F) {
-    const auto place = layer_place(name);
-    std::vector<double>& layers = sums.of[place->kind];
-    layers.resize(std::max(layers.size(), size_t(place->layer) + 1));
+    const auto site = layer_site(name);
+    Numbers& layers = sums.of[site->kind];
+    layers.resize(std::max(layers.size(), size_t(site->layer) + 1));
     for (const double v : values) {
-      layers[size_t(place->layer)] += v;
+      layers[size_t(site->layer)] += v;
       sums.total += v;
     }
   }
@@ -104,63 +113,67 @@ struct Column {
 void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<Column>& columns,
                  const std::string& text) {
   LongTable table({"task", "layer", "kind", "value"}), judged({"task", "part", "share"});
-  Figure figure{.title = "", .columns = 2};
-  for (const std::string kind : {"weight", "bias"}) {
-    figure.panels.push_back({.title = kind, .x_label = "task", .y_label = "layer"});
-    Panel& panel = figure.panels.back();
-    panel.heat.min = 0;
+  report.figure(text, Names{"weight", "bias"}, [&](const std::string& kind) {
+    Panel panel{.title = kind, .x_label = "task", .y_label = "layer", .heat = {.min = 0}};
     for (const Column& column : columns) {
-      const std::vector<double>& layers = column.sums.of.at(kind);
+      const Numbers& layers = column.sums.of.at(kind);
       panel.x_names.push_back(column.task);
       panel.heat.values.resize(layers.size());
       panel.y_names.resize(layers.size());
       for (size_t i = 0; i < layers.size(); ++i) {
-        const size_t row = layers.size() - 1 - i;   // the last layer on top
+        const size_t row = layers.size() - 1 - i;  // the last layer on top
         panel.y_names[row] = std::to_string(i + 1);
         panel.heat.values[row].push_back(layers[i] / column.sums.total);
-        table.add({column.task, std::to_string(i + 1), kind}, layers[i]);
+        table(column.task, i + 1, kind) = layers[i];
       }
     }
-  }
+    return panel;
+  });
   for (const Column& column : columns) {
     std::map<std::string, double> parts;
     for (const auto& [kind, layers] : column.sums.of)
       for (size_t i = 0; i < layers.size(); ++i) {
         parts[kind] += layers[i] / column.sums.total;
-        if (2 * i + 1 != layers.size())             // the middle layer is in no half
-          parts[2 * i + 1 < layers.size() ? "first half" : "last half"] += layers[i] / column.sums.total;
+        if (2 * i + 1 != layers.size())  // the middle layer is in no half
+          parts[2 * i + 1 < layers.size() ? "first half" : "last half"] +=
+              layers[i] / column.sums.total;
       }
-    for (const auto& [part, share] : parts) judged.add({column.task, part}, share);
+    for (const auto& [part, share] : parts) judged(column.task, part) = share;
   }
   report.csv(table);
   report.judge_by(judged);
-  report.figure(figure, text);
   report.caption(examples_of(runs));
 }
 
 // [LN-PEFT fig.3]
 void fig3(const LnPeftRuns& runs, ItemReport& report) {
   std::vector<Column> columns;
-  for (const Task& task : runs.document().tasks()) columns.push_back({task.name, layer_sums(runs.norm_fisher(task))});
-  show_layers(runs, report, columns, "For each task, the Fisher information of LayerNorm in each layer: its sum, "
-                                     "divided by the task's sum, of the weights and of the biases");
+  for (const Task& task : runs.tasks())
+    columns.push_back({task.name, layer_sums(runs.norm_fisher(task))});
+  show_layers(runs, report, columns,
+              "For each task, the Fisher information of LayerNorm in each layer: its sum, divided "
+              "by the task's sum, of the weights and of the biases");
 }
 
 // [LN-PEFT fig.4] [LN-PEFT sec.3.4]
 void fig4(const LnPeftRuns& runs, ItemReport& report) {
   std::vector<ElementValues> all;
-  for (const Task& task : runs.document().tasks()) all.push_back(runs.norm_fisher(task));
+  for (const Task& task : runs.tasks()) all.push_back(runs.norm_fisher(task));
   show_layers(runs, report, {{"global", layer_sums(normalized_sum(all))}},
-              "The global Fisher information of LayerNorm in each layer: the tasks', each divided by its sum, added");
+              "The global Fisher information of LayerNorm in each layer: the tasks', each divided "
+              "by its sum, added");
 }
 
 }  // namespace
 
-std::vector<Item> lnpeft_fisher_items(const SharedRuns& runs) {
-  const auto fishers = [runs] { return runs->fishers(); };
-  return {{"tab1", "Components by their Fisher information (eq.2)", fishers, [=](ItemReport& r) { tab1(*runs, r); }},
-          {"fig3", "Fisher information of LayerNorm in each layer", fishers, [=](ItemReport& r) { fig3(*runs, r); }},
-          {"fig4", "The global Fisher information", fishers, [=](ItemReport& r) { fig4(*runs, r); }}};
+std::vector<Item> lnpeft_fisher_items(const LnPeftRuns& runs) {
+  const RunGrid fishers([runs](const Task& task) { return runs.fisher(task); }, runs.tasks());
+  return {
+      {"tab1", "Components by their Fisher information (eq.2)", fishers,
+       [runs](ItemReport& r) { tab1(runs, r); }},
+      {"fig3", "Fisher information of LayerNorm in each layer", fishers,
+       [runs](ItemReport& r) { fig3(runs, r); }},
+      {"fig4", "The global Fisher information", fishers, [runs](ItemReport& r) { fig4(runs, r); }}};
 }
 
 }  // namespace minbert

@@ -13,11 +13,11 @@ const std::string norm = "output.LayerNorm";
 
 // The mean over the elements of each component, of all layers together.
 Json component_means(const ElementValues& F) {
-  std::map<std::string, std::pair<double, double>> sums;        // and how many
+  std::map<std::string, std::pair<double, double>> sums;  // and how many
   for (const auto& [name, values] : F) {
-    const auto place = layer_place(name);
-    if (!place) continue;
-    auto& [sum, count] = sums[place->component];
+    const auto site = layer_site(name);
+    if (!site) continue;
+    auto& [sum, count] = sums[site->component];
     sum += std::accumulate(values.begin(), values.end(), 0.0);
     count += double(values.size());
   }
@@ -30,7 +30,8 @@ Json measure_fisher(const TrainOptions& o, int64_t wanted, const std::string& fo
   const Experiment experiment(o);
   const TaskData& data = experiment.data()[0];
   const auto model = new_model(experiment, o, true);
-  const int64_t rows = int64_t(data.train.examples.size()), N = wanted > 0 ? std::min(rows, wanted) : rows;
+  const int64_t rows = int64_t(data.train.examples.size()),
+                N = wanted > 0 ? std::min(rows, wanted) : rows;
   const std::vector<TaskSize> sizes = {{data.task.name, rows}};
   const EpochOptions one_batch{.batch = int(N), .seed = uint64_t(o.seed)};
   const std::vector<int32_t> examples = epoch_batches(sizes, 0, one_batch)[0].examples;
@@ -45,53 +46,59 @@ Json measure_fisher(const TrainOptions& o, int64_t wanted, const std::string& fo
   for (const Parameter& p : model->parameters.items()) {
     const std::vector<int64_t> shape = sizes_of(p.value.shape());
     parameters.set(p.name, Json::array({shape.begin(), shape.end()}));
-    const auto place = layer_place(p.name);
-    if (!place || place->component != norm) continue;
-    const std::vector<double>& values = F.at(p.name);
+    const auto site = layer_site(p.name);
+    if (!site || site->component != norm) continue;
+    const Numbers& values = F.at(p.name);
     kept[p.name].assign(values.begin(), values.end());
     file.add(p.name, shape, kept.at(p.name));
   }
   file.write(folder + "/fisher.safetensors");
-  return Json::object().set("examples", N).set("eq2", component_means(F)).set("of means", component_means(of_means))
+  return Json::object()
+      .set("examples", N)
+      .set("eq2", component_means(F))
+      .set("of means", component_means(of_means))
       .set("parameters", parameters);
 }
 
 }  // namespace
 
-const std::vector<std::string>& layer_components() {
-  static const std::vector<std::string> all = {
-      "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
-      "attention.output.LayerNorm", "intermediate.dense", "output.dense", norm};
+const Names& layer_components() {
+  static const Names all = {"attention.self.query",
+                            "attention.self.key",
+                            "attention.self.value",
+                            "attention.output.dense",
+                            "attention.output.LayerNorm",
+                            "intermediate.dense",
+                            "output.dense",
+                            norm};
   return all;
 }
 
-std::optional<LayerPlace> layer_place(const std::string& parameter) {
+std::optional<LayerSite> layer_site(const std::string& parameter) {
   const std::string before = "encoder.layer.";
   const size_t begin = parameter.find(before);
   if (begin == parameter.npos) return std::nullopt;
-  const size_t number = begin + before.size(), dot = parameter.find('.', number), last = parameter.rfind('.');
+  const size_t number = begin + before.size(), dot = parameter.find('.', number),
+               last = parameter.rfind('.');
   const std::string component = dot < last ? parameter.substr(dot + 1, last - dot - 1) : "";
-  if (std::ranges::find(layer_components(), component) == layer_components().end()) return std::nullopt;
-  return LayerPlace{std::stoi(parameter.substr(number, dot - number)), component, parameter.substr(last + 1)};
+  if (std::ranges::find(layer_components(), component) == layer_components().end())
+    return std::nullopt;
+  return LayerSite{std::stoi(parameter.substr(number, dot - number)), component,
+                   parameter.substr(last + 1)};
 }
 
 Run LnPeftRuns::fisher(const Task& task) const {
-  const TrainOptions o = document_.on_task(task, train_options(trained::full_model, 0, o_.seed));
-  Run run{"fisher-" + task.name, document_.inputs(task), {}, 2};
-  run.options["seed"] = std::to_string(o_.seed);
-  run.options["fisher-examples"] = std::to_string(o_.fisher_examples);
-  run.work = [o, N = o_.fisher_examples](const std::string& folder) { return measure_fisher(o, N, folder); };
-  return run;
-}
-
-std::vector<Run> LnPeftRuns::fishers() const {
-  std::vector<Run> runs;
-  for (const Task& task : document_.tasks()) runs.push_back(fisher(task));
-  return runs;
+  const TrainOptions t = document.on_task(task, train_options(trained::full_model, 0, o.seed));
+  return document.run_on(
+      task, "fisher", 2,
+      {{"seed", std::to_string(o.seed)}, {"fisher-examples", std::to_string(o.fisher_examples)}},
+      [t, N = o.fisher_examples](const std::string& folder) {
+    return measure_fisher(t, N, folder);
+      });
 }
 
 ElementValues LnPeftRuns::norm_fisher(const Task& task) const {
-  const SafeTensors file(document_.study().folder(fisher(task)) + "/fisher.safetensors");
+  const SafeTensors file(document.folder(fisher(task)) + "/fisher.safetensors");
   ElementValues F;
   for (const auto& [name, entry] : file.entries()) {
     const std::vector<real> values = file.read(name);

@@ -3,7 +3,6 @@
 
 #include "engine/text.h"
 #include "files/fingerprint.h"
-#include "minbert/metrics.h"
 #include "minbert/safetensors.h"
 #include "papers/lnpeft/lnpeft.h"
 #include "train/train_mode.h"
@@ -18,7 +17,8 @@ std::string bytes_of(const std::map<std::string, Mask>& masks) {
 }
 
 // The mask of every parameter: that of LayerNorm, all of the heads, and nothing else.
-void write_mask(const std::string& file, const Json& parameters, std::map<std::string, Mask> masks) {
+void write_mask(const std::string& file, const Json& parameters,
+                std::map<std::string, Mask> masks) {
   SafeTensorsWriter writer;
   for (const auto& [name, sizes] : parameters.members()) {
     std::vector<int64_t> shape;
@@ -37,7 +37,7 @@ std::map<std::string, Mask> largest_elements(const ElementValues& F, double f) {
   struct Element {
     double value;
     const std::string* name;
-    size_t place;
+    size_t index;
   };
   std::vector<Element> elements;
   std::map<std::string, Mask> masks;
@@ -46,8 +46,9 @@ std::map<std::string, Mask> largest_elements(const ElementValues& F, double f) {
     for (size_t i = 0; i < values.size(); ++i) elements.push_back({values[i], &name, i});
   }
   std::ranges::stable_sort(elements, std::greater(), &Element::value);
-  const size_t count = std::clamp<size_t>(size_t(std::lround(f * double(elements.size()))), 1, elements.size());
-  for (size_t i = 0; i < count; ++i) masks.at(*elements[i].name)[elements[i].place] = 1;
+  const size_t count =
+      std::clamp<size_t>(size_t(std::lround(f * double(elements.size()))), 1, elements.size());
+  for (size_t i = 0; i < count; ++i) masks.at(*elements[i].name)[elements[i].index] = 1;
   return masks;
 }
 
@@ -57,9 +58,10 @@ ElementValues normalized_sum(const std::vector<ElementValues>& all) {
     double sum = 0;
     for (const auto& [name, values] : F)
       for (const double v : values) sum += v;
-    MB_CHECK(sum > 0, "the Fisher information of a task is {}: it cannot be divided by its sum", sum);
+    MB_CHECK(sum > 0, "the Fisher information of a task is {}: it cannot be divided by its sum",
+             sum);
     for (const auto& [name, values] : F) {
-      std::vector<double>& to = total[name];
+      Numbers& to = total[name];
       to.resize(values.size());
       for (size_t i = 0; i < values.size(); ++i) to[i] += values[i] / sum;
     }
@@ -67,66 +69,63 @@ ElementValues normalized_sum(const std::vector<ElementValues>& all) {
   return total;
 }
 
-const std::vector<std::string>& LnPeftRuns::modes() {
-  static const std::vector<std::string> all = {trained::full_model, trained::bitfit, trained::layer_norm,
-                                               trained::random};
+const Names& LnPeftRuns::modes() {
+  static const Names all = {trained::full_model, trained::bitfit, trained::layer_norm,
+                            trained::random};
   return all;
 }
 
-const std::vector<double>& LnPeftRuns::rates(const std::string& mode) const {
-  return mode == trained::full_model ? o_.lr_full : o_.lr_part;
+const Numbers& LnPeftRuns::rates(const std::string& mode) const {
+  return mode == trained::full_model ? o.lr_full : o.lr_part;
+}
+
+std::vector<LnPeftSetting> LnPeftRuns::settings(const Names& modes) const {
+  std::vector<LnPeftSetting> all;
+  for (const std::string& mode : modes)
+    for (const double lr : rates(mode)) all.push_back({mode, lr});
+  return all;
 }
 
 // [LN-PEFT sec.3.1]; batch size and schedule are ours, the document does not say them.
 TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int seed) const {
-  TrainOptions o;
-  o.train_mode = mode;
-  o.lr = lr;
-  o.seed = seed;
-  o.batch = 16;
-  o.epochs = o_.epochs;
-  o.schedule = "linear";
-  o.dropout = 0.1;
-  return o;
+  TrainOptions t;
+  t.train_mode = mode;
+  t.lr = lr;
+  t.seed = seed;
+  t.batch = 16;
+  t.epochs = o.epochs;
+  t.schedule = "linear";
+  t.dropout = 0.1;
+  return t;
 }
 
-Run LnPeftRuns::tuning(const Task& task, const std::string& mode, double lr, int seed) const {
-  return document_.fine_tuning(task, train_options(mode, lr, seed),
-                               formatted("tab2-{}-{}-lr{}-seed{}", task.name, mode, lr, seed));
+Run LnPeftRuns::tuning(const Task& task, const LnPeftSetting& s, int seed) const {
+  return document.fine_tuning(task, train_options(s.mode, s.lr, seed),
+                              formatted("tab2-{}-{}-lr{}-seed{}", task.name, s.mode, s.lr, seed));
 }
 
-std::vector<Run> LnPeftRuns::tunings(const std::vector<std::string>& modes) const {
+ItemReport::Cell LnPeftRuns::scores(const DevSet& set, const LnPeftSetting& setting) const {
   std::vector<Run> runs;
-  for (const int seed : seeds())
-    for (const Task& task : document_.tasks())
-      for (const std::string& mode : modes)
-        for (const double lr : rates(mode)) runs.push_back(tuning(task, mode, lr, seed));
-  return runs;
+  for (const int seed : document.seeds()) runs.push_back(tuning(set.task, setting, seed));
+  return document.scores(runs, set, 1);
 }
 
-double LnPeftRuns::score(const Task& task, const Run& run, size_t set) const {
-  return result(run)[column_name(task, {task.sets.at(set), task.metrics[0]})].number_if().value_or(0);
-}
-
-std::vector<double> LnPeftRuns::scores(const Task& task, const std::string& mode, double lr, size_t set) const {
-  std::vector<double> all;
-  for (const int seed : seeds()) all.push_back(score(task, tuning(task, mode, lr, seed), set));
-  return all;
-}
-
-double LnPeftRuns::best_rate(const Task& task, const std::string& mode) const {
-  const auto mean = [&](double lr) { return summarize(scores(task, mode, lr)).mean; };
-  return std::ranges::max(rates(mode), {}, mean);
+LnPeftSetting LnPeftRuns::best(const Task& task, const std::string& mode) const {
+  const DevSet first = first_dev_sets({task})[0];
+  return std::ranges::max(settings({mode}), {}, [&](const LnPeftSetting& setting) {
+    return summarize(scores(first, setting).points).mean;
+  });
 }
 
 // ---- Masks
 
-std::vector<std::string> LnPeftRuns::mask_kinds() const {
-  if (document_.tasks().size() < 2) return {"individual", "global", "random"};
+Names LnPeftRuns::mask_kinds() const {
+  if (tasks().size() < 2) return {"individual", "global", "random"};
   return {"individual", "global", "cross-validated", "random"};
 }
 
-std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::string& kind, double f, int seed) const {
+std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::string& kind, double f,
+                                                int seed) const {
   ElementValues F = norm_fisher(task);
   if (kind == "random") {
     Random random(uint64_t(seed), "random share of LayerNorm");
@@ -134,7 +133,7 @@ std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::str
       for (double& v : values) v = random.uniform();
   } else if (kind != "individual") {
     std::vector<ElementValues> all;
-    for (const Task& t : document_.tasks())
+    for (const Task& t : tasks())
       if (kind == "global" || t.name != task.name) all.push_back(norm_fisher(t));
     F = normalized_sum(all);
   }
@@ -143,17 +142,19 @@ std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::str
 
 // The mask counts by its contents: where its file stands does not belong to the run.
 Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int seed) const {
-  TrainOptions o = train_options(trained::layer_norm, best_rate(task, trained::layer_norm), seed);
+  const LnPeftSetting setting = best(task, trained::layer_norm);
+  if (f == 1) return tuning(task, setting, seed);
+  TrainOptions t = train_options(setting.mode, setting.lr, seed);
   const std::string name = formatted("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
   const std::map<std::string, Mask> masks = mask_of(task, kind, f, seed);
-  Run known = document_.fine_tuning(task, o, name);
+  Run known = document.fine_tuning(task, t, name);
   known.options["--train"] = "mask:" + fingerprint_text(bytes_of(masks));
-  const std::string file = document_.study().folder(known) + "/wanted.safetensors";
-  o.train_mode = "mask:" + file;
-  Run run = document_.fine_tuning(task, o, name);
+  const std::string file = document.folder(known) + "/wanted.safetensors";
+  t.train_mode = "mask:" + file;
+  Run run = document.fine_tuning(task, t, name);
   run.options = known.options;
   run.scratch.insert(run.scratch.end(), {"wanted.safetensors", "mask.safetensors"});
-  const Json parameters = result(fisher(task))["parameters"];
+  const Json parameters = document.result(fisher(task))["parameters"];
   run.work = [train = run.work, file, masks, parameters](const std::string& folder) {
     write_mask(file, parameters, masks);
     return train(folder);

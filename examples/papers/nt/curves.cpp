@@ -1,17 +1,18 @@
-// How training goes at a rate at which all converge: the loss, and how far a step changes it and its gradient.
+// How training goes at a rate at which all converge: the loss, and how far a step changes it and
+// its gradient.
 #include <algorithm>
 #include <cmath>
 
 #include "engine/text.h"
-#include "minbert/metrics.h"
 #include "papers/nt/transformer_norms.h"
 
 namespace minbert {
 namespace {
 
-using Points = std::vector<double>;
+using Points = Numbers;
 
-// The mean over the seeds, point by point, with their deviation; runs that left early have fewer points.
+// The mean over the seeds, point by point, with their deviation; runs that left early have fewer
+// points.
 Curve mean_curve(const std::string& title, const Points& x, const std::vector<Points>& of_seeds) {
   Curve curve{.title = title};
   for (size_t i = 0; i < x.size(); ++i) {
@@ -26,60 +27,74 @@ Curve mean_curve(const std::string& title, const Points& x, const std::vector<Po
   return curve;
 }
 
-std::string setup_text(const NtRuns& runs) {
-  const NtSetup s = runs.curve_setup("layer", 0);
+std::string setup_text(const SharedNtRuns& runs) {
+  const NtSetup s = runs->curve_setup("layer", 0);
   return formatted("{}, H = {}, learning rate {}", counted(s.layers, "layer"), s.width, s.lr);
 }
 
+auto curve_grid(const SharedNtRuns& runs, bool measured) {
+  const auto run = [=](const std::string& norm, int seed) {
+    const NtSetup setup = runs->curve_setup(norm, seed);
+    return measured ? runs->measured_training(setup) : runs->training(setup);
+  };
+  return RunGrid(run, runs->o.norms, runs->seeds());
+}
+
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
-void fig4(const NtRuns& runs, ItemReport& report) {
-  LongTable table({"norm", "seed", "epoch", "split", "value"}), judged({"norm", "seed", "split", "value"});
+void fig4(const SharedNtRuns& runs, ItemReport& report) {
+  LongTable table({"norm", "seed", "epoch", "split", "value"}),
+      judged({"norm", "seed", "split", "value"});
+  const auto grid = curve_grid(runs, false);
   Figure figure{.title = setup_text(runs), .columns = 2, .shared_y = true};
-  for (const auto& [split, key] : {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
-    figure.panels.push_back({.title = split, .x_label = "epoch", .y_label = "loss, in nats", .log_y = true});
-    for (const std::string& norm : runs.options().norms) {
+  for (const auto& [split, key] :
+       {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
+    figure.panels.push_back(
+        {.title = split, .x_label = "epoch", .y_label = "loss, in nats", .log_y = true});
+    for (const std::string& norm : runs->o.norms) {
       std::vector<Points> of_seeds;
-      Points epochs;
-      for (const int seed : runs.seeds()) {
-        const Json result = runs.result(runs.training(runs.curve_setup(norm, seed)));
-        of_seeds.emplace_back();
-        for (const Json& e : result["epochs"].items()) {
-          of_seeds.back().push_back(e[key].number_if().value_or(NAN));
-          const std::string epoch = std::to_string(of_seeds.back().size());
-          table.add({norm, std::to_string(seed), epoch, split}, finite(of_seeds.back().back()));
-          if (of_seeds.back().size() > epochs.size()) epochs.push_back(double(of_seeds.back().size()));
+      for (const int seed : runs->seeds()) {
+        Points losses;
+        for (const Json& e : runs->result(grid.run(norm, seed))["epochs"].items()) {
+          losses.push_back(e[key].number_if().value_or(NAN));
+          table(norm, seed, losses.size(), split) = finite(losses.back());
         }
-        judged.add({norm, std::to_string(seed), split}, finite(summarize(of_seeds.back()).mean));
-        if (split == std::string("train") && is_nt_norm(norm))
-          judged.add({norm, std::to_string(seed), "fall"}, counts_as_converged(convergence(result)));
+        judged(norm, seed, split) = finite(summarize(losses).mean);
+        of_seeds.push_back(losses);
       }
+      const Points epochs = numbered("", std::ranges::max(of_seeds, {}, &Points::size), 1).x;
       figure.panels.back().curves.push_back(mean_curve(norm, epochs, of_seeds));
     }
   }
+  grid.each([&](const std::string& norm, int seed) {
+    if (is_nt_norm(norm))
+      judged(norm, seed, "fall") =
+          counts_as_converged(convergence(runs->result(grid.run(norm, seed))));
+  });
   report.csv(std::move(table));
   report.judge_by(std::move(judged));
-  report.figure(figure, "Loss over the epochs: of training, the mean over the epoch's batches while the weights move; "
-                        "of validation, after the epoch");
+  report.figure(figure,
+                "Loss over the epochs: of training, the mean over the epoch's batches while the "
+                "weights move; of validation, after the epoch");
   report.caption(setup_text(runs));
-  report.caption("\"falls faster\" is judged by the mean of the loss over all epochs, in which its start counts, too; "
-                 "\"converge\" by the rule that stands with tab.1");
-  runs.differs(report);
+  report.caption(
+      "\"falls faster\" is judged by the mean of the loss over all epochs, in which its start "
+      "counts, too; \"converge\" by the rule that stands with tab.1");
+  runs->differs(report);
 }
 
 // [NT fig.5] [NT fig.6]
-void landscape(const NtRuns& runs, const std::string& key, const std::string& y_label, const std::string& what,
-               ItemReport& report) {
+void landscape(const SharedNtRuns& runs, const std::string& key, const std::string& y_label,
+               const std::string& what, ItemReport& report) {
   LongTable table({"norm", "seed", "step", "value"});
   Panel panel{.title = setup_text(runs), .x_label = "step", .y_label = y_label, .log_y = true};
-  for (const std::string& norm : runs.options().norms) {
+  for (const std::string& norm : runs->o.norms) {
     std::vector<Points> of_seeds;
     Points steps;
-    for (const int seed : runs.seeds()) {
-      const Json result = runs.result(runs.measured_training(runs.curve_setup(norm, seed)));
+    for (const int seed : runs->seeds()) {
+      const Json result = runs->result(curve_grid(runs, true).run(norm, seed));
       const Points at = result["steps"].numbers();
       of_seeds.push_back(result[key].numbers());
-      for (size_t i = 0; i < at.size(); ++i)
-        table.add({norm, std::to_string(seed), formatted("{}", at[i])}, finite(of_seeds.back()[i]));
+      for (size_t i = 0; i < at.size(); ++i) table(norm, seed, at[i]) = finite(of_seeds.back()[i]);
       if (at.size() > steps.size()) steps = at;
     }
     panel.curves.push_back(mean_curve(norm, steps, of_seeds));
@@ -87,34 +102,29 @@ void landscape(const NtRuns& runs, const std::string& key, const std::string& y_
   report.csv(std::move(table));
   report.figure({.title = "", .panels = {panel}}, what);
   report.caption(setup_text(runs));
-  runs.differs(report);
-  report.caption(formatted("every {} steps, on the first batch; a = i lr / 11 for i = 1..10; \"changes less\" is "
-                           "judged by the mean over these steps", runs.options().measure_every));
+  runs->differs(report);
+  report.caption(formatted(
+      "every {} steps, on the first batch; a = i lr / 11 for i = 1..10; \"changes less\" is judged "
+      "by the mean over these steps",
+      runs->o.measure_every));
 }
 
 }  // namespace
 
 std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
-  const auto list = [runs](bool measured) {
-    std::vector<Run> all;
-    for (const int seed : runs->seeds())
-      for (const std::string& norm : runs->options().norms) {
-        const NtSetup setup = runs->curve_setup(norm, seed);
-        all.push_back(measured ? runs->measured_training(setup) : runs->training(setup));
-      }
-    return all;
-  };
-  return {{"fig4", "Training and validation loss", [=] { return list(false); },
-           [=](ItemReport& r) { fig4(*runs, r); }},
-          {"fig5", "Lipschitz of the loss function", [=] { return list(true); },
+  return {{"fig4", "Training and validation loss", curve_grid(runs, false),
+           [=](ItemReport& r) { fig4(runs, r); }},
+          {"fig5", "Lipschitz of the loss function", curve_grid(runs, true),
            [=](ItemReport& r) {
-             landscape(*runs, "loss", "max |L(W) - L(W - a ∇L)|, in nats",
-                       "How far the loss changes along a step, for the largest of ten a below the learning rate", r);
+    landscape(
+        runs, "loss", "max |L(W) - L(W - a ∇L)|, in nats",
+        "How far the loss changes along a step, for the largest of ten a below the learning rate",
+        r);
            }},
-          {"fig6", "Smoothness of the loss function", [=] { return list(true); },
-           [=](ItemReport& r) {
-             landscape(*runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
-                       "How far the gradient changes along a step, for the largest of ten a below the learning rate",
+          {"fig6", "Smoothness of the loss function", curve_grid(runs, true), [=](ItemReport& r) {
+             landscape(runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
+                       "How far the gradient changes along a step, for the largest of ten a below "
+                       "the learning rate",
                        r);
            }}};
 }

@@ -31,7 +31,7 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
 }
 
 std::vector<int32_t> NtData::class_of(std::span<const int32_t> examples) const {
-  const std::vector<double> values = labels(train, examples);
+  const Numbers values = labels(train, examples);
   return {values.begin(), values.end()};
 }
 

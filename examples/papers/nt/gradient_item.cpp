@@ -1,10 +1,10 @@
-// The gradient slide as an item: the gradient after every layer, and after every factor [NT gradient].
+// The gradient slide as an item: the gradient after every layer, and after every factor [NT
+// gradient].
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "engine/text.h"
-#include "minbert/metrics.h"
 #include "papers/nt/transformer_norms.h"
 
 namespace minbert {
@@ -23,135 +23,149 @@ std::vector<Placed> placed_norms(const NtOptions& o) {
   return all;
 }
 
-NtSetup setup_of(const NtOptions& o, double depth, const Placed& placed, int seed) {
-  return {.layers = int(depth), .width = int(o.widths[0]), .norm = placed.norm, .placement = placed.placement,
-          .seed = seed};
-}
-
-std::vector<Run> walks(const NtRuns& runs) {
-  std::vector<Run> all;
-  for (const int seed : runs.seeds())
-    for (const double depth : runs.options().depths)
-      for (const Placed& placed : placed_norms(runs.options()))
-        all.push_back(runs.gradient_walk(setup_of(runs.options(), depth, placed, seed)));
+struct Depth {
+  double layers;
+  std::string title() const { return counted(int64_t(layers), "layer"); }
+};
+std::vector<Depth> depths(const NtOptions& o) {
+  std::vector<Depth> all;
+  for (const double layers : o.depths) all.push_back({layers});
   return all;
 }
 
+auto walk_grid(const SharedNtRuns& runs) {
+  const auto run = [runs](const Depth& depth, const Placed& placed, int seed) {
+    return runs->gradient_walk({.layers = int(depth.layers),
+                                .width = int(runs->o.widths[0]),
+                                .norm = placed.norm,
+                                .placement = placed.placement,
+                                .seed = seed});
+  };
+  return RunGrid(run, depths(runs->o), placed_norms(runs->o), runs->seeds());
+}
+
 // The mean of the seeds' logarithms, so that one large gradient does not hide the others.
-std::vector<double> geometric_mean(const std::vector<std::vector<double>>& of_seeds) {
-  std::vector<double> mean(of_seeds[0].size());
-  for (const std::vector<double>& values : of_seeds)
-    for (size_t i = 0; i < mean.size(); ++i) mean[i] += std::log(values[i]) / double(of_seeds.size());
+Numbers geometric_mean(const std::vector<Numbers>& of_seeds) {
+  Numbers mean(of_seeds[0].size());
+  for (const Numbers& values : of_seeds)
+    for (size_t i = 0; i < mean.size(); ++i)
+      mean[i] += std::log(values[i]) / double(of_seeds.size());
   for (double& v : mean) v = std::exp(v);
   return mean;
 }
 
-std::string short_text(double value) {              // 3 digits
+// ‖dL/dx‖ after every layer, 0: the embeddings
+Numbers after_layers(const Json& result) {
+  Numbers all;
+  for (size_t k = 0; const double size : result["tape"].numbers())  // of sublayers
+    if (k++ % 2 == 0) all.push_back(size);
+  return all;
+}
+// ‖dL/dx‖ after the last sublayer, then after each factor, or with pre-LN after each term of the
+// sum
+Numbers after_factors(const Json& result) {
+  Numbers all = {result["tape"].numbers().back()};
+  for (const Json& f : result["factors"].items())
+    if (f["name"].string() != "term") all.push_back(f["gradient"].number_if().value_or(NAN));
+  return all;
+}
+// After the first layer, divided by that after the last
+Numbers ratio(const Json& result) {
+  const Numbers all = after_layers(result);
+  return {all[1] / all.back()};
+}
+
+std::string short_text(double value) {  // 3 digits
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
 }
 
-class GradientItem {
- public:
-  GradientItem(const NtRuns& runs, ItemReport& report) : runs_(runs), o_(runs.options()), report_(report) {}
-  void show() {
-    for (const double depth : o_.depths) {
-      layers_.panels.push_back({.title = counted(int64_t(depth), "layer"), .x_label = "layer",
-                                .y_label = "norm of dL/dx", .log_y = true});
-      factors_.panels.push_back({.title = counted(int64_t(depth), "layer"),
-                                 .x_label = "sublayers passed, from the last down",
-                                 .y_label = "norm after the factor", .log_y = true});
-      for (const Placed& placed : placed_norms(o_)) add(depth, placed);
+void show(const SharedNtRuns& runs, ItemReport& report) {
+  LongTable table({"depth", "placement", "norm", "layer", "seed", "value"});
+  LongTable factors({"depth", "placement", "norm", "sublayer", "factor", "seed", "value"});
+  // |log(ratio)|: 0 where the gradient neither grows nor vanishes
+  LongTable ratios({"depth", "placement", "norm", "seed", "value"});
+  double difference = 0;
+  const auto grid = walk_grid(runs);
+  grid.each([&](const Depth& depth, const Placed& placed, int seed) {
+    const Json result = runs->result(grid.run(depth, placed, seed));
+    for (int layer = 0; const double size : after_layers(result))
+      table(depth.layers, placed.placement, placed.norm, layer++, seed) = size;
+    for (const Json& f : result["factors"].items())
+      factors(depth.layers, placed.placement, placed.norm, f["sublayer"].integer(),
+              f["name"].string(), seed) = f["gradient"].number_if();
+    if (depth.layers != 1)  // one layer is both the first and the last
+      ratios(depth.layers, placed.placement, placed.norm, seed) =
+          std::abs(std::log(ratio(result)[0]));
+    difference = std::max(difference, result["difference"].number_if().value_or(INFINITY));
+  });
+  report.csv(table);
+  report.csv(factors, "factors");
+  report.judge_by(ratios);
+
+  const auto mean = [&](const Depth& depth, const Placed& placed, Numbers (*values)(const Json&)) {
+    std::vector<Numbers> of_seeds;
+    for (const int seed : runs->seeds())
+      of_seeds.push_back(values(runs->result(grid.run(depth, placed, seed))));
+    return geometric_mean(of_seeds);
+  };
+  const std::vector<Placed> all_placed = placed_norms(runs->o);
+  report.figure(
+      "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
+      "for networks of several depths",
+      depths(runs->o),
+      [&](const Depth& depth) {
+    Panel panel{
+        .title = depth.title(), .x_label = "layer", .y_label = "norm of dL/dx", .log_y = true};
+    for (const Placed& placed : all_placed)
+      panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_layers)));
+    return panel;
+      },
+      3);
+  report.figure(
+      "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between two "
+      "numbers) and each 1 + F' (at a number); pre-LN's sum, after each term",
+      depths(runs->o),
+      [&](const Depth& depth) {
+    Panel panel{.title = depth.title(),
+                .x_label = "sublayers passed, from the last down",
+                .y_label = "norm after the factor",
+                .log_y = true};
+    for (const Placed& placed : all_placed) {
+      panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_factors)));
+      if (placed.placement != "pre")
+        for (double& x : panel.curves.back().x) x /= 2;
     }
-    report_.csv(table_);
-    report_.csv(all_factors_, "factors");
-    report_.judge_by(ratios_);
-    report_.figure(layers_, "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
-                            "for networks of several depths");
-    report_.figure(factors_, "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between "
-                             "two numbers) and each 1 + F' (at a number); pre-LN's sum, after each term", "factors");
-    if (!rows_.empty())
-      report_.table("Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows nor "
-                    "vanishes)", columns(), rows_);
-    report_.caption(formatted("new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products "
-                              "and sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
-                              o_.widths[0], o_.batch, short_text(difference_)));
-    report_.caption("\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
-    runs_.differs(report_);
-    report_.differs("the slide is an argument, without a measurement; its indices, which do not fit, are read as "
-                    "examples/papers/nt/gradient.cpp says");
-  }
-
- private:
-  std::vector<std::string> columns() const {
-    std::vector<std::string> all = {""};
-    for (const double depth : o_.depths)
-      if (depth > 1) all.push_back(counted(int64_t(depth), "layer"));
-    return all;
-  }
-
-  void add(double depth, const Placed& placed) {
-    std::vector<std::vector<double>> of_layers, of_factors;
-    std::vector<double> ratios;
-    for (const int seed : runs_.seeds()) {
-      const Json result = runs_.result(runs_.gradient_walk(setup_of(o_, depth, placed, seed)));
-      const std::vector<std::string> of = {formatted("{}", depth), placed.placement, placed.norm};
-      const auto row = [&](std::vector<std::string> more) {
-        more.insert(more.begin(), of.begin(), of.end());
-        return more;
-      };
-      const std::vector<double> tape = result["tape"].numbers();      // of sublayers
-      of_layers.emplace_back();
-      for (size_t k = 0; k < tape.size(); k += 2) {
-        of_layers.back().push_back(tape[k]);
-        table_.add(row({std::to_string(k / 2), std::to_string(seed)}), tape[k]);
-      }
-      of_factors.push_back({tape.back()});
-      for (const Json& f : result["factors"].items()) {
-        const std::string name = f["name"].string();
-        all_factors_.add(row({std::to_string(f["sublayer"].integer()), name, std::to_string(seed)}),
-                         f["gradient"].number_if());
-        if (name != "term") of_factors.back().push_back(f["gradient"].number_if().value_or(NAN));
-      }
-      ratios.push_back(of_layers.back()[1] / of_layers.back().back());
-      if (depth > 1)                                // one layer is both the first and the last
-        ratios_.add({formatted("{}", depth), placed.placement, placed.norm, std::to_string(seed)},
-                    std::abs(std::log(ratios.back())));
-      difference_ = std::max(difference_, result["difference"].number_if().value_or(INFINITY));
-    }
-    const auto curve = [&](const std::vector<std::vector<double>>& of_seeds, double step) {
-      Curve c{.title = placed.title(), .y = geometric_mean(of_seeds)};
-      for (size_t i = 0; i < c.y.size(); ++i) c.x.push_back(step * double(i));
-      return c;
-    };
-    layers_.panels.back().curves.push_back(curve(of_layers, 1));
-    factors_.panels.back().curves.push_back(curve(of_factors, placed.placement == "pre" ? 1 : 0.5));
-    if (depth == 1) return;
-    auto found = std::ranges::find(rows_, placed.title(), &ItemReport::TableRow::head);
-    if (found == rows_.end()) found = rows_.insert(found, {placed.title(), {}});
-    std::vector<std::vector<double>> single;
-    for (const double r : ratios) single.push_back({r});
-    found->cells.push_back({"", short_text(geometric_mean(single)[0])});
-  }
-
-  const NtRuns& runs_;
-  const NtOptions& o_;
-  ItemReport& report_;
-  LongTable table_{{"depth", "placement", "norm", "layer", "seed", "value"}};
-  LongTable all_factors_{{"depth", "placement", "norm", "sublayer", "factor", "seed", "value"}};
-  // |log(‖dL/dx‖ after the first layer / after the last)|: 0 where the gradient neither grows nor vanishes
-  LongTable ratios_{{"depth", "placement", "norm", "seed", "value"}};
-  Figure layers_{.title = "", .columns = 3}, factors_{.title = "", .columns = 3};
-  std::vector<ItemReport::TableRow> rows_;
-  double difference_ = 0;
-};
+    return panel;
+      },
+      3, "factors");
+  std::vector<Depth> deep = depths(runs->o);
+  std::erase_if(deep, [](const Depth& depth) { return depth.layers == 1; });
+  if (!deep.empty())
+    report.table(
+        "Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows "
+        "nor vanishes)",
+        "", all_placed, deep, [&](const Placed& placed, const Depth& depth) {
+          return short_text(mean(depth, placed, ratio)[0]);
+        });
+  report.caption(formatted(
+      "new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products and "
+      "sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
+      runs->o.widths[0], runs->o.batch, short_text(difference)));
+  report.caption(
+      "\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
+  runs->differs(report);
+  report.differs(
+      "the slide is an argument, without a measurement; its indices, which do not fit, are read as "
+      "examples/papers/nt/gradient.cpp says");
+}
 
 }  // namespace
 
 Item nt_gradient_item(const SharedNtRuns& runs) {
-  return {"gradient", "Gradients through the layers: a product and a sum", [=] { return walks(*runs); },
-          [=](ItemReport& report) { GradientItem(*runs, report).show(); }};
+  return {"gradient", "Gradients through the layers: a product and a sum", walk_grid(runs),
+          [=](ItemReport& report) { show(runs, report); }};
 }
 
 }  // namespace minbert

@@ -1,5 +1,5 @@
-// Post-LN and pre-LN, drawn from the modules themselves: what one layer put on the tape, and what each operation read
-// [NT fig.1].
+// Post-LN and pre-LN, drawn from the modules themselves: what one layer put on the tape, and what
+// each operation read [NT fig.1].
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +9,6 @@
 namespace minbert {
 namespace {
 
-// Operations that belong together, and the boxes whose results they read.
-struct Box {
-  std::string title;
-  std::vector<int> reads;
-};
-
 // The part of a layer that an operation belongs to, by the module that ran it.
 std::string part_of(const Trace::Operation& operation) {
   const std::string& module = operation.module;
@@ -22,10 +16,14 @@ std::string part_of(const Trace::Operation& operation) {
   if (module.ends_with(".attention.output.LayerNorm")) return "Norm 1";
   if (module.ends_with(".output.LayerNorm")) return "Norm 2";
   if (operation.name.find("add") != operation.name.npos) return "+";
-  return module.find(".attention.") != module.npos || operation.name == "attention" ? "Attention" : "Feed-forward";
+  return module.find(".attention.") != module.npos || operation.name == "attention"
+             ? "Attention"
+             : "Feed-forward";
 }
 
-std::vector<Box> boxes_of(const std::string& placement) {
+// Operations that belong together, from the layer's input on, and the boxes whose results they
+// read.
+Json boxes_of(const std::string& placement) {
   BertConfig config = BertConfig::named("narrow-1");
   config.vocab_size = 8;
   config.max_position_embeddings = config.max_length = 8;
@@ -40,32 +38,32 @@ std::vector<Box> boxes_of(const std::string& placement) {
   const Tensor x = Tensor::from({4, config.hidden_size}, values);
   x.set_requires_grad(true);
   const Trace trace;
-  backward(sum(layer.forward(scale(x, 1), batch))); // an operation of its own: leaves are not told from parameters
+  backward(sum(layer.forward(
+      scale(x, 1), batch)));  // an operation of its own: leaves are not told from parameters
 
-  std::vector<Box> boxes;
-  std::vector<int> box_of;                          // of each operation
+  Names titles;
+  std::vector<std::vector<int>> reads;
+  std::vector<int> box_of;  // of each operation
   for (const Trace::Operation& operation : trace.operations()) {
     if (operation.name == "sum") break;
     const std::string part = part_of(operation);
-    const bool same = !boxes.empty() && boxes.back().title == part && part != "+";
-    if (!same) boxes.push_back({part, {}});
-    const int here = int(boxes.size()) - 1;
-    box_of.push_back(here);
+    if (titles.empty() || titles.back() != part || part == "+") {
+      titles.push_back(part);
+      reads.emplace_back();
+    }
+    box_of.push_back(int(titles.size()) - 1);
     for (const int input : operation.inputs) {
-      std::vector<int>& reads = boxes.back().reads;
-      if (input < 0 || box_of[size_t(input)] == here) continue;
-      if (std::ranges::find(reads, box_of[size_t(input)]) == reads.end()) reads.push_back(box_of[size_t(input)]);
+      const int from = input < 0 ? -1 : box_of[size_t(input)];
+      if (from >= 0 && from != box_of.back() && !std::ranges::count(reads.back(), from))
+        reads.back().push_back(from);
     }
   }
-  return boxes;
-}
-
-Json json_of(const std::vector<Box>& boxes) {
-  Json::Array all;
-  for (const Box& box : boxes)
-    all.push_back(Json::object().set("title", box.title)
-                      .set("reads", Json::array({box.reads.begin(), box.reads.end()})));
-  return Json::array(all);
+  Json::Array boxes;
+  for (size_t i = 0; i < titles.size(); ++i)
+    boxes.push_back(Json::object()
+                        .set("title", titles[i])
+                        .set("reads", Json::array({reads[i].begin(), reads[i].end()})));
+  return Json::array(boxes);
 }
 
 // A layer from its input, below, to its result; each box has an arrow from every box that it reads.
@@ -76,20 +74,25 @@ class Drawing {
     text(x, height - 8, title, "bold");
     for (size_t i = 0; i < boxes.size(); ++i) {
       const std::string name = boxes[i]["title"].string();
-      for (const Json& from : boxes[i]["reads"].items()) arrow(x, size_t(from.integer()), i, name == "+");
-      if (name == "+") svg_ += formatted("<circle cx='{}' cy='{}' r='13' fill='#fff' stroke='#444'/>\n", x, middle(i));
+      for (const Json& from : boxes[i]["reads"].items())
+        arrow(x, size_t(from.integer()), i, name == "+");
+      if (name == "+")
+        svg_ +=
+            formatted("<circle cx='{}' cy='{}' r='13' fill='#fff' stroke='#444'/>\n", x, middle(i));
       else if (name != "x")
-        svg_ += formatted("<rect x='{}' y='{}' width='130' height='30' rx='5' fill='{}' stroke='#444'/>\n", x - 65,
-                          middle(i) - 15, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6");
+        svg_ += formatted(
+            "<rect x='{}' y='{}' width='130' height='30' rx='5' fill='{}' stroke='#444'/>\n",
+            x - 65, middle(i) - 15, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6");
       text(x, middle(i) + 5, name, "normal");
     }
     const size_t last = boxes.size() - 1;
     line(formatted("M{} {}V{}", x, middle(last) - 15, middle(last) - 40), x, middle(last) - 40);
   }
   std::string svg() const {
-    return formatted("<svg xmlns='http://www.w3.org/2000/svg' width='560' height='{}' viewBox='0 0 560 {}' "
-                     "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n", height,
-                     height, svg_);
+    return formatted(
+        "<svg xmlns='http://www.w3.org/2000/svg' width='560' height='{}' viewBox='0 0 560 {}' "
+        "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n",
+        height, height, svg_);
   }
 
  private:
@@ -97,19 +100,24 @@ class Drawing {
   static double middle(size_t box) { return height - 44 - 60 * double(box); }
   // Straight from the box below, otherwise around the boxes between.
   void arrow(double x, size_t from, size_t to, bool sum) {
-    if (from + 1 == to) return line(formatted("M{} {}V{}", x, middle(from) - 15, middle(to) + 21), x, middle(to) + 15);
+    if (from + 1 == to)
+      return line(formatted("M{} {}V{}", x, middle(from) - 15, middle(to) + 21), x,
+                  middle(to) + 15);
     const double edge = sum ? 13 : 65, y = middle(to);
-    svg_ += formatted("<path d='M{} {}H{}V{}H{}' fill='none' stroke='#444' stroke-width='1.5'/>\n"
-                      "<path d='M{} {}l7 -4v8z' fill='#444'/>\n", x, middle(from) - 24, x + 95, y, x + edge + 6,
-                      x + edge, y);
+    svg_ += formatted(
+        "<path d='M{} {}H{}V{}H{}' fill='none' stroke='#444' stroke-width='1.5'/>\n"
+        "<path d='M{} {}l7 -4v8z' fill='#444'/>\n",
+        x, middle(from) - 24, x + 95, y, x + edge + 6, x + edge, y);
   }
   void line(const std::string& path, double x, double tip) {
-    svg_ += formatted("<path d='{}' stroke='#444' stroke-width='1.5'/>\n<path d='M{} {}l-4 7h8z' fill='#444'/>\n", path,
-                      x, tip);
+    svg_ += formatted(
+        "<path d='{}' stroke='#444' stroke-width='1.5'/>\n<path d='M{} {}l-4 7h8z' fill='#444'/>\n",
+        path, x, tip);
   }
   void text(double x, double y, const std::string& words, const char* weight) {
-    svg_ += formatted("<text x='{}' y='{}' font-size='14' font-weight='{}' text-anchor='middle'>{}</text>\n", x, y,
-                      weight, words);
+    svg_ += formatted(
+        "<text x='{}' y='{}' font-size='14' font-weight='{}' text-anchor='middle'>{}</text>\n", x,
+        y, weight, words);
   }
   std::string svg_;
   int columns_ = 0;
@@ -117,27 +125,31 @@ class Drawing {
 
 void fig1(const Json& result, ItemReport& report) {
   Drawing drawing;
-  for (const char* placement : {"post", "pre"})
-    drawing.column(placement == std::string("post") ? "Post-LN" : "Pre-LN", result[placement].items());
-  report.picture(drawing.svg(), "One layer with post-LN and one with pre-LN: its parts from the input x upwards, and "
-                                "which results each of them reads");
+  drawing.column("Post-LN", result["post"].items());
+  drawing.column("Pre-LN", result["pre"].items());
+  report.picture(
+      drawing.svg(),
+      "One layer with post-LN and one with pre-LN: its parts from the input x upwards, and which "
+      "results each of them reads");
   report.caption("drawn from the tape of one forward pass through each layer");
-  report.differs("with pre-LN the sum is normalized once more behind the last layer, which is not drawn");
+  report.differs(
+      "with pre-LN the sum is normalized once more behind the last layer, which is not drawn");
+}
+
+Run modules() {
+  return {"modules",
+          {{"placements", "post pre"}},
+          [](const std::string&) {
+    return Json::object().set("post", boxes_of("post")).set("pre", boxes_of("pre"));
+          },
+          0.1};
 }
 
 }  // namespace
 
-Run NtRuns::modules() const {
-  Run run{"modules", {{"placements", "post pre"}}, {}, 0.1};
-  run.work = [](const std::string&) {
-    return Json::object().set("post", json_of(boxes_of("post"))).set("pre", json_of(boxes_of("pre")));
-  };
-  return run;
-}
-
 Item nt_modules_item(const SharedNtRuns& runs) {
-  return {"fig1", "Post-LayerNorm and Pre-LayerNorm", [runs] { return std::vector<Run>{runs->modules()}; },
-          [runs](ItemReport& report) { fig1(runs->result(runs->modules()), report); }};
+  return {"fig1", "Post-LayerNorm and Pre-LayerNorm", [] { return std::vector{modules()}; },
+          [runs](ItemReport& report) { fig1(runs->result(modules()), report); }};
 }
 
 }  // namespace minbert

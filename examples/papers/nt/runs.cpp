@@ -16,31 +16,29 @@ double cost_of(const NtSetup& s) { return s.layers * (0.3 + (s.width / 64.0) * (
 }  // namespace
 
 Run NtRuns::vocabulary() const {
-  const Task task = document_.tasks()[0];
-  Run run{"vocabulary", document_.inputs(task), {}, 0.1};
-  run.options["vocab-size"] = std::to_string(o_.vocab_size);
-  for (const char* unused : {"rows", "max-length"}) run.options.erase(unused);       // it reads whole sentences, all
-  run.work = [this, task](const std::string& folder) {
-    const Tokenizer tokenizer = own_tokenizer(o_.data, std::span(&task, 1), o_.vocab_size, true);
+  const Task task = document.tasks()[0];
+  Run run{"vocabulary", document.inputs(task),
+          [this, task](const std::string& folder) {
+    const Tokenizer tokenizer = own_tokenizer(o.data, std::span(&task, 1), o.vocab_size, true);
     write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
     return Json::object().set("tokens", tokenizer.size());
-  };
+          },
+          0.1};
+  run.options["vocab-size"] = std::to_string(o.vocab_size);
+  for (const char* unused : {"rows", "max-length"})
+    run.options.erase(unused);  // it reads whole sentences, all
   return run;
 }
 
 std::vector<Run> NtRuns::before() const {
-  return o_.vocab.empty() ? std::vector<Run>{vocabulary()} : std::vector<Run>();
+  return o.vocab.empty() ? std::vector<Run>{vocabulary()} : std::vector<Run>();
 }
 std::string NtRuns::vocab_file() const {
-  return o_.vocab.empty() ? document_.study().folder(vocabulary()) + "/vocab.txt" : o_.vocab;
+  return o.vocab.empty() ? document.folder(vocabulary()) + "/vocab.txt" : o.vocab;
 }
 const NtData& NtRuns::data() const {
-  if (!data_) data_ = read_nt_data(o_, vocab_file());
+  if (!data_) data_ = read_nt_data(o, vocab_file());
   return *data_;
-}
-
-bool NtRuns::are_done(const std::vector<Run>& runs) const {
-  return std::ranges::all_of(runs, [this](const Run& run) { return document_.study().is_done(run); });
 }
 
 void NtRuns::say_what_is_left_out() const {
@@ -48,30 +46,37 @@ void NtRuns::say_what_is_left_out() const {
 }
 
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
-  Run run{kind + "-" + s.label(), document_.inputs(document_.tasks()[0]), {}, cost};
+  Run run{kind + "-" + s.label(), document.inputs(document.tasks()[0]), {}, cost};
   run.options.merge(std::map<std::string, std::string>{
-      {"layers", std::to_string(s.layers)}, {"width", std::to_string(s.width)}, {"norm", s.norm},
-      {"placement", s.placement}, {"seed", std::to_string(s.seed)}, {"uniform", formatted("{}", s.uniform)},
-      {"positions", o_.positions}, {"batch", std::to_string(o_.batch)},
-      {"vocabulary", document_.study().fingerprint(vocab_file())}});
+      {"layers", std::to_string(s.layers)},
+      {"width", std::to_string(s.width)},
+      {"norm", s.norm},
+      {"placement", s.placement},
+      {"seed", std::to_string(s.seed)},
+      {"uniform", formatted("{}", s.uniform)},
+      {"positions", o.positions},
+      {"batch", std::to_string(o.batch)},
+      {"vocabulary", document.study().fingerprint(vocab_file())}});
   return run;
 }
 
 Run NtRuns::training(const NtSetup& s) const {
-  Run r = run("training", s, o_.epochs * cost_of(s));
+  Run r = run("training", s, o.epochs * cost_of(s));
   r.options["lr"] = formatted("{}", s.lr);
-  r.options["epochs"] = std::to_string(o_.epochs);
-  r.scratch = {"state.safetensors"};                // of a run that was interrupted
-  r.work = [this, s](const std::string& folder) { return train_nt(o_, data(), s, 0, folder); };
+  r.options["epochs"] = std::to_string(o.epochs);
+  r.scratch = {"state.safetensors"};  // of a run that was interrupted
+  r.work = [this, s](const std::string& folder) { return train_nt(o, data(), s, 0, folder); };
   return r;
 }
 
 Run NtRuns::measured_training(const NtSetup& s) const {
   Run r = training(s);
   r.name = "measured-" + s.label();
-  r.cost *= 1 + 11.0 / o_.measure_every;
-  r.options["measure-every"] = std::to_string(o_.measure_every);
-  r.work = [this, s](const std::string& folder) { return train_nt(o_, data(), s, o_.measure_every, folder); };
+  r.cost *= 1 + 11.0 / o.measure_every;
+  r.options["measure-every"] = std::to_string(o.measure_every);
+  r.work = [this, s](const std::string& folder) {
+    return train_nt(o, data(), s, o.measure_every, folder);
+  };
   return r;
 }
 
@@ -79,7 +84,7 @@ Run NtRuns::first_gradient(NtSetup s) const {
   s.lr = 0;
   Run r = run("first-gradient", s, 0.4 * cost_of(s));
   r.work = [this, s](const std::string&) {
-    return Json::object().set("gradient", minbert::first_gradient(o_, data(), s));
+    return Json::object().set("gradient", minbert::first_gradient(o, data(), s));
   };
   return r;
 }
@@ -88,41 +93,57 @@ Run NtRuns::first_gradient(NtSetup s) const {
 Run NtRuns::gradient_walk(const NtSetup& s) const {
   Run r = run("gradient", s, 0.4 * cost_of(s));
   r.work = [this, s](const std::string&) {
-    NtModel model(nt_config(o_, s, data().tokenizer), uint64_t(s.seed), true, data().task.outputs());
+    NtModel model(nt_config(o, s, data().tokenizer), uint64_t(s.seed), true, data().task.outputs());
     const std::vector<TaskSize> size = {{data().task.name, int64_t(data().train.examples.size())}};
     const std::vector<int32_t> first =
-        epoch_batches(size, 0, {.batch = o_.batch, .seed = uint64_t(s.seed)})[0].examples;
-    const GradientWalk walk = walk_gradient(model, pack(inputs(data().train, first)), data().class_of(first));
+        epoch_batches(size, 0, {.batch = o.batch, .seed = uint64_t(s.seed)})[0].examples;
+    const GradientWalk walk =
+        walk_gradient(model, pack(inputs(data().train, first)), data().class_of(first));
     Json::Array factors;
     for (const GradientWalk::Factor& f : walk.factors)
-      factors.push_back(Json::object().set("sublayer", f.sublayer).set("name", f.name).set("gradient", f.gradient));
-    return Json::object().set("tape", Json::array_of(walk.tape)).set("factors", Json::array(factors))
+      factors.push_back(Json::object()
+                            .set("sublayer", f.sublayer)
+                            .set("name", f.name)
+                            .set("gradient", f.gradient));
+    return Json::object()
+        .set("tape", Json::array_of(walk.tape))
+        .set("factors", Json::array(factors))
         .set("difference", walk.difference);
   };
   return r;
 }
 
 void NtRuns::differs(ItemReport& report) const {
-  const size_t sentences = data().train.examples.size() + data().dev.examples.size(), all_agree = 2264;
-  if (o_.data == NtOptions().data) report.differs("generated sentences in the place of the Financial PhraseBank's");
+  const size_t sentences = data().train.examples.size() + data().dev.examples.size(),
+               all_agree = 2264;
+  if (o.data == NtOptions().data)
+    report.differs("generated sentences in the place of the Financial PhraseBank's");
   if (sentences != all_agree)
-    report.differs(formatted("{} sentences; the Financial PhraseBank has {} on which all annotators agree", sentences,
-                             all_agree));
+    report.differs(
+        formatted("{} sentences; the Financial PhraseBank has {} on which all annotators agree",
+                  sentences, all_agree));
   for (const std::string& line : data().read.totals()) report.differs(line);
-  if (o_.widths != std::vector<double>{64, 128, 256} || o_.epochs < 20 || o_.seeds < 3)
-    report.differs("a coarser grid, for time: --grid paper has H = 64, 128, 256, 20 epochs and 3 seeds");
-  if (o_.layers != std::vector<double>{1, 5})
-    report.differs(formatted("{} and {} layers; the slides' models have 1 and 5", o_.layers[0], o_.layers[1]));
-  if (o_.positions == "learned")
-    report.differs("learned positions; the original Transformer's are sinusoidal: --positions sinusoidal");
+  if (o.widths != Numbers{64, 128, 256} || o.epochs < 20 || o.seeds < 3)
+    report.differs(
+        "a coarser grid, for time: --grid paper has H = 64, 128, 256, 20 epochs and 3 seeds");
+  if (o.layers != Numbers{1, 5})
+    report.differs(
+        formatted("{} and {} layers; the slides' models have 1 and 5", o.layers[0], o.layers[1]));
+  if (o.positions == "learned")
+    report.differs(
+        "learned positions; the original Transformer's are sinusoidal: --positions sinusoidal");
   if (report.json()["name"].string().starts_with("fig"))
-    report.differs("the slides' figure is a picture without its values: none can stand beside ours");
-  report.differs("4 heads, feed-forward networks 4 times as wide and no dropout, of which the slides say nothing");
+    report.differs(
+        "the slides' figure is a picture without its values: none can stand beside ours");
+  report.differs(
+      "4 heads, feed-forward networks 4 times as wide and no dropout, of which the slides say "
+      "nothing");
 }
 
 // .1 is the largest rate at which all three of tab.3 converge as printed.
 NtSetup NtRuns::curve_setup(const std::string& norm, int seed) const {
-  return {.layers = int(o_.layers[0]), .width = int(o_.widths[2]), .norm = norm, .seed = seed, .lr = 0.1};
+  return {
+      .layers = int(o.layers[0]), .width = int(o.widths[2]), .norm = norm, .seed = seed, .lr = 0.1};
 }
 
 std::vector<Item> nt_items(Document& document, const NtOptions& options) {
@@ -132,7 +153,7 @@ std::vector<Item> nt_items(Document& document, const NtOptions& options) {
   for (Item& item : nt_first_gradient_items(runs)) items.push_back(std::move(item));
   items.push_back(nt_initialisation_item(runs));
   for (Item& item : nt_curve_items(runs)) items.push_back(std::move(item));
-  for (Item& item : items) {                        // all of them read the sentences
+  for (Item& item : items) {  // all of them read the sentences
     item.before = [runs] { return runs->before(); };
     item.runs = [runs, list = item.runs] {
       runs->say_what_is_left_out();

@@ -43,10 +43,8 @@ class Training {
       save();
       throw;
     }
-    return Json::object().set("entropy", data_.entropy).set("epochs", Json::array(epochs_))
-        .set("left_finite", left_finite_ ? Json(int64_t(epochs_.size())) : Json()).set("seconds", seconds_)
-        .set("tokens", tokens_).set("parameters", model_.parameters.count()).set("steps", Json::array_of(measured_at_))
-        .set("loss", Json::array_of(loss_changes_)).set("gradient", Json::array_of(gradient_changes_));
+    return record().set("entropy", data_.entropy).set("parameters", model_.parameters.count())
+        .set("left_finite", left_finite_ ? Json(int64_t(epochs_.size())) : Json());
   }
 
  private:
@@ -94,7 +92,7 @@ class Training {
     double loss = 0, right = 0;
     const auto add = [&](std::span<const int32_t> examples) {
       const Tensor logits = model_.network.forward(pack(inputs(data_.dev, examples)));
-      const std::vector<double> wanted = labels(data_.dev, examples);
+      const Numbers wanted = labels(data_.dev, examples);
       const std::vector<int32_t> classes(wanted.begin(), wanted.end());
       loss += double(cross_entropy(logits, classes).item()) * double(examples.size());
       const std::vector<real> y = logits.values();
@@ -112,11 +110,13 @@ class Training {
     std::vector<real> room;
     for (const Parameter& p : model_.parameters.all())
       if (non_finite(p.value.on_host(room))) return;
-    save_state(folder_, model_.parameters, optimizer_,
-               Json::object().set("epochs", Json::array(epochs_)).set("losses", Json::array_of(losses_))
-                   .set("step", step_).set("seconds", seconds_).set("tokens", tokens_)
-                   .set("measured_at", Json::array_of(measured_at_)).set("loss_changes", Json::array_of(loss_changes_))
-                   .set("gradient_changes", Json::array_of(gradient_changes_)));
+    save_state(folder_, model_.parameters, optimizer_, record());
+  }
+  Json record() const {                             // of the state and of the result
+    return Json::object().set("epochs", Json::array(epochs_)).set("losses", Json::array_of(losses_))
+        .set("step", step_).set("seconds", seconds_).set("tokens", tokens_)
+        .set("steps", Json::array_of(measured_at_)).set("loss", Json::array_of(loss_changes_))
+        .set("gradient", Json::array_of(gradient_changes_));
   }
   void load() {
     const Json state = load_state(folder_, model_.parameters, optimizer_);
@@ -125,9 +125,9 @@ class Training {
     step_ = state["step"].integer();
     seconds_ = state["seconds"].number();
     tokens_ = state["tokens"].integer();
-    measured_at_ = state["measured_at"].numbers();
-    loss_changes_ = state["loss_changes"].numbers();
-    gradient_changes_ = state["gradient_changes"].numbers();
+    measured_at_ = state["steps"].numbers();
+    loss_changes_ = state["loss"].numbers();
+    gradient_changes_ = state["gradient"].numbers();
   }
 
   const NtOptions& o_;
@@ -140,7 +140,7 @@ class Training {
   Batch fixed_batch_;                               // of fig5 and fig6
   Indices fixed_classes_;
   Json::Array epochs_;
-  std::vector<double> losses_, measured_at_, loss_changes_, gradient_changes_;        // losses: of this epoch
+  Numbers losses_, measured_at_, loss_changes_, gradient_changes_;        // losses: of this epoch
   int64_t step_ = 0, tokens_ = 0;
   double seconds_ = 0;
   bool left_finite_ = false;
@@ -158,7 +158,7 @@ double first_gradient(const NtOptions& o, const NtData& data, const NtSetup& set
   NtModel model = new_model(o, data, setup);
   Optimizer optimizer(model.parameters, {.kind = "sgd"});
   model.network.train();
-  std::vector<double> norms;
+  Numbers norms;
   for (const TaskBatch& batch : batches_of(o, data, setup.seed, 0)) {
     if (norms.size() == 8) break;
     backward(cross_entropy(model.network.forward(pack(inputs(data.train, batch.examples))),

@@ -22,14 +22,14 @@
 
 namespace minbert {
 
-inline const std::vector<std::string> nt_width_names = {"narrow", "normal", "wide"};
+inline const Names nt_width_names = {"narrow", "normal", "wide"};
 
 struct NtOptions : DocumentOptions {
-  std::vector<std::string> norms = {"layer", "batch", "none"};
-  std::vector<double> lr = {10, 1, 0.5, 0.1, 0.01, 0.001, 0.0001};
-  std::vector<double> layers = {1, 5};              // shallow, deep
-  std::vector<double> widths = {16, 32, 64};        // H: narrow, normal, wide
-  std::vector<double> depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
+  Names norms = {"layer", "batch", "none"};
+  Numbers lr = {10, 1, 0.5, 0.1, 0.01, 0.001, 0.0001};
+  Numbers layers = {1, 5};              // shallow, deep
+  Numbers widths = {16, 32, 64};        // H: narrow, normal, wide
+  Numbers depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
   std::string positions = "learned", vocab;             // vocab "": made of the training sentences
   int vocab_size = 4000, batch = 32;
   int measure_every = 4;                                // steps between points of fig5 and fig6
@@ -60,7 +60,7 @@ struct ConvergenceRule {
   double errors = 2;                        // standard errors that count as noise
   double slow = 0.1;                        // and is slow below this share of the first mean
 };
-inline const std::vector<std::string> convergence_names = {"converged", "slow", "flat",
+inline const Names convergence_names = {"converged", "slow", "flat",
                                                            "not-converged", "diverged"};
 // entropy: of the classes' shares in the training set, in nats: the loss of a model that knows them
 // and nothing of the sentence. Error: no epochs, or one that is finite.
@@ -73,7 +73,7 @@ double entropy_of_shares(const std::vector<int64_t>& counts);
 std::vector<EpochLoss> epoch_losses(const Json& result);
 Convergence convergence(const Json& result, const ConvergenceRule& rule = {});
 // Its texts in a table: the verdict, the mean losses of the first and of the last epoch.
-std::vector<std::string> outcome(const Json& result);
+Names outcome(const Json& result);
 std::optional<double> last_accuracy(const Json& result);    // on dev; none: the loss is not finite
 bool is_nt_norm(const std::string& norm);           // layer, batch or none: one of the slides' own
 
@@ -166,7 +166,7 @@ double first_gradient(const NtOptions& options, const NtData& data, const NtSetu
 //   post  x_{k+1} = N(y_k), y_k = x_k + F(x_k)     g ← g ∂N/∂y_k     g ← g (1 + ∂F/∂x_k)
 //   pre   x_{k+1} = x_k + F(N(x_k))                g ← g + g ∂F(N(x_k))/∂x_k
 struct GradientWalk {
-  std::vector<double> tape;                         // ‖dL/dx_k‖, k = 0..2n
+  Numbers tape;                         // ‖dL/dx_k‖, k = 0..2n
   struct Factor {
     int sublayer;                                   // k
     std::string name;                               // "norm" or "1 + F'"; "term" or "sum" with pre
@@ -182,14 +182,19 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
 
 class NtRuns {
  public:
-  NtRuns(Document& document, const NtOptions& options)
-      : document_(document), o_(options) {}
-  Document& document() const { return document_; }
-  const NtOptions& options() const { return o_; }
-  std::vector<int> seeds() const { return document_.seeds(); }
-  Json result(const Run& run) const { return document_.study().result(run); }
+  NtRuns(Document& document_of, const NtOptions& options) : document(document_of), o(options) {}
+  Document& document;
+  const NtOptions o;
+  std::vector<int> seeds() const { return document.seeds(); }
+  Json result(const Run& run) const { return document.result(run); }
+  // The cell of the runs of all seeds
+  template <class RunOf>
+  NtCell cell(const RunOf& run_of) const {
+    NtCell cell;
+    for (const int seed : seeds()) cell.add(result(run_of(seed)));
+    return cell;
+  }
 
-  bool are_done(const std::vector<Run>& runs) const;
   const NtData& data() const;                       // read once
   void say_what_is_left_out() const;                // of the data file: once, on the terminal
 
@@ -199,7 +204,6 @@ class NtRuns {
   Run measured_training(const NtSetup& setup) const;            // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
-  Run modules() const;                              // fig1: of each placement, boxes and arrows
   void differs(ItemReport& report) const;           // what every item with training differs in
   // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge
   NtSetup curve_setup(const std::string& norm, int seed) const;
@@ -207,8 +211,6 @@ class NtRuns {
  private:
   Run run(const std::string& kind, const NtSetup& setup, double cost) const;
   std::string vocab_file() const;
-  Document& document_;
-  NtOptions o_;
   mutable std::optional<NtData> data_;
   mutable bool said_ = false;
 };

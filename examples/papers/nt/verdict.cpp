@@ -49,7 +49,7 @@ Convergence convergence(const Json& result, const ConvergenceRule& rule) {
   return convergence(epoch_losses(result), result["entropy"].number(), rule);
 }
 
-std::vector<std::string> outcome(const Json& result) {
+Names outcome(const Json& result) {
   const std::vector<EpochLoss> epochs = epoch_losses(result);
   return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean), exact(epochs.back().mean)};
 }

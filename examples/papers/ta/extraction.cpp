@@ -30,15 +30,16 @@ class LayerMixture : public Module {
   LayerMixture(int64_t layers, int64_t hidden, int outputs)
       : w_(parameter("w", {1, layers}, Init::zeros, Decay::no)),
         gamma_(parameter("gamma", {1, 1}, Init::ones, Decay::no)),
-        head_(hidden, outputs), dropout_(0.1) {
+        head_(hidden, outputs),
+        dropout_(0.1) {
     child("head", head_);
     child("dropout", dropout_);
   }
-  Tensor forward(const Tensor& h, int64_t rows) const {              // h [L+1, B H] -> [B,C]
-    const Tensor f = matmul(softmax(w_) * gamma_, h);                           // [1, B H]
+  Tensor forward(const Tensor& h, int64_t rows) const {  // h [L+1, B H] -> [B,C]
+    const Tensor f = matmul(softmax(w_) * gamma_, h);  // [1, B H]
     return head_(dropout_(f.reshape({rows, h.cols() / rows})));
   }
-  std::vector<real> weights() const { return softmax(w_.detach()).values(); }     // [L+1] s
+  std::vector<real> weights() const { return softmax(w_.detach()).values(); }  // [L+1] s
 
  private:
   Tensor w_, gamma_;
@@ -49,14 +50,15 @@ class LayerMixture : public Module {
 // h^(l) of every example of a set.
 struct Features {
   std::string file;
-  std::vector<std::vector<real>> layers;            // [L+1] of [N,H]
-  std::vector<double> labels;
+  std::vector<std::vector<real>> layers;  // [L+1] of [N,H]
+  Numbers labels;
   int64_t H = 0;
   size_t rows() const { return labels.size(); }
-  Tensor of(std::span<const int32_t> examples) const {               // [L+1, B H]
+  Tensor of(std::span<const int32_t> examples) const {  // [L+1, B H]
     std::vector<real> all;
     for (const std::vector<real>& layer : layers)
-      for (const int32_t e : examples) all.insert(all.end(), layer.begin() + e * H, layer.begin() + (e + 1) * H);
+      for (const int32_t e : examples)
+        all.insert(all.end(), layer.begin() + e * H, layer.begin() + (e + 1) * H);
     return Tensor::from({int64_t(layers.size()), int64_t(examples.size()) * H}, all);
   }
 };
@@ -101,15 +103,19 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
     const std::vector<TaskSize> size = {{task.name, int64_t(train.rows())}};
     std::optional<double> best;
     std::vector<real> weights = mixture.weights();
-    Progress progress(formatted("{}: feature extraction, seed {}", task.title, seed), o.head_epochs);
+    Progress progress(formatted("{}: feature extraction, seed {}", task.title, seed),
+                      o.head_epochs);
     for (int epoch = 0; epoch < o.head_epochs; ++epoch) {
       mixture.train(true);
-      const std::vector<TaskBatch> batches = epoch_batches(size, epoch, {.batch = o.batch, .seed = uint64_t(seed)});
+      const std::vector<TaskBatch> batches =
+          epoch_batches(size, epoch, {.batch = o.batch, .seed = uint64_t(seed)});
       int64_t step = epoch * int64_t(batches.size());
       for (const TaskBatch& batch : batches) {
-        std::vector<double> labels;
+        Numbers labels;
         for (const int32_t e : batch.examples) labels.push_back(train.labels[size_t(e)]);
-        backward(task_loss(task, mixture.forward(train.of(batch.examples), int64_t(batch.examples.size())), labels));
+        backward(task_loss(
+            task, mixture.forward(train.of(batch.examples), int64_t(batch.examples.size())),
+            labels));
         const int64_t steps = int64_t(batches.size()) * o.head_epochs;
         optimizer.step(o.head_lr * schedule_factor("linear", step++, steps, 0.06));
       }
@@ -122,114 +128,95 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
       progress.update(epoch + 1);
       check_interrupt();
     }
-    result.set(std::to_string(seed), Json::object().set("score", best ? Json(*best) : Json())
-                                         .set("weights", Json::array_of({weights.begin(), weights.end()})));
+    result.set(std::to_string(seed),
+               Json::object()
+                   .set("score", best ? Json(*best) : Json())
+                   .set("weights", Json::array_of({weights.begin(), weights.end()})));
   }
   return result;
 }
 
-class ExtractionItem {
- public:
-  ExtractionItem(Document& document, const TaskAdaptationOptions& options) : document_(document), o_(options) {}
-  std::vector<Run> runs() const;
-  void show(ItemReport& report) const;
-
- private:
-  Run extraction(const Task& task) const;
-  Run fine_tuning(const Task& task, int seed) const {
-    return ta_fine_tuning(document_, o_, task, ta_methods[0], seed);
-  }
-  void weights(ItemReport& report) const;
-  Document& document_;
-  TaskAdaptationOptions o_;
-};
-
-Run ExtractionItem::extraction(const Task& task) const {
-  Run run{"extraction-" + task.name, document_.inputs(task), {}, 1};
-  run.options["metric"] = metric_key(task.metrics[0]);
-  run.options["batch"] = std::to_string(o_.batch);
-  run.options["head-epochs"] = std::to_string(o_.head_epochs);
-  run.options["head-lr"] = formatted("{}", o_.head_lr);
-  run.options["seed"] = std::to_string(o_.seed);
-  run.options["seeds"] = std::to_string(o_.seeds);
-  run.work = [o = o_, task](const std::string&) { return extract(o, task); };
-  return run;
+Run extraction(const TaskAdaptation& ta, const Task& task) {
+  const TaskAdaptationOptions& o = ta.o;
+  return ta.document.run_on(task, "extraction", 1,
+                            {{"metric", metric_key(task.metrics[0])},
+                             {"batch", std::to_string(o.batch)},
+                             {"head-epochs", std::to_string(o.head_epochs)},
+                             {"head-lr", formatted("{}", o.head_lr)},
+                             {"seed", std::to_string(o.seed)},
+                             {"seeds", std::to_string(o.seeds)}},
+                            [o, task](const std::string&) { return extract(o, task); });
 }
 
-std::vector<Run> ExtractionItem::runs() const {
-  std::vector<Run> runs;
-  for (const Task& task : ta_tasks(document_, false)) {
-    runs.push_back(extraction(task));
-    for (const int seed : document_.seeds()) runs.push_back(fine_tuning(task, seed));
-  }
-  return runs;
-}
-
-void ExtractionItem::weights(ItemReport& report) const {
+void weights(const TaskAdaptation& ta, ItemReport& report) {
   LongTable table({"task", "seed", "layer", "weight"});
-  Figure figure{.title = "", .columns = 2};
-  for (const Task& task : ta_tasks(document_, false)) {
-    const Json result = document_.study().result(extraction(task));
-    Curve bars{.title = "", .style = Curve::Style::bars};
-    std::vector<std::vector<double>> of_layer;      // over the seeds
-    for (const auto& [seed, run] : result.members()) {
-      const std::vector<double> s = run["weights"].numbers();
-      of_layer.resize(s.size());
-      for (size_t l = 0; l < s.size(); ++l) {
-        table.add({task.name, seed, std::to_string(l)}, s[l]);
-        of_layer[l].push_back(s[l]);
-      }
-    }
-    for (size_t l = 0; l < of_layer.size(); ++l) {
-      const Summary summary = summarize(of_layer[l]);
-      bars.x.push_back(double(l));
-      bars.y.push_back(summary.mean);
-      bars.deviation.push_back(summary.deviation);
-    }
-    figure.panels.push_back({.title = task.title, .x_label = "layer (0: embeddings)", .y_label = "weight",
-                             .curves = {bars}});
-  }
+  report.figure(
+      "For each task, the learned weight of every layer, its mean over the seeds and its deviation",
+      ta.tasks(false), [&](const Task& task) {
+        Panel panel{.title = task.title,
+                    .x_label = "layer (0: embeddings)",
+                    .y_label = "weight",
+                    .curves = {{.title = "", .style = Curve::Style::bars}}};
+        size_t layers = 0;
+        for (const auto& [seed, run] : ta.document.result(extraction(ta, task)).members()) {
+          const Numbers s = run["weights"].numbers();
+          for (size_t l = 0; l < s.size(); ++l) table(task.name, seed, l) = s[l];
+          layers = s.size();
+        }
+        for (size_t l = 0; l < layers; ++l)
+          add_mean(panel.curves[0], double(l),
+                   table.values({{"task", task.name}, {"layer", std::to_string(l)}}));
+        return panel;
+      });
   report.csv(std::move(table), "weights");
-  report.figure(figure, "For each task, the learned weight of every layer, its mean over the seeds and its deviation");
 }
 
-void ExtractionItem::show(ItemReport& report) const {
+void show(const TaskAdaptation& ta, ItemReport& report) {
+  const Names methods = {"feature extraction", "fine-tuning"};
+  const std::vector<DevSet> sets = first_dev_sets(ta.tasks(false));
+  const auto score = [&](const DevSet& set, const std::string& method, int seed) {
+    if (method == "fine-tuning")
+      return ta.document.score(ta.fine_tuning(set.task, ta_methods[0], seed), set);
+    return ta.document.result(extraction(ta, set.task))[std::to_string(seed)]["score"].number_if();
+  };
   LongTable table({"task", "method", "seed", "score"});
-  std::vector<std::string> columns = {"mean±std"};
-  std::vector<ItemReport::TableRow> rows = {{"feature extraction", {}}, {"fine-tuning", {}}};
-  for (const Task& task : ta_tasks(document_, false)) {
-    columns.push_back(formatted("{} ({})", task.title, metric_name(task.metrics[0])));
-    const std::string column = column_name(task, measures(task)[0]);
-    std::vector<double> points[2];
-    for (const int seed : document_.seeds()) {
-      const Json heads = document_.study().result(extraction(task));
-      const std::optional<double> head = heads[std::to_string(seed)]["score"].number_if();
-      const std::optional<double> tuned = document_.study().result(fine_tuning(task, seed))[column].number_if();
-      for (const auto& [m, score] : {std::pair(0, head), std::pair(1, tuned)}) {
-        table.add({task.name, rows[size_t(m)].head, std::to_string(seed)}, score);
-        points[m].push_back(100 * score.value_or(0));
-      }
-    }
-    for (size_t m = 0; m < 2; ++m) {
-      const Summary s = summarize(points[m]);
-      rows[m].cells.push_back({"", fixed(s.mean, 2) + "±" + fixed(s.deviation, 2), points[m]});
-    }
-  }
-  weights(report);
+  product(
+      [&](const DevSet& set, int seed, const std::string& method) {
+    table(set.task.name, method, seed) = score(set, method, seed);
+      },
+      sets, ta.document.seeds(), methods);
+  weights(ta, report);
   report.csv(std::move(table));
-  report.table("Dev scores in percent: the encoder frozen, and all of it trained", columns, rows);
-  report.caption(formatted("the head: {} epochs at lr {}, the best by the dev set", o_.head_epochs, o_.head_lr));
-  report.differs("the document describes feature extraction and gives no result of it; softmax and scale are ours");
-  report.differs("MNLI and QNLI are left out: their features would take up to 16 GB with BERT-base");
+  report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",
+               methods, sets, [&](const std::string& method, const DevSet& set) {
+                 ItemReport::Cell cell;
+                 for (const int seed : ta.document.seeds())
+                   cell.points.push_back(100 * score(set, method, seed).value_or(0));
+                 const Summary s = summarize(cell.points);
+                 cell.ours = fixed(s.mean, 2) + "±" + fixed(s.deviation, 2);
+                 return cell;
+               });
+  report.caption(formatted("the head: {} epochs at lr {}, the best by the dev set",
+                           ta.o.head_epochs, ta.o.head_lr));
+  report.differs(
+      "the document describes feature extraction and gives no result of it; softmax and scale are "
+      "ours");
+  report.differs(
+      "MNLI and QNLI are left out: their features would take up to 16 GB with BERT-base");
   report.differs("an undefined score counts as 0 in means");
 }
 
 }  // namespace
 
-Item ta_extraction_item(Document& document, const TaskAdaptationOptions& options) {
-  const auto item = std::make_shared<ExtractionItem>(document, options);
-  return {"sec1", "Feature extraction beside fine-tuning", [=] { return item->runs(); },
-          [=](ItemReport& report) { item->show(report); }};
+Item ta_extraction_item(const TaskAdaptation& ta) {
+  const RunGrid extractions([ta](const Task& task) { return extraction(ta, task); },
+                            ta.tasks(false));
+  const auto tune = [ta](const Task& task, int seed) {
+    return ta.fine_tuning(task, ta_methods[0], seed);
+  };
+  return {"sec1", "Feature extraction beside fine-tuning",
+          both(extractions, RunGrid(tune, ta.tasks(false), ta.document.seeds())),
+          [ta](ItemReport& report) { show(ta, report); }};
 }
 
 }  // namespace minbert

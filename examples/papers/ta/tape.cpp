@@ -1,4 +1,5 @@
-// One training step with each kind of normalization, drawn from the tape: where forward and backward change.
+// One training step with each kind of normalization, drawn from the tape: where forward and
+// backward change.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -14,16 +15,7 @@
 namespace minbert {
 namespace {
 
-// An operation behind [CLS], and how far its result and the gradient of that are from those of the step without a
-// method. An operation that the method adds has no counterpart there; it is compared with the operation before
-// it, whose result the next one would read without the method.
-struct Step {
-  std::string name, module;
-  double forward = 0, backward = 0;                 // relative difference
-  bool added = false;                               // by the method
-};
-
-double relative_distance(const Tensor& a, const Tensor& b) {                // ‖a - b‖ / ‖b‖
+double relative_distance(const Tensor& a, const Tensor& b) {  // ‖a - b‖ / ‖b‖
   const std::vector<real> x = a.values(), y = b.values();
   if (x.size() != y.size()) return NAN;
   double difference = 0, size = 0;
@@ -36,7 +28,8 @@ double relative_distance(const Tensor& a, const Tensor& b) {                // �
 
 using Operations = std::vector<Trace::Operation>;
 
-// One step of the real model without dropout, from [CLS] on: gather_rows takes [CLS] from the last hidden states.
+// One step of the real model without dropout, from [CLS] on: gather_rows takes [CLS] from the last
+// hidden states.
 Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const TaMethod& method) {
   const std::string folder = model_folder(o.model);
   const BertConfig saved = BertConfig::load(folder + "/config.json");
@@ -50,9 +43,9 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   BertModel& bert = model.network.bert();
   bert.normalize_gradients(method.grad_norm, o.cls_norm_at);
   const Tokenizer tokenizer = tokenizer_of(folder, config);
-  const Dataset data = read_set(o.data, task, Split::train, 0, tokenizer,
-                                {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32},
-                                std::cerr);
+  const Dataset data =
+      read_set(o.data, task, Split::train, 0, tokenizer,
+               {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32}, std::cerr);
   std::vector<int32_t> all(data.examples.size());
   std::iota(all.begin(), all.end(), 0);
   const Batch batch = pack(inputs(data, all), {0});
@@ -69,38 +62,25 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   return {steps.begin() + int64_t(cls), steps.end()};
 }
 
-const Trace::Operation* same_operation(const Operations& plain, const Trace::Operation& operation) {
-  for (const Trace::Operation& other : plain)
-    if (other.name == operation.name && other.module == operation.module) return &other;
-  return nullptr;
-}
-
-std::vector<Step> compared(const Operations& steps, const Operations& plain) {
-  std::vector<Step> all;
-  const Trace::Operation* before = nullptr;         // [CLS] itself is the first operation of both
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const Trace::Operation* same = same_operation(plain, steps[i]);
-    if (same) before = same;
-    all.push_back({steps[i].name, steps[i].module, relative_distance(steps[i].result, before->result),
-                   relative_distance(steps[i].result.grad(), before->result.grad()), same == nullptr});
-  }
-  return all;
-}
-
-Json json_of(const std::vector<Step>& steps) {
+// Of each operation from [CLS] on: how far its result and the gradient of that are from those of
+// the step without a method. An operation that the method adds has no counterpart there; it is
+// compared with the operation before it, whose result the next one would read without the method.
+Json compared(const Operations& steps, const Operations& plain) {
   Json::Array all;
-  for (const Step& s : steps)
-    all.push_back(Json::object().set("name", s.name).set("module", s.module).set("forward", s.forward)
-                      .set("backward", s.backward).set("added", s.added));
+  const Trace::Operation* before = nullptr;  // [CLS] itself is the first operation of both
+  for (const Trace::Operation& step : steps) {
+    const auto same = std::ranges::find_if(plain, [&](const Trace::Operation& other) {
+      return other.name == step.name && other.module == step.module;
+    });
+    if (same != plain.end()) before = &*same;
+    all.push_back(Json::object()
+                      .set("name", step.name)
+                      .set("module", step.module)
+                      .set("forward", relative_distance(step.result, before->result))
+                      .set("backward", relative_distance(step.result.grad(), before->result.grad()))
+                      .set("added", same == plain.end()));
+  }
   return Json::array(all);
-}
-
-std::vector<Step> steps_of(const Json& json) {
-  std::vector<Step> all;
-  for (const Json& s : json.items())
-    all.push_back({s["name"].string(), s["module"].string(), s["forward"].number(), s["backward"].number(),
-                   s["added"].boolean()});
-  return all;
 }
 
 // Rounding moves the last bits of a sum; a method moves much more.
@@ -109,112 +89,106 @@ std::string shown(double difference) {
   return changed(difference) ? fixed(100 * difference, difference < 0.01 ? 2 : 0) + " %" : "same";
 }
 
-// A column of boxes, one for each operation; beside each an arrow down for its result and one up for the gradient.
+// A column of boxes, one for each operation; beside each an arrow down for its result and one up
+// for the gradient.
 class Drawing {
  public:
-  void column(const std::string& title, const std::vector<Step>& steps) {
+  void column(const std::string& title, const Json::Array& steps) {
     text(width_ + 110, 20, title, "bold");
     double y = 34;
-    for (const Step& s : steps) {
-      svg_ += formatted("<rect x='{}' y='{}' width='164' height='38' rx='5' fill='{}' stroke='#444'/>\n", width_ + 28,
-                        y, s.added ? "#fff2cc" : "#ffffff");
-      text(width_ + 110, y + 16, s.name, "bold");
-      text(width_ + 110, y + 31, s.module, "normal", 10);
-      arrow(width_ + 70, y + 38, y + 78, changed(s.forward), shown(s.forward), true);
-      arrow(width_ + 150, y + 78, y + 38, changed(s.backward), shown(s.backward), false);
+    for (const Json& s : steps) {
+      const double forward = s["forward"].number(), backward = s["backward"].number();
+      svg_ += formatted(
+          "<rect x='{}' y='{}' width='164' height='38' rx='5' fill='{}' stroke='#444'/>\n",
+          width_ + 28, y, s["added"].boolean() ? "#fff2cc" : "#ffffff");
+      text(width_ + 110, y + 16, s["name"].string(), "bold");
+      text(width_ + 110, y + 31, s["module"].string(), "normal", 10);
+      arrow(width_ + 70, y + 38, y + 78, forward, true);
+      arrow(width_ + 150, y + 78, y + 38, backward, false);
       y += 80;
     }
     height_ = std::max(height_, y + 8);
     width_ += 230;
   }
   std::string svg() const {
-    return formatted("<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' viewBox='0 0 {} {}' "
-                     "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n", width_,
-                     height_, width_, height_, svg_);
+    return formatted(
+        "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' viewBox='0 0 {} {}' "
+        "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n",
+        width_, height_, width_, height_, svg_);
   }
 
  private:
   void text(double x, double y, const std::string& words, const char* weight, int size = 12,
             const char* anchor = "middle", const char* color = "#111") {
-    svg_ += formatted("<text x='{}' y='{}' font-size='{}' font-weight='{}' text-anchor='{}' fill='{}'>{}</text>\n", x,
-                      y, size, weight, anchor, color, words);
+    svg_ += formatted(
+        "<text x='{}' y='{}' font-size='{}' font-weight='{}' text-anchor='{}' "
+        "fill='{}'>{}</text>\n",
+        x, y, size, weight, anchor, color, words);
   }
-  void arrow(double x, double from, double to, bool change, const std::string& label, bool left) {
+  void arrow(double x, double from, double to, double difference, bool left) {
+    const bool change = changed(difference);
     const char* color = change ? "#D55E00" : "#999999";
     const double tip = to > from ? -6 : 6;
-    svg_ += formatted("<path d='M{} {}L{} {}M{} {}l-4 {}h8z' stroke='{}' fill='{}' stroke-width='{}'/>\n", x, from, x,
-                      to, x, to, tip, color, color, change ? 2.5 : 1.2);
-    text(left ? x - 8 : x + 8, (from + to) / 2 + 4, label, "normal", 11, left ? "end" : "start", color);
+    svg_ += formatted(
+        "<path d='M{} {}L{} {}M{} {}l-4 {}h8z' stroke='{}' fill='{}' stroke-width='{}'/>\n", x,
+        from, x, to, x, to, tip, color, color, change ? 2.5 : 1.2);
+    text(left ? x - 8 : x + 8, (from + to) / 2 + 4, shown(difference), "normal", 11,
+         left ? "end" : "start", color);
   }
   std::string svg_;
   double width_ = 0, height_ = 0;
 };
 
-class TapeItem {
- public:
-  TapeItem(Document& document, const TaskAdaptationOptions& options) : document_(document), o_(options) {}
-  std::vector<Run> runs() const { return {tracing()}; }
-  void fig4(ItemReport& report) const;
-
- private:
-  Run tracing() const;
-  Document& document_;
-  TaskAdaptationOptions o_;
-};
-
-Run TapeItem::tracing() const {
-  const Task task = document_.tasks().front();
-  Run run{"tape-" + task.name, document_.inputs(task), {}, 0.5};
-  run.options["seed"] = std::to_string(o_.seed);
-  run.options["cls-norm-at"] = o_.cls_norm_at;
-  run.work = [o = o_, task](const std::string&) {
+Run tracing(const TaskAdaptation& ta) {
+  const Task task = ta.document.tasks().front();
+  const auto trace = [o = ta.o, task](const std::string&) {
     const Operations plain = trace_step(o, task, ta_methods[0]);
     Json result = Json::object();
     for (const TaMethod& method : ta_methods)
-      result.set(method.name, json_of(compared(trace_step(o, task, method), plain)));
+      result.set(method.title, compared(trace_step(o, task, method), plain));
     return result;
   };
-  return run;
+  return ta.document.run_on(
+      task, "tape", 0.5, {{"seed", std::to_string(ta.o.seed)}, {"cls-norm-at", ta.o.cls_norm_at}},
+      trace);
 }
 
 // [TA fig.4]
-void TapeItem::fig4(ItemReport& report) const {
-  const Json result = document_.study().result(tracing());
+void fig4(const TaskAdaptation& ta, ItemReport& report) {
+  const Json result = ta.document.result(tracing(ta));
+  const Task& task = ta.document.tasks().front();
   LongTable table({"task", "method", "step", "operation", "module", "direction", "change"});
-  Drawing drawing;
-  for (const TaMethod& method : ta_methods) {
-    const std::vector<Step> steps = steps_of(result[method.name]);
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const std::vector<std::string> of = {document_.tasks().front().name, method.name, std::to_string(i),
-                                           steps[i].name, steps[i].module};
-      for (const auto& [direction, change] :
-           {std::pair("forward", steps[i].forward), std::pair("backward", steps[i].backward)}) {
-        std::vector<std::string> row = of;
-        row.push_back(direction);
-        table.add(row, change);
-      }
+  for (const TaMethod& method : ta_methods)
+    for (size_t i = 0; const Json& s : result[method.title].items()) {
+      for (const char* direction : {"forward", "backward"})
+        table(task.name, method.title, i, s["name"].string(), s["module"].string(), direction) =
+            s[direction].number();
+      ++i;
     }
-    const std::string name = method.name;
-    if (name == "none") drawing.column("without", steps);
-    if (name == "l2") drawing.column("embedding normalization (l2)", steps);
-    if (name == "gradient-1") drawing.column("gradient normalization (α = 1)", steps);
-  }
+  Drawing drawing;
+  drawing.column("without", result["none"].items());
+  drawing.column("embedding normalization (l2)", result["l2"].items());
+  drawing.column("gradient normalization (α = 1)", result["gradient-1"].items());
   report.csv(std::move(table));
-  report.picture(drawing.svg(), "One step from [CLS] to the loss, without a method, with embedding normalization and "
-                                "with gradient normalization: the operations on the tape; left of each the change of "
-                                "its result, right of it the change of its gradient");
-  report.caption("on the first 32 examples of " + document_.tasks().front().title +
-                 ", without dropout. Orange: what differs from the step without a method; yellow: an operation that a "
-                 "method adds, compared with the one before it");
-  report.differs("the document draws a sketch; this is drawn from one step's tape, and the csv has all methods");
+  report.picture(
+      drawing.svg(),
+      "One step from [CLS] to the loss, without a method, with embedding normalization and with "
+      "gradient normalization: the operations on the tape; left of each the change of its result, "
+      "right of it the change of its gradient");
+  report.caption("on the first 32 examples of " + task.title +
+                 ", without dropout. Orange: what differs from the step without a method; yellow: "
+                 "an operation that a method adds, compared with the one before it");
+  report.differs(
+      "the document draws a sketch; this is drawn from one step's tape, and the csv has all "
+      "methods");
 }
 
 }  // namespace
 
-Item ta_tape_item(Document& document, const TaskAdaptationOptions& options) {
-  const auto item = std::make_shared<TapeItem>(document, options);
-  return {"fig4", "Where embedding and gradient normalization change a step", [=] { return item->runs(); },
-          [=](ItemReport& report) { item->fig4(report); }};
+Item ta_tape_item(const TaskAdaptation& ta) {
+  return {"fig4", "Where embedding and gradient normalization change a step",
+          [ta] { return std::vector{tracing(ta)}; },
+          [ta](ItemReport& report) { fig4(ta, report); }};
 }
 
 }  // namespace minbert

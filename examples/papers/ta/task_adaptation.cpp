@@ -3,15 +3,15 @@
 
 namespace minbert {
 
-std::vector<Task> ta_tasks(const Document& document, bool tab2) {
-  std::vector<Task> all;
-  for (const Task& task : document.tasks())
-    if ((task.name == "mnli" || task.name == "qnli") == tab2) all.push_back(task);
+std::vector<Task> TaskAdaptation::tasks(bool tab2) const {
+  std::vector<Task> all = document.tasks();
+  std::erase_if(
+      all, [=](const Task& task) { return (task.name == "mnli" || task.name == "qnli") != tab2; });
   return all;
 }
 
 // [TA sec.5.1]
-TrainOptions ta_options(const TaskAdaptationOptions& o) {
+TrainOptions TaskAdaptation::train_options() const {
   TrainOptions t;
   t.lr = o.lr;
   t.batch = o.batch;
@@ -23,13 +23,13 @@ TrainOptions ta_options(const TaskAdaptationOptions& o) {
   return t;
 }
 
-Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Task& task, const TaMethod& method,
-                   int seed, double eps) {
-  TrainOptions t = ta_options(o);
+Run TaskAdaptation::fine_tuning(const Task& task, const TaMethod& method, int seed,
+                                double eps) const {
+  TrainOptions t = train_options();
   t.cls_norm = method.cls_norm;
   t.grad_norm = method.grad_norm;
-  if (std::string(method.name) != "none") t.cls_norm_at = o.cls_norm_at;
-  std::string name = formatted("{}-{}", task.name, method.name);
+  if (!method.is_none()) t.cls_norm_at = o.cls_norm_at;
+  std::string name = formatted("{}-{}", task.name, method.title);
   if (eps != ta_eps) {
     t.cls_norm += formatted(":eps={}", eps);
     name += formatted("-eps{}", eps);
@@ -38,12 +38,17 @@ Run ta_fine_tuning(Document& document, const TaskAdaptationOptions& o, const Tas
   return document.fine_tuning(task, t, formatted("{}-seed{}", name, seed));
 }
 
+std::string TaskAdaptation::where_text() const {
+  return o.cls_norm_at == "pooled" ? "at h, behind the pooler's tanh" : "at h^l, before the pooler";
+}
+
 std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& o) {
-  std::vector<Item> items = {ta_extraction_item(document, o), ta_gradients_item(document, o),
-                             ta_tsne_item(document, o)};
-  for (Item& item : ta_cls_items(document, o)) items.push_back(std::move(item));
-  items.push_back(ta_tape_item(document, o));
-  for (Item& item : ta_tuning_items(document, o)) items.push_back(std::move(item));
+  const TaskAdaptation ta{document, o};
+  const std::vector<Item> cls = ta_cls_items(ta), tuning = ta_tuning_items(ta);
+  std::vector<Item> items = {ta_extraction_item(ta), ta_gradients_item(ta), ta_tsne_item(ta)};
+  items.insert(items.end(), cls.begin(), cls.end());
+  items.push_back(ta_tape_item(ta));
+  items.insert(items.end(), tuning.begin(), tuning.end());
   return items;
 }
 

@@ -37,37 +37,42 @@ std::vector<int32_t> stratified(const Task& task, const Dataset& data, size_t mo
   return chosen;
 }
 
-// The logit "B follows A" minus the logit "it does not", of each row of h [TA sec.2]. None: no such head in the file.
-std::optional<std::vector<double>> nsp_difference(const std::string& weights, const Tensor& h) {
+// The logit "B follows A" minus the logit "it does not", of each row of h [TA sec.2]. None: no such
+// head in the file.
+std::optional<Numbers> nsp_difference(const std::string& weights, const Tensor& h) {
   const SafeTensors file(weights);
   const std::string name = "cls.seq_relationship.";
-  if (!file.entries().contains(name + "weight") || !file.entries().contains(name + "bias")) return std::nullopt;
+  if (!file.entries().contains(name + "weight") || !file.entries().contains(name + "bias"))
+    return std::nullopt;
   const Tensor W = Tensor::from({2, h.cols()}, file.read(name + "weight"));
   const Tensor b = Tensor::from({2}, file.read(name + "bias"));
   const std::vector<real> logits = linear(h, W, b).values();
-  std::vector<double> difference;
+  Numbers difference;
   for (size_t row = 0; row < size_t(h.rows()); ++row)
     difference.push_back(double(logits[2 * row] - logits[2 * row + 1]));
   return difference;
 }
 
 // How well a score tells two clusters apart, whichever of them has the larger values: .5 .. 1.
-std::optional<double> two_sided(const std::vector<double>& score, const std::vector<double>& cluster) {
+std::optional<double> two_sided(const Numbers& score, const Numbers& cluster) {
   const std::optional<double> area = auc(score, cluster);
   return area ? std::optional(std::max(*area, 1 - *area)) : std::nullopt;
 }
 
-// The mean of that over random directions of h: what a direction does that has nothing to do with NSP.
-std::optional<double> random_direction(const Tensor& h, const std::vector<double>& cluster, uint64_t seed) {
+// The mean of that over random directions of h: what a direction does that has nothing to do with
+// NSP.
+std::optional<double> random_direction(const Tensor& h, const Numbers& cluster, uint64_t seed) {
   constexpr int directions = 100;
   Random random(seed, "directions");
   std::vector<real> w;
   while (int64_t(w.size()) < directions * h.cols()) w.push_back(real(random.normal()));
-  const std::vector<real> projected = matmul_nt(h, Tensor::from({directions, h.cols()}, w)).values();
+  const std::vector<real> projected =
+      matmul_nt(h, Tensor::from({directions, h.cols()}, w)).values();
   double sum = 0;
   for (size_t d = 0; d < directions; ++d) {
-    std::vector<double> score;
-    for (size_t row = 0; row < size_t(h.rows()); ++row) score.push_back(double(projected[row * directions + d]));
+    Numbers score;
+    for (size_t row = 0; row < size_t(h.rows()); ++row)
+      score.push_back(double(projected[row * directions + d]));
     const std::optional<double> area = two_sided(score, cluster);
     if (!area) return std::nullopt;
     sum += *area / directions;
@@ -77,31 +82,38 @@ std::optional<double> random_direction(const Tensor& h, const std::vector<double
 
 Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
-  const std::vector<int32_t> sample = stratified(task, set.data(), size_t(o.points), uint64_t(o.seed));
+  const std::vector<int32_t> sample =
+      stratified(task, set.data(), size_t(o.points), uint64_t(o.seed));
   std::vector<real> hl, h;
   set.for_each_batch(sample, [&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    const std::vector<real> before = cls_at(cls_place::pre_pooler, encoded, set.data(), examples).values();
-    const std::string pooled = place_in(set.config(), cls_place::pooled);
-    const std::vector<real> behind = cls_at(pooled, encoded, set.data(), examples).values();
-    hl.insert(hl.end(), before.begin(), before.end());
-    h.insert(h.end(), behind.begin(), behind.end());
+    const auto append = [&](std::vector<real>& all, const std::string& place) {
+      const std::vector<real> values = cls_at(place, encoded, set.data(), examples).values();
+      all.insert(all.end(), values.begin(), values.end());
+    };
+    append(hl, cls_place::pre_pooler);
+    append(h, place_in(set.config(), cls_place::pooled));
   });
   const Shape shape = {int64_t(sample.size()), set.config().hidden_size};
   const Tensor x = Tensor::from(shape, hl, Device::cpu);
   const TsneMap map =
       tsne(x, {.perplexity = o.perplexity, .iterations = o.iterations, .seed = uint64_t(o.seed)});
   const TwoMeans two = two_means(x, uint64_t(o.seed));
-  Json result = Json::object().set("rows", int64_t(set.data().examples.size())).set("kl", map.kl)
-      .set("between", two.variance_between).set("auc", Json());
+  Json result = Json::object()
+                    .set("rows", int64_t(set.data().examples.size()))
+                    .set("kl", map.kl)
+                    .set("between", two.variance_between)
+                    .set("auc", Json());
   if (const auto nsp = nsp_difference(set.weights_file(), Tensor::from(shape, h))) {
-    const std::vector<double> cluster(two.cluster.begin(), two.cluster.end());
+    const Numbers cluster(two.cluster.begin(), two.cluster.end());
     const std::optional<double> area = two_sided(*nsp, cluster);
-    const std::optional<double> random = random_direction(Tensor::from(shape, h), cluster, uint64_t(o.seed));
+    const std::optional<double> random =
+        random_direction(Tensor::from(shape, h), cluster, uint64_t(o.seed));
     if (area && random) result.set("auc", *area).set("random", *random);
   }
   std::vector<real> labels, examples(sample.begin(), sample.end());
-  for (const int32_t i : sample) labels.push_back(real(class_of(task, set.data().examples[size_t(i)])));
+  for (const int32_t i : sample)
+    labels.push_back(real(class_of(task, set.data().examples[size_t(i)])));
   const std::vector<real> y = map.y.values();
   SafeTensorsWriter file;
   file.add("y", {shape[0], 2}, y);
@@ -111,94 +123,77 @@ Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string
   return result;
 }
 
-class TsneItem {
- public:
-  TsneItem(Document& document, const TaskAdaptationOptions& options) : document_(document), o_(options) {}
-  std::vector<Run> runs() const;
-  void fig1(ItemReport& report) const;
-
- private:
-  Run mapping(const Task& task) const;
-  Panel panel(const Task& task, LongTable& table) const;
-  Document& document_;
-  TaskAdaptationOptions o_;
-};
-
-Run TsneItem::mapping(const Task& task) const {
-  Run run{"tsne-" + task.name, document_.inputs(task), {}, 3};
-  run.options["perplexity"] = formatted("{}", o_.perplexity);
-  run.options["iterations"] = std::to_string(o_.iterations);
-  run.options["points"] = std::to_string(o_.points);
-  run.options["seed"] = std::to_string(o_.seed);
-  run.work = [o = o_, task](const std::string& folder) { return measure(o, task, folder); };
-  return run;
+Run mapping(const TaskAdaptation& ta, const Task& task) {
+  const TaskAdaptationOptions& o = ta.o;
+  return ta.document.run_on(
+      task, "tsne", 3,
+      {{"perplexity", formatted("{}", o.perplexity)},
+       {"iterations", std::to_string(o.iterations)},
+       {"points", std::to_string(o.points)},
+       {"seed", std::to_string(o.seed)}},
+      [o, task](const std::string& folder) { return measure(o, task, folder); });
 }
 
-std::vector<Run> TsneItem::runs() const {
-  std::vector<Run> runs;
-  for (const Task& task : document_.tasks()) runs.push_back(mapping(task));
-  return runs;
-}
-
-Panel TsneItem::panel(const Task& task, LongTable& table) const {
-  const SafeTensors file(document_.study().folder(mapping(task)) + "/map.safetensors");
-  const std::vector<real> y = file.read("y"), label = file.read("label"), example = file.read("example");
+Panel panel(const TaskAdaptation& ta, const Task& task, LongTable& table) {
+  const SafeTensors file(ta.document.folder(mapping(ta, task)) + "/map.safetensors");
+  const std::vector<real> y = file.read("y"), label = file.read("label"),
+                          example = file.read("example");
   Panel panel{.title = task.title, .x_label = "", .y_label = ""};
   std::map<int, Curve> classes;
   for (size_t i = 0; i < label.size(); ++i) {
-    const std::string name = task.kind == TaskKind::regression ? "" : in_words(task, double(label[i]));
     Curve& curve = classes[int(label[i])];
-    curve.title = name;
+    curve.title = task.kind == TaskKind::regression ? "" : in_words(task, double(label[i]));
     curve.style = Curve::Style::points;
     curve.x.push_back(double(y[2 * i]));
     curve.y.push_back(double(y[2 * i + 1]));
-    table.add({task.name, std::to_string(int(example[i])), name, formatted("{}", y[2 * i])}, double(y[2 * i + 1]));
+    table(task.name, int(example[i]), curve.title, y[2 * i]) = curve.y.back();
   }
-  for (auto& [k, curve] : classes) panel.curves.push_back(std::move(curve));
+  for (const auto& [k, curve] : classes) panel.curves.push_back(curve);
   return panel;
 }
 
 // [TA fig.1]
-void TsneItem::fig1(ItemReport& report) const {
+void fig1(const TaskAdaptation& ta, ItemReport& report) {
   LongTable table({"task", "example", "label", "x", "y"}), judged({"task", "what", "value"});
-  Figure figure{.title = "", .columns = 2};
-  std::vector<std::string> columns = {""};
-  std::vector<ItemReport::TableRow> rows = {{"between", {}}, {"AUC of NSP", {}},
-                                            {"AUC of a random direction", {}}, {"KL(P||Q)", {}}, {"points", {}}};
-  for (const Task& task : document_.tasks()) {
-    figure.panels.push_back(panel(task, table));
-    const Json result = document_.study().result(mapping(task));
-    const int64_t rows_read = result["rows"].integer();
-    columns.push_back(task.title);
-    rows[0].cells.push_back({"", fixed(100 * result["between"].number(), 1) + " %"});
-    rows[1].cells.push_back({"", result["auc"].is_null() ? "not run: no NSP head" : fixed(result["auc"].number(), 3)});
-    rows[2].cells.push_back({"", result["auc"].is_null() ? "" : fixed(result["random"].number(), 3)});
-    rows[3].cells.push_back({"", fixed(result["kl"].number(), 3)});
-    rows[4].cells.push_back({"", formatted("{} of {}", std::min<int64_t>(rows_read, o_.points), rows_read)});
-    if (!result["auc"].is_null()) {
-      judged.add({task.name, "AUC"}, result["auc"].number());
-      judged.add({task.name, "random direction"}, result["random"].number());
+  report.figure("For each task, h^l of the training set on a plane by t-SNE, colored by class",
+                ta.document.tasks(), [&](const Task& task) { return panel(ta, task, table); });
+  for (const Task& task : ta.document.tasks())
+    if (const Json result = ta.document.result(mapping(ta, task)); !result["auc"].is_null()) {
+      judged(task.name, "AUC") = result["auc"].number();
+      judged(task.name, "random direction") = result["random"].number();
     }
-  }
+  report.table("Two clusters, by 2-means on h^l", "",
+               Names{"between", "AUC of NSP", "AUC of a random direction", "KL(P||Q)", "points"},
+               ta.document.tasks(), [&](const std::string& row, const Task& task) -> std::string {
+                 const Json result = ta.document.result(mapping(ta, task));
+                 const int64_t read = result["rows"].integer();
+                 if (row == "between") return fixed(100 * result["between"].number(), 1) + " %";
+                 if (row == "KL(P||Q)") return fixed(result["kl"].number(), 3);
+                 if (row == "points")
+                   return formatted("{} of {}", std::min<int64_t>(read, ta.o.points), read);
+                 const bool nsp = row == "AUC of NSP";
+                 if (result["auc"].is_null()) return nsp ? "not run: no NSP head" : "";
+                 return fixed(result[nsp ? "auc" : "random"].number(), 3);
+               });
   report.csv(std::move(table));
   report.judge_by(std::move(judged));
-  report.table("Two clusters, by 2-means on h^l", columns, rows);
-  report.figure(figure, "For each task, h^l of the training set on a plane by t-SNE, colored by class");
-  report.caption(formatted("between: the share of the variance of h^l that lies between the two clusters; two halves "
-                           "of one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two "
-                           "logits tells the clusters apart, .5 to 1; of a random direction: the mean of 100 "
-                           "directions of h. KL: what the map has lost. "
-                           "Perplexity {}, {} iterations; the axes have no unit",
-                           o_.perplexity, o_.iterations));
-  report.differs("the document gives no settings of t-SNE and no numbers; the clusters and their AUC are ours");
+  report.caption(formatted(
+      "between: the share of the variance of h^l that lies between the two clusters; two halves of "
+      "one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits "
+      "tells the clusters apart, .5 to 1; of a random direction: the mean of 100 directions of h. "
+      "KL: what the map has lost. Perplexity {}, {} iterations; the axes have no unit",
+      ta.o.perplexity, ta.o.iterations));
+  report.differs(
+      "the document gives no settings of t-SNE and no numbers; the clusters and their AUC are "
+      "ours");
 }
 
 }  // namespace
 
-Item ta_tsne_item(Document& document, const TaskAdaptationOptions& options) {
-  const auto item = std::make_shared<TsneItem>(document, options);
-  return {"fig1", "h^l of the training set by t-SNE", [=] { return item->runs(); },
-          [=](ItemReport& report) { item->fig1(report); }};
+Item ta_tsne_item(const TaskAdaptation& ta) {
+  return {"fig1", "h^l of the training set by t-SNE",
+          RunGrid([ta](const Task& task) { return mapping(ta, task); }, ta.document.tasks()),
+          [ta](ItemReport& report) { fig1(ta, report); }};
 }
 
 }  // namespace minbert
