@@ -62,11 +62,16 @@ class BertLayer : public Module {
   // batch alone, and the result is [R,H]; the norms must not couple tokens.
   Tensor forward(const Tensor& x, const Batch& batch, const Indices& rows = all_rows,
                  Tensor* attention_weights = nullptr) const;
+  // Its parts, of which src/bert/layer.cpp has the equations: A(u), F(u), N₁ and N₂
+  Tensor attend(const Tensor& u, const Batch& batch, const Indices& rows = all_rows,
+                Tensor* attention_weights = nullptr) const;
+  Tensor feed(const Tensor& u, const Batch& batch) const;
+  const Norm& attention_norm() const { return *attention_norm_; }
+  const Norm& output_norm() const { return *output_norm_; }
 
  private:
   void add_normformer(const BertConfig& config, const NormOptions& norm);
   Tensor scale_heads(const Tensor& context) const;
-  Tensor feed(const Tensor& u, const Batch& batch) const;
   Placement placement_;
   int heads_;
   Activation activation_;
@@ -93,6 +98,8 @@ class BertModel : public Module {
   std::vector<Tensor> cls_of_layers(const Batch& batch) const;
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
+  const BertLayer& layer(int i) const { return *layers_.at(size_t(i)); }
+  const Norm* final_norm() const { return final_norm_.get(); }   // null with placement post
 
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
   Norm& cls_norm() { return *cls_norm_; }

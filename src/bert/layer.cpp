@@ -99,17 +99,20 @@ Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
                       output_.bias(), activation_);
 }
 
+Tensor BertLayer::attend(const Tensor& u, const Batch& batch, const Indices& rows,
+                         Tensor* attention_weights) const {
+  const Tensor context =
+      attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
+                weights_dropout_.key(), attention_weights);
+  return attention_dense_(scale_heads(rows ? gather_rows(context, rows) : context));
+}
+
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
                           Tensor* attention_weights) const {
   const Scope scope(path());
   const Batch selected = rows ? select_rows(batch, rows) : batch;
   const auto select = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
-  const auto A = [&](const Tensor& u) {
-    const Tensor context =
-        attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
-                  weights_dropout_.key(), attention_weights);
-    return attention_dense_(scale_heads(select(context)));
-  };
+  const auto A = [&](const Tensor& u) { return attend(u, batch, rows, attention_weights); };
   const auto F = [&](const Tensor& u) { return feed(u, selected); };
   const auto N1 = [&](const Tensor& u, const Batch& b) { return (*attention_norm_)(u, b); };
   const auto N2 = [&](const Tensor& u) { return (*output_norm_)(u, selected); };
