@@ -5,12 +5,12 @@
 #include <cmath>
 #include <iostream>
 #include <numbers>
-#include <sstream>
 
 #include "minbert/files.h"
 #include "minbert/nn.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
+#include "report/svg.h"
 #include "train/command_line.h"
 
 using namespace minbert;
@@ -70,18 +70,16 @@ std::string drawing(Network& network, const Points& points) {
   const NoGrad no_tape;
   network.train(false);
   const std::vector<real> p = sigmoid(network(Tensor::from({squares * squares, 2}, places))).values();
-  std::ostringstream svg;
-  svg << "<svg xmlns='http://www.w3.org/2000/svg' width='400' height='400' viewBox='0 0 400 400'>\n";
+  Svg svg;
   for (int i = 0; i < squares * squares; ++i)                        // from blue, spiral 0, to orange, spiral 1
-    svg << formatted("<rect x='{}' y='{}' width='{}' height='{}' fill='rgb({},{},{})'/>\n", i % squares * size,
-                     i / squares * size, size, size, int(150 + 105 * p[size_t(i)]), int(190 + 10 * p[size_t(i)]),
-                     int(255 - 125 * p[size_t(i)]));
+    svg.box(i % squares * size, i / squares * size, size, size,
+            formatted("rgb({},{},{})", int(150 + 105 * p[size_t(i)]), int(190 + 10 * p[size_t(i)]),
+                      int(255 - 125 * p[size_t(i)])));
   for (int64_t i = 0; i < points.x.rows(); ++i)
-    svg << formatted("<circle cx='{}' cy='{}' r='2.5' fill='{}' stroke='white' stroke-width='.6'/>\n",
-                     pixel(double(points.x.data()[2 * i])), pixel(double(points.x.data()[2 * i + 1])),
-                     points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99");
-  svg << "</svg>\n";
-  return svg.str();
+    svg.add("circle", {{"cx", pixel(double(points.x.data()[2 * i]))}, {"cy", pixel(double(points.x.data()[2 * i + 1]))},
+                       {"r", 2.5}, {"fill", points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99"},
+                       {"stroke", "white"}, {"stroke-width", 0.6}});
+  return svg.picture(squares * size, squares * size);
 }
 
 int main(int argc, char** argv) {

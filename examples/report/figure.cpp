@@ -1,26 +1,14 @@
-// Figures: histograms, averaged heat maps, the CSV file, and running gnuplot on the script of gnuplot_script.cpp.
+// Figures: histograms, averaged heat maps, the CSV file.
 #include "report/figure.h"
 
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iomanip>
-#include <iostream>
-#include <memory>
-#include <set>
 #include <sstream>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
-
-extern char** environ;
 
 namespace minbert {
 namespace {
@@ -68,49 +56,6 @@ std::string csv(const Figure& figure) {
       }
   }
   return out.str();
-}
-
-using TemporaryFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-TemporaryFile temporary_file(const std::string& text = "") {   // has no name, and is deleted when closed
-  TemporaryFile file(std::tmpfile(), std::fclose);
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                       std::fflush(file.get()) == 0;
-  MB_CHECK(written, "no temporary file can be written: {}", std::strerror(errno));
-  std::rewind(file.get());
-  return file;
-}
-
-std::string content(const TemporaryFile& file) {
-  std::rewind(file.get());
-  std::string text;
-  char part[4096];
-  while (const size_t n = std::fread(part, 1, sizeof part, file.get())) text.append(part, n);
-  return text;
-}
-
-// gnuplot reads the script and writes the picture through files without names, and runs without a shell: no title or
-// folder name can act as a command.
-std::string run_gnuplot(const std::string& script) {
-  const TemporaryFile in = temporary_file(script), out = temporary_file(), errors = temporary_file();
-  posix_spawn_file_actions_t streams;
-  posix_spawn_file_actions_init(&streams);
-  posix_spawn_file_actions_adddup2(&streams, fileno(in.get()), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&streams, fileno(out.get()), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&streams, fileno(errors.get()), STDERR_FILENO);
-  char program[] = "gnuplot", defaults[] = "-d";   // -d: without the user's settings
-  char* const arguments[] = {program, defaults, nullptr};
-  pid_t child = 0;
-  const int failure = posix_spawnp(&child, program, &streams, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&streams);
-  MB_CHECK(failure == 0, "gnuplot is not installed, or does not start ({})\n  it draws the figures; install it by: "
-           "apt-get install gnuplot-nox (Debian, Ubuntu), dnf install gnuplot-minimal (Fedora), "
-           "brew install gnuplot (macOS)", std::strerror(failure));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  const std::string picture = content(out);
-  MB_CHECK(status == 0 && picture.find("</svg>") != picture.npos, "gnuplot failed: {}", content(errors));
-  return picture;
 }
 
 }  // namespace
@@ -187,18 +132,7 @@ void write_figure(const std::string& stem, const Figure& figure) {
   const std::string numbers = csv(figure);
   if (const auto folder = std::filesystem::path(stem).parent_path(); !folder.empty()) make_folder(folder.string());
   write_file(stem + ".csv", numbers);
-  std::error_code none;
-  std::filesystem::remove(stem + ".svg", none);    // an older picture would show other numbers
-  std::string picture;
-  try {
-    picture = run_gnuplot(gnuplot_script(figure));
-  } catch (const Error& e) {
-    static std::set<std::string> said;
-    if (said.insert(e.what()).second)
-      std::cerr << stem << ".csv has the figure's numbers, but there is no picture: " << e.what() << '\n';
-    return;
-  }
-  write_file(stem + ".svg", picture);
+  write_file(stem + ".svg", figure_svg(figure));
 }
 
 }  // namespace minbert

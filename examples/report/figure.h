@@ -1,5 +1,5 @@
-// Figures: a grid of panels with curves, points and bars, or a heat map. The numbers are always
-// written, as a CSV file; gnuplot, where it is installed, draws them as an SVG.
+// Figures: a grid of panels with curves, points and bars, or a heat map; their numbers as a CSV file
+// and their picture as an SVG.
 //
 //   Panel panel{.title = "SST", .x_label = "step", .y_label = "training loss"};
 //   panel.curves.push_back({.title = "layer", .x = steps, .y = losses});
@@ -60,14 +60,13 @@ struct Figure {
 
 // Writes STEM.csv with the columns panel, curve, x, y, deviation, and STEM.svg; makes their folder.
 // Where all panels are heat maps the columns are panel, row, column, value; beside curves, a row
-// of a heat map is written as a curve. Where gnuplot is missing or fails, a message says so, once,
-// and there is no STEM.svg. Titles may hold any character. Errors: a panel with both curves and a
-// heat map, a curve whose lists differ in length, a heat map whose rows do, a file that cannot be
-// written.
+// of a heat map is written as a curve. Titles may hold any character. Errors: a panel with both
+// curves and a heat map, a curve whose lists differ in length, a heat map whose rows do, a file that
+// cannot be written.
 void write_figure(const std::string& stem, const Figure& figure);
 
-// The script that draws it, for gnuplot 5.0 and later; the picture goes to standard output.
-std::string gnuplot_script(const Figure& figure);
+// The picture alone.
+std::string figure_svg(const Figure& figure);
 
 // What is drawn and written of a heat map: a side of more than 128 is cut into blocks of
 // heat_block(side) values, and each block is replaced by the mean of its finite values. Error for

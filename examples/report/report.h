@@ -10,8 +10,7 @@
 //                figures {file, text: what it shows},
 //                claims {where, text, verdict, why}; verdict: reproduced, direction only, not,
 //                not comparable, not run
-//   a table      title, columns, rows {head, cells}; scale: "row" where a row's dot plots share
-//                one scale, instead of a column's
+//   a table      title, columns, rows {head, cells}
 //   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
 //                printed_point: its dot plot; mark and printed_mark: good, half or bad, the color
 //                of ours and of printed

@@ -1,9 +1,8 @@
-// Figures: their numbers, what gnuplot is told, and what happens without it.
+// Figures: their numbers in the CSV file, and where the picture has them.
 #include <doctest/doctest.h>
-#include <sys/stat.h>
 
 #include <cmath>
-#include <cstdlib>
+#include <regex>
 
 #include "error_of.h"
 #include "report/figure.h"
@@ -12,255 +11,236 @@
 namespace minbert::test {
 namespace {
 
-// A folder for figures. While it lives, programs may be looked for somewhere else.
-class Folder {
- public:
-  Folder() : path_(getenv("PATH") ? getenv("PATH") : "") { std::filesystem::create_directories(root_); }
-  ~Folder() {
-    search_programs_in(path_);
-    std::filesystem::remove_all(root_);
+// The axes of a figure's first panel begin at (left, foot), and are 330 wide and 190 high.
+struct Picture {
+  explicit Picture(const Figure& figure) : svg(figure_svg(figure)) {
+    std::smatch m;
+    REQUIRE(std::regex_search(
+        svg, m, std::regex(R"x(<path d="M([\d.]+) [\d.]+L\1 ([\d.]+)L([\d.]+) \2")x")));
+    left = std::stod(m[1]), foot = std::stod(m[2]), width = std::stod(m[3]) - left;
   }
-  void search_programs_in(const std::string& path) { setenv("PATH", path.c_str(), 1); }
-  std::string path(const std::string& name = "") const { return (root_ / name).string(); }
-  bool has(const std::string& name) const { return std::filesystem::exists(root_ / name); }
-
- private:
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / formatted("minbert_figures_{}", getpid());
-  std::string path_;
+  // The points of the lines, bands and bars in this color, from 0 to 1 along both axes; {-1, -1}
+  // where one begins.
+  std::vector<std::pair<double, double>> points(const std::string& color,
+                                                const std::string& attribute) const {
+    std::vector<std::pair<double, double>> all;
+    std::string path;                            // the last one: a legend stands before the panels
+    const std::regex in_color("<path d=\"([^\"]*)\"[^>]* " + attribute + "=\"" + color);
+    for (std::sregex_iterator i(svg.begin(), svg.end(), in_color), end; i != end; ++i)
+      path = (*i)[1];
+    const std::regex step(R"x(([ML])([-\d.]+) ([-\d.]+))x");
+    for (std::sregex_iterator i(path.begin(), path.end(), step), end; i != end; ++i) {
+      if ((*i)[1] == "M") all.push_back({-1, -1});
+      const auto rounded = [](double v) { return std::round(v * 1000) / 1000; };
+      all.push_back({rounded((std::stod((*i)[2]) - left) / width),
+                     rounded((foot - std::stod((*i)[3])) / 190)});
+    }
+    return all;
+  }
+  bool says(const std::string& words) const { return contains(svg, ">" + words + "</text>"); }
+  std::string svg;
+  double left, foot, width;
 };
+using Points = std::vector<std::pair<double, double>>;
+constexpr const char *first = "#0072B2", *second = "#D55E00";
 
-bool gnuplot_is_installed() {
-  const bool found = std::system("command -v gnuplot >/dev/null") == 0;
-  if (!found) MESSAGE("gnuplot: not run (not installed)");
-  return found;
+Figure one_curve(const std::vector<double>& x, const std::vector<double>& y,
+                 Curve::Style style = Curve::Style::line) {
+  Curve curve{.title = "c", .x = x, .y = y, .style = style};
+  return {.title = "T",
+          .panels = {{.title = "P", .x_label = "x", .y_label = "y", .curves = {curve}}}};
 }
-
-constexpr const char* hostile = "it's \"q\" \\n a_b^2 {/Bold x} 50% $x @y <&> `touch hacked`\n!touch hacked\n# é";
-
-Figure one_curve(const std::vector<double>& x, const std::vector<double>& y) {
-  return {.title = "T", .panels = {{.title = "P", .x_label = "x", .y_label = "y", .curves = {{"c", x, y}}}}};
-}
-
 Figure heat_map(const HeatMap& heat) {
   return {.title = "", .panels = {{.title = "H", .x_label = "x", .y_label = "y", .heat = heat}}};
 }
 
 }  // namespace
 
-TEST_CASE("figure: the CSV file has every number, quotes what it must, and leaves out what is not finite") {
-  const Folder folder;
-  Figure figure = one_curve({1, 2, 1234567}, {0.5, NAN, 1e-7});
-  figure.panels.push_back({.title = "a, \"b\"", .x_label = "x", .y_label = "y"});
-  figure.panels[1].curves = {{.title = "with\ndeviation", .x = {3}, .y = {4}, .deviation = {0.25}}, {"empty", {}, {}}};
-  write_figure(folder.path("new/folder/figure"), figure);
-  CHECK(read_file(folder.path("new/folder/figure.csv")) ==
-        "panel,curve,x,y,deviation\nP,c,1,0.5,\nP,c,2,,\nP,c,1234567,1e-07,\n"
-        "\"a, \"\"b\"\"\",\"with\ndeviation\",3,4,0.25\n");
+TEST_CASE("figure: values stand at their places, with round ticks, and undefined ones leave gaps") {
+  // y from 0 to 10 and a twentieth on either side: 0 at 0.5 / 11
+  const Picture linear(one_curve({0, 1, 2, 3, 4}, {0, 10, NAN, 5, INFINITY}));
+  CHECK(linear.points(first, "stroke") ==
+        Points{{-1, -1}, {0, 0.045}, {0.333, 0.955}, {-1, -1}, {1, 0.5}});
+  for (const char* tick : {"0", "1", "3", "2", "10", "T", "P"}) CHECK(linear.says(tick));
+  for (const char* none : {"0.5", "-2", "12", "5", "no values"}) CHECK_FALSE(linear.says(none));
 
-  figure.panels[0].curves[0].y.pop_back();
-  CHECK_THROWS_WITH_AS(write_figure(folder.path("wrong"), figure),
-                       doctest::Contains("curve \"c\" of panel \"P\" has 3 values of x, 2 of y and 0 deviations"),
-                       Error);
+  Figure figure = one_curve({1, 10, 100, 0}, {0.01, 1, 0, 1});
+  figure.panels[0].log_x = figure.panels[0].log_y = true;            // neither axis has a 0
+  const Picture logs(figure);
+  CHECK(logs.points(first, "stroke") == Points{{-1, -1}, {0, 0.045}, {1, 0.955}});
+  for (const char* tick : {"0.01", "0.1", "1", "2", "5", "10"}) CHECK(logs.says(tick));
+
+  figure.panels[0].curves[0].y = {NAN, 0, -1, NAN};
+  CHECK(Picture(figure).says("no values"));
+  CHECK(contains(figure_svg({.title = "", .columns = 3, .panels = {{}, {}, {}, {}}}), "no values"));
+  CHECK(contains(figure_svg({.title = "none"}), ">none</text>"));
 }
 
-TEST_CASE("figure: the CSV file of bars has the names of the axis, and a histogram counts zeros apart") {
-  const Folder folder;
-  Figure figure = one_curve({0, 1, 2}, {0.5, 0.25, 4});
-  figure.panels[0].curves[0].style = Curve::Style::bars;
-  figure.panels[0].x_names = {"layer", "a, b"};
-  write_figure(folder.path("bars"), figure);
-  CHECK(read_file(folder.path("bars.csv")) ==
-        "panel,curve,x,y,deviation\nP,c,layer,0.5,\nP,c,\"a, b\",0.25,\nP,c,2,4,\n");
+TEST_CASE(
+    "figure: deviations are bands around lines and marks on bars, and bars stand side by side on 0") {
+  Figure figure = one_curve({0, 2}, {2, 4});
+  figure.panels[0].curves[0].deviation = {2, 4};    // y from 0 to 8
+  CHECK(Picture(figure).points(first, "fill") ==
+        Points{{-1, -1}, {0, 0.5}, {1, 0.955}, {1, 0.045}, {0, 0.045}});
+  figure.panels[0].log_y = true;                    // down to 0, which is not there: to the foot
+  CHECK(Picture(figure).points(first, "fill").back() == std::pair(0.0, 0.0));
 
+  figure = one_curve({0, 1}, {2, 4}, Curve::Style::bars);
+  Panel& panel = figure.panels[0];
+  panel.x_names = {"a", "b, c"};
+  panel.curves.push_back(
+      {.title = "d", .x = {0, 1}, .y = {-4, 2}, .deviation = {0, 1}, .style = Curve::Style::bars});
+  const Picture bars(figure);                    // x from -0.48 to 1.48, y from -4.4 to 4.4; a bar is 0.4 wide
+  const Points c = bars.points(first, "fill"), d = bars.points(second, "fill");
+  REQUIRE(c.size() == 10);
+  CHECK(Points{c[1], c[2], c[3], c[4]} ==
+        Points{{0.041, 0.5}, {0.041, 0.727}, {0.245, 0.727}, {0.245, 0.5}});
+  CHECK(Points{d[1], d[2], d[3]} == Points{{0.245, 0.5}, {0.245, 0.045}, {0.449, 0.045}});
+  CHECK(bars.points("#333", "stroke") == Points{{-1, -1}, {0.857, 0.614}, {0.857, 0.841}});
+  CHECK(bars.says("b, c"));
+}
+
+TEST_CASE(
+    "figure: panels that share their y axis have one range; a legend stands once where it is the same") {
+  Figure figure{.title = "", .columns = 2, .shared_y = true};
+  figure.panels.resize(2);
+  figure.panels[0].curves = {{"a", {1, 2}, {0, 5}}, {"b", {1}, {1}}};
+  figure.panels[1].curves = {{"a", {1, 2}, {10, 2}}, {"b", {1}, {1}}};
+  const std::string svg = figure_svg(figure);
+  CHECK(times(svg, ">a</text>") == 1);
+  CHECK(times(svg, ">10</text>") == 2);
+  figure.panels[1].curves[1].title = "e";
+  CHECK(times(figure_svg(figure), ">a</text>") == 2);
+  figure.panels[1].curves.pop_back();
+  figure.shared_y = false;
+  CHECK(times(figure_svg(figure), ">10</text>") == 1);
+}
+
+TEST_CASE(
+    "figure: the colors of a heat map span its values, the range it is given, or both sides of 0") {
+  const auto colors = [](const HeatMap& heat) {
+    const std::string svg = figure_svg(heat_map(heat));
+    std::vector<std::string> all;
+    const std::regex cells(R"x(<path d="(M[^"]*)" stroke="(rgb[^"]*)")x");
+    for (std::sregex_iterator i(svg.begin(), svg.end(), cells), end; i != end; ++i)
+      all.push_back((*i)[1].str() + " " + (*i)[2].str());
+    return all;
+  };
+  using Strings = std::vector<std::string>;
+  CHECK(colors({.values = {{-1, NAN}, {4, 4}}}) ==
+        Strings{"M0 0.5h1 rgb(255,255,255)", "M0 1.5h2 rgb(8,48,107)"});
+  CHECK(colors({.values = {{-4, 0, 4}}, .diverging = true}) ==
+        Strings{"M0 0.5h1 rgb(140,61,4)", "M1 0.5h1 rgb(255,255,255)", "M2 0.5h1 rgb(8,48,107)"});
+  CHECK(colors({.values = {{1, 1}}, .min = 0, .max = 2}) == Strings{"M0 0.5h2 rgb(107,174,214)"});
+  CHECK(contains(figure_svg(heat_map({.values = {{NAN}, {INFINITY}}})), "no values"));
+  CHECK(contains(figure_svg(heat_map({.values = {{}, {}}})), "no values"));
+}
+
+TEST_CASE("figure: whatever a title holds is text") {
+  Figure figure = one_curve({1, 2}, {3, 4});
+  const std::string hostile = "it's \"q\" <b>&amp;\n\x01 é";
+  figure.title = figure.panels[0].title = figure.panels[0].x_label = figure.panels[0].y_label =
+      hostile;
+  figure.panels[0].x_names = {"", hostile};
+  figure.panels[0].curves.push_back({hostile, {1, 2}, {4, 5}});
+  const std::string svg = figure_svg(figure);
+  CHECK(times(svg, ">it's &quot;q&quot; &lt;b&gt;&amp;amp;   é</text>") == 6);
+  CHECK(times(svg, "<b>") == 0);
+}
+
+TEST_CASE(
+    "figure: what is awkward is drawn, too: one value, constants, huge and tiny ones, many curves") {
+  const auto draws = [](const char* name, const Figure& figure) {
+    CAPTURE(name);
+    const std::string svg = figure_svg(figure);
+    for (const char* none : {"nan", "inf"}) CHECK(times(svg, none) == 0);
+    CHECK(svg.size() < 100'000);
+    CHECK(svg.ends_with("</svg>\n"));
+  };
+  draws("one point", one_curve({0}, {0}));
+  draws("constant", one_curve({1, 2, 3}, {1e30, 1e30, 1e30}));
+  draws("nearly constant", one_curve({1, 2}, {1, 1 + 1e-15}));
+  draws("large and small", one_curve({1e-300, 1e300}, {-1e30, 1e-30}));
+  Figure many = one_curve({}, {});
+  for (int i = 0; i < 40; ++i)
+    many.panels[0].curves.push_back({.title = std::to_string(i),
+                                     .x = {0, 1, 2},
+                                     .y = {0.5, NAN, 1.0 * i},
+                                     .deviation = {1, 0, 2},
+                                     .style = Curve::Style(i % 4)});
+  draws("many", many);
+  many.panels[0].log_y = many.panels[0].log_x = true;
+  draws("many logarithms", many);
+  many.panels[0].curves = {histogram("", {0, 0}, 3, true)};
+  draws("zeros on a logarithm", many);
+  draws("one cell", heat_map({.values = {{1}}}));
+  draws("many cells",
+        heat_map({.values = Matrix(1000, std::vector<double>(300, 1e-9)), .min = -1e9}));
+}
+
+TEST_CASE(
+    "figure: a histogram counts what lies outside in its last bins, and zeros apart on a logarithmic axis") {
   const Curve linear = histogram("h", {0, 0.5, 1, 3, 4, NAN, INFINITY}, 4);
   CHECK(linear.x == std::vector<double>{0.5, 1.5, 2.5, 3.5});
   CHECK(linear.y == std::vector<double>{2, 1, 0, 2});
   CHECK(histogram("h", {-9, 0.5, 1, 9}, 2, false, 0, 2).y == std::vector<double>{2, 2});
   const Curve log = histogram("h", {0, 1e-9, 1e-3, 0.5, 0, 7}, 2, true, 1e-4, 1);
   CHECK(log.x[0] == 0);
-  CHECK(log.x[1] == doctest::Approx(1e-3));
   CHECK(log.x[2] == doctest::Approx(0.1));
   CHECK(log.y == std::vector<double>{2, 2, 2});
   CHECK(histogram("h", {3, 3}, 1, true).x[0] == doctest::Approx(3));
   CHECK(histogram("h", {}, 3).x.empty());
-  CHECK(histogram("h", {0, NAN}, 3, true).y == std::vector<double>{1});
-  CHECK_THROWS_WITH_AS(histogram("h", {1}, 0), doctest::Contains("0 bins"), Error);
-  CHECK_THROWS_WITH_AS(histogram("h", {1}, 9, true, 0, 1), doctest::Contains("9 bins from 0 to 1"), Error);
-
-  Figure logarithmic = one_curve({}, {});
-  logarithmic.panels[0].log_x = true;
-  logarithmic.panels[0].curves = {log};
-  const std::string script = gnuplot_script(logarithmic);
-  CHECK(times(script, "'x   at 0: h 2'") == 1);
-  CHECK(times(script, "with boxxyerror") == 1);
-}
-
-TEST_CASE("figure: the CSV file of heat maps has a row for every cell, and means where a side is above 128") {
-  const Folder folder;
-  Figure figure = heat_map({.values = {{1, NAN}, {3, 4}}});
-  figure.panels[0].y_names = {"first", "second"};
-  write_figure(folder.path("heat"), figure);
-  const std::string rows = "H,first,0,1\nH,first,1,\nH,second,0,3\nH,second,1,4\n";
-  CHECK(read_file(folder.path("heat.csv")) == "panel,row,column,value\n" + rows);
-
-  figure.panels.push_back(one_curve({1}, {2}).panels[0]);
-  write_figure(folder.path("mixed"), figure);
-  CHECK(read_file(folder.path("mixed.csv")) == "panel,curve,x,y,deviation\nH,first,0,1,\nH,first,1,,\nH,second,0,3,\n"
-                                               "H,second,1,4,\nP,c,1,2,\n");
-
-  Matrix large(257, std::vector<double>(2, 1));
-  large[0][1] = 4, large[1][1] = NAN, large[256][0] = 7;
-  const Matrix image = heat_image(heat_map({.values = large}).panels[0]);
-  CHECK(image.size() == 86);
-  CHECK(image[0] == std::vector<double>{1, 2.5});
-  CHECK(image[85][0] == 4);                        // the last block has two rows
-  write_figure(folder.path("large"), heat_map({.values = large}));
-  CHECK(times(read_file(folder.path("large.csv")), "\nH,255,1,1\n") == 1);
-}
-
-TEST_CASE("figure: a heat map whose rows differ in length, or which has curves beside it, is an error") {
-  const Folder folder;
-  Figure figure = one_curve({1}, {2});
-  figure.panels[0].heat.values = {{1, 2}, {3, 4}};
-  CHECK_THROWS_WITH_AS(write_figure(folder.path("both"), figure), doctest::Contains("has curves and a heat map"),
+  CHECK_THROWS_WITH_AS(histogram("h", {1}, 9, true, 0, 1), doctest::Contains("9 bins from 0 to 1"),
                        Error);
-  figure.panels[0].curves.clear();
-  figure.panels[0].heat.values[1].push_back(5);
-  const auto message = doctest::Contains("in the heat map of panel \"P\", row 1 has 3 values and row 0 has 2");
-  CHECK_THROWS_WITH_AS(write_figure(folder.path("rows"), figure), message, Error);
-  CHECK_THROWS_WITH_AS(gnuplot_script(figure), message, Error);
-  CHECK_FALSE(folder.has("rows.csv"));
+
+  Figure figure = one_curve({}, {});
+  figure.panels[0].log_x = true;
+  figure.panels[0].curves = {log};
+  CHECK(Picture(figure).says("x   at 0: h 2"));
 }
 
-TEST_CASE("figure: the colors of a heat map span its values, the range it is given, or both sides of 0") {
-  Figure figure = heat_map({.values = {{-1, NAN}, {3, 4}}});
-  HeatMap& heat = figure.panels[0].heat;
-  CHECK(times(gnuplot_script(figure), "\n-1 NaN\n3 4\n") == 1);
-  CHECK(times(gnuplot_script(figure), "set cbrange [-1:4]\nset palette defined (0 '#ffffff'") == 1);
-  CHECK(times(gnuplot_script(figure), "with image pixels") == 1);
-  heat.diverging = true;
-  CHECK(times(gnuplot_script(figure), "set cbrange [-4:4]") == 1);
-  CHECK(times(gnuplot_script(figure), "2 '#ffffff'") == 1);
-  heat = {.values = {{1, 1}}, .min = 0};
-  CHECK(times(gnuplot_script(figure), "set cbrange [0:1]") == 1);
-  heat = {.values = {{NAN}, {INFINITY}}};
-  CHECK(times(gnuplot_script(figure), "'no values'") == 1);
-  heat.values = {{}, {}};
-  CHECK(times(gnuplot_script(figure), "'no values'") == 1);
-}
-
-TEST_CASE("figure: whatever a title holds, gnuplot takes it for a title") {
-  Figure figure = one_curve({1, 2}, {3, 4});
-  figure.title = figure.panels[0].title = figure.panels[0].x_label = figure.panels[0].y_label = hostile;
-  figure.panels[0].x_names = {hostile};
-  figure.panels[0].curves.push_back({hostile, {1, 2}, {4, 5}});
-  const std::string script = gnuplot_script(figure);
-  CHECK(times(script, "'it''s \"q\" \\n a_b^2 {/Bold x} 50% $x @y <&> `touch hacked` !touch hacked # é'") == 7);
-  for (const char* command : {"\n!", "\n#", "it's"}) CHECK(times(script, command) == 0);
-  CHECK(times(script, " noenhanced ") == 1);
-
-  if (!gnuplot_is_installed()) return;
-  const Folder folder;
-  const std::string stem = folder.path("a 'b' \"c\" $d `touch hacked` \\n %s");
-  write_figure(stem, figure);
-  const std::string picture = read_file(stem + ".svg");
-  CHECK(times(picture, "it's \"q\" \\n a_b^2 {/Bold x} 50% $x @y &lt;&amp;> `touch hacked` !touch hacked # é") >= 5);
-  CHECK_FALSE(std::filesystem::exists("hacked"));
-  CHECK_FALSE(folder.has("hacked"));
-}
-
-TEST_CASE("figure: a legend stands where there are two curves, and once where all panels have the same") {
-  Figure figure = one_curve({1, 2}, {3, 4});
-  CHECK(times(gnuplot_script(figure), "\nset key") == 0);
-  figure.panels[0].curves.push_back({"d", {1, 2}, {4, 5}});
-  figure.panels.push_back(figure.panels[0]);
-  CHECK(times(gnuplot_script(figure), "\nset key") == 1);
-  figure.panels[1].curves[1].title = "e";
-  CHECK(times(gnuplot_script(figure), "\nset key") == 2);
-}
-
-TEST_CASE("figure: panels that share their y axis have one range, of all values and deviations") {
-  Figure figure{.title = "", .columns = 2, .shared_y = true};
-  figure.panels.resize(2);
-  figure.panels[0].curves = {{.title = "a", .x = {1, 2}, .y = {3, 5}, .deviation = {1, 1}}};
-  figure.panels[1].curves = {{.title = "a", .x = {1, 2}, .y = {12, NAN}}};
-  CHECK(times(gnuplot_script(figure), "set yrange [1.5:12.5]\n") == 2);     // 2 to 12, and a twentieth on either side
-  for (Panel& panel : figure.panels) panel.log_y = true;
-  figure.panels[0].curves[0].deviation = {4, 1};    // down to -1, which a logarithmic axis does not have
-  CHECK(times(gnuplot_script(figure), "(2, 5, 10, 20)\n") == 2);
-  CHECK(times(gnuplot_script(figure), "set yrange [2:20]\n") == 2);
-  figure.shared_y = false;
-  CHECK(times(gnuplot_script(figure), "set yrange") == 0);
-}
-
-TEST_CASE("figure: gnuplot draws what is awkward: nothing, one point, constants, gaps, logarithms, many curves") {
-  if (!gnuplot_is_installed()) return;
-  const Folder folder;
-  const auto draws = [&](const char* name, const Figure& figure) {
-    INFO(name);
-    const Quiet quiet;
-    write_figure(folder.path(name), figure);
-    CHECK(quiet.text() == "");
-    CHECK(folder.has(std::string(name) + ".svg"));
+TEST_CASE(
+    "figure: the CSV file has every number, names and averages; errors name the figure and its curve") {
+  const SmallWorld folder;
+  const auto written = [&](const Figure& figure) {
+    write_figure(folder.path("new/figure"), figure);
+    CHECK(read_file(folder.path("new/figure.svg")) == figure_svg(figure));
+    return read_file(folder.path("new/figure.csv"));
   };
-  draws("no-panels", {});
-  draws("no-curves", {.title = "", .columns = 3, .panels = {{}, {}, {}, {}}});
-  draws("no-points", one_curve({}, {}));
-  draws("not-finite", one_curve({1, 2}, {NAN, INFINITY}));
-  draws("one-point", one_curve({0}, {0}));
-  draws("constant", one_curve({1, 2, 3}, {1, 1, 1}));
-  draws("large-and-small", one_curve({1e-300, 1e300}, {-1e30, 1e-30}));
-  Figure logarithms = one_curve({-1, 0, 1, 10}, {1, 1, 0, -1});
-  logarithms.panels[0].log_x = logarithms.panels[0].log_y = true;
-  draws("logarithms-of-nothing", logarithms);
-  logarithms.panels[0].curves[0].y = {1, 1, 1, 1};
-  draws("logarithms", logarithms);
-  Figure many = one_curve({}, {});
-  for (int i = 0; i < 40; ++i)
-    many.panels[0].curves.push_back({.title = std::to_string(i), .x = {0, 1, 2}, .y = {0.5, NAN, 1.0 * i},
-                                     .deviation = {1, 0, 2}, .style = Curve::Style(i % 4)});
-  draws("many", many);
-  many.panels[0].log_y = many.panels[0].log_x = true;
-  draws("many-logarithms", many);
-  logarithms.panels[0].curves = {histogram("", {0, 0}, 3, true)};
-  draws("zeros-on-a-logarithm", logarithms);
-  const auto draws_heat = [&](const char* name, const HeatMap& heat) {
-    draws(name, {.title = "", .columns = 2, .panels = {heat_map(heat).panels[0], one_curve({1}, {3}).panels[0]}});
+  Figure figure = one_curve({0, 1, 1234567}, {0.5, NAN, 1e-7});
+  figure.panels[0].x_names = {"layer"};
+  figure.panels.push_back({.title = "a, \"b\"", .x_label = "x", .y_label = "y"});
+  figure.panels[1].curves = {{.title = "with\ndeviation", .x = {3}, .y = {4}, .deviation = {0.25}},
+                             {"empty", {}, {}}};
+  CHECK(written(figure) ==
+        "panel,curve,x,y,deviation\nP,c,layer,0.5,\nP,c,1,,\nP,c,1234567,1e-07,\n"
+        "\"a, \"\"b\"\"\",\"with\ndeviation\",3,4,0.25\n");
+  Figure heat = heat_map({.values = {{1, NAN}, {3, 4}}});
+  heat.panels[0].y_names = {"first", "second"};
+  CHECK(written(heat) ==
+        "panel,row,column,value\nH,first,0,1\nH,first,1,\nH,second,0,3\nH,second,1,4\n");
+  heat.panels.push_back(one_curve({1}, {2}).panels[0]);
+  CHECK(written(heat).ends_with("H,second,1,4,\nP,c,1,2,\n"));
+  Matrix large(257,
+               std::vector<double>(2, 1));       // three rows of it are one in the file; the last has two
+  large[0][1] = 4, large[1][1] = NAN, large[256][0] = 7;
+  const std::string averaged = written(heat_map({.values = large}));
+  CHECK(contains(averaged, "value\nH,0,0,1\nH,0,1,2.5\nH,3,0,1\n"));
+  CHECK(averaged.ends_with("H,255,0,4\nH,255,1,1\n"));
+
+  const auto error = [&](const Figure& wrong) {
+    return error_of([&] { write_figure(folder.path("wrong"), wrong); });
   };
-  draws_heat("no-columns", {.values = {{}}});
-  draws_heat("one-cell", {.values = {{1}}});
-  draws_heat("one-row", {.values = {{1, NAN, -1}}, .diverging = true});
-  draws_heat("one-column", {.values = {{0}, {0}}});
-  draws_heat("all-nan", {.values = {{NAN, NAN}, {NAN, NAN}}});
-  draws_heat("large", {.values = Matrix(1000, std::vector<double>(300, 1e-9)), .min = -1e9});
-  CHECK(read_file(folder.path("large.svg")).size() < 100'000);
-}
-
-TEST_CASE("figure: without gnuplot, or when it fails, the CSV is there and one message says why no picture is") {
-  Folder folder;
-  const Figure figure = one_curve({1, 2}, {3, 4});
-  folder.search_programs_in(folder.path());
-  write_file(folder.path("a.svg"), "of an older run");
-  {
-    const Quiet quiet;
-    write_figure(folder.path("a"), figure);
-    write_figure(folder.path("b"), figure);
-    CHECK(times(quiet.text(), "gnuplot is not installed") <= 1);     // 0: another test met the same, and it was said
-    CHECK(times(quiet.text(), "gnuplot is not installed") == times(quiet.text(), "apt-get install gnuplot-nox"));
-  }
-  CHECK(folder.has("a.csv"));
-  CHECK_FALSE(folder.has("a.svg"));
-  CHECK(folder.has("b.csv"));
-
-  write_file(folder.path("gnuplot"), "#!/bin/sh\necho 'out of ink' >&2\nexit 3\n");
-  chmod(folder.path("gnuplot").c_str(), 0755);
-  const Quiet quiet;
-  write_figure(folder.path("c"), figure);
-  write_figure(folder.path("d"), figure);
-  CHECK(times(quiet.text(), "c.csv has the figure's numbers, but there is no picture: gnuplot failed: out of") == 1);
-  CHECK(times(quiet.text(), "out of ink") == 1);
-  CHECK(folder.has("d.csv"));
-  CHECK_FALSE(folder.has("d.svg"));
+  figure.panels[0].curves[0].y.pop_back();
+  CHECK(contains(error(figure),
+                 "wrong: curve \"c\" of panel \"P\" has 3 values of x, 2 of y and 0 deviations"));
+  heat.panels[0].curves = heat.panels[1].curves;
+  CHECK(contains(error(heat), "wrong: panel \"H\" has curves and a heat map"));
+  heat.panels[0].curves.clear();
+  heat.panels[0].heat.values[1].push_back(5);
+  CHECK(
+      contains(error(heat), "in the heat map of panel \"H\", row 1 has 3 values and row 0 has 2"));
+  CHECK_FALSE(std::filesystem::exists(folder.path("wrong.csv")));
 }
 
 }  // namespace minbert::test

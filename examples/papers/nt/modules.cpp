@@ -5,6 +5,7 @@
 
 #include "engine/tape.h"
 #include "papers/nt/transformer_norms.h"
+#include "report/svg.h"
 
 namespace minbert {
 namespace {
@@ -71,66 +72,44 @@ class Drawing {
  public:
   void column(const std::string& title, const Json::Array& boxes) {
     const double x = 150 + 260 * columns_++;
-    text(x, height - 8, title, "bold");
+    svg_.text(x, height - 8, title, {.size = 14, .weight = "bold"});
     for (size_t i = 0; i < boxes.size(); ++i) {
       const std::string name = boxes[i]["title"].string();
-      for (const Json& from : boxes[i]["reads"].items())
-        arrow(x, size_t(from.integer()), i, name == "+");
+      for (const Json& from : boxes[i]["reads"].items()) arrow(x, size_t(from.integer()), i, name == "+");
       if (name == "+")
-        svg_ +=
-            formatted("<circle cx='{}' cy='{}' r='13' fill='#fff' stroke='#444'/>\n", x, middle(i));
+        svg_.add("circle", {{"cx", x}, {"cy", middle(i)}, {"r", 13}, {"fill", "#fff"}, {"stroke", "#444"}});
       else if (name != "x")
-        svg_ += formatted(
-            "<rect x='{}' y='{}' width='130' height='30' rx='5' fill='{}' stroke='#444'/>\n",
-            x - 65, middle(i) - 15, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6");
-      text(x, middle(i) + 5, name, "normal");
+        svg_.box(x - 65, middle(i) - 15, 130, 30, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6", "#444", 5);
+      svg_.text(x, middle(i) + 5, name, {.size = 14});
     }
-    const size_t last = boxes.size() - 1;
-    line(formatted("M{} {}V{}", x, middle(last) - 15, middle(last) - 40), x, middle(last) - 40);
+    up(x, middle(boxes.size() - 1) - 15, middle(boxes.size() - 1) - 40);
   }
-  std::string svg() const {
-    return formatted(
-        "<svg xmlns='http://www.w3.org/2000/svg' width='560' height='{}' viewBox='0 0 560 {}' "
-        "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n",
-        height, height, svg_);
-  }
+  std::string picture() const { return svg_.picture(560, height); }
 
  private:
   static constexpr double height = 480;
   static double middle(size_t box) { return height - 44 - 60 * double(box); }
   // Straight from the box below, otherwise around the boxes between.
   void arrow(double x, size_t from, size_t to, bool sum) {
-    if (from + 1 == to)
-      return line(formatted("M{} {}V{}", x, middle(from) - 15, middle(to) + 21), x,
-                  middle(to) + 15);
-    const double edge = sum ? 13 : 65, y = middle(to);
-    svg_ += formatted(
-        "<path d='M{} {}H{}V{}H{}' fill='none' stroke='#444' stroke-width='1.5'/>\n"
-        "<path d='M{} {}l7 -4v8z' fill='#444'/>\n",
-        x, middle(from) - 24, x + 95, y, x + edge + 6, x + edge, y);
+    const double edge = x + (sum ? 13 : 65), y = middle(to), y0 = middle(from) - 24;
+    if (from + 1 == to) return up(x, middle(from) - 15, y + (sum ? 13 : 15));
+    svg_.stroke(formatted("M{} {}H{}V{}H{}", x, y0, x + 95, y, edge + 6), "#444", 1.5);
+    svg_.fill(point('M', edge, y) + "l7 -4v8z", "#444");
   }
-  void line(const std::string& path, double x, double tip) {
-    svg_ += formatted(
-        "<path d='{}' stroke='#444' stroke-width='1.5'/>\n<path d='M{} {}l-4 7h8z' fill='#444'/>\n",
-        path, x, tip);
+  void up(double x, double from, double tip) {
+    svg_.stroke(point('M', x, from) + point('L', x, tip + 6), "#444", 1.5);
+    svg_.fill(point('M', x, tip) + "l-4 7h8z", "#444");
   }
-  void text(double x, double y, const std::string& words, const char* weight) {
-    svg_ += formatted(
-        "<text x='{}' y='{}' font-size='14' font-weight='{}' text-anchor='middle'>{}</text>\n", x,
-        y, weight, words);
-  }
-  std::string svg_;
+  Svg svg_;
   int columns_ = 0;
 };
 
 void fig1(const Json& result, ItemReport& report) {
   Drawing drawing;
-  drawing.column("Post-LN", result["post"].items());
-  drawing.column("Pre-LN", result["pre"].items());
-  report.picture(
-      drawing.svg(),
-      "One layer with post-LN and one with pre-LN: its parts from the input x upwards, and which "
-      "results each of them reads");
+  for (const char* placement : {"post", "pre"})
+    drawing.column(placement == std::string("post") ? "Post-LN" : "Pre-LN", result[placement].items());
+  report.picture(drawing.picture(), "One layer with post-LN and one with pre-LN: its parts from the input x "
+                                    "upwards, and which results each of them reads");
   report.caption("drawn from the tape of one forward pass through each layer");
   report.differs(
       "with pre-LN the sum is normalized once more behind the last layer, which is not drawn");

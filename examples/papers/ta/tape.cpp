@@ -11,6 +11,7 @@
 #include "minbert/trainer.h"
 #include "papers/encoded_set.h"
 #include "papers/ta/task_adaptation.h"
+#include "report/svg.h"
 
 namespace minbert {
 namespace {
@@ -94,48 +95,31 @@ std::string shown(double difference) {
 class Drawing {
  public:
   void column(const std::string& title, const Json::Array& steps) {
-    text(width_ + 110, 20, title, "bold");
+    svg_.text(width_ + 110, 20, title, {.weight = "bold"});
     double y = 34;
     for (const Json& s : steps) {
-      const double forward = s["forward"].number(), backward = s["backward"].number();
-      svg_ += formatted(
-          "<rect x='{}' y='{}' width='164' height='38' rx='5' fill='{}' stroke='#444'/>\n",
-          width_ + 28, y, s["added"].boolean() ? "#fff2cc" : "#ffffff");
-      text(width_ + 110, y + 16, s["name"].string(), "bold");
-      text(width_ + 110, y + 31, s["module"].string(), "normal", 10);
-      arrow(width_ + 70, y + 38, y + 78, forward, true);
-      arrow(width_ + 150, y + 78, y + 38, backward, false);
+      svg_.box(width_ + 28, y, 164, 38, s["added"].boolean() ? "#fff2cc" : "#fff", "#444", 5);
+      svg_.text(width_ + 110, y + 16, s["name"].string(), {.weight = "bold"});
+      svg_.text(width_ + 110, y + 31, s["module"].string(), {.size = 10});
+      arrow(width_ + 70, y + 38, y + 78, s["forward"].number());
+      arrow(width_ + 150, y + 78, y + 38, s["backward"].number());
       y += 80;
     }
     height_ = std::max(height_, y + 8);
     width_ += 230;
   }
-  std::string svg() const {
-    return formatted(
-        "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' viewBox='0 0 {} {}' "
-        "font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n{}</svg>\n",
-        width_, height_, width_, height_, svg_);
-  }
+  std::string picture() const { return svg_.picture(width_, height_); }
 
  private:
-  void text(double x, double y, const std::string& words, const char* weight, int size = 12,
-            const char* anchor = "middle", const char* color = "#111") {
-    svg_ += formatted(
-        "<text x='{}' y='{}' font-size='{}' font-weight='{}' text-anchor='{}' "
-        "fill='{}'>{}</text>\n",
-        x, y, size, weight, anchor, color, words);
+  void arrow(double x, double from, double to, double change) {
+    const bool down = to > from;
+    const char* color = changed(change) ? "#D55E00" : "#767676";
+    svg_.stroke(point('M', x, from) + point('L', x, to), color, changed(change) ? 2.5 : 1.2);
+    svg_.fill(point('M', x, to) + (down ? "l-5 -8h10z" : "l-5 8h10z"), color);
+    svg_.text(down ? x - 8 : x + 8, (from + to) / 2 + 4, shown(change),
+              {.size = 11, .anchor = down ? "end" : "start", .color = color});
   }
-  void arrow(double x, double from, double to, double difference, bool left) {
-    const bool change = changed(difference);
-    const char* color = change ? "#D55E00" : "#999999";
-    const double tip = to > from ? -6 : 6;
-    svg_ += formatted(
-        "<path d='M{} {}L{} {}M{} {}l-4 {}h8z' stroke='{}' fill='{}' stroke-width='{}'/>\n", x,
-        from, x, to, x, to, tip, color, color, change ? 2.5 : 1.2);
-    text(left ? x - 8 : x + 8, (from + to) / 2 + 4, shown(difference), "normal", 11,
-         left ? "end" : "start", color);
-  }
-  std::string svg_;
+  Svg svg_;
   double width_ = 0, height_ = 0;
 };
 
@@ -171,7 +155,7 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
   drawing.column("gradient normalization (α = 1)", result["gradient-1"].items());
   report.csv(std::move(table));
   report.picture(
-      drawing.svg(),
+      drawing.picture(),
       "One step from [CLS] to the loss, without a method, with embedding normalization and with "
       "gradient normalization: the operations on the tape; left of each the change of its result, "
       "right of it the change of its gradient");

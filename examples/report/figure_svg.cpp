@@ -1,0 +1,392 @@
+// A figure as SVG: a grid of panels, each with its axes and its curves, or a heat map with its
+// color bar.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "engine/text.h"
+#include "report/figure.h"
+#include "report/svg.h"
+
+namespace minbert {
+namespace {
+
+using Style = Curve::Style;
+using Names = std::vector<std::string>;
+
+// Colors are those of Okabe and Ito, which the color-blind tell apart; dashes and markers serve
+// grayscale.
+struct Look {
+  const char *color, *dashes, *marker;             // marker: a path around the point
+};
+constexpr const char *circle = "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z",
+                     *square = "m-2.7 -2.7h5.4v5.4h-5.4z", *triangle = "m0 -3.7l3.4 6.2h-6.8z",
+                     *diamond = "m0 -4l4 4l-4 4l-4 -4z";
+constexpr std::array<Look, 7> looks = {
+    {{"#0072B2", "", circle}, {"#D55E00", "8 4", square}, {"#009E73", "2 4", triangle},
+     {"#CC79A7", "11 4 2 4", diamond}, {"#000000", "1 3", circle}, {"#56B4E9", "5 4", square},
+     {"#E69F00", "9 4 1 4 1 4", triangle}}};
+Look look(size_t i) {                    // after seven curves the colors come again, with other dashes
+  const Look& other = looks[(i + i / looks.size()) % looks.size()];
+  return {looks[i % looks.size()].color, other.dashes, other.marker};
+}
+
+// The color at t, from 0 to 1: white to dark blue, or orange, white, blue.
+std::string shade(double t, bool diverging) {
+  constexpr int stops[][3] = {
+      {140, 61, 4}, {240, 160, 75}, {255, 255, 255}, {107, 174, 214}, {8, 48, 107}};
+  const double s = diverging ? 4 * t : 2 + 2 * t;
+  const int i = std::min(int(s), 3);
+  const auto mixed = [&](int c) {
+    return std::lround(stops[i][c] + (s - i) * (stops[i + 1][c] - stops[i][c]));
+  };
+  return formatted("rgb({},{},{})", mixed(0), mixed(1), mixed(2));
+}
+
+double width_of(const Names& texts) {              // of the longest, in letters of 12 pixels
+  size_t longest = 0;
+  for (const std::string& text : texts) longest = std::max(longest, text_width(text));
+  return 7.3 * double(longest);
+}
+Names titles(const Panel& p) {
+  Names all;
+  for (const Curve& c : p.curves) all.push_back(c.title);
+  return all;
+}
+
+// Values, or their logarithms, from min to max, on pixels from `from` to `to`.
+struct Axis {
+  bool log = false;
+  double min = INFINITY, max = -INFINITY, from = 0, to = 0;
+  std::vector<double> ticks = {};
+  Names texts = {};                                // of the ticks
+
+  double scaled(double v) const { return log ? std::log10(v) : v; }
+  double pixel(double of_scaled) const {
+    return from + (to - from) * (of_scaled - min) / (max - min);
+  }
+  double at(double v) const { return pixel(scaled(v)); }
+  double at_or_foot(double v) const { return log && v <= 0 ? from : at(v); }
+  bool empty() const { return min > max; }
+  void take(double v) {
+    if (!std::isfinite(scaled(v))) return;
+    min = std::min(min, scaled(v));
+    max = std::max(max, scaled(v));
+  }
+  // Room for this share on both sides; more around a single value.
+  void widen(double share) {
+    const double size = std::max(std::abs(min), std::abs(max));
+    const double around = log || size == 0 ? 0.5 : 0.1 * size;
+    const double room = max - min > 1e-9 * size ? share * (max - min) : around;
+    min -= room, max += room;
+  }
+  // At most so many ticks: names, or round numbers; `whole`: none between whole numbers.
+  void mark(const Names& names, double most, bool whole) {
+    for (size_t i = 0; i < names.size(); i += size_t(std::ceil(double(names.size()) / most))) {
+      ticks.push_back(double(i));
+      texts.push_back(names[i]);
+    }
+    if (!names.empty()) return;
+    for (const std::vector<double>& digits :
+         {std::vector<double>{1}, {1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}})
+      if (log && ticks.size() < 3) mark_powers(digits, std::ceil((max - min) / most));
+    if (ticks.size() < 3) mark_steps(most, whole);
+    for (const double t : ticks) texts.push_back(formatted("{}", t));
+  }
+
+ private:
+  void mark_powers(const std::vector<double>& digits, double every) {
+    ticks.clear();
+    for (double power = every * std::floor(min / every); power <= max; power += every)
+      for (const double digit : digits)
+        if (const double v = power + std::log10(digit); v >= min && v <= max)
+          ticks.push_back(digit * std::pow(10, power));
+  }
+  void mark_steps(double most, bool whole) {       // multiples of 1, 2 or 5 times a power of ten
+    const double low = log ? std::pow(10, min) : std::min(min, max),
+                 high = log ? std::pow(10, max) : std::max(min, max);
+    double step = std::pow(10, std::floor(std::log10((high - low) / most)));
+    for (const double factor : {2.0, 2.5, 2.0})
+      if ((high - low) / step > most) step *= factor;
+    if (whole) step = std::max(step, 1.0);
+    ticks.clear();
+    for (double k = std::ceil(low / step); k * step <= high; ++k) ticks.push_back(k * step + 0.0);
+  }
+};
+
+bool drawn(const Panel& p, double x, double y) {
+  return std::isfinite(x) && std::isfinite(y) && (!p.log_x || x > 0) && (!p.log_y || y > 0);
+}
+double deviation(const Curve& c, size_t i) { return c.deviation.empty() ? 0 : c.deviation[i]; }
+
+// Bars at one x share the distance to the next x.
+struct Bars {
+  int count = 0;
+  double room = INFINITY;                          // of all bars at one x, on the scale of its axis
+  Bars(const Panel& p, const Axis& x) {
+    for (const Curve& c : p.curves) {
+      count += c.style == Style::bars;
+      for (size_t i = 1; i < c.x.size() && c.style == Style::bars; ++i)
+        if (const double d = std::abs(x.scaled(c.x[i]) - x.scaled(c.x[i - 1])); d > 0)
+          room = std::min(room, d);
+    }
+    room = (std::isinf(room) ? 1 : room) * (count > 1 || !p.x_names.empty() ? 0.8 : 0.96);
+  }
+};
+
+struct Axes {
+  Axis x, y, color = {};
+  Matrix image = {};                               // of a heat map
+};
+
+// The ranges of what is drawn.
+Axes curve_axes(const Panel& p) {
+  Axes a{{.log = p.log_x}, {.log = p.log_y}};
+  bool lines = true;
+  for (const Curve& c : p.curves)
+    for (size_t i = 0; i < c.x.size(); ++i) {
+      if (!drawn(p, c.x[i], c.y[i])) continue;
+      lines &= c.style == Style::line;
+      a.x.take(c.x[i]);
+      for (const double v : {c.y[i] - deviation(c, i), c.y[i], c.y[i] + deviation(c, i)})
+        a.y.take(v);
+    }
+  if (a.x.empty()) return a;
+  const Bars bars(p, a.x);
+  if (bars.count > 0) a.x.min -= 0.6 * bars.room, a.x.max += 0.6 * bars.room;
+  else a.x.widen(lines ? 0 : 0.03);
+  const bool on_zero = bars.count > 0 && !p.log_y;
+  if (on_zero) a.y.take(0);
+  const bool positive = a.y.min >= 0;
+  a.y.widen(0.05);
+  if (on_zero && positive) a.y.min = 0;
+  return a;
+}
+
+Axes heat_axes(const Panel& p) {
+  const HeatMap& map = p.heat;
+  Axes a;
+  a.image = heat_image(p);
+  for (const auto& row : a.image)
+    for (const double v : row) a.color.take(v);
+  if (a.color.empty()) return a;
+  if (!std::isnan(map.min)) a.color.min = map.min;
+  if (!std::isnan(map.max)) a.color.max = map.max;
+  if (map.diverging) a.color.max = std::max(-a.color.min, a.color.max), a.color.min = -a.color.max;
+  if (!(a.color.min < a.color.max)) a.color.max = a.color.min + 1;
+  a.x.min = a.y.max = -0.5;                        // the first row is on top
+  a.x.max = double(a.image[0].size() * heat_block(map.values[0].size())) - 0.5;
+  a.y.min = double(a.image.size() * heat_block(map.values.size())) - 0.5;
+  return a;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const Figure& figure);
+  std::string picture() const { return svg_.picture(width_, height_); }
+
+ private:
+  void mark(const Panel& p, Axes& a) const;
+  void words(double x, double y, double size, const std::string& text, double room,
+             double turn = 0);
+  double legend(double x, double y, double until, const std::vector<Curve>& curves);
+  void panel(const Panel& p, Axes axes, double x, double y);
+  void curve(const Panel& p, size_t i, const Axes& axes);
+  void bars(const Panel& p, size_t i, const Axes& axes);
+  void heat(const Axes& axes, bool diverging);
+
+  Svg svg_;
+  double plot_width_, plot_height_ = 190, width_ = 0, height_ = 0;
+  bool own_legends_ = false;
+};
+
+Drawing::Drawing(const Figure& figure) {
+  const std::vector<Panel>& panels = figure.panels;
+  const int columns = std::max(1, figure.columns), count = int(panels.size());
+  plot_width_ = columns < 3 ? 330 : columns == 3 ? 270 : 200;
+  bool several = false, shared = true;
+  double left = 0, right = 20, legends = 0;
+  std::vector<Axes> axes;
+  Axis all;
+  for (const Panel& p : panels) {
+    axes.push_back(p.heat.values.empty() ? curve_axes(p) : heat_axes(p));
+    all.min = std::min(all.min, axes.back().y.min), all.max = std::max(all.max, axes.back().y.max);
+    several |= p.curves.size() > 1;
+    shared &= titles(p) == titles(panels[0]);
+    legends = std::max(legends, width_of(titles(p)) + 48);
+    if (!p.heat.values.empty()) plot_height_ = plot_width_;
+  }
+  for (size_t i = 0; i < panels.size(); ++i) {
+    if (figure.shared_y) axes[i].y.min = all.min, axes[i].y.max = all.max;
+    mark(panels[i], axes[i]);
+    left = std::max(left, width_of(axes[i].y.texts) + 36);
+    if (!axes[i].color.empty()) right = std::max(right, width_of(axes[i].color.texts) + 46);
+  }
+  own_legends_ = several && !shared;
+  const double cell_width = left + plot_width_ + right + (own_legends_ ? legends : 0),
+               cell_height = plot_height_ + 88;
+  width_ = columns * cell_width;
+  words(width_ / 2, 24, 17, figure.title, width_);
+  double top = figure.title.empty() ? 0 : 32;
+  if (several && shared) top += 8 + legend(left, top + 18, width_ - 20, panels[0].curves);
+  for (int i = 0; i < count; ++i)
+    panel(panels[size_t(i)], axes[size_t(i)], i % columns * cell_width + left,
+          top + i / columns * cell_height + 36);
+  height_ = top + std::max(1, (count + columns - 1) / columns) * cell_height;
+}
+
+void Drawing::mark(const Panel& p, Axes& a) const {
+  if (a.x.empty()) return;
+  bool whole = !p.log_x;                           // no ticks between epochs
+  for (const Curve& c : p.curves)
+    for (size_t i = 0; i < c.x.size(); ++i)
+      whole &= !drawn(p, c.x[i], c.y[i]) || c.x[i] == std::floor(c.x[i]);
+  a.x.mark(p.x_names,
+           plot_width_ / std::max(p.x_names.empty() ? 52.0 : 15.0, width_of(p.x_names) + 8), whole);
+  a.y.mark(p.y_names, plot_height_ / (p.y_names.empty() ? 32 : 15), p.curves.empty());
+  if (!a.color.empty()) a.color.mark({}, 6, false);
+}
+
+// A text around x; a long one in smaller letters.
+void Drawing::words(double x, double y, double size, const std::string& text, double room,
+                    double turn) {
+  svg_.text(x, y, text,
+            {.size = std::clamp(12 * room / (width_of({text}) + 1), 7.0, size), .turn = turn});
+}
+
+// Returns its height.
+double Drawing::legend(double x, double y, double until, const std::vector<Curve>& curves) {
+  double here = x, line = y;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    const auto [color, dashes, marker] = look(i);
+    const Style style = curves[i].style;
+    const double width = width_of({curves[i].title}) + 56;
+    if (here > x && here + width > until) here = x, line += 20;
+    if (style == Style::bars) svg_.fill(point('M', here, line - 5) + "h26v10h-26z", color, 0.75);
+    if (style == Style::line || style == Style::line_and_points)
+      svg_.stroke(point('M', here, line) + "h26", color, 2, dashes);
+    if (style == Style::points || style == Style::line_and_points)
+      svg_.fill(point('M', here + 13, line) + marker, color);
+    svg_.text(here + 33, line + 4, curves[i].title, {.anchor = "start"});
+    here += width;
+  }
+  return line - y + 20;
+}
+
+// x, y: the top left of its axes. A logarithmic axis cannot show a histogram's bar at 0: its label
+// gives that count.
+void Drawing::panel(const Panel& p, Axes a, double x, double y) {
+  const double middle = x + plot_width_ / 2, room = plot_width_ + 40, foot = y + plot_height_;
+  a.x.from = x, a.x.to = x + plot_width_;
+  a.y.from = a.color.from = foot, a.y.to = a.color.to = y;
+  std::string x_label = p.x_label;
+  for (const Curve& c : p.curves)
+    if (p.log_x && c.style == Style::bars && !c.x.empty() && c.x[0] == 0)
+      x_label += formatted("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[0]);
+  words(middle, y - 12, 14, p.title, room);
+  words(middle, foot + 38, 13, x_label, room);
+  words(x - width_of(a.y.texts) - 22, y + plot_height_ / 2, 13, p.y_label, plot_height_ + 30, -90);
+  if (a.x.empty()) words(middle, y + plot_height_ / 2, 13, "no values", room);
+  const char *gray = "#666", *grid = "#e6e6e6";
+  for (size_t i = 0; i < a.x.ticks.size(); ++i) {
+    const double at = a.x.at(a.x.ticks[i]);
+    if (a.image.empty() && p.x_names.empty())
+      svg_.stroke(point('M', at, foot) + point('L', at, y), grid);
+    svg_.stroke(point('M', at, foot) + "v4", gray);
+    svg_.text(at, foot + 18, a.x.texts[i]);
+  }
+  for (size_t i = 0; i < a.y.ticks.size(); ++i) {
+    const double at = a.y.at(a.y.ticks[i]);
+    if (a.image.empty()) svg_.stroke(point('M', x, at) + point('L', a.x.to, at), grid);
+    svg_.stroke(point('M', x, at) + "h-4", gray);
+    svg_.text(x - 8, at + 4, a.y.texts[i], {.anchor = "end"});
+  }
+  if (!a.color.empty()) heat(a, p.heat.diverging);
+  for (size_t i = 0; i < p.curves.size() && !a.x.empty(); ++i)
+    p.curves[i].style == Style::bars ? bars(p, i, a) : curve(p, i, a);
+  svg_.stroke(point('M', x, y) + point('L', x, foot) + point('L', a.x.to, foot), gray);
+  if (own_legends_ && p.curves.size() > 1) legend(a.x.to + 14, y + 8, 0, p.curves);
+}
+
+void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
+  const Curve& c = p.curves[i];
+  const auto [color, dashes, marker] = look(i);
+  std::string line, band, points;
+  for (size_t k = 0; k < c.x.size(); ++k) {        // one run of neighbors after the other, then a gap
+    std::string below;
+    for (; k < c.x.size() && drawn(p, c.x[k], c.y[k]); ++k) {
+      const double x = a.x.at(c.x[k]), y = a.y.at(c.y[k]), d = deviation(c, k);
+      const char command = below.empty() ? 'M' : 'L';
+      line += point(command, x, y) + (below.empty() ? "h0" : "");    // h0: a single point is a dot
+      points += point('M', x, y) + marker;
+      band += point(command, x, a.y.at(c.y[k] + d));
+      below = point('L', x, a.y.at_or_foot(c.y[k] - d)) + below;
+    }
+    if (!below.empty()) band += below + "z";
+  }
+  if (!c.deviation.empty()) svg_.fill(band, color, 0.15);
+  if (c.style != Style::points) svg_.stroke(line, color, 2, dashes);
+  if (c.style != Style::line) svg_.fill(points, color);
+}
+
+void Drawing::bars(const Panel& p, size_t i, const Axes& a) {
+  const Curve& c = p.curves[i];
+  const Bars all(p, a.x);
+  const auto before =
+      std::ranges::count(p.curves.begin(), p.curves.begin() + long(i), Style::bars, &Curve::style);
+  const double width = all.room / all.count, foot = a.y.at_or_foot(0);
+  std::string boxes, errors;
+  for (size_t k = 0; k < c.x.size(); ++k) {
+    if (!drawn(p, c.x[k], c.y[k])) continue;
+    const double begin = a.x.scaled(c.x[k]) - all.room / 2 + double(before) * width,
+                 d = deviation(c, k);
+    const double left = a.x.pixel(begin), right = a.x.pixel(begin + width), top = a.y.at(c.y[k]);
+    boxes += point('M', left, foot) + point('L', left, top) + point('L', right, top) +
+             point('L', right, foot) + "z";
+    if (d > 0)
+      errors += point('M', (left + right) / 2, a.y.at_or_foot(c.y[k] - d)) +
+                point('L', (left + right) / 2, a.y.at(c.y[k] + d));
+  }
+  svg_.fill(boxes, look(i).color, 0.75);
+  if (!errors.empty()) svg_.stroke(errors, "#333", 2);
+}
+
+// Cells of one color are one path of strips, a cell high; a gap stays gray.
+void Drawing::heat(const Axes& a, bool diverging) {
+  const auto& [x, y, color, image] = a;
+  const double rows = double(image.size()), columns = double(image[0].size());
+  svg_.box(x.from, y.to, plot_width_, plot_height_, "#d0d0d0");
+  const auto level = [&](double v) {
+    return std::isfinite(v)
+               ? int(64 * std::clamp((v - color.min) / (color.max - color.min), 0.0, 1.0))
+               : -1;
+  };
+  std::map<int, std::string> strips;
+  for (size_t i = 0; i < image.size(); ++i)
+    for (size_t j = 0, end; j < image[i].size(); j = end) {
+      const int here = level(image[i][j]);
+      for (end = j + 1; end < image[i].size() && level(image[i][end]) == here;) ++end;
+      if (here >= 0) strips[here] += formatted("M{} {}h{}", j, double(i) + 0.5, end - j);
+    }
+  const std::string place = formatted("translate({} {}) scale({} {})", x.from, y.to,
+                                      plot_width_ / columns, plot_height_ / rows);
+  for (const auto& [l, strip] : strips)
+    svg_.add("path", {{"d", strip}, {"stroke", shade(l / 64.0, diverging)}, {"transform", place},
+                      {"shape-rendering", "crispEdges"}});
+  const double bar = x.to + 14, part = plot_height_ / 64;
+  for (int l = 0; l < 64; ++l)
+    svg_.box(bar, y.from - part * (l + 1), 14, part + (l > 0 ? 0.5 : 0),
+             shade(l / 63.0, diverging));
+  for (size_t i = 0; i < color.ticks.size(); ++i) {
+    const double at = color.at(color.ticks[i]);
+    svg_.stroke(point('M', bar + 14, at) + "h4", "#666");
+    svg_.text(bar + 21, at + 4, color.texts[i], {.anchor = "start"});
+  }
+}
+
+}  // namespace
+
+std::string figure_svg(const Figure& figure) { return Drawing(figure).picture(); }
+
+}  // namespace minbert
