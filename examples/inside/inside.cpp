@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     use_machine(machine);
     line.need({"--model", "--text"});
     check_folder_of(out);
-    std::vector<Inside> models;
+    std::vector<Json> models;
     for (const std::string& folder : {model, compare}) {
       if (folder.empty()) continue;
       TrainedModel trained(folder);
@@ -51,13 +51,13 @@ int main(int argc, char** argv) {
         options.task = options.label = "";
       }
       models.push_back(look_inside(trained, folder, options));
-      if (models.back().cut)
-        std::cerr << folder << ": the text is cut to " << models.back().pieces.size()
+      if (models.back()["cut"].boolean())
+        std::cerr << folder << ": the text is cut to " << models.back()["pieces"].items().size()
                   << " tokens; --tokens takes more\n";
     }
     const std::string page = inside_page(models);
     write_file(out, page);
-    std::cout << model << (compare.empty() ? "" : " and " + compare) << ": " << models[0].pieces.size()
+    std::cout << model << (compare.empty() ? "" : " and " + compare) << ": " << models[0]["pieces"].items().size()
               << " tokens -> " << out << " (" << formatted("{}", double(page.size() / 10000) / 100) << " MB)\n";
     return 0;
   });

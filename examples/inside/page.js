@@ -2,24 +2,20 @@
 // that a link leads to a view. Whatever changes the state draws the view anew. Texts become text nodes, never markup.
 'use strict';
 
-const models = JSON.parse(document.getElementById('data').textContent).models;
+const models = JSON.parse(document.getElementById('data').textContent);
 const main = document.querySelector('main');
 const svgNamespace = document.querySelector('svg').namespaceURI;
 const first = models[0];
 
 // ---- data ----------------------------------------------------------------------------------------------------------
 
-// The numbers that inside_page.cpp packed: low + step * integer.
-function unpack({ low, step, bytes, data }) {
-  const text = atob(data), numbers = new Float64Array(text.length / bytes);
-  for (let i = 0; i < numbers.length; ++i) {
-    let integer = text.charCodeAt(bytes * i);
-    if (bytes === 2) integer += 256 * text.charCodeAt(bytes * i + 1);
-    numbers[i] = low + step * integer;
-  }
-  return numbers;
+// The numbers that page.cpp packed: low + step * an integer of two bytes.
+function unpack({ low, step, data }) {
+  const text = atob(data), integer = i => text.charCodeAt(2 * i) + 256 * text.charCodeAt(2 * i + 1);
+  return Float64Array.from({ length: text.length / 2 }, (_, i) => low + step * integer(i));
 }
-for (const m of models) {
+for (const [i, m] of models.entries()) {
+  m.index = i;                                      // in the keys of its elements
   for (const part of ['attention', 'value_norms', 'contributions', 'mixing']) m[part] = unpack(m[part]);
   for (const g of m.gains)
     for (const name of ['weight', 'bias', 'task_weight', 'task_bias']) g[name] = (g[name] ?? []).map(unpack);
@@ -53,13 +49,13 @@ function readHash() {
   state.view = view;
   views[view].fields.forEach((field, i) => {
     if (!values[i]) return;
-    if (typeof state[field] !== 'number') { if (choicesOf[field].includes(values[i])) state[field] = values[i]; }
-    else if (Number.isInteger(+values[i])) state[field] = Math.min(Math.max(+values[i], 1), limits[field]);
+    if (typeof state[field] !== 'number') { if (Object.hasOwn(choicesOf[field], values[i])) state[field] = values[i]; }
+    else if (Number.isInteger(+values[i])) state[field] = clamp(+values[i], 1, limits[field]);
   });
 }
 function set(changes) {
   Object.assign(state, changes);
-  for (const field in limits) state[field] = Math.min(Math.max(state[field], 1), limits[field]);
+  for (const field in limits) state[field] = clamp(state[field], 1, limits[field]);
   waiting ??= setTimeout(writeAddress, 200);        // browsers refuse an address for every key of a held arrow
   draw();
 }
@@ -88,11 +84,23 @@ function shades() {
   const style = getComputedStyle(document.documentElement);
   const rgb = name => style.getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map(x => parseInt(x, 16));
   const low = rgb('--low'), high = rgb('--high');
-  return t => low.map((c, i) => Math.round(c + (high[i] - c) * Math.min(Math.max(t, 0), 1)));
+  return t => low.map((c, i) => Math.round(c + (high[i] - c) * clamp(t, 0, 1)));
 }
 let shade = shades();
 const css = t => `rgb(${shade(t).join(' ')})`;
 const ink = t => { const [r, g, b] = shade(t); return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? '#000' : '#fff'; };
+
+const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+const notice = text => [el('p', { class: 'notice' }, text)];
+// Arrow keys move from a row and a column to another, within so many rows and columns.
+function arrows(row, column, rows, columns, go) {
+  return event => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    go(clamp(row + step[0], 0, rows - 1), clamp(column + step[1], 0, columns - 1));
+  };
+}
 
 // A number's place between the least and the greatest, from 0 to 1.
 const scales = {
@@ -142,18 +150,13 @@ function heatMap({ key, caption, rows, columns, value, says, row, column, choose
   paint(canvas, R, C, value, place);
   const cellUnder = event => {
     const box = canvas.getBoundingClientRect();
-    return [Math.min(R - 1, Math.floor((event.clientY - box.top) / box.height * R)),
-            Math.min(C - 1, Math.floor((event.clientX - box.left) / box.width * C))].map(x => Math.max(x, 0));
+    return [clamp(Math.floor((event.clientY - box.top) / box.height * R), 0, R - 1),
+            clamp(Math.floor((event.clientX - box.left) / box.width * C), 0, C - 1)];
   };
   canvas.addEventListener('pointermove', event => { line.textContent = says(...cellUnder(event)); });
   canvas.addEventListener('pointerleave', () => { line.textContent = says(row, column); });
   canvas.addEventListener('click', event => { canvas.focus(); choose(...cellUnder(event)); });
-  canvas.addEventListener('keydown', event => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    choose(Math.min(Math.max(row + step[0], 0), R - 1), Math.min(Math.max(column + step[1], 0), C - 1));
-  });
+  canvas.addEventListener('keydown', arrows(row, column, R, C, choose));
   const mark = el('i', { style: `left:${100 * column / C}%;top:${100 * row / R}%;width:max(5px,${100 / C}%);` +
                                 `height:${100 / R}%` });
   const width = labels ? `min-width:${13 * C}px;max-width:${30 * C}px;width:${24 * C}px` : '';
@@ -176,31 +179,33 @@ function extent(all, scale = 'linear') {
 }
 
 // Buttons, one of which is pressed.
-function choices(field, names) {
-  return el('div', { class: 'choices', role: 'group' }, Object.entries(names).map(([value, name]) =>
+function choices(field) {
+  return el('div', { class: 'choices', role: 'group' }, Object.entries(choicesOf[field]).map(([value, name]) =>
     el('button', { 'data-key': field + value, 'aria-pressed': String(state[field] === value),
                    onclick: () => set({ [field]: value }) }, name)));
 }
-// The tokens, always in sight. weight(i): a shade for each, with a small text
-function tokenStrip(weight, text) {
-  return el('div', { class: 'tokens', role: 'group', 'aria-label': 'tokens' }, first.pieces.map((piece, i) => {
-    const t = weight?.(i);
-    return el('button', { class: 'token', 'data-key': `token${i}`, 'aria-pressed': String(i + 1 === state.token),
-      style: t === undefined ? null : `background:${css(t)};color:${ink(t)}`, onclick: () => set({ token: i + 1 }) },
-      piece, text ? el('small', {}, text(i)) : null);
-  }));
+// A token, in a shade where there is one.
+const tokenStyle = t => t === undefined ? null : `background:${css(t)};color:${ink(t)}`;
+// The tokens, always in sight; shadeOf(i): from 0 to 1.
+function tokenStrip(shadeOf) {
+  return el('div', { class: 'tokens', role: 'group', 'aria-label': 'tokens' }, first.pieces.map((piece, i) =>
+    el('button', { class: 'token', 'data-key': `token${i}`, 'aria-pressed': String(i + 1 === state.token),
+                   style: tokenStyle(shadeOf?.(i)), onclick: () => set({ token: i + 1 }) }, piece)));
 }
 const bars = (pairs, most, says = number) => el('div', { class: 'bars' }, pairs.map(([name, x]) =>
   [el('span', {}, name), el('i', { style: `width:${100 * x / (most || 1)}%` }), el('span', {}, says(x))]));
 
 // ---- views ---------------------------------------------------------------------------------------------------------
 
+// The choices of each field, and how its buttons call them.
 const choicesOf = {
-  measure: ['weights', 'values', 'share'],
-  quantity: ['start', 'previous', 'length', 'gradient'],
-  rows: ['mean-before', 'variance-before', 'mean-after', 'variance-after'],
-  gain: ['weight', 'bias'],
-  scale: ['gradient', 'ratio'],
+  measure: { weights: 'weights', values: 'weights × |v|', share: 'share of the output' },
+  quantity: { start: 'cosine to its start', previous: 'cosine to the layer before', length: 'norm |x|',
+              gradient: 'gradient |dL/dx|' },
+  rows: { 'mean-before': 'mean before', 'variance-before': 'variance before', 'mean-after': 'mean after',
+          'variance-after': 'variance after' },
+  gain: { weight: 'gain γ', bias: 'bias β' },
+  scale: { gradient: 'length |g|', ratio: 'beside the parameters, |g| / |θ|' },
 };
 const tokenName = i => `${first.pieces[i]} (${i + 1})`;
 
@@ -229,18 +234,14 @@ function thumbnails(m) {
     const chosen = l + 1 === Math.min(state.layer, m.layers) && (share || h + 1 === Math.min(state.head, m.heads));
     const canvas = el('canvas', { 'aria-hidden': 'true' }), value = attentionValue(m, l, h), most = ofMatrix(value);
     paint(canvas, T, T, value, x => scales.root(x, 0, most));
-    return el('button', { 'data-key': `thumb${models.indexOf(m)}/${l}/${h}`, tabindex: chosen ? 0 : -1,
+    return el('button', { 'data-key': `thumb${m.index}/${l}/${h}`, tabindex: chosen ? 0 : -1,
       'aria-pressed': String(chosen), 'aria-label': share ? `layer ${l + 1}` : `layer ${l + 1}, head ${h + 1}`,
       title: share ? `layer ${l + 1}` : `layer ${l + 1}, head ${h + 1}`,
       onclick: () => set({ layer: l + 1, head: h + 1 }),
-      onkeydown: event => {
-        const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-        if (!step) return;
-        event.preventDefault();
-        const to = [Math.min(Math.max(l + step[0], 0), m.layers - 1), Math.min(Math.max(h + step[1], 0), heads - 1)];
-        focusNext = `thumb${models.indexOf(m)}/${to[0]}/${to[1]}`;
-        set({ layer: to[0] + 1, head: to[1] + 1 });
-      } }, canvas);
+      onkeydown: arrows(l, h, m.layers, heads, (layer, head) => {
+        focusNext = `thumb${m.index}/${layer}/${head}`;
+        set({ layer: layer + 1, head: head + 1 });
+      }) }, canvas);
   })]);
   return el('figure', {}, el('figcaption', {}, share ? 'Layers, one a row' : 'Layers, one a row; heads, one a column'),
     el('div', { class: 'thumbs', style: `grid-template-columns:1.5rem repeat(${heads},minmax(0,${share ? '4rem' : '1fr'}))` },
@@ -249,69 +250,63 @@ function thumbnails(m) {
 
 function attentionView(m) {
   const share = state.measure === 'share';
-  if (share && m.no_mixing) return [el('p', { class: 'notice' }, `Not shown: ${m.no_mixing}.`)];
+  if (share && m.no_mixing) return notice(`Not shown: ${m.no_mixing}.`);
   const l = Math.min(state.layer, m.layers) - 1, h = Math.min(state.head, m.heads) - 1, value = attentionValue(m, l, h);
   const name = share ? `Layer ${l + 1}` : `Layer ${l + 1}, head ${h + 1}`, i = state.token - 1;
   const row = range(T).map(j => value(i, j)), most = greatest(row);
   const rowText = j => state.measure === 'weights' ? percent(row[j]) : number(row[j]);
-  const large = heatMap({ key: `attention${models.indexOf(m)}`, scale: 'root', low: 0,
+  const large = heatMap({ key: `attention${m.index}`, scale: 'root', low: 0,
     caption: `${name}: row i is what token i takes from each token`,
     high: state.measure === 'weights' ? 1 : mostOfAll(l, h), rows: m.pieces, columns: m.pieces, value,
     says: (r, c) => `${name}: ${tokenName(r)} takes ${state.measure === 'weights' ? percent(value(r, c)) :
       number(value(r, c))} from ${tokenName(c)}`,
     row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
   const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
-    el('div', { class: 'tokens' }, m.pieces.map((piece, j) => {
-      const t = scales.root(row[j], 0, most);
-      return el('span', { class: 'token', style: `background:${css(t)};color:${ink(t)}` }, piece, el('small', {}, rowText(j)));
-    })));
+    el('div', { class: 'tokens' }, m.pieces.map((piece, j) => el('span',
+      { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, rowText(j))))));
   return [beside([thumbnails(m), share ? mixingMap(m) : null], large), taken];
 }
 function mixingMap(m) {
   const value = (l, i) => m.mixing[l * T + i];
-  return heatMap({ key: `mixing${models.indexOf(m)}`, caption: 'Mixing ratio: the share that comes from other tokens',
+  return heatMap({ key: `mixing${m.index}`, caption: 'Mixing ratio: the share that comes from other tokens',
     rows: range(m.layers).map(l => `layer ${l + 1}`), columns: m.pieces, value, low: 0, high: 1,
     row: state.layer - 1, column: state.token - 1, choose: (l, i) => set({ layer: l + 1, token: i + 1 }),
     says: (l, i) => `Layer ${l + 1}: ${percent(value(l, i))} of ${tokenName(i)} comes from other tokens` });
 }
 
-const quantities = { start: 'cosine to its start', previous: 'cosine to the layer before', length: 'norm |x|',
-                     gradient: 'gradient |dL/dx|' };
 function layersView(m) {
-  const of = s => s[state.quantity], names = m.states.map(s => s.name), t = state.token - 1;
-  if (!of(m.states[0]).length) return [el('p', { class: 'notice' }, noLabel(m))];
+  const quantity = choicesOf.quantity[state.quantity], of = s => s[state.quantity], names = m.states.map(s => s.name), t = state.token - 1;
+  if (!of(m.states[0]).length) return notice(noLabel(m));
   const everyone = models.flatMap(other => other.states.flatMap(of));
   const high = greatest(everyone), low = Math.min(0, least(everyone)), S = m.states.length;
   const x = s => 50 + 570 * s / Math.max(S - 1, 1), y = v => 240 - 220 * (v - low) / (high - low || 1);
   const path = i => m.states.map((s, k) => `${k ? 'L' : 'M'}${x(k).toFixed(1)} ${y(of(s)[i]).toFixed(1)}`).join('');
   const ticks = range(5).map(k => low + (high - low) * k / 4);
   const chart = svg('svg', { class: 'chart', viewBox: '0 0 660 275', role: 'img',
-      'aria-label': `${quantities[state.quantity]} of ${tokenName(t)}: ${m.states.map(s => number(of(s)[t])).join(', ')}` },
+      'aria-label': `${quantity} of ${tokenName(t)}: ${m.states.map(s => number(of(s)[t])).join(', ')}` },
     ticks.map(v => [svg('line', { class: 'grid', x1: 50, x2: 620, y1: y(v), y2: y(v) }),
                     svg('text', { x: 44, y: y(v) + 4, 'text-anchor': 'end' }, Number(v.toPrecision(3)).toString())]),
     names.map((name, k) => svg('text', { x: x(k), y: 260, 'text-anchor': 'middle' }, name.replace('layer ', '')
       .replace('embeddings', 'start').replace('last norm', 'norm'))),
     range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
-  return beside(el('figure', {}, el('figcaption', {}, `${quantities[state.quantity]}, layer by layer; the thick line is `,
+  return beside(el('figure', {}, el('figcaption', {}, `${quantity}, layer by layer; the thick line is `,
       el('code', {}, tokenName(t))), chart),
-    heatMap({ key: `layers${models.indexOf(m)}`, caption: quantities[state.quantity], rows: m.pieces, columns: names, low, high,
+    heatMap({ key: `layers${m.index}`, caption: quantity, rows: m.pieces, columns: names, low, high,
       value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
-      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantities[state.quantity]} ${number(of(m.states[s])[i])}` }));
+      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantity} ${number(of(m.states[s])[i])}` }));
 }
 
-const rowNames = { 'mean-before': 'mean before', 'variance-before': 'variance before', 'mean-after': 'mean after',
-                   'variance-after': 'variance after' };
 function normsView(m) {
-  if (!m.norms.length) return [el('p', { class: 'notice' }, 'This model has no norm.')];
+  if (!m.norms.length) return notice('This model has no norm.');
   const [what, side] = state.rows.split('-'), n = Math.min(state.norm, m.norms.length) - 1, chosen = m.norms[n];
   const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
   const names = m.norms.map(norm => normName(norm.module));
   const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
-  return beside(heatMap({ key: `norms${models.indexOf(m)}`, caption: `${rowNames[state.rows]}, of each norm and token`, rows: names,
+  return [el('p', {}, `y = ${m.formula}`), beside(heatMap({ key: `norms${m.index}`, caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
       columns: m.pieces, value,
       ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
       choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
-      says: (r, i) => `${names[r]}, ${tokenName(i)}: ${rowNames[state.rows]} ${number(value(r, i))}` }),
+      says: (r, i) => `${names[r]}, ${tokenName(i)}: ${choicesOf.rows[state.rows]} ${number(value(r, i))}` }),
     [el('h3', {}, `${names[n]}: all its values, before and after`),
     ['before', 'after'].map(which => histogram(chosen, which)),
     table(['', 'mean', 'variance', 'largest |xᵢ|', 'in dimension'], ['before', 'after'].map(which => {
@@ -319,7 +314,7 @@ function normsView(m) {
       return [which, number(rows.mean[i]), number(rows.variance[i]), number(rows.largest), String(rows.dimension + 1)];
     })),
     el('p', { class: 'muted' }, 'Mean and variance are those of ', el('code', {}, tokenName(state.token - 1)),
-       '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')]);
+       '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')])];
 }
 function histogram(chosen, which) {
   const counts = chosen[which].counts, most = greatest(counts), limit = chosen.range;
@@ -336,18 +331,18 @@ function histogram(chosen, which) {
 const letters = { weight: 'γ', bias: 'β' };
 function gainsView(m) {
   const gains = m.gains.filter(g => g.weight.length || g.bias.length);
-  if (!gains.length) return [el('p', { class: 'notice' }, 'The norms of this model have no parameters.')];
+  if (!gains.length) return notice('The norms of this model have no parameters.');
   const n = Math.min(state.norm, gains.length) - 1, g = gains[n], letter = letters[state.gain], of = gain => gain[state.gain][0];
   const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
   const moved = g['task_' + state.gain], rows = [of(g), ...moved.map(task => task.map((x, i) => x + of(g)[i]))];
   const rowsNamed = [letter, ...moved.map((_, t) => `${letter}+${letter}_${m.tasks[t]}`)];
   const parts = [
-    heatMap({ key: `gains${models.indexOf(m)}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
+    heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
       columns, labels: false, value: (r, i) => of(gains[r])[i],
       ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
       choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
       says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(gains[r])[i])}` }),
-    heatMap({ key: `tasks${models.indexOf(m)}`, caption: moved.length ? `${names[n]}: shared, and of each task` :
+    heatMap({ key: `tasks${m.index}`, caption: moved.length ? `${names[n]}: shared, and of each task` :
         `${names[n]}: shared; this norm has none of a task`, rows: rowsNamed, columns, labels: false, cell: 24,
       value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
       says: (r, i) => rowsNamed.map((name, k) => `${name} = ${number(rows[k][i])}`).join(', ') + ` (dimension ${i + 1})` })];
@@ -356,7 +351,7 @@ function gainsView(m) {
 // What the tasks add, by its size: beside the shared part it is small.
 function ownMap(m, moved, letter) {
   const says = (t, i) => `${letter}_${m.tasks[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
-  return heatMap({ key: `moved${models.indexOf(m)}`, caption: `What each task adds, by its size |${letter}_t|`, low: 0, cell: 24,
+  return heatMap({ key: `moved${m.index}`, caption: `What each task adds, by its size |${letter}_t|`, low: 0, cell: 24,
     rows: moved.map((_, t) => `${letter}_${m.tasks[t]}`), columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
     value: (t, i) => Math.abs(moved[t][i]), row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
     choose: (_, i) => set({ dimension: i + 1 }), says });
@@ -396,7 +391,7 @@ function sumsOf(m) {
 }
 const sizeOf = sums => !sums ? null : state.scale === 'ratio' ? Math.sqrt(sums[0] / (sums[1] || 1)) : Math.sqrt(sums[0]);
 function gradientsView(m) {
-  if (!m.gradients.length) return [el('p', { class: 'notice' }, noLabel(m))];
+  if (!m.gradients.length) return notice(noLabel(m));
   const { cells, rows } = sumsOf(m), size = sizeOf;
   const rowNames = [...rows.keys()], layers = rowNames.filter(name => name.startsWith('layer '));
   const columns = [...new Set(m.gradients.map(([p]) => placeOf(p)).filter(([row]) => layers.includes(row)).map(p => p[1]))];
@@ -405,7 +400,7 @@ function gradientsView(m) {
   return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
     el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
        bars(rowNames.map(name => [name, size(rows.get(name))]), greatest(rowNames.map(name => size(rows.get(name)))))),
-    heatMap({ key: `gradients${models.indexOf(m)}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
+    heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
       ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
                 'log'),
       row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, dimension: c + 1 }),
@@ -413,7 +408,7 @@ function gradientsView(m) {
 }
 
 function tapeView(m) {
-  const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = models.indexOf(m);
+  const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = m.index;
   const users = range(nodes.length).filter(u => nodes[u].inputs.some(([from]) => from === n));
   const go = to => { focusNext = `node${key}/${to}`; set({ node: to + 1 }); };
   const walk = i => el('button', { 'data-key': `walk${key}/${i}`, onclick: () => go(i) },
@@ -453,7 +448,7 @@ function arcs(m, n, users, go) {
 }
 
 function predictionsView(m) {
-  if (!m.predictions.length) return [el('p', { class: 'notice' }, 'This model has no head: it was not fine-tuned on a task.')];
+  if (!m.predictions.length) return notice('This model has no head: it was not fine-tuned on a task.');
   return m.predictions.map(p => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
     el('h3', { style: 'margin-top:0' }, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
     p.choices.length ? bars(p.choices, 1, percent) : null));
@@ -466,25 +461,25 @@ const views = {
     about: 'The tokenizer cuts a text into pieces of its vocabulary; the network sees their ids alone.',
     file: 'src/text/word_piece.cpp', question: 'Which words are cut, and do their pieces mean anything?' },
   attention: { title: 'Attention', fields: ['layer', 'head', 'token', 'measure'], strip: true, of: attentionView,
-    controls: () => choices('measure', { weights: 'weights', values: 'weights × |v|', share: 'share of the output' }),
+    choice: 'measure',
     about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
-      'small value |v| moves little, and the residual sum keeps the token itself: the share counts both, and the norm behind ' +
-      'them (Kobayashi et al. 2021).',
+      'small value |v| moves little, and the residual sum keeps the token itself: the share counts both, and the norm after ' +
+      'it (Kobayashi et al. 2021).',
     file: 'src/ops/attention.cpp, examples/inside/mixing.h', question: 'Where do the weights say much, and the share little?' },
   layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
-    controls: () => choices('quantity', quantities),
-    about: 'The hidden state of each token behind the embeddings and behind every layer. The cosine is 1 while it points ' +
+    choice: 'quantity',
+    about: 'The hidden state of each token after the embeddings and after every layer. The cosine is 1 while it points ' +
       'where it pointed at the start.',
     file: 'src/bert/layer.cpp', question: 'In which layer do the tokens become most alike?' },
-  norms: { title: 'Norms', fields: ['norm', 'token', 'rows'], strip: true, of: normsView, controls: () => choices('rows', rowNames),
-    about: m => `A norm reads rows x (before) and writes y (after): y = ${m.formula}.`,
+  norms: { title: 'Norms', fields: ['norm', 'token', 'rows'], strip: true, of: normsView, choice: 'rows',
+    about: 'A norm reads rows x (before) and writes y (after).',
     file: 'src/norm/hidden', question: 'Which dimension is largest before the norms, and is it the same in every layer?' },
   gains: { title: 'Gains', fields: ['norm', 'gain', 'dimension'], of: gainsView,
-    controls: () => choices('gain', { weight: 'gain γ', bias: 'bias β' }),
+    choice: 'gain',
     about: 'What the norms learned. A conditional LayerNorm adds γ_t and β_t of its task to the shared γ and β.',
     file: 'src/norm/hidden/conditional_layer.cpp', question: 'Which two tasks moved in the same direction?' },
   gradients: { title: 'Gradients', fields: ['scale', 'layer'], of: gradientsView,
-    controls: () => choices('scale', { gradient: 'length |g|', ratio: 'beside the parameters, |g| / |θ|' }),
+    choice: 'scale',
     about: 'One backward of the loss for this text and label: how long the gradient of each part is.',
     file: 'src/engine/autograd.cpp', question: 'Do gradients grow or shrink towards the embeddings?' },
   tape: { title: 'Tape', fields: ['node'], of: tapeView,
@@ -521,79 +516,61 @@ function strip() {
   return tokenStrip(j => scales.root(value(state.token - 1, j), 0, most));
 }
 function modelPart(m, view) {
-  const about = typeof view.about === 'function' ? view.about(m) : view.about;
   return el('section', { class: 'model' },
-    el('h2', {}, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)),
-    typeof view.about === 'function' ? el('p', { class: 'about' }, about) : null, view.of(m));
+    el('h2', {}, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)), view.of(m));
 }
 
 function draw() {
-  const focus = focusNext ?? document.activeElement?.dataset?.key, view = views[state.view], scrolled = listScroll();
+  const focus = focusNext ?? document.activeElement?.dataset?.key, view = views[state.view];
   focusNext = null;
   shade = shades();
   main.replaceChildren(...header().filter(part => part), tabs(),
     el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
-      typeof view.about === 'string' ? el('p', { class: 'about' }, view.about) : '',
-      view.strip ? strip() : '', view.controls ? view.controls() : '',
+      el('p', { class: 'about' }, view.about),
+      view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
       el('div', { class: models.length > 1 ? 'models two' : 'models' }, models.map(m => modelPart(m, view))),
       el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
     el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
       `norm ${m.norm}, placement ${m.placement}` + (m.task ? `, task ${m.task}` : ', without a task'))),
       el('p', {}, 'Layers, heads, tokens and dimensions count from 1; layer 1 is encoder.layer.0. Tab and the arrow keys reach ' +
          'all that the pointer does; the address holds the view.')));
-  listScroll(scrolled);
+  for (const list of document.querySelectorAll('.list'))     // the chosen operation is in sight
+    list.scrollTop = list.querySelector('[aria-pressed=true]').offsetTop - list.offsetTop - 120;
   if (focus) document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
-}
-// The lists of operations stay where they were, with the chosen one in sight.
-function listScroll(tops) {
-  const lists = [...document.querySelectorAll('.list')];
-  if (!tops) return lists.map(list => list.scrollTop);
-  lists.forEach((list, i) => {
-    list.scrollTop = tops[i] ?? 0;
-    const here = list.querySelector('[aria-pressed=true]'), top = here.offsetTop - list.offsetTop;
-    if (top < list.scrollTop || top + here.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 60;
-  });
 }
 
 // ---- the self-test: #selftest ----------------------------------------------------------------------------------------
 
 function selfTest() {
   let checks = 0;
-  const failed = [];
-  const check = (holds, what) => { ++checks; if (!holds) failed.push(`${state.view}: ${what}`); };
-  const press = (element, key) => element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
-  const all = selector => [...main.querySelectorAll(selector)];
+  const failed = new Set(), all = selector => [...main.querySelectorAll(selector)];
+  const check = (holds, what) => { ++checks; if (!holds) failed.add(`${state.view}: ${what}`); };
+  const find = key => main.querySelector(`[data-key="${key}"]`);
+  const press = (element, key) => element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
   const look = () => {
     check(document.documentElement.scrollWidth <= document.documentElement.clientWidth, 'wider than the window');
     check(all('.model').length === models.length, 'a model is missing');
     check(!/undefined|NaN|\[object/.test(main.innerText), 'a value is missing');
-    check(all('button, canvas[tabindex]').every(e => e.textContent || e.getAttribute('aria-label')), 'a control without a name');
+    check(all('button, canvas[tabindex]').every(e => e.textContent || e.ariaLabel), 'a control without a name');
     check(all('.readout').every(p => p.textContent), 'a picture that says nothing');
   };
   for (const view of Object.keys(views)) {
-    main.querySelector(`[data-key=tab${view}]`).click();
+    find('tab' + view).click();
     writeAddress();
     check(state.view === view && location.hash === hashOf(), 'the address does not name it');
-    look();
-    for (const key of all('[role=group].choices button').map(b => b.dataset.key)) {
-      main.querySelector(`[data-key="${key}"]`).click();
-      check(main.querySelector(`[data-key="${key}"]`).getAttribute('aria-pressed') === 'true', `${key} does not press`);
+    for (const value of Object.keys(choicesOf[views[view].choice] ?? { '': '' })) {
+      if (value) find(views[view].choice + value).click();
+      for (const details of all('details')) details.open = true, details.dispatchEvent(new Event('toggle'));
+      check(all('details').every(details => details.querySelector('td')), 'no numbers');
       look();
     }
     all('.choices button')[0]?.click();
     for (const key of all('canvas[tabindex]').map(c => c.dataset.key))
       for (const arrow of ['ArrowDown', 'ArrowRight', 'ArrowUp', 'ArrowLeft']) {
-        const canvas = main.querySelector(`[data-key="${key}"]`);
-        canvas.focus();
-        press(canvas, arrow);
+        find(key).focus();
+        press(find(key), arrow);
         check(document.activeElement.dataset.key === key, `${key} loses the focus`);
       }
-    for (const details of all('details')) {
-      details.open = true;
-      details.dispatchEvent(new Event('toggle'));
-      check(details.querySelector('td'), 'no numbers');
-    }
-    look();
   }
   set({ view: 'tape', node: 1 });
   for (let n = 2; n <= first.tape.length; ++n) press(main.querySelector('.list [aria-pressed=true]'), 'ArrowDown');
@@ -604,8 +581,8 @@ function selfTest() {
   for (const m of models)
     for (let row = 0; row < m.attention.length; row += T)
       check(Math.abs(m.attention.slice(row, row + T).reduce((a, b) => a + b, 0) - 1) < 0.005, 'a row does not sum to 1');
-  const result = failed.length ? `failed ${failed.length} of ${checks}: ${[...new Set(failed)].join('; ')}` : `ok ${checks}`;
-  document.body.append(el('pre', { id: 'selftest' }, result));
+  document.body.append(el('pre', { id: 'selftest' },
+    failed.size ? `failed ${failed.size} of ${checks}: ${[...failed].join('; ')}` : `ok ${checks}`));
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
