@@ -9,8 +9,8 @@ namespace minbert {
 std::string address(const std::string& name);
 // `content` in the place of {}; nothing where there is no content.
 std::string element(const char* pattern, const std::string& content);
-// The whole page; `body` is what its <main> holds. It is forbidden to load anything, and to run
-// anything but this script.
+// The whole page; `style` is what it adds to the style of all pages, `body` what its <main> holds.
+// It is forbidden to load anything, and to run anything but this script.
 std::string html_page(const std::string& title, const std::string& style, const std::string& body,
                       const std::string& script = "");
 

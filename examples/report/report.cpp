@@ -14,33 +14,22 @@
 namespace minbert {
 namespace {
 
-// System fonts, light and dark, from 400 pixels of width on. The dark form turns the pictures'
-// lightness around.
+// The dark form turns the pictures' lightness around.
 constexpr const char* style = R"css(
-:root { color-scheme: light dark; --back: #fff; --soft: #f6f6f4; --text: #1c1c1c; --muted: #595959; --line: #d6d6d2;
-  --link: #0b57a4; --good: #14633a; --half: #7a4f00; --bad: #9b2a1e }
+:root { --good: #14633a; --half: #7a4f00; --bad: #9b2a1e }
 @media (prefers-color-scheme: dark) {
-  :root { --back: #17191c; --soft: #212428; --text: #e5e5e2; --muted: #a8acb2; --line: #41464d;
-    --link: #8fbef6; --good: #84d3a4; --half: #e5bd6f; --bad: #f29d91 }
-  .picture { filter: invert(.91) hue-rotate(180deg) } }
-body { margin: 0 auto; max-width: 76rem; padding: 1rem 4vw 4rem; background: var(--back); color: var(--text);
-  font: 1rem/1.5 system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-variant-numeric: tabular-nums;
-  overflow-wrap: anywhere }
-a { color: var(--link) }
-h1, h2, h3 { line-height: 1.25; font-weight: 600 }
+  :root { --good: #84d3a4; --half: #e5bd6f; --bad: #f29d91 }
+  .picture { filter: invert(.92) hue-rotate(180deg) } }
+body { max-width: 76rem }
+a { color: var(--accent) }
 h2 { margin: 3rem 0 1rem; padding-top: 1rem; border-top: 1px solid var(--line) }
 h2 a { color: inherit; text-decoration: none }
-h3 { font-size: 1rem }
-p, li, dd { max-width: 48rem; margin: .4rem 0 }
-figure { margin: 1.25rem 0 }
-.muted, dl, figcaption, .printed { color: var(--muted) }
+li, dd { max-width: 48rem; margin: .4rem 0 }
+dl, .printed { color: var(--muted) }
 .note, .warning, dl { font-size: .85rem; line-height: 1.35 }
 pre { padding: .5rem .75rem; background: var(--soft) }
-pre, .scroll, .picture { overflow-x: auto }
-table { border-collapse: collapse }
-.scroll table { overflow-wrap: normal }
+pre, .picture { overflow-x: auto }
 th, td { padding: .3rem .75rem; text-align: left; vertical-align: top }
-th { font-weight: 500 }
 tbody { border-top: 1px solid var(--line) }
 tr:first-child > th:first-child { position: sticky; left: 0; background: var(--back) }
 .number { white-space: nowrap }
@@ -48,7 +37,7 @@ tr:first-child > th:first-child { position: sticky; left: 0; background: var(--b
 td.good, td.half, td.bad { background: color-mix(in srgb, currentcolor 12%, transparent) }
 td p { max-width: 11rem; margin: .1rem 0 }
 .warning { color: var(--bad) }
-.dots { display: block; width: 6.25rem; height: 1rem; color: var(--link) }
+.dots { display: block; width: 6.25rem; height: 1rem; color: var(--accent) }
 .picture { width: fit-content; max-width: 100% }
 .picture svg { display: block; max-width: max(100%, 42rem); height: auto }
 .missing { padding: .5rem .75rem; border-left: 3px solid var(--muted); background: var(--soft) }
