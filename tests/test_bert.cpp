@@ -84,15 +84,17 @@ TEST_CASE("bert: the gradient of a whole multitask model, through each task's lo
   check("siamese sts", pairs, sts, [&](const Tensor& y) { return mean_squared_error(y, similarity); });
 }
 
-// The L x L weights of each sentence's two heads, without what stands between them.
+// The L x L weights of both heads of each sentence, without what stands between them.
 static std::vector<real> matrices(const Tensor& weights, const std::vector<int>& lengths) {
   const std::vector<real> all = weights.values();
   std::vector<real> list;
   int64_t begin = 0;
-  for (const int L : lengths)
-    for (int head = 0; head < 2; ++head, begin += attention_block(L))
-      list.insert(list.end(), all.begin() + begin, all.begin() + begin + L * L);
-  CHECK(begin == weights.size());
+  for (const int L : lengths) {
+    for (const int64_t head : {int64_t(0), weights.size() / 2})
+      list.insert(list.end(), all.begin() + head + begin, all.begin() + head + begin + L * L);
+    begin += attention_block(L);
+  }
+  CHECK(2 * begin == weights.size());
   return list;
 }
 

@@ -49,11 +49,11 @@ std::string in_memory(const TrainedModel& trained, const std::vector<std::string
       for (const Tensor& layer : weights) {
         const std::vector<real> values = layer.values();
         for (int64_t h = 0; h < heads; ++h) {
-          const auto from = values.begin() + at + h * attention_block(L);
+          const auto from = values.begin() + h * int64_t(values.size()) / heads + at;
           attention.back().insert(attention.back().end(), from, from + L * L);
         }
       }
-      at += heads * attention_block(L);
+      at += attention_block(L);
     }
   }
   SafeTensorsWriter writer;

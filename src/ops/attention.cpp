@@ -3,8 +3,8 @@
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1, for each head:
 //               O = softmax(Q K^T / sqrt(d)) V
 //   Shapes      q, k, v, result [T,H]; head h is in columns h d .. (h+1) d - 1
-//               P: heads x L_b x L_b for each sentence b, packed; each L_b x L_b begins at a
-//               multiple of 4 numbers, the alignment that cuBLAS needs
+//               P: L_b x L_b for each head and sentence b, packed; each begins at a multiple of
+//               4 numbers, the alignment that cuBLAS needs
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
 //   Parts       On the CPU a thread takes a few heads at a time from the first product to the last:
 //               their scores stay in its cache. A GPU takes all heads at once.
@@ -19,38 +19,44 @@
 namespace minbert {
 namespace {
 
-// The packed scores. Block b * heads + h holds the L_b x L_b scores of head h of sentence b.
-// (Behind the last block there is no sentence, so no length is asked for where h is 0.)
+// Where the scores stand: head by head, and in a head sentence by sentence, the L_b x L_b of block
+// h * sentences + b. Of each token its first score in head 0, and how many it has.
 struct Layout {
   int heads;
   int64_t H, d;
   Batch batch;
-  Indices start;                                    // [B+1], elements of one head before sentence b
+  Indices start;                                    // [B+1], elements of a head before sentence b
+  Indices token_begin, token_length;                // [T]
 
   Layout(const Tensor& q, const Batch& packed, int head_count)
       : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
-    std::vector<int32_t> starts = {0};
-    int64_t sum = 0;
+    std::vector<int32_t> starts = {0}, begins, lengths;
     for (int64_t b = 0; b < batch.sentences(); ++b) {
-      sum += attention_block(length(b));
-      MB_CHECK(sum <= INT32_MAX,
+      const int64_t L = length(b), end = starts.back() + attention_block(L);
+      MB_CHECK(end <= INT32_MAX,
                "attention: the scores of {} sentences would be {} for each head; lower --batch or "
-               "--max-length", batch.sentences(), sum);
-      starts.push_back(int32_t(sum));
+               "--max-length", batch.sentences(), end);
+      for (int64_t query = 0; query < L; ++query) {
+        begins.push_back(int32_t(starts.back() + query * L));
+        lengths.push_back(int32_t(L));
+      }
+      starts.push_back(int32_t(end));
     }
     start = std::move(starts);
+    token_begin = std::move(begins);
+    token_length = std::move(lengths);
   }
+  int64_t B() const { return batch.sentences(); }
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
-  int64_t blocks() const { return heads * batch.sentences(); }
+  int64_t blocks() const { return heads * B(); }
+  int64_t head_elements() const { return start[B()]; }
+  int64_t elements() const { return heads * head_elements(); }
   int64_t elements_before(int64_t block) const {
-    const int64_t b = block / heads, h = block % heads;
-    return heads * int64_t(start[b]) + (h > 0 ? h * attention_block(length(b)) : 0);
+    return block / B() * head_elements() + start[block % B()];
   }
   int64_t rows_before(int64_t block) const {
-    const int64_t b = block / heads, h = block % heads;
-    return heads * int64_t(batch.offsets[b]) + (h > 0 ? h * length(b) : 0);
+    return block / B() * batch.tokens() + batch.offsets[block % B()];
   }
-  int64_t elements() const { return elements_before(blocks()); }
 };
 
 // Some blocks in a row, first .. last-1.
@@ -68,7 +74,7 @@ struct Part {
     list.reserve(size_t(last - first));
     const int64_t H = layout.H, d = layout.d;
     for (int64_t block = first; block < last; ++block) {
-      const int64_t s = block / layout.heads, h = block % layout.heads, L = layout.length(s);
+      const int64_t s = block % layout.B(), h = block / layout.B(), L = layout.length(s);
       const int64_t token = layout.batch.offsets[s] * H + h * d;
       const int64_t score = layout.elements_before(block) - begin();
       if (kind == Kind::scores_from_tokens)
@@ -95,31 +101,20 @@ void each_part(const Layout& layout, Device device, const F& f) {
   parallel_each(ends.size() - 1, [&](size_t i) { f(Part{layout, ends[i], ends[i + 1]}); });
 }
 
-// The rows of a part's scores, numbered sentence by sentence, head by head, query by query. In the
-// whole, sentence b has heads * L_b of them, from row heads * offsets[b] on: so row / heads is one
-// of b's tokens, and sentence[row / heads] is b.
+// The rows of a part's scores: row h * T + t of all is token t's in head h.
 struct ScoreRows {
-  const int32_t *offsets, *sentence, *start;
-  int heads;
-  int64_t first_block, first_row, first_element;
-  HD int64_t begin_of_block(int64_t block, int* length) const {
-    const int64_t b = block / heads, L = offsets[b + 1] - offsets[b];
-    *length = int(L);
-    return int64_t(heads) * start[b] + block % heads * attention_block(L) - first_element;
-  }
+  const int32_t *token_begin, *token_length;
+  int64_t T, head_elements, first_row, first_element;
   HD int64_t begin(int64_t row_of_part, int* length) const {
-    const int64_t row = first_row + row_of_part;
-    const int64_t b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
-    *length = int(L);
-    const int64_t in_sentence = row - int64_t(heads) * offsets[b];
-    const int64_t head = in_sentence / L, query = in_sentence % L;
-    return int64_t(heads) * start[b] + head * attention_block(L) + query * L - first_element;
+    const int64_t row = first_row + row_of_part, t = row % T;
+    *length = token_length[t];
+    return row / T * head_elements + token_begin[t] - first_element;
   }
 };
 ScoreRows rows_of(const Part& part, Device device) {
-  const Batch& batch = part.layout.batch;
-  return {batch.offsets.data(device), batch.sentence.data(device), part.layout.start.data(device),
-          part.layout.heads, part.first, part.layout.rows_before(part.first), part.begin()};
+  const Layout& l = part.layout;
+  return {l.token_begin.data(device), l.token_length.data(device), l.batch.tokens(),
+          l.head_elements(), l.rows_before(part.first), part.begin()};
 }
 
 // P = softmax(S), in place
@@ -133,20 +128,23 @@ struct SoftmaxScores {
     softmax_row(team, n, p, p);
   }
 };
-// P' = m P / (1-p), a head at a time: a mask for all its scores, since a row alone may have too few
-// to fill the vectors of a processor.
+// P' = m P / (1-p), with a mask for all scores of a block, since a row alone may have too few to
+// fill the vectors of a processor.
 struct DropScores {
   ScoreRows rows;
+  const int32_t *offsets, *start;
+  int64_t heads, B, first_block;
   const real* scores;
   real* dropped;
   DropoutMask mask;
   template <class Team>
   HD void operator()(Team team, int64_t block_of_part) const {
-    int L;
-    const int64_t block = rows.first_block + block_of_part, begin = rows.begin_of_block(block, &L);
+    const int64_t block = first_block + block_of_part, h = block / B, b = block % B;
+    const int64_t begin = h * rows.head_elements + start[b] - rows.first_element;
+    const int64_t L = offsets[b + 1] - offsets[b];
     const real* p = scores + begin;
     real* out = dropped + begin;
-    mask.each(team, L * L, block, [=](int i, real factor) { out[i] = factor * p[i]; });
+    mask.each(team, int(L * L), b * heads + h, [=](int i, real factor) { out[i] = factor * p[i]; });
   }
 };
 // dP = m dP' / (1-p), so P_i dP_i = P'_i dP'_i; dS overwrites dP'
@@ -194,7 +192,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     launch_rows(device, part.rows(), part.elements(), SoftmaxScores{rows, P});
     if (!dropped) return P;
     launch_rows(device, part.last - part.first, part.elements(),
-                DropScores{rows, P, dropped.data(), mask});
+                DropScores{rows, batch.offsets.data(device), layout.start.data(device), heads,
+                           layout.B(), part.first, P, dropped.data(), mask});
     return dropped.data();
   };
   const auto scratch = [=](const Part& part, bool wanted) {

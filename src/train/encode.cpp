@@ -143,7 +143,7 @@ void Output::add(const BertModel& bert, const Batch& batch) {
   tokens += batch.tokens();
 }
 
-// weights: of each layer, sentence after sentence, and within a sentence head after head.
+// weights: of each layer, head after head, and within a head sentence after sentence.
 void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weights) {
   std::vector<std::vector<real>> of_layers;
   for (const Tensor& layer : weights) of_layers.push_back(layer.values());
@@ -153,11 +153,11 @@ void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weight
     std::vector<real> of_sentence;                  // [layers,heads,L,L]
     for (const std::vector<real>& layer : of_layers)
       for (int64_t h = 0; h < heads; ++h) {
-        const auto head = layer.begin() + begin + h * attention_block(L);
+        const auto head = layer.begin() + h * int64_t(layer.size()) / heads + begin;
         of_sentence.insert(of_sentence.end(), head, head + L * L);
       }
     file->write(attention[size_t(texts + b)], "F32", of_sentence);
-    begin += heads * attention_block(L);
+    begin += attention_block(L);
   }
 }
 
