@@ -201,6 +201,9 @@ programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 install: all
 	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))" \
 	  $(filter-out bench,$(PROGRAMS))
+build/libminbert-double.a: $(LIBRARY_double)
+	@echo "ar  $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
 uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
 

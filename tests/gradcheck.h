@@ -1,11 +1,5 @@
-// Checks a backward against its forward: for L = sum(c * f(x)) and D(h) = (L(x_i + h) - L(x_i - h)) / 2h,
-//
-//   dL/dx_i = (4 D(h) - D(2h)) / 3 + O(h^4)          D(h) = L' + h^2/6 L''' + O(h^4), and h^2 cancels
-//
-// Two errors depend on h. Truncation, about h^4 times L's fifth derivative, falls with h; rounding, about 1e-16 of the
-// numbers that L sums up, divided by h, grows. At h = 1e-4 both are below 4e-8 in every check here, with each of
-// OpenBLAS's kernels; the bound is 1e-6. D(h) alone is h^2 off, and an h small enough for that lets rounding reach the
-// bound. Within 2h of its inputs f must be smooth: tests keep them well away from kinks.
+// Checks a backward against its forward, by finite differences (src/engine/gradient_error.cpp); the bound is 1e-6.
+// Within 2h of its inputs f must be smooth: tests keep them well away from kinks.
 //
 // The cotangent c is random because with ones the gradients of softmax and LayerNorm vanish and any bug
 // passes. The differences need double; the float build checks everything else: that a second contribution is
@@ -90,29 +84,6 @@ inline Function with_fixed_masks(const Function& f) {
   };
 }
 
-inline std::vector<real> numeric_gradient(const Tensor& x, const Inputs& inputs, const Function& f,
-                                          const std::vector<real>& cotangent) {
-  const NoGrad no_grad;
-  const real h = real(1e-4);
-  std::vector<real> gradient;
-  for (int64_t i = 0; i < x.size(); ++i) {
-    real& element = x.data()[i];
-    const real kept = element;
-    const auto D = [&](real step) {
-      element = kept + step;
-      const std::vector<real> above = f(inputs).values();
-      element = kept - step;
-      const std::vector<real> below = f(inputs).values();
-      element = kept;
-      real rise = 0;                                // of L
-      for (size_t j = 0; j < cotangent.size(); ++j) rise += cotangent[j] * (above[j] - below[j]);
-      return rise / (2 * step);
-    };
-    gradient.push_back((4 * D(h) - D(2 * h)) / 3);
-  }
-  return gradient;
-}
-
 // f must be a function of the inputs' values alone; it may look them up itself (a module's parameters).
 inline void gradcheck(const std::string& name, Inputs inputs, const Function& function) {
   INFO(name);
@@ -125,9 +96,8 @@ inline void gradcheck(const std::string& name, Inputs inputs, const Function& fu
   for (size_t i = 0; i < inputs.size(); ++i) {
     INFO("input " << i);
     CHECK(gradients[i].size() == size_t(inputs[i].size()));
-    if (is_double)
-      CHECK(difference(gradients[i], numeric_gradient(inputs[i], inputs, f, cotangent.values())) < 1e-6);
   }
+  if (is_double) CHECK(gradient_error([&] { return f(inputs); }, inputs) < 1e-6);
 
   // Twice the function is twice the gradient: the first backward overwrites, the second adds. (The float tolerance
   // is for gradients that are nothing but rounding, such as that of a key's bias.)

@@ -82,6 +82,7 @@ TEST_CASE("train mode: each name trains its parameters and no others") {
   CHECK(trained("layer-norm") == sst_head + L * 2 * H);
   CHECK(trained("layer-norm:all") == sst_head + L * 4 * H + 2 * H);
   CHECK(trained("bitfit") == sst_head + L * (7 * H + I) + 2 * H);       // and embeddings, pooler
+  CHECK(trained("regex:layer\\.[0-9]+\\.output\\.LayerNorm") == sst_head + L * 2 * H);
   CHECK(trained("random") == sst_head + L * 2 * H);
   CHECK(trained(formatted("random:{}", sst_head + 7)) == sst_head + 7);
   CHECK(trained(formatted("random:{}", model.parameters.count())) == model.parameters.count());
@@ -133,7 +134,10 @@ TEST_CASE("train mode: a mode, an N and a mask that do not fit are refused with 
     return error_of([&] { set_trained(model.parameters, mode, 1); });
   };
   CHECK(refused("layernorm").find("--train: there is no \"layernorm\"; valid are: full-model, last-linear-layer, "
-                                  "bitfit, layer-norm, layer-norm:all, random[:N], mask:FILE") != std::string::npos);
+                                  "bitfit, layer-norm, layer-norm:all, random[:N], regex:PATTERN, mask:FILE") !=
+        std::string::npos);
+  CHECK(refused("regex:(").find("--train regex:(: this is no regular expression: ") != std::string::npos);
+  CHECK(refused("regex:layers").find("it is found in the name of no parameter") != std::string::npos);
   CHECK(refused("mask:").find("--train: there is no \"mask:\"") != std::string::npos);
   CHECK(refused("random:x").find("--train random:x: \"x\" is not a whole number above 0") != std::string::npos);
   CHECK(refused("random:3").find(formatted("expected a number from {}, the size of the heads, to {}, that of the model",

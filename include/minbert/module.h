@@ -52,17 +52,29 @@ class Module {
   const std::vector<Parameter>& own_parameters() const { return parameters_; }
   const std::vector<Parameter>& own_buffers() const { return buffers_; }
   void set_path(const std::string& path);           // with all children
+  void child(const std::string& name, Module& module);   // "self.query"; without it, never trained
 
  protected:
   Tensor parameter(const std::string& name, Shape shape, Init init, Decay decay = Decay::yes);
   Tensor buffer(const std::string& name, Tensor value);
-  void child(const std::string& name, Module& module);   // "self.query"; without it, never trained
 
  private:
   std::string path_;
   bool training_ = false;
   std::vector<Parameter> parameters_, buffers_;
   std::vector<std::pair<std::string, Module*>> children_;
+};
+
+// A member that makes itself a child, so that this cannot be forgotten:
+//   struct Head : Module { Child<Linear> dense{this, "dense", 768, 2}; };
+template <class M>
+class Child : public M {
+ public:
+  template <class... Arguments>
+  Child(Module* parent, const std::string& name, Arguments&&... arguments)
+      : M(std::forward<Arguments>(arguments)...) {
+    parent->child(name, *this);
+  }
 };
 
 // All parameters of a model, in one flat buffer of exact size; their gradients, for an Optimizer,
@@ -88,6 +100,7 @@ class Parameters {
   const Tensor& value(const std::string& name) const;
 
   // Every parameter learns unless this says otherwise; one that does not gets no gradient at all.
+  // Before the Optimizer is made: its step() is an error otherwise.
   void set_trainable(const std::function<bool(const std::string& name)>& learns);
   // Element by element: every parameter has a mask under its name. Without a 1 in it, the parameter
   // does not learn; where 0 and 1 are mixed it gets a whole gradient, but the optimizer leaves its
@@ -109,6 +122,8 @@ class Parameters {
     int64_t learning;                               // elements
   };
   std::map<size_t, Mixed> mixed_;                   // by the place in items_
+  int choices_ = 0;                                 // calls of set_trainable
+  friend class Optimizer;
 };
 
 }  // namespace minbert

@@ -23,6 +23,24 @@ class Linear : public Module {
   Tensor weight_, bias_;
 };
 
+// Each row by its own mean and variance, then scaled and shifted [CLN eq.1-3].
+//   x [T,H]   weight, bias [H], which begin as 1 and 0   y [T,H]
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(int64_t hidden, double eps = 1e-5)
+      : eps_(eps),
+        weight_(parameter("weight", {hidden}, Init::ones, Decay::no)),
+        bias_(parameter("bias", {hidden}, Init::zeros, Decay::no)) {}
+  Tensor operator()(const Tensor& x) const {
+    const Scope scope(path());
+    return layer_norm(x, weight_, bias_, eps_);
+  }
+
+ private:
+  double eps_;
+  Tensor weight_, bias_;
+};
+
 // Row id of the table, for each id          weight [V,H]   ids [T]   y [T,H]
 class Embedding : public Module {
  public:

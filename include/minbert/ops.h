@@ -16,7 +16,7 @@
 namespace minbert {
 
 // ---- element by element (binary.cpp, elementwise.cpp) -------------------------------------------
-// b has a's shape, or is broadcast: one row [H] or [1,H] for all rows of a, or one column [T,1].
+// Both have one shape, or one is broadcast: a row [H] or [1,H] for all rows, or a column [T,1].
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
@@ -45,6 +45,7 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor operator+(const Tensor& a, double c) { return shift(a, c); }
 inline Tensor operator-(const Tensor& a, double c) { return shift(a, -c); }
 inline Tensor operator*(const Tensor& a, double c) { return scale(a, c); }
@@ -81,6 +82,9 @@ Tensor mean_sentences(const Tensor& x, const Batch& batch);
 Tensor gather_rows(const Tensor& x, const Indices& rows);
 Tensor embedding(const Tensor& table, const Indices& ids);    // [V,H] -> [n,H]
 Tensor concatenate_columns(const std::vector<Tensor>& parts);  // [T,H1] [T,H2] ... -> [T,H1+H2+...]
+Tensor slice_rows(const Tensor& x, int64_t begin, int64_t end);       // rows begin .. end-1
+Tensor transpose(const Tensor& x);                  // [T,H] -> [H,T]
+Indices argmax(const Tensor& x);                    // [T] the column of each row's largest value
 
 // ---- rows (softmax.cpp, loss.cpp) ---------------------------------------------------------------
 Tensor softmax(const Tensor& x);                    // of each row
@@ -104,12 +108,12 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,
 // with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1).
 // q, k, v [T,H] -> [T,H]
-// weights, if given, receives the weights before dropout, sentence by sentence, head by head: the
-// L_b x L_b weights of a head, then 0 to 3 numbers without meaning: attention_block(L_b) in all. No
-// gradient passes through them.
+// weights, if given, receives the weights before dropout, head by head, and in a head sentence by
+// sentence: its L_b x L_b weights, then 0 to 3 numbers without meaning: attention_block(L_b) in
+// all. No gradient passes through them.
 constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads,
-                 double p, RandomKey key, Tensor* weights = nullptr);
+                 double p = 0, RandomKey key = {}, Tensor* weights = nullptr);
 
 // ---- losses, each the mean over the batch (loss.cpp) --------------------------------------------
 // [B,C], labels [B] of 0..C-1 -> []

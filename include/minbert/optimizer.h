@@ -1,6 +1,7 @@
 // Optimizers over the flat parameters of a model, and the learning rate's schedule.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct OptimizerOptions {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-6;    // AdamW
   double weight_decay = 0;                          // not applied to biases and norms
   double momentum = 0;                              // SGD
+  // A parameter's factor on the learning rate, for groups with rates of their own; none: 1
+  std::function<double(const std::string& name)> rate = {};
 };
 
 // One step:
@@ -32,12 +35,15 @@ class Optimizer {
  public:
   // Keeps a reference to the parameters. Error for a kind that is not in optimizer_names
   Optimizer(const Parameters& parameters, OptimizerOptions options);
+  Optimizer(const Parameters&&, OptimizerOptions) = delete;     // they must outlive it
 
   // Takes the Euclidean norm of all gradients. Where max_norm > 0 and the norm is larger, the next
   // step scales them down to it.
   void clip(double max_norm);
   double gradient_norm() const { return double(norm_.item()); }  // of the last clip(); GPU: waits
-  void step(double learning_rate);                  // then clears the gradients
+  // Then clears the gradients. Errors: no parameter has one, since backward() did not run; what
+  // learns was chosen anew (set_trainable) after this Optimizer was made.
+  void step(double learning_rate);
 
   // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's
   // steps.
@@ -53,6 +59,7 @@ class Optimizer {
   std::vector<int64_t> offsets_, steps_;            // of each parameter
   Indices piece_owner_, piece_begin_;
   size_t kind_;                                     // of OptimizerOptions::kind in optimizer_names
+  int choices_;                                     // see Parameters
 };
 
 // The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction

@@ -52,6 +52,10 @@ class Tensor {
   static Tensor zeros(Shape shape, Device device = default_device());
   static Tensor full(Shape shape, real value, Device device = default_device());
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
+  static Tensor from(Shape shape, std::initializer_list<real> values) {
+    return from(shape, std::span<const real>(values.begin(), values.size()));
+  }
+  static Tensor randn(Shape shape, uint64_t seed = 0);       // N(0, 1), the same for the same seed
   // Part of a flat buffer, `offset` elements from its start.
   static Tensor view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
   // A parameter before it has values: place() gives it and all its copies a place in a flat buffer.
@@ -75,6 +79,7 @@ class Tensor {
   void copy_from(std::span<const real> values) const;       // host to this tensor, sizes must agree
   Tensor reshape(Shape shape) const;               // the same storage; differentiable
   Tensor detach() const;                           // the same storage, cut off from the tape
+  Tensor operator[](int64_t i) const;              // x[i], as in NumPy; differentiable
 
   // Gradients. A leaf (parameter) asks for one with set_requires_grad; results inherit the request.
   bool requires_grad() const;
@@ -97,6 +102,9 @@ class Tensor {
   friend class Tape;
   friend class Grads;
 };
+
+// In NumPy's form. Of more than 1000 values, each dimension shows its first and last three.
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 // The first NaN or infinity among the values, where there is one.
 std::optional<real> non_finite(std::span<const real> values);

@@ -114,7 +114,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
       report.loaded.push_back(item.name);
       used.insert(name);
     }
-  MB_CHECK(missing.empty(), "{}: {} of the encoder's tensors are not in this file:\n    {}",
+  MB_CHECK(missing.empty(), "{}: {} parameters of the model are not in this file:\n    {}",
            file.file(), missing.size(), joined(missing, "\n    "));
   for (const auto& [name, entry] : file.entries())
     if (!used.contains(name) && !expected_extra(name))

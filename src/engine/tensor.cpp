@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iomanip>
 
 #include "engine/cuda.h"
 #include "engine/fill.h"
 #include "engine/tape.h"
+#include "minbert/random.h"
 
 namespace minbert {
 namespace {
@@ -74,6 +76,13 @@ Tensor Tensor::from(Shape shape, std::span<const real> values, Device device) {
   return t;
 }
 
+Tensor Tensor::randn(Shape shape, uint64_t seed) {
+  Random random(seed, "randn");
+  std::vector<real> values(size_t(shape.size()));
+  for (real& v : values) v = real(random.normal());
+  return from(shape, values);
+}
+
 void Tensor::copy_from(std::span<const real> values) const {
   MB_CHECK(int64_t(values.size()) == size(), "{} values for a tensor of {}", values.size(), shape());
   if (device() == Device::cuda) return cuda::to_device(data(), values.data(), int64_t(values.size_bytes()));
@@ -85,7 +94,8 @@ Tensor::Impl& Tensor::impl() const {
   return *impl_;
 }
 Storage& Tensor::storage() const {
-  MB_CHECK(impl().storage, "this parameter {} has no values yet: make Parameters of its model first", shape());
+  MB_CHECK(impl().storage, "a parameter {} has no values yet: make Parameters of its model first; if you did, its module is not a "
+           "child of the model: child(\"NAME\", module) makes it one", shape());
   return *impl_->storage;
 }
 
@@ -122,6 +132,46 @@ Tensor Tensor::reshape(Shape shape) const {
 }
 
 Tensor Tensor::detach() const { return view(impl_->storage, impl_->offset, shape()); }
+
+namespace {
+// Dimension d of the shape and those after it. v: their values; width: of a number.
+void print(std::ostream& out, const Shape& shape, int d, std::span<const real> v, int width, bool whole) {
+  if (d == shape.rank()) {
+    out << std::setw(width) << v[0];
+    return;
+  }
+  const bool last = d + 1 == shape.rank();
+  const std::string next = last ? ", " : "," + std::string(size_t(shape.rank() - 1 - d), '\n') + std::string(size_t(d) + 1, ' ');
+  const size_t n = size_t(shape[d]), step = n ? v.size() / n : 0;
+  out << '[';
+  for (size_t i = 0; i < n; ++i) {
+    if (i) out << next;
+    if (!whole && n > 6 && i == 3) {
+      out << "..." << next;
+      i = n - 3;
+    }
+    print(out, shape, d + 1, v.subspan(i * step, step), width, whole);
+  }
+  out << ']';
+}
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) {
+  if (!x) return out << "no tensor";
+  std::vector<real> copy;
+  const std::span<const real> values = x.on_host(copy);
+  std::ostringstream text;                          // four digits of each number
+  text << std::setprecision(4);
+  int width = 0;
+  for (const real v : values) {
+    text.str("");
+    text << v;
+    width = std::max(width, int(text.str().size()));
+  }
+  text.str("");
+  print(text, x.shape(), 0, values, width, values.size() <= 1000);
+  return out << text.str();
+}
 
 // v - v is 0 for a finite v, else NaN: a sum without branches, as fast as reading the values.
 std::optional<real> non_finite(std::span<const real> values) {

@@ -153,6 +153,7 @@ const Tensor& Parameters::value(const std::string& name) const {
 
 void Parameters::set_trainable(const std::function<bool(const std::string&)>& wanted) {
   mixed_.clear();
+  ++choices_;
   gradients_ = {};
   for (const Parameter& p : items_) {
     p.value.clear_grad();

@@ -171,7 +171,7 @@ Tensor flat_zeros(int64_t elements) {
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})),
       factor_(Tensor::full({1}, 1)), steps_(parameters.items().size()),
-      kind_(index_of(options.kind, optimizer_names, "optimizer")) {
+      kind_(index_of(options.kind, optimizer_names, "optimizer")), choices_(parameters.choices_) {
   parameters.reserve_gradients();
   int64_t offset = 0;
   std::vector<int32_t> owner, begin;
@@ -200,13 +200,14 @@ std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
     const Parameter& p = parameters_.items()[i];
     const Tensor g = p.value.grad();
     const double t = double(steps_[i]), wd = p.decay == Decay::yes ? o.weight_decay : 0;
+    const double lr = learning_rate * (o.rate ? o.rate(p.name) : 1);
     list.push_back({.p = p.value.data(), .m = first_.data() + offsets_[i],
                     .v = second_ ? second_.data() + offsets_[i] : nullptr,
                     .g = g ? g.data() : nullptr, .mask = parameters_.mask(i),
                     .size = p.value.size(),
-                    .lr = real(learning_rate), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
+                    .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
                     .eps = real(o.eps), .momentum = real(o.momentum),
-                    .decay = real(o.kind == "sgd" ? wd : learning_rate * wd),
+                    .decay = real(o.kind == "sgd" ? wd : lr * wd),
                     .correction1 = real(1 - std::pow(o.beta1, t)),
                     .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
   }
@@ -228,7 +229,15 @@ void Optimizer::clip(double max_norm) {
 }
 
 void Optimizer::step(double learning_rate) {
-  for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += bool(parameters_.items()[i].value.grad());
+  MB_CHECK(choices_ == parameters_.choices_,
+           "step: set_trainable() came after this Optimizer was made; make it afterwards");
+  bool any = false;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const bool reached = bool(parameters_.items()[i].value.grad());
+    steps_[i] += reached;
+    any |= reached;
+  }
+  MB_CHECK(any, "step: no parameter has a gradient; call backward(loss) first");
   const auto list = table(learning_rate);
   const bool plain = options_.kind == "sgd" && options_.momentum == 0;
   const auto step_all = plain ? step_pieces<PlainSgd> : kinds.at(kind_);

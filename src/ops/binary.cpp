@@ -1,5 +1,5 @@
-// Sums, differences, products and quotients of two tensors. The second may be one row or one
-// column: it is broadcast to all rows or columns of the first, and its gradient sums over them.
+// Sums, differences, products and quotients of two tensors. One of them may be one row or one
+// column: it is broadcast to all rows or columns of the other, and its gradient sums over them.
 #include <type_traits>
 
 #include "engine/launch.h"
@@ -34,8 +34,8 @@ struct Div {
 int step_of(const char* name, const Tensor& a, const Tensor& b) {
   if (b.shape() == a.shape() || (b.size() == a.cols() && b.cols() == a.cols())) return 1;
   MB_CHECK(b.size() == a.rows() && b.cols() == 1,
-           "{}: a {} and b {} do not fit: b must have a's shape, or be one row of it, or one "
-           "column [rows, 1]",
+           "{}: {} and {} do not fit: one must have the other's shape, or be one row of it, or "
+           "one column [rows, 1]",
            name, a.shape(), b.shape());
   return 0;
 }
@@ -102,9 +102,18 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b,
 
 }  // namespace
 
-Tensor add(const Tensor& a, const Tensor& b) { return binary<Add>("add", a, b); }
-Tensor sub(const Tensor& a, const Tensor& b) { return binary<Sub>("sub", a, b); }
-Tensor mul(const Tensor& a, const Tensor& b) { return binary<Mul>("mul", a, b); }
-Tensor div(const Tensor& a, const Tensor& b) { return binary<Div>("div", a, b); }
+// Where a is the smaller one, b stands first: a - b = -b + a, a / b = b^-1 a.
+Tensor add(const Tensor& a, const Tensor& b) {
+  return a.size() < b.size() ? binary<Add>("add", b, a) : binary<Add>("add", a, b);
+}
+Tensor sub(const Tensor& a, const Tensor& b) {
+  return a.size() < b.size() ? binary<Add>("sub", -b, a) : binary<Sub>("sub", a, b);
+}
+Tensor mul(const Tensor& a, const Tensor& b) {
+  return a.size() < b.size() ? binary<Mul>("mul", b, a) : binary<Mul>("mul", a, b);
+}
+Tensor div(const Tensor& a, const Tensor& b) {
+  return a.size() < b.size() ? binary<Mul>("div", pow(b, -1), a) : binary<Div>("div", a, b);
+}
 
 }  // namespace minbert

@@ -1,4 +1,4 @@
-// Choosing rows, and joining columns.
+// Choosing rows, joining columns, and transposing.
 #include <algorithm>
 #include <numeric>
 
@@ -63,7 +63,57 @@ Tensor gather(const char* name, const Tensor& x, const Indices& rows) {
   });
 }
 
+struct CopyColumn {                                 // of a matrix with so many columns
+  int64_t cols;
+  template <class Team>
+  HD void operator()(Team team, int n, const real* x, Target y) const {
+    const int64_t step = cols;
+    team.each(n, [=](int i) { y(i, x[i * step]); });
+  }
+};
+void transpose_into(const Tensor& x, const Sink& y) {         // y's row r is column r of x
+  launch_rows(y.tensor, CopyColumn{x.cols()}, RowView{x.data(), 1}, y);
+}
+
 }  // namespace
+
+Tensor transpose(const Tensor& x) {
+  const Tensor y({x.cols(), x.rows()}, x.device());
+  transpose_into(x, {y, false});
+  return record("transpose", y, {x}, [](const Tensor& dy, Grads& g) {
+    g(0, [&](Sink dx) { transpose_into(dy, dx); });
+  });
+}
+
+Tensor slice_rows(const Tensor& x, int64_t begin, int64_t end) {
+  MB_CHECK(0 <= begin && begin <= end && end <= x.rows(), "slice_rows: {}..{} of {} rows", begin,
+           end, x.rows());
+  std::vector<int32_t> rows(size_t(end - begin));
+  std::iota(rows.begin(), rows.end(), int32_t(begin));
+  return gather("slice_rows", x, rows);
+}
+
+Tensor Tensor::operator[](int64_t i) const {
+  const Shape& s = shape();
+  MB_CHECK(s.rank() > 0, "x[{}]: x is a single value", i);
+  MB_CHECK(i >= 0 && i < s[0], "x[{}]: x is {}", i, s);
+  const Tensor row = gather("x[i]", reshape({s[0], s[0] ? s.size() / s[0] : 0}), {int32_t(i)});
+  return row.reshape(s.rank() == 1   ? Shape{}
+                     : s.rank() == 2 ? Shape{s[1]}
+                     : s.rank() == 3 ? Shape{s[1], s[2]}
+                                     : Shape{s[1], s[2], s[3]});
+}
+
+Indices argmax(const Tensor& x) {
+  std::vector<real> copy;
+  const std::span<const real> values = x.on_host(copy);
+  std::vector<int32_t> columns;
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    const auto row = values.subspan(size_t(r * x.cols()), size_t(x.cols()));
+    columns.push_back(int32_t(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  return columns;
+}
 
 Tensor gather_rows(const Tensor& x, const Indices& rows) { return gather("gather_rows", x, rows); }
 Tensor embedding(const Tensor& table, const Indices& ids) {

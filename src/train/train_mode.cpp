@@ -5,6 +5,7 @@
 #include <charconv>
 #include <functional>
 #include <optional>
+#include <regex>
 #include <unordered_set>
 
 #include "engine/names.h"
@@ -33,7 +34,17 @@ const std::vector<NamedMode> named_modes = {
     {trained::layer_norm, of_output_norm},
     {trained::every_layer_norm, of_norm}};
 
-const std::string random_prefix = trained::random + ":", mask_prefix = "mask:";
+const std::string random_prefix = trained::random + ":", mask_prefix = "mask:", regex_prefix = "regex:";
+
+// The pattern of regex:PATTERN; none for another mode.
+std::optional<std::regex> pattern_of(const std::string& mode) {
+  if (!mode.starts_with(regex_prefix)) return std::nullopt;
+  try {
+    return std::regex(mode.substr(regex_prefix.size()));
+  } catch (const std::regex_error& e) {
+    fail(formatted("--train {}: this is no regular expression: {}", mode, e.what()));
+  }
+}
 
 // The N of random:N; none for another mode.
 std::optional<int64_t> random_count(const std::string& mode) {
@@ -84,7 +95,7 @@ std::map<std::string, Mask> random_masks(const Parameters& parameters, const Tra
 
 }  // namespace
 
-std::string train_modes() { return joined(names_of(named_modes)) + ", random[:N], mask:FILE"; }
+std::string train_modes() { return joined(names_of(named_modes)) + ", random[:N], regex:PATTERN, mask:FILE"; }
 
 std::string mask_file(const std::string& mode) {
   return mode.starts_with(mask_prefix) ? mode.substr(mask_prefix.size()) : "";
@@ -95,7 +106,7 @@ std::string check_train_mode(const std::string& mode) {
   if (mode == "pretrain") return trained::heads;
   const std::vector<std::string> names = names_of(named_modes);
   const bool named = std::ranges::find(names, mode) != names.end();
-  MB_CHECK(named || mode == trained::random || random_count(mode) || !mask_file(mode).empty(),
+  MB_CHECK(named || mode == trained::random || random_count(mode) || pattern_of(mode) || !mask_file(mode).empty(),
            "--train: there is no \"{}\"; valid are: {}", mode, train_modes());
   return mode;
 }
@@ -111,6 +122,17 @@ void set_trained(Parameters& parameters, const std::string& wanted, uint64_t see
     const int64_t count = random_count(mode).value_or(
         count_of(parameters, [&](const std::string& name) { return of_head(name) || of_output_norm(name); }));
     return parameters.set_trainable(random_masks(parameters, of_head, count, mode, seed));
+  }
+  if (const auto pattern = pattern_of(mode)) {
+    bool any = false;
+    parameters.set_trainable([&](const std::string& name) {
+      const bool found = std::regex_search(name, *pattern);
+      any |= found;
+      return of_head(name) || found;
+    });
+    MB_CHECK(any, "--train {}: it is found in the name of no parameter; as an example, one is {}", mode,
+             parameters.items()[0].name);
+    return;
   }
   const auto named = std::ranges::find(named_modes, mode, &NamedMode::name);
   parameters.set_trainable([&](const std::string& name) { return of_head(name) || named->trains(name); });

@@ -9,6 +9,7 @@
 //   layer-norm:all     every LayerNorm
 //   random, random:N   elements drawn by the seed; N in all, with those of the heads; without N as
 //                      many as with layer-norm                [LN-PEFT tab.2]
+//   regex:PATTERN      every parameter in whose name the pattern is found: regex:encoder.layer.1[01]
 //   mask:FILE          what FILE says, of the heads too: see read_masks
 //
 // Statistics of norms are no parameters: they follow the data in every mode.
