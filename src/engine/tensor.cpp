@@ -17,7 +17,8 @@ std::atomic<int64_t> live_tensors = 0;
 }
 
 Shape::Shape(std::initializer_list<int64_t> sizes) : rank_(int(sizes.size())) {
-  MB_CHECK(sizes.size() <= sizes_.size(), "a tensor has at most {} dimensions, not {}", sizes_.size(), sizes.size());
+  MB_CHECK(sizes.size() <= sizes_.size(), "a tensor has at most {} dimensions, not {}",
+           sizes_.size(), sizes.size());
   std::copy(sizes.begin(), sizes.end(), sizes_.begin());
   for (const int64_t n : sizes) MB_CHECK(n >= 0, "a tensor's size cannot be negative: {}", *this);
 }
@@ -45,7 +46,9 @@ Tensor::Impl::~Impl() { --live_tensors; }
 int64_t Tensor::live() { return live_tensors; }
 
 Tensor::Tensor(Shape shape, Device device, const char* maker)
-    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device, maker), 0, shape)) {}
+    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device,
+                                                   maker),
+                                   0, shape)) {}
 
 Tensor Tensor::view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape) {
   Tensor t;
@@ -84,8 +87,10 @@ Tensor Tensor::randn(Shape shape, uint64_t seed) {
 }
 
 void Tensor::copy_from(std::span<const real> values) const {
-  MB_CHECK(int64_t(values.size()) == size(), "{} values for a tensor of {}", values.size(), shape());
-  if (device() == Device::cuda) return cuda::to_device(data(), values.data(), int64_t(values.size_bytes()));
+  MB_CHECK(int64_t(values.size()) == size(), "{} values for a tensor of {}", values.size(),
+           shape());
+  if (device() == Device::cuda)
+    return cuda::to_device(data(), values.data(), int64_t(values.size_bytes()));
   std::copy(values.begin(), values.end(), data());
 }
 
@@ -94,8 +99,10 @@ Tensor::Impl& Tensor::impl() const {
   return *impl_;
 }
 Storage& Tensor::storage() const {
-  MB_CHECK(impl().storage, "a parameter {} has no values yet: make Parameters of its model first; if you did, its module is not a "
-           "child of the model: child(\"NAME\", module) makes it one", shape());
+  MB_CHECK(impl().storage,
+           "a parameter {} has no values yet: make Parameters of its model first; if you did, its "
+           "module is not a child of the model: child(\"NAME\", module) makes it one",
+           shape());
   return *impl_->storage;
 }
 
@@ -126,7 +133,8 @@ std::span<const real> Tensor::on_host(std::vector<real>& copy) const {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
-  MB_CHECK(shape.size() == size(), "reshape: {} values do not fill {} (from {})", size(), shape, this->shape());
+  MB_CHECK(shape.size() == size(), "reshape: {} values do not fill {} (from {})", size(), shape,
+           this->shape());
   return record("reshape", view(impl_->storage, impl_->offset, shape), {*this},
                 [](const Tensor& dc, Grads& g) { g.pass(0, dc); });
 }
@@ -135,13 +143,16 @@ Tensor Tensor::detach() const { return view(impl_->storage, impl_->offset, shape
 
 namespace {
 // Dimension d of the shape and those after it. v: their values; width: of a number.
-void print(std::ostream& out, const Shape& shape, int d, std::span<const real> v, int width, bool whole) {
+void print(std::ostream& out, const Shape& shape, int d, std::span<const real> v, int width,
+           bool whole) {
   if (d == shape.rank()) {
     out << std::setw(width) << v[0];
     return;
   }
   const bool last = d + 1 == shape.rank();
-  const std::string next = last ? ", " : "," + std::string(size_t(shape.rank() - 1 - d), '\n') + std::string(size_t(d) + 1, ' ');
+  const std::string next = last ? ", "
+                                : "," + std::string(size_t(shape.rank() - 1 - d), '\n') +
+                                      std::string(size_t(d) + 1, ' ');
   const size_t n = size_t(shape[d]), step = n ? v.size() / n : 0;
   out << '[';
   for (size_t i = 0; i < n; ++i) {
@@ -186,13 +197,15 @@ std::optional<real> non_finite(std::span<const real> values) {
 
 const int32_t* Indices::data(Device device) const {
   if (device == Device::cpu || size() == 0) return begin();
-  if (!list_->on_gpu) list_->on_gpu = Storage::copy_of(begin(), size() * int64_t(sizeof(int32_t)), device);
+  if (!list_->on_gpu)
+    list_->on_gpu = Storage::copy_of(begin(), size() * int64_t(sizeof(int32_t)), device);
   return static_cast<const int32_t*>(list_->on_gpu->data());
 }
 
 bool Tensor::requires_grad() const { return impl_ && impl_->gradient->required; }
 const Tensor& Tensor::set_requires_grad(bool on) const {
-  MB_CHECK(!impl().gradient->recorded, "set_requires_grad: {} is a result; only leaves can be switched", shape());
+  MB_CHECK(!impl().gradient->recorded,
+           "set_requires_grad: {} is a result; only leaves can be switched", shape());
   impl().gradient->required = on;
   return *this;
 }
@@ -200,7 +213,8 @@ Tensor Tensor::grad() const { return impl().gradient->value; }
 void Tensor::clear_grad() const { impl().gradient->value = {}; }
 void Tensor::retain_grad() const { impl().gradient->retained = true; }
 void Tensor::set_grad_storage(Tensor place) const {
-  MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(), place.shape());
+  MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(),
+           place.shape());
   impl().gradient->place = std::move(place);
 }
 Tensor Tensor::take_grad() const { return impl().gradient->value = impl().gradient->place; }
