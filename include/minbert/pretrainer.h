@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "train/command_line.h"
+#include "minbert/options.h"
 
 namespace minbert {
 
