@@ -212,7 +212,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (const cudaError_t error = cudaSetDevice(device)) return error;
-  *p = {"rehearsal (no GPU)", {{char('0' + device)}}, capacity(), 0, 0};
+  *p = {"rehearsal (no GPU)", capacity(), 0, 0};
   std::sscanf(environment("MINBERT_REHEARSAL_ARCH", "9.0"), "%d.%d", &p->major, &p->minor);
   return cudaSuccess;
 }
