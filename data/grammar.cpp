@@ -10,15 +10,16 @@
 
 namespace minbert {
 
-const Part* Alternative::list() const {
+const GrammarPart* Alternative::list() const {
   if (wordings.size() != 1 || wordings[0].size() != 1) return nullptr;
-  const Part& part = wordings[0][0];
-  return part.kind == Part::reference && part.form.empty() && part.variable.empty() ? &part : nullptr;
+  const GrammarPart& part = wordings[0][0];
+  return part.kind == GrammarPart::reference && part.form.empty() && part.variable.empty() ? &part : nullptr;
 }
 
 bool Rule::is_list() const {
   const auto plain = [](const Wording& wording) {
-    return std::all_of(wording.begin(), wording.end(), [](const Part& part) { return part.kind == Part::text; });
+    return std::all_of(wording.begin(), wording.end(),
+                       [](const GrammarPart& part) { return part.kind == GrammarPart::text; });
   };
   return alternatives.size() >= 10 && std::all_of(alternatives.begin(), alternatives.end(), [&](const Alternative& a) {
     return std::all_of(a.wordings.begin(), a.wordings.end(), plain);
@@ -120,15 +121,15 @@ class GrammarReader {
   void find_rules() {
     std::set<const Rule*> used;
     std::set<std::string> variables;
-    for_parts([&](Part& part) {
+    for_parts([&](GrammarPart& part) {
       variables.insert(part.variable);
-      if (part.kind != Part::reference && part.kind != Part::own) return;
+      if (part.kind != GrammarPart::reference && part.kind != GrammarPart::own) return;
       const auto place = grammar_.rules_.find(part.words);
       check(place != grammar_.rules_.end(), part.line, "there is no rule \"" + part.words + "\"", "the name of a rule");
       part.rule = place->second.get();
       used.insert(part.rule);
     });
-    for_parts([&](const Part& part) {
+    for_parts([&](const GrammarPart& part) {
       for (const std::string& name : part.variables)
         check(variables.contains(name), part.line, "no variable \"" + name + "\"", "that of a {RULE:VARIABLE}");
     });
@@ -152,7 +153,7 @@ class GrammarReader {
 
   static bool ends(const Rule& rule, const std::set<const Rule*>& finite) {   // all wordings of some alternative end
     const auto wording_ends = [&](const Wording& wording) {
-      const auto part_ends = [&](const Part& part) { return !part.rule || finite.contains(part.rule); };
+      const auto part_ends = [&](const GrammarPart& part) { return !part.rule || finite.contains(part.rule); };
       return std::all_of(wording.begin(), wording.end(), part_ends);
     };
     return std::any_of(rule.alternatives.begin(), rule.alternatives.end(), [&](const Alternative& alternative) {

@@ -17,7 +17,7 @@ namespace minbert {
 
 struct Rule;
 
-struct Part {
+struct GrammarPart {
   enum Kind { text, reference, own, anew, swap };  // words, {rule.form:variable}, {own rule}, {new x}, {swap x y}
   Kind kind = text;
   std::string words = {};                          // the text, or the name of the rule
@@ -26,13 +26,13 @@ struct Part {
   const Rule* rule = nullptr;
   int line = 0;
 };
-using Wording = std::vector<Part>;
+using Wording = std::vector<GrammarPart>;
 
 struct Alternative {                               // one meaning
   int weight = 1;
   std::vector<Wording> wordings;
   const Rule* home = nullptr;
-  const Part* list() const;                        // the {rule} that is all of it; else nullptr
+  const GrammarPart* list() const;                        // the {rule} that is all of it; else nullptr
 };
 
 struct Rule {
@@ -81,19 +81,19 @@ class Writer {
  private:
   struct Meaning {                                 // an alternative, and the meanings drawn for its references
     const Alternative* alternative = nullptr;
-    std::map<const Part*, Meaning> parts;
+    std::map<const GrammarPart*, Meaning> parts;
   };
   struct Variable {
     const Rule* rule = nullptr;
     Meaning meaning;
     const Alternative* forbidden = nullptr;        // the meaning that {new x} replaced
   };
-  std::string text(const Part& part, Meaning& inside, int depth);
-  std::string reference(const Part& part, Meaning& meaning, int depth);
+  std::string text(const GrammarPart& part, Meaning& inside, int depth);
+  std::string reference(const GrammarPart& part, Meaning& meaning, int depth);
   const Alternative* draw(const Rule& rule);
-  void draw_variable(const Part& part, Variable& variable);
-  std::string inflected(const Part& part, const Rule& home, const std::string& words) const;
-  Variable& drawn(const std::string& name, const Part& part);
+  void draw_variable(const GrammarPart& part, Variable& variable);
+  std::string inflected(const GrammarPart& part, const Rule& home, const std::string& words) const;
+  Variable& drawn(const std::string& name, const GrammarPart& part);
 
   const Grammar& grammar_;
   Random random_;

@@ -79,40 +79,40 @@ Wording Notation::wording(const Rule& home) {
       parts.push_back(group(home));
     } else {
       const size_t end = std::min(text_.find_first_of("{(|/)", at_), text_.size());
-      const Part words{.kind = Part::text, .words = text_.substr(at_, end - at_), .line = line()};
+      const GrammarPart words{.kind = GrammarPart::text, .words = text_.substr(at_, end - at_), .line = line()};
       at_ = end;
       const bool edge = parts.empty() || std::string_view("|/)").find(peek()) != std::string_view::npos || !peek();
       if (!edge || !trimmed(words.words).empty()) parts.push_back(words);
     }
   }
-  if (parts.size() == 1 && parts[0].kind == Part::text) parts[0].words = trimmed(parts[0].words);
+  if (parts.size() == 1 && parts[0].kind == GrammarPart::text) parts[0].words = trimmed(parts[0].words);
   return parts;
 }
 
-Part Notation::group(const Rule& home) {
+GrammarPart Notation::group(const Rule& home) {
   Rule& rule = add_(home.name + "(" + std::to_string(++groups_) + ")", line());
   ++at_;
   rule.alternatives = alternatives(rule, ')');
   ++at_;
-  return {.kind = Part::reference, .words = rule.name, .line = rule.line};
+  return {.kind = GrammarPart::reference, .words = rule.name, .line = rule.line};
 }
 
 // {rule}, {rule.form}, {rule:variable}, {rule.form:variable}, {own rule}, {new x ...}, {swap x y}
-Part Notation::braces() {
+GrammarPart Notation::braces() {
   const size_t end = text_.find('}', at_);
   check(end != text_.npos, "a \"{\" without its \"}\"", "{NAME}");
   const std::string inside = text_.substr(at_ + 1, end - at_ - 1);
   const std::vector<std::string> words = split_words(inside);
-  Part part{.line = line()};
+  GrammarPart part{.line = line()};
   if (words.size() > 1) {
     const bool own = words[0] == "own" && words.size() == 2, swap = words[0] == "swap" && words.size() == 3;
     check(own || swap || words[0] == "new", "{" + inside + "}",
           "{RULE}, {own RULE}, {new VARIABLE ...} or {swap VARIABLE VARIABLE}");
-    part.kind = own ? Part::own : swap ? Part::swap : Part::anew;
+    part.kind = own ? GrammarPart::own : swap ? GrammarPart::swap : GrammarPart::anew;
     if (own) part.words = words[1];
     else part.variables.assign(words.begin() + 1, words.end());
   } else {
-    part.kind = Part::reference;
+    part.kind = GrammarPart::reference;
     const size_t colon = std::min(inside.find(':'), inside.size()), dot = std::min(inside.find('.'), colon);
     part.words = inside.substr(0, dot);
     if (dot < colon) part.form = inside.substr(dot + 1, colon - dot - 1);

@@ -37,8 +37,8 @@ class Notation {
   std::vector<Alternative> alternatives(const Rule& home, char close);
   int weight();
   Wording wording(const Rule& home);
-  Part group(const Rule& home);
-  Part braces();
+  GrammarPart group(const Rule& home);
+  GrammarPart braces();
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   int line() const;
   void check(bool good, const std::string& what, const std::string& expected) const {

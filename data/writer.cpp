@@ -47,7 +47,7 @@ Cut cut_lists(const Grammar& grammar, const std::string& set, uint64_t seed) {
     if (!done.insert(&rule).second) continue;
     for (const Alternative& alternative : rule.alternatives)
       for (const Wording& wording : alternative.wordings)
-        for (const Part& part : wording)
+        for (const GrammarPart& part : wording)
           if (part.rule) waiting.push_back(part.rule);
     if (!rule.is_list()) continue;
     std::vector<const Alternative*> order;
@@ -62,8 +62,8 @@ Cut cut_lists(const Grammar& grammar, const std::string& set, uint64_t seed) {
 
 std::string Writer::write(const Rule& rule) {
   variables_.clear();
-  Part part;
-  part.kind = Part::reference;
+  GrammarPart part;
+  part.kind = GrammarPart::reference;
   part.words = rule.name;
   part.rule = &rule;
   part.line = rule.line;
@@ -87,7 +87,7 @@ const Alternative* Writer::draw(const Rule& rule) {
 
 // Two variables get different meanings if the rule has enough of them; a meaning that {new x} replaced is not drawn
 // again.
-void Writer::draw_variable(const Part& part, Variable& variable) {
+void Writer::draw_variable(const GrammarPart& part, Variable& variable) {
   const Alternative* found = nullptr;
   for (int tries = 0; tries < 200; ++tries) {
     found = draw(*part.rule);
@@ -103,7 +103,7 @@ void Writer::draw_variable(const Part& part, Variable& variable) {
   variable.rule = part.rule;
 }
 
-Writer::Variable& Writer::drawn(const std::string& name, const Part& part) {
+Writer::Variable& Writer::drawn(const std::string& name, const GrammarPart& part) {
   const auto place = variables_.find(name);
   MB_CHECK(place != variables_.end() && place->second.meaning.alternative,
            "{}:{}: the variable \"{}\" has no value here yet\n  expected {RULE:{}} before {new {}} or {swap {} ...}",
@@ -111,27 +111,27 @@ Writer::Variable& Writer::drawn(const std::string& name, const Part& part) {
   return place->second;
 }
 
-std::string Writer::text(const Part& part, Meaning& inside, int depth) {
+std::string Writer::text(const GrammarPart& part, Meaning& inside, int depth) {
   switch (part.kind) {
-    case Part::text: return part.words;
-    case Part::own: {
+    case GrammarPart::text: return part.words;
+    case GrammarPart::own: {
       auto outer = std::exchange(variables_, {});
       const std::string words = reference(part, inside.parts[&part], depth);
       variables_ = std::move(outer);
       return words;
     }
-    case Part::anew:
+    case GrammarPart::anew:
       for (const std::string& name : part.variables) {
         Variable& variable = drawn(name, part);
         variable = {nullptr, {}, variable.meaning.alternative};
       }
       return "";
-    case Part::swap:
+    case GrammarPart::swap:
       // One of the two may have no value yet; it is drawn where it first stands.
       if (!variables_.contains(part.variables[0])) drawn(part.variables[1], part);
       std::swap(variables_[part.variables[0]], variables_[part.variables[1]]);
       return "";
-    case Part::reference: break;
+    case GrammarPart::reference: break;
   }
   if (part.variable.empty()) return reference(part, inside.parts[&part], depth);
   Variable& variable = variables_[part.variable];
@@ -142,21 +142,21 @@ std::string Writer::text(const Part& part, Meaning& inside, int depth) {
   return reference(part, variable.meaning, depth);
 }
 
-std::string Writer::reference(const Part& part, Meaning& meaning, int depth) {
+std::string Writer::reference(const GrammarPart& part, Meaning& meaning, int depth) {
   MB_CHECK(depth < deepest,
            "{}:{}: {{}} is {} references deep\n  expected more alternatives that end, or weights for them",
            grammar_.file(), part.line, part.words, depth);
   if (!meaning.alternative) meaning.alternative = draw(*part.rule);
   const Alternative& alternative = *meaning.alternative;
   std::string words;
-  for (const Part& inner : alternative.wordings[random_.below(alternative.wordings.size())])
+  for (const GrammarPart& inner : alternative.wordings[random_.below(alternative.wordings.size())])
     words += text(inner, meaning, depth + 1);
   return part.form.empty() ? words : inflected(part, *alternative.home, words);
 }
 
 // The form of the words, of the list they come from, of the given rule, or of their head: a noun's head is its last
 // word.
-std::string Writer::inflected(const Part& part, const Rule& home, const std::string& words) const {
+std::string Writer::inflected(const GrammarPart& part, const Rule& home, const std::string& words) const {
   for (const std::string& key : {words, home.name, part.rule->name})
     if (const std::string* form = grammar_.form(key + "." + part.form)) return *form;
   const bool noun = part.form == "plural";

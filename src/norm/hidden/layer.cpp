@@ -10,7 +10,7 @@
 
 namespace minbert {
 
-struct LayerNorm : AffineNorm {
+struct PlainLayerNorm : AffineNorm {
   using AffineNorm::AffineNorm;
 
   Tensor composed(const Tensor& x, const Batch&) const override {
@@ -31,7 +31,7 @@ const NormEntry norm_layer = {
     .over = "a token's channels",
     .parameters = "2H",
     .options = {layer_norm_eps},
-    .make = new_norm<LayerNorm>,
+    .make = new_norm<PlainLayerNorm>,
 };
 
 }  // namespace minbert
