@@ -1,11 +1,13 @@
 // The modes of training, by name and by mask.
 #include "train/train_mode.h"
 
+#include <regex.h>
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <unordered_set>
 
 #include "engine/names.h"
@@ -36,14 +38,19 @@ const std::vector<NamedMode> named_modes = {
 
 const std::string random_prefix = trained::random + ":", mask_prefix = "mask:", regex_prefix = "regex:";
 
-// The pattern of regex:PATTERN; none for another mode.
-std::optional<std::regex> pattern_of(const std::string& mode) {
-  if (!mode.starts_with(regex_prefix)) return std::nullopt;
-  try {
-    return std::regex(mode.substr(regex_prefix.size()));
-  } catch (const std::regex_error& e) {
-    fail(formatted("--train {}: this is no regular expression: {}", mode, e.what()));
-  }
+// The pattern of regex:PATTERN, an extended regular expression of POSIX; none for another mode.
+using Pattern = std::shared_ptr<regex_t>;
+Pattern pattern_of(const std::string& mode) {
+  if (!mode.starts_with(regex_prefix)) return nullptr;
+  regex_t compiled;
+  const int error = regcomp(&compiled, mode.c_str() + regex_prefix.size(), REG_EXTENDED | REG_NOSUB);
+  char why[200] = "";
+  regerror(error, &compiled, why, sizeof(why));
+  MB_CHECK(error == 0, "--train {}: this is no regular expression: {}", mode, why);
+  return Pattern(new regex_t(compiled), [](regex_t* p) {
+    regfree(p);
+    delete p;
+  });
 }
 
 // The N of random:N; none for another mode.
@@ -123,10 +130,10 @@ void set_trained(Parameters& parameters, const std::string& wanted, uint64_t see
         count_of(parameters, [&](const std::string& name) { return of_head(name) || of_output_norm(name); }));
     return parameters.set_trainable(random_masks(parameters, of_head, count, mode, seed));
   }
-  if (const auto pattern = pattern_of(mode)) {
+  if (const Pattern pattern = pattern_of(mode)) {
     bool any = false;
     parameters.set_trainable([&](const std::string& name) {
-      const bool found = std::regex_search(name, *pattern);
+      const bool found = regexec(pattern.get(), name.c_str(), 0, nullptr, 0) == 0;
       any |= found;
       return of_head(name) || found;
     });
