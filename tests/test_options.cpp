@@ -154,9 +154,13 @@ TEST_CASE("options: what is not expected is said in order, with the option it is
   const ShellResult few = program("--help"), all = program("--help-all");
   CHECK(few.has("Examples:\n  program --model bert --epochs 3\n  program --resume\n"));
   CHECK(few.has("\n--help-all prints every option.\n"));
-  CHECK(few.has("\n  --epochs N=10 "));
+  const auto shows = [](const ShellResult& help, const std::string& option, const std::string& by_default) {
+    return help.has("\n  " + option + "=" + by_default + " ") ||                // CLI11 before 2.4
+           help.has("\n  " + option + " [" + by_default + "] ");
+  };
+  CHECK(shows(few, "--epochs N", "10"));
   CHECK(!few.has("--clip"));
-  CHECK(all.has("\n  --clip X=0 "));
+  CHECK(shows(all, "--clip X", "0"));
   for (const ShellResult& help : {few, all}) {
     std::istringstream lines(help.said);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
