@@ -20,31 +20,24 @@ namespace minbert {
 namespace {
 
 // Where the scores stand: head by head, and in a head sentence by sentence, the L_b x L_b of block
-// h * sentences + b. Of each token its first score in head 0, and how many it has.
+// h * sentences + b.
 struct Layout {
   int heads;
   int64_t H, d;
   Batch batch;
   Indices start;                                    // [B+1], elements of a head before sentence b
-  Indices token_begin, token_length;                // [T]
 
   Layout(const Tensor& q, const Batch& packed, int head_count)
       : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
-    std::vector<int32_t> starts = {0}, begins, lengths;
+    std::vector<int32_t> starts = {0};
     for (int64_t b = 0; b < batch.sentences(); ++b) {
-      const int64_t L = length(b), end = starts.back() + attention_block(L);
+      const int64_t end = starts.back() + attention_block(length(b));
       MB_CHECK(end <= INT32_MAX,
                "attention: the scores of {} sentences would be {} for each head; lower --batch or "
                "--max-length", batch.sentences(), end);
-      for (int64_t query = 0; query < L; ++query) {
-        begins.push_back(int32_t(starts.back() + query * L));
-        lengths.push_back(int32_t(L));
-      }
       starts.push_back(int32_t(end));
     }
     start = std::move(starts);
-    token_begin = std::move(begins);
-    token_length = std::move(lengths);
   }
   int64_t B() const { return batch.sentences(); }
   int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
@@ -103,18 +96,21 @@ void each_part(const Layout& layout, Device device, const F& f) {
 
 // The rows of a part's scores: row h * T + t of all is token t's in head h.
 struct ScoreRows {
-  const int32_t *token_begin, *token_length;
+  const int32_t *offsets, *sentence, *start;
   int64_t T, head_elements, first_row, first_element;
+  HD int64_t begin_of_block(int64_t h, int64_t b) const {
+    return h * head_elements + start[b] - first_element;
+  }
   HD int64_t begin(int64_t row_of_part, int* length) const {
-    const int64_t row = first_row + row_of_part, t = row % T;
-    *length = token_length[t];
-    return row / T * head_elements + token_begin[t] - first_element;
+    const int64_t row = first_row + row_of_part, t = row % T, b = sentence[t];
+    *length = offsets[b + 1] - offsets[b];
+    return begin_of_block(row / T, b) + (t - offsets[b]) * *length;
   }
 };
 ScoreRows rows_of(const Part& part, Device device) {
   const Layout& l = part.layout;
-  return {l.token_begin.data(device), l.token_length.data(device), l.batch.tokens(),
-          l.head_elements(), l.rows_before(part.first), part.begin()};
+  return {l.batch.offsets.data(device), l.batch.sentence.data(device), l.start.data(device),
+          l.batch.tokens(), l.head_elements(), l.rows_before(part.first), part.begin()};
 }
 
 // P = softmax(S), in place
@@ -132,7 +128,6 @@ struct SoftmaxScores {
 // fill the vectors of a processor.
 struct DropScores {
   ScoreRows rows;
-  const int32_t *offsets, *start;
   int64_t heads, B, first_block;
   const real* scores;
   real* dropped;
@@ -140,8 +135,7 @@ struct DropScores {
   template <class Team>
   HD void operator()(Team team, int64_t block_of_part) const {
     const int64_t block = first_block + block_of_part, h = block / B, b = block % B;
-    const int64_t begin = h * rows.head_elements + start[b] - rows.first_element;
-    const int64_t L = offsets[b + 1] - offsets[b];
+    const int64_t begin = rows.begin_of_block(h, b), L = rows.offsets[b + 1] - rows.offsets[b];
     const real* p = scores + begin;
     real* out = dropped + begin;
     mask.each(team, int(L * L), b * heads + h, [=](int i, real factor) { out[i] = factor * p[i]; });
@@ -192,8 +186,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     launch_rows(device, part.rows(), part.elements(), SoftmaxScores{rows, P});
     if (!dropped) return P;
     launch_rows(device, part.last - part.first, part.elements(),
-                DropScores{rows, batch.offsets.data(device), layout.start.data(device), heads,
-                           layout.B(), part.first, P, dropped.data(), mask});
+                DropScores{rows, heads, layout.B(), part.first, P, dropped.data(), mask});
     return dropped.data();
   };
   const auto scratch = [=](const Part& part, bool wanted) {
