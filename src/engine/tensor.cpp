@@ -142,18 +142,22 @@ Tensor Tensor::reshape(Shape shape) const {
 Tensor Tensor::detach() const { return view(impl_->storage, impl_->offset, shape()); }
 
 namespace {
-// Dimension d of the shape and those after it. v: their values; width: of a number.
-void print(std::ostream& out, const Shape& shape, int d, std::span<const real> v, int width,
-           bool whole) {
+// Prints dimension d of the shape and those after it. v: their values; width: the least of a number.
+// Returns the widest number, of four digits.
+int print(std::ostream& out, const Shape& shape, int d, std::span<const real> v, int width,
+          bool whole) {
   if (d == shape.rank()) {
-    out << std::setw(width) << v[0];
-    return;
+    std::ostringstream number;
+    number << std::setprecision(4) << v[0];
+    out << std::setw(width) << number.str();
+    return int(number.str().size());
   }
   const bool last = d + 1 == shape.rank();
   const std::string next = last ? ", "
                                 : "," + std::string(size_t(shape.rank() - 1 - d), '\n') +
                                       std::string(size_t(d) + 1, ' ');
   const size_t n = size_t(shape[d]), step = n ? v.size() / n : 0;
+  int widest = 0;
   out << '[';
   for (size_t i = 0; i < n; ++i) {
     if (i) out << next;
@@ -161,9 +165,10 @@ void print(std::ostream& out, const Shape& shape, int d, std::span<const real> v
       out << "..." << next;
       i = n - 3;
     }
-    print(out, shape, d + 1, v.subspan(i * step, step), width, whole);
+    widest = std::max(widest, print(out, shape, d + 1, v.subspan(i * step, step), width, whole));
   }
   out << ']';
+  return widest;
 }
 }  // namespace
 
@@ -171,16 +176,9 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
   if (!x) return out << "no tensor";
   std::vector<real> copy;
   const std::span<const real> values = x.on_host(copy);
-  std::ostringstream text;                          // four digits of each number
-  text << std::setprecision(4);
-  int width = 0;
-  for (const real v : values) {
-    text.str("");
-    text << v;
-    width = std::max(width, int(text.str().size()));
-  }
-  text.str("");
-  print(text, x.shape(), 0, values, width, values.size() <= 1000);
+  const bool whole = values.size() <= 1000;
+  std::ostringstream measured, text;
+  print(text, x.shape(), 0, values, print(measured, x.shape(), 0, values, 0, whole), whole);
   return out << text.str();
 }
 
