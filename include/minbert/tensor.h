@@ -116,6 +116,7 @@ class Indices {
   Indices(std::vector<int32_t> values)
       : list_(std::make_shared<List>(List{std::move(values), {}})) {}
   Indices(std::initializer_list<int32_t> values) : Indices(std::vector<int32_t>(values)) {}
+  static Indices range(int64_t begin, int64_t end);         // begin, begin+1, ... end-1
   explicit operator bool() const { return list_ != nullptr; }
   int64_t size() const { return list_ ? int64_t(list_->values.size()) : 0; }
   int32_t operator[](int64_t i) const { return list_->values[size_t(i)]; }

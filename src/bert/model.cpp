@@ -2,7 +2,6 @@
 #include "minbert/bert.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "engine/names.h"
 
@@ -11,12 +10,6 @@ namespace {
 
 Indices first_rows(const Batch& batch) {
   return std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
-}
-
-Indices range(int64_t begin, int64_t end) {
-  std::vector<int32_t> rows(size_t(end - begin));
-  std::iota(rows.begin(), rows.end(), int32_t(begin));
-  return rows;
 }
 
 }  // namespace
@@ -85,8 +78,8 @@ BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
     std::vector<int32_t> rows_and_cls(rows.begin(), rows.end());
     rows_and_cls.insert(rows_and_cls.end(), first.begin(), first.end());
     const Tensor both = encode(batch, Indices(std::move(rows_and_cls)), attention_weights);
-    h = gather_rows(both, range(R, both.rows()));
-    if (R > 0) x = gather_rows(both, range(0, R));
+    h = gather_rows(both, Indices::range(R, both.rows()));
+    if (R > 0) x = gather_rows(both, Indices::range(0, R));
   }
   const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
   return {x, h, normalize_cls(cls_place::pooled, pooled)};

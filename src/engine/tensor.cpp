@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <iomanip>
+#include <numeric>
 
 #include "engine/cuda.h"
 #include "engine/fill.h"
@@ -191,6 +192,12 @@ std::optional<real> non_finite(std::span<const real> values) {
   for (int64_t i = 0; i < n; ++i) sum += v[i] - v[i];
   if (sum == 0) return {};
   return *std::find_if(values.begin(), values.end(), [](real x) { return !std::isfinite(x); });
+}
+
+Indices Indices::range(int64_t begin, int64_t end) {
+  std::vector<int32_t> values(size_t(end - begin));
+  std::iota(values.begin(), values.end(), int32_t(begin));
+  return values;
 }
 
 const int32_t* Indices::data(Device device) const {

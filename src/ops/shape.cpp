@@ -88,9 +88,7 @@ Tensor transpose(const Tensor& x) {
 Tensor slice_rows(const Tensor& x, int64_t begin, int64_t end) {
   MB_CHECK(0 <= begin && begin <= end && end <= x.rows(), "slice_rows: {}..{} of {} rows", begin,
            end, x.rows());
-  std::vector<int32_t> rows(size_t(end - begin));
-  std::iota(rows.begin(), rows.end(), int32_t(begin));
-  return gather("slice_rows", x, rows);
+  return gather("slice_rows", x, Indices::range(begin, end));
 }
 
 Tensor Tensor::operator[](int64_t i) const {
