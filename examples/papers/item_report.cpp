@@ -8,8 +8,6 @@
 
 namespace minbert {
 
-namespace fs = std::filesystem;
-
 Curve numbered(const std::string& title, Numbers y, double first, Curve::Style style) {
   Curve curve{.title = title, .y = std::move(y), .style = style};
   for (size_t i = 0; i < curve.y.size(); ++i) curve.x.push_back(first + double(i));
@@ -68,10 +66,9 @@ void ItemReport::table(const std::string& title, const Names& columns,
 }
 
 void ItemReport::figure(const Figure& figure, const std::string& text, const std::string& word) {
-  write_figure(folder_ + "/figures/" + stem(word), figure);
-  fs::remove(folder_ + "/" + stem(word) + ".svg");
-  const std::string drawn = folder_ + "/figures/" + stem(word) + ".svg";
-  if (fs::exists(drawn)) fs::rename(drawn, folder_ + "/" + stem(word) + ".svg");
+  const std::string drawn = folder_ + "/figures/" + stem(word);
+  write_figure(drawn, figure);
+  std::filesystem::rename(drawn + ".svg", folder_ + "/" + stem(word) + ".svg");
   append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
 }
 
