@@ -16,10 +16,9 @@ uint64_t fingerprint(const Parameters& parameters) {
   return h;
 }
 
-void compare_start(const std::function<std::map<std::string, std::string>()>& settings_of_run,
+void compare_start(std::map<std::string, std::string> settings,
                    const std::function<uint64_t()>& data, const Parameters& parameters) {
   if (ranks().size() == 1) return;
-  std::map<std::string, std::string> settings = settings_of_run();
   settings["the program"] = std::to_string(fingerprint(read_file("/proc/self/exe"), 0));
   settings["the data"] = std::to_string(data());
   settings["the parameters"] = std::to_string(fingerprint(parameters));

@@ -15,7 +15,7 @@ namespace minbert {
 uint64_t fingerprint(const Parameters& parameters);
 
 // Before the first step: the program, the settings, a fingerprint of the data, and the parameters.
-void compare_start(const std::function<std::map<std::string, std::string>()>& settings_of_run,
+void compare_start(std::map<std::string, std::string> settings,
                    const std::function<uint64_t()>& data, const Parameters& parameters);
 // Later: the parameters. A rank's part from those of the others when a bit flips in its memory.
 void compare_parameters(int64_t step, const Parameters& parameters);

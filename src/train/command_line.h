@@ -53,7 +53,7 @@ class CommandLine : public OptionTable {
   std::set<std::string> given_;                     // on this command line, by their first names
 };
 
-// Bind the options above to the command line, with their help and the range of their values.
+// Put the options of minbert/options.h into a table, with their help and the range of their values.
 // default_lr: the rate for which --lr 0 stands.
 void add_train_options(OptionTable& table, TrainOptions& options);
 void add_pretrain_options(OptionTable& table, PretrainOptions& options);

@@ -107,7 +107,7 @@ class PretrainRun {
     examples_ = data_.shard(epoch_, shard_);
     log_.keeps("the last good weights");
     result_.next_sentence = next_sentence_;
-    compare_start([&] { return settings_of(o); }, [&] { return fingerprint(held_out_, fingerprint(examples_, 0)); },
+    compare_start(settings_of(o), [&] { return fingerprint(held_out_, fingerprint(examples_, 0)); },
                   model_.parameters);
   }
 

@@ -49,7 +49,7 @@ class Run {
       for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
     }
     log_.open("step,task,loss", "epochs.csv", columns + ",dev_mean", epoch_);
-    compare_start([&] { return settings_of(o); }, [&] { return data_fingerprint(); },
+    compare_start(settings_of(o), [&] { return data_fingerprint(); },
                   model_->parameters);
   }
 
