@@ -93,20 +93,21 @@ std::vector<std::pair<std::string, const Trace::Operation*>> states_of(const Mea
 Json state_json(const std::string& name, const Tensor& x, const Tensor& first,
                 const Tensor& previous) {
   std::vector<double> start, before, length, gradient;
-  const auto row_of = [](const Tensor& all, int64_t row) {
-    const std::vector<real> values = all.values();
-    return std::vector<real>(values.begin() + row * all.cols(),
-                             values.begin() + (row + 1) * all.cols());
-  };
+  const Tensor slope = x.grad();
+  const std::vector<real> own = x.values(), firsts = first.values(), previouses = previous.values(),
+                          slopes = slope ? slope.values() : std::vector<real>();
   for (int64_t row = 0; row < x.rows(); ++row) {
-    const std::vector<real> own = row_of(x, row);
-    const auto cosine = [&](const std::vector<real>& other) {
-      return row_dot(own, other) / (row_length(own) * row_length(other));
+    const auto row_of = [&](const std::vector<real>& all) {
+      return std::span(all).subspan(size_t(row * x.cols()), size_t(x.cols()));
     };
-    start.push_back(cosine(row_of(first, row)));
-    before.push_back(cosine(row_of(previous, row)));
-    length.push_back(row_length(own));
-    if (const Tensor g = x.grad()) gradient.push_back(row_length(row_of(g, row)));
+    const auto cosine = [&](const std::vector<real>& other) {
+      return row_dot(row_of(own), row_of(other)) /
+             (row_length(row_of(own)) * row_length(row_of(other)));
+    };
+    start.push_back(cosine(firsts));
+    before.push_back(cosine(previouses));
+    length.push_back(row_length(row_of(own)));
+    if (slope) gradient.push_back(row_length(row_of(slopes)));
   }
   return Json::object()
       .set("name", name)
