@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "error_of.h"
 #include "minbert/safetensors.h"
@@ -32,15 +31,9 @@ int run_items(const TaskAdaptationOptions& o) {
   return document.run(ta_items(document, o));
 }
 
-// The cells of a CSV file: rows of columns.
-std::vector<std::vector<std::string>> cells_of(const std::string& file) {
-  std::vector<std::vector<std::string>> rows;
-  std::istringstream text(read_file(file));
-  for (std::string line; std::getline(text, line);) {
-    rows.emplace_back();
-    std::istringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
-  }
+// The rows of a CSV file, without its head.
+Checked<Checked<std::string>> cells_of(const std::string& file) {
+  Checked<Checked<std::string>> rows = csv(file);
   rows.erase(rows.begin());
   return rows;
 }
