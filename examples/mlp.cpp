@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
       double sum = 0;
       const auto batches = epoch_batches({&task, 1}, epoch, {.batch = batch, .seed = uint64_t(seed)});
       for (const TaskBatch& b : batches) {
-        const Tensor x = gather_rows(train.x, b.examples), y = gather_rows(train.spiral, b.examples);
+        const Tensor x = index_select(train.x, b.examples), y = index_select(train.spiral, b.examples);
         const Tensor loss = binary_cross_entropy_with_logits(network(x), y);
         backward(loss);
         optimizer.step(lr * (1 - double(epoch) / epochs));

@@ -61,7 +61,7 @@ inline std::vector<std::vector<real>> take_gradients(const Inputs& inputs) {
   std::vector<std::vector<real>> gradients;
   for (const Tensor& x : inputs) {
     gradients.push_back(x.grad() ? x.grad().values() : std::vector<real>());
-    x.clear_grad();
+    x.zero_grad();
   }
   return gradients;
 }

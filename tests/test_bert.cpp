@@ -81,7 +81,7 @@ TEST_CASE("bert: the gradient of a whole multitask model, through each task's lo
   Network pairs(siamese(tiny_config("conditional-layer", 6)));
   check("sst", cross, sst, [](const Tensor& y) { return cross_entropy(y, {0, 4, 2, 1}); });
   check("quora", cross, quora, [&](const Tensor& y) { return binary_cross_entropy_with_logits(y, targets); });
-  check("siamese sts", pairs, sts, [&](const Tensor& y) { return mean_squared_error(y, similarity); });
+  check("siamese sts", pairs, sts, [&](const Tensor& y) { return mse_loss(y, similarity); });
 }
 
 // The L x L weights of both heads of each sentence, without what stands between them.
@@ -135,7 +135,7 @@ TEST_CASE("bert: [CLS] of every layer is that of a model that ends there; the la
   REQUIRE(layers.size() == 3);                      // the embeddings, and two layers
   CHECK(difference(layers[2].values(), bert.forward(pack(all)).cls.values()) < tolerance(1e-6, 1e-14));
   const Tensor embeddings = bert.embeddings().forward(pack(all));
-  CHECK(layers[0].values() == gather_rows(embeddings, {0, 5, 6}).values());
+  CHECK(layers[0].values() == index_select(embeddings, {0, 5, 6}).values());
   BertConfig one_layer = tiny_config("layer", 16);
   one_layer.num_hidden_layers = 1;
   const Network shorter(one_layer);
@@ -285,7 +285,7 @@ TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the orde
     if (gradient) CHECK(follows(item.value.grad().data(), gradient));
     gradient = item.value.grad().data() + item.value.size();
   }
-  network.parameters.clear_gradients();
+  network.parameters.zero_grad();
   for (const Parameter& item : network.parameters.items()) CHECK_FALSE(bool(item.value.grad()));
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("cls norm: gradient normalization is the paper's, as plain loops [TA s
       CHECK(y.values() == h.values());
       backward(scale(y, 1), Tensor::from({B, H}, g));
       const std::vector<real> got = h.grad().values();
-      h.clear_grad();
+      h.zero_grad();
       Vector mu(size_t(H), 0), after(size_t(H), 0);
       double theta = 0;
       for (int64_t k = 0; k < B * H; ++k) mu[size_t(k % H)] += std::abs(double(g[size_t(k)])) / double(B);
@@ -38,7 +38,7 @@ TEST_CASE("cls norm: gradient normalization is the paper's, as plain loops [TA s
   backward(zero, Tensor::from({B, H}, g));
   CHECK(largest(h.grad().values()) == 0);
   for (int64_t row = 0; row < B; ++row) g[size_t(row * H)] = real(row + 1);
-  h.clear_grad();
+  h.zero_grad();
   backward(normalize_gradient(h, 0.5), Tensor::from({B, H}, g));
   const std::vector<real> once = h.grad().values();
   CHECK(once[0] > 0);

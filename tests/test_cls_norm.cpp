@@ -54,7 +54,7 @@ TEST_CASE("cls norm: the README of src/norm has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
   for (const NormEntry& e : cls_norms().entries) {
     const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                      name_of(e.couples), e.statistics, e.parameters, e.place,
+                                      name_of(e.mixes), e.statistics, e.parameters, e.place,
                                       options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);

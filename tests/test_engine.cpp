@@ -58,7 +58,7 @@ TEST_CASE("engine: two losses on one tape need one backward of their sum") {
   const Tensor a = sum(x), b = sum(square(x));
   backward(a);
   CHECK(contains(error_of([&] { backward(b); }), "not on the tape"));
-  x.clear_grad();
+  x.zero_grad();
   backward(add(sum(x), sum(square(x))));
   for (int i = 0; i < 3; ++i) CHECK(x.grad().data()[i] == doctest::Approx(double(1 + 2 * x.data()[i])));
 }
@@ -145,7 +145,7 @@ TEST_CASE("engine: shared gradients do not leak into each other") {
   const auto both = [](const Tensor& a, const Tensor& b) {
     return record("both", add(a, b).detach(), {a, b}, [](const Tensor& dc, Grads& g) { g.pass(0, dc), g.pass(1, dc); });
   };
-  x.clear_grad(), w.clear_grad();
+  x.zero_grad(), w.zero_grad();
   const Tensor u = scale(x, 1), v = scale(w, 1), once = scale(u, 1);
   backward(add(both(u, v), once));
   CHECK(x.grad().values() == std::vector<real>(4, 2));
@@ -183,7 +183,7 @@ TEST_CASE("engine: the cotangent is the caller's and has the result's shape") {
   const std::vector<real> before = c.values();
   backward(add(x, x), c);                           // the gradient of x is c + c: c itself stays
   CHECK(c.values() == before);
-  x.clear_grad();
+  x.zero_grad();
   for (int times = 0; times < 2; ++times) backward(x.reshape({3}), c);      // passed on, then added to
   CHECK(c.values() == before);
   for (int i = 0; i < 3; ++i) CHECK(x.grad().data()[i] == 2 * before[size_t(i)]);
@@ -202,16 +202,16 @@ TEST_CASE("engine: gradients go to a place of the caller's choosing, and accumul
   CHECK(x.grad().is(inside));
   backward(scale(x, 4));
   CHECK(inside.values() == std::vector<real>(4, 7));
-  x.clear_grad();
+  x.zero_grad();
   CHECK_FALSE(bool(x.grad()));
   backward(add(x, x));                              // overwrites the 7, then adds
   CHECK(inside.values() == std::vector<real>(4, 2));
-  x.clear_grad();
+  x.zero_grad();
   backward(x.reshape({4}));                         // what is passed on goes there, too, in x's shape
   CHECK(x.grad().is(inside));
   CHECK(inside.values() == std::vector<real>(4, 1));
   x.set_grad_storage({});
-  x.clear_grad();
+  x.zero_grad();
   backward(x.reshape({4}));
   CHECK(x.grad().shape() == Shape{2, 2});
 }

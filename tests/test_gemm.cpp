@@ -124,7 +124,7 @@ TEST_CASE("gemm: attention is the same for any number of threads, with and witho
           return o.values();
         }));
   on_threads([&] {
-    for (Tensor* t : {&q, &k, &v}) t->clear_grad();
+    for (Tensor* t : {&q, &k, &v}) t->zero_grad();
     backward(attention(q, k, v, batch, 3, 0.2, {5, 6}), cotangent);
     std::vector<real> all;
     for (const Tensor* t : {&q, &k, &v})

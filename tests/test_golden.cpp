@@ -125,7 +125,7 @@ TEST_CASE("golden: operations have PyTorch's values and gradients") {
       {"cross_entropy", [&](const Inputs& x) { return cross_entropy(x[0], labels); }},
       {"binary_cross_entropy_with_logits",
        [&](const Inputs& x) { return binary_cross_entropy_with_logits(x[0], targets); }},
-      {"mean_squared_error", [](const Inputs& x) { return mean_squared_error(x[0], x[1]); }},
+      {"mse_loss", [](const Inputs& x) { return mse_loss(x[0], x[1]); }},
   };
   for (const auto& [name, f] : operations) {
     INFO(std::string(name));

@@ -15,7 +15,7 @@ void step(const MultitaskBert& model, const Parameters& parameters, const std::v
   const Batch batch = pack(sentences(lengths, formatted("step {}", number)), {0});
   const std::vector<int32_t> labels(lengths.size(), 1);
   backward(cross_entropy(model.forward(batch, 0), labels));
-  parameters.clear_gradients();
+  parameters.zero_grad();
 }
 
 struct Trained {
@@ -139,7 +139,7 @@ TEST_CASE("memory: with --recompute a layer keeps its input alone; values and gr
           std::vector<std::vector<real>> all = {loss.values()};
           for (const Parameter& p : parameters.items())
             all.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>());
-          parameters.clear_gradients();
+          parameters.zero_grad();
           CHECK(DropoutClock::current().step == 8);
           return all;
         };

@@ -89,17 +89,17 @@ TEST_CASE("norm: the README of src/norm has the table, row by row") {
   const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
   for (const NormEntry& e : norms().entries) {
     const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                      name_of(e.couples), e.statistics, e.parameters, e.place,
+                                      name_of(e.mixes), e.statistics, e.parameters, e.place,
                                       options_text(e.options), e.paper);
     INFO(row);
     CHECK(readme.find(row) != readme.npos);
   }
 }
 
-TEST_CASE("norm: a packed batch is its sentences one at a time, where a norm does not couple the batch") {
+TEST_CASE("norm: a packed batch is its sentences one at a time, where a norm does not mix the batch") {
   for (const NormEntry& entry : norms().entries)
     for (const bool training : {true, false}) {
-      if (entry.couples == Couples::batch && training) continue;
+      if (entry.mixes == Mixes::batch && training) continue;
       INFO(std::string(entry.name) << ", training " << training);
       const Lone lone(entry.name);
       lone.norm->train(training);

@@ -77,7 +77,7 @@ TEST_CASE("norm: PowerNorm follows its algorithm, written as plain loops, over 2
           dy = normal(formatted("power dy{}", step), {T, H});
       const Tensor y = (*lone.norm)(x, batch);
       const std::vector<real> kept_y = y.values();
-      lone.parameters.clear_gradients();
+      lone.parameters.zero_grad();
       backward(y, dy);
 
       std::vector<real> expected_y(T * H), expected_dx(T * H), d_gamma(H), d_beta(H), new_psi2(H), new_nu(H);
@@ -196,7 +196,7 @@ TEST_CASE("norm: constant input and dead channels give finite results and gradie
         Tensor x = constant ? Tensor::full({8, 32}, real(10.1f)) : Tensor::from({8, 32}, dead);
         x.set_requires_grad(true);
         for (int step = 0; step < 3; ++step) {
-          x.clear_grad();
+          x.zero_grad();
           const Tensor y = scale((*norm)(x, batch), 1);
           backward(y, normal("c", {8, 32}));
           CHECK(std::isfinite(largest(y.values())));

@@ -143,7 +143,7 @@ TEST_CASE("placement: wanted rows are those of the whole, values and gradients, 
       for (const Network* network : {&whole, &some})
         for (Tensor value : values_of(network->parameters)) value.set_requires_grad(true);
       const BertOutput all = whole.bert.forward(batch);
-      const Tensor rows = gather_rows(all.last_hidden_state, wanted);
+      const Tensor rows = index_select(all.last_hidden_state, wanted);
       const auto loss = [&](const Tensor& hidden, const Tensor& pooled) {
         return add(sum(mul(hidden, direction)), sum(mul(pooled, direction)));
       };
@@ -188,12 +188,12 @@ TEST_CASE("placement: a head's scale is that of its columns of the matrix behind
   CHECK(difference(scaled.hidden(batch), folded.hidden(batch)) < tolerance(1e-5, 1e-13));
 }
 
-TEST_CASE("placement: a packed batch is its sentences one at a time, where the norm does not couple them") {
+TEST_CASE("placement: a packed batch is its sentences one at a time, where the norm does not mix them") {
   const std::vector<Sequence> all = sentences({3, 1, 4});
   for (const std::string& placement : placements)
     for (const NormEntry& entry : norms().entries) {
       INFO(placement << ", " << entry.name);
-      const Network network(config_of(placement, entry.name, 32));       // in evaluation mode none couples them
+      const Network network(config_of(placement, entry.name, 32));       // in evaluation mode none mixes them
       std::vector<real> apart;
       for (size_t b = 0; b < 3; ++b) {
         const std::vector<real> one = network.hidden(pack({&all[b], 1}, {all_tasks[int64_t(b)]}));

@@ -142,7 +142,7 @@ TEST_CASE("random: in a loop of one's own every micro-batch of an accumulated st
         all.push_back(y.values());
         backward(sum(y));
       }
-      w.clear_grad();
+      w.zero_grad();
     }
     return all;
   };

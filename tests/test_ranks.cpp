@@ -123,12 +123,12 @@ TEST_CASE("shards: what takes statistics over the batch is refused by its name w
   const auto said = [&](const std::string& norm) { return error_of([&] { world.run(o, "refused", 0, norm); }); };
   int refused = 0;
   for (const NormEntry& norm : norms().entries) {
-    if (norm.couples != Couples::batch) continue;
+    if (norm.mixes != Mixes::batch) continue;
     ++refused;
     CHECK(contains(said(norm.name), formatted("--norm {} takes its statistics over the whole batch", norm.name)));
   }
   for (const NormEntry& norm : cls_norms().entries) {
-    if (norm.couples != Couples::batch) continue;
+    if (norm.mixes != Mixes::batch) continue;
     ++refused;
     o.cls_norm = norm.name;
     CHECK(contains(said("layer"), formatted("--cls-norm {} takes its statistics over the whole batch", norm.name)));

@@ -331,7 +331,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   MB_CHECK(!task || task->is_pair() == !o.text_b.empty(), "{} takes {}", task->name,
            task->is_pair() ? "two texts; give --text-b" : "one text; leave --text-b out");
   network.train(false);
-  trained.model.parameters.clear_gradients();       // those of an earlier look
+  trained.model.parameters.zero_grad();       // those of an earlier look
 
   Json::Array pieces, ids, segments, tasks, predictions, states;
   for (const Task& t : trained.tasks) {

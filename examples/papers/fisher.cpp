@@ -23,7 +23,7 @@ ElementValues fisher_information(MultitaskBert& network, const Parameters& param
   MB_CHECK(!examples.empty(), "{}: the Fisher information of {} needs 1 example or more",
            data.file, task.name);
   network.train(false);
-  parameters.clear_gradients();
+  parameters.zero_grad();
   ElementValues F;
   for (const Parameter& p : parameters.items())
     if (p.value.requires_grad()) F[p.name].resize(size_t(p.value.size()));
@@ -40,7 +40,7 @@ ElementValues fisher_information(MultitaskBert& network, const Parameters& param
     backward(scale(task_loss(task, logits, labels(data, some)), real(half)));
     for (const Parameter& p : parameters.items())
       if (const Tensor g = p.value.grad()) add_squares(g, double(some.size()) / N, F.at(p.name));
-    parameters.clear_gradients();
+    parameters.zero_grad();
     progress.update(int64_t(examples.size() - rest.size()));
   }
   return F;

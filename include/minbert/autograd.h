@@ -56,9 +56,9 @@ using Backward = std::function<void(const Tensor& dc, Grads& g)>;
 // Puts an operation on the tape and returns its result. name: a string literal. backward is called
 // at most once, and only where the result has a gradient; it keeps what it reads by capturing it.
 // formula: the line that calls record, or a helper that passes on the line it was called from.
-using Place = std::source_location;
+using SourceLine = std::source_location;
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
-              Backward backward, Place formula = Place::current());
+              Backward backward, SourceLine formula = SourceLine::current());
 
 // Whether record() would put an operation of this input on the tape: for operations that compute
 // gradients during the forward pass.

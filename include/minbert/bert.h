@@ -59,7 +59,7 @@ class BertLayer : public Module {
  public:
   BertLayer(const BertConfig& config, const NormOptions& norm);
   // [T,H] -> [T,H]. rows [R]: everything after the attention is computed for these rows of the
-  // batch alone, and the result is [R,H]; the norms must not couple tokens.
+  // batch alone, and the result is [R,H]; the norms must not mix tokens.
   Tensor forward(const Tensor& x, const Batch& batch, const Indices& rows = all_rows,
                  Tensor* attention_weights = nullptr) const;
   // Its parts, of which src/bert/layer.cpp has the equations: A(u), F(u), N₁ and N₂
@@ -87,7 +87,7 @@ class BertModel : public Module {
  public:
   // tasks: the number of task ids of a conditional norm.
   explicit BertModel(const BertConfig& config, int tasks = 0);
-  // rows [R]: rows of the batch for last_hidden_state. If no norm couples tokens, the last layer
+  // rows [R]: rows of the batch for last_hidden_state. If no norm mixes tokens, the last layer
   // computes only these and the [CLS] rows after its attention.
   // attention_weights, if given, receives one tensor for each layer (see attention() in ops.h).
   // Errors: an id, a position (of a sequence of more than max_tokens()) or a segment outside of its
@@ -117,7 +117,7 @@ class BertModel : public Module {
   std::unique_ptr<Norm> final_norm_;                // encoder.LayerNorm; none with placement post
   Linear pooler_;
   std::unique_ptr<Norm> cls_norm_;
-  Couples norm_couples_;
+  Mixes norm_mixes_;
   std::string norm_place_, gradient_place_;             // of the norm of [CLS], of its gradient
   double gradient_alpha_ = 0;
 };

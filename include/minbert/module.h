@@ -111,7 +111,7 @@ class Parameters {
   // One flat buffer for the gradients of all that learn
   void reserve_gradients() const;
   const Tensor& gradients() const { return gradients_; }           // that buffer
-  void clear_gradients() const;
+  void zero_grad() const;
 
  private:
   Options options_;

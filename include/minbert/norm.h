@@ -74,13 +74,13 @@ class AffineNorm : public Norm {
 
 // The rows whose values affect another row's result in training: none, those of its sentence, those
 // of the batch. Where there are any, the last layer computes every row, not only those asked for.
-enum class Couples { nothing, sentence, batch };
-const char* name_of(Couples couples);           // as the tables print it
+enum class Mixes { nothing, sentence, batch };
+const char* name_of(Mixes mixes);           // as the tables print it
 
 struct NormEntry {
   const char *name, *formula, *paper = "";      // name: as --norm or --cls-norm takes it
   const char* over;                             // the elements of one mean
-  Couples couples = Couples::nothing;
+  Mixes mixes = Mixes::nothing;
   const char* statistics = "none";              // those of evaluation, if they are not x's own
   const char* parameters = "0";                 // how many, in H and tasks
   const char* place = "embeddings, layers";     // of [CLS]: pre-pooler or pooled, by default

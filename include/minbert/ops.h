@@ -79,9 +79,9 @@ Tensor mean_sentences(const Tensor& x, const Batch& batch);
 
 // ---- choosing and joining (shape.cpp) -----------------------------------------------------------
 // [T,H] -> [n,H]; a row may be chosen twice
-Tensor gather_rows(const Tensor& x, const Indices& rows);
+Tensor index_select(const Tensor& x, const Indices& rows);
 Tensor embedding(const Tensor& table, const Indices& ids);    // [V,H] -> [n,H]
-Tensor concatenate_columns(const std::vector<Tensor>& parts);  // [T,H1] [T,H2] ... -> [T,H1+H2+...]
+Tensor cat(const std::vector<Tensor>& parts);  // [T,H1] [T,H2] ... -> [T,H1+H2+...]
 Tensor slice_rows(const Tensor& x, int64_t begin, int64_t end);       // rows begin .. end-1
 Tensor transpose(const Tensor& x);                  // [T,H] -> [H,T]
 Indices argmax(const Tensor& x);                    // [T] the column of each row's largest value
@@ -126,6 +126,6 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 // logits, targets of as many elements, in one shape or another -> []; targets 0..1, not checked
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets);
 // both of as many elements, in one shape or another -> []
-Tensor mean_squared_error(const Tensor& prediction, const Tensor& target);
+Tensor mse_loss(const Tensor& prediction, const Tensor& target);
 
 }  // namespace minbert

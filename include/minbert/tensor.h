@@ -85,7 +85,7 @@ class Tensor {
   bool requires_grad() const;
   const Tensor& set_requires_grad(bool on) const;
   Tensor grad() const;                             // no tensor until backward has reached this one
-  void clear_grad() const;                         // the next backward overwrites instead of adding
+  void zero_grad() const;                         // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
   // Where to write the gradient; no tensor: to a new one
   void set_grad_storage(Tensor place) const;

@@ -15,7 +15,7 @@
 //               normformer: Shleifer et al. 2021, sec. 2 [LN-PEFT app.A.normformer]
 //   Shapes      x, a, y [T,H]   W_q, W_k, W_v, W_o [H,H]   W_1 [I,H]   W_2 [H,I]   γ [heads]
 //               I: the intermediate size; N₁, N₂, N₃ over H columns, N₄ over I
-//   Rows        only attention looks at other tokens, if the norms couple none. If only some rows
+//   Rows        only attention looks at other tokens, if the norms mix none. If only some rows
 //               of y are needed (of the last layer: [CLS], masked tokens), everything after
 //               Attention is then computed for these alone.
 //   Names       N₁ is attention.output.LayerNorm and N₂ output.LayerNorm, Hugging Face's names of
@@ -88,7 +88,7 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
 
 Tensor BertLayer::scale_heads(const Tensor& context) const {
   if (!head_scale_) return context;
-  const Tensor scale = gather_rows(head_scale_.reshape({heads_, 1}), head_of_column_);      // [H,1]
+  const Tensor scale = index_select(head_scale_.reshape({heads_, 1}), head_of_column_);      // [H,1]
   return context * scale.reshape({context.cols()});
 }
 
@@ -104,14 +104,14 @@ Tensor BertLayer::attend(const Tensor& u, const Batch& batch, const Indices& row
   const Tensor context =
       attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
                 weights_dropout_.key(), attention_weights);
-  return attention_dense_(scale_heads(rows ? gather_rows(context, rows) : context));
+  return attention_dense_(scale_heads(rows ? index_select(context, rows) : context));
 }
 
 Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
                           Tensor* attention_weights) const {
   const Scope scope(path());
   const Batch selected = rows ? select_rows(batch, rows) : batch;
-  const auto select = [&](const Tensor& u) { return rows ? gather_rows(u, rows) : u; };
+  const auto select = [&](const Tensor& u) { return rows ? index_select(u, rows) : u; };
   const auto A = [&](const Tensor& u) { return attend(u, batch, rows, attention_weights); };
   const auto F = [&](const Tensor& u) { return feed(u, selected); };
   const auto N1 = [&](const Tensor& u, const Batch& b) { return (*attention_norm_)(u, b); };

@@ -18,7 +18,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
       pooler_(config.hidden_size, config.hidden_size),
       cls_norm_(cls_norms().make(config.cls_norm, {.hidden = config.hidden_size})),
-      norm_couples_(norms().find(config.norm).couples),
+      norm_mixes_(norms().find(config.norm).mixes),
       norm_place_(cls_norm_place(config.cls_norm, config.cls_norm_at)) {
   const NormOptions norm{config.hidden_size, tasks, config.layer_norm_eps};
   child("embeddings", embeddings_);
@@ -37,10 +37,10 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 Tensor BertModel::encode(const Batch& batch, const Indices& rows,
                          std::vector<Tensor>* attention_weights,
                          std::vector<Tensor>* hidden_states) const {
-  MB_CHECK(!recomputes() || !training() || norm_couples_ != Couples::batch,
+  MB_CHECK(!recomputes() || !training() || norm_mixes_ != Mixes::batch,
            "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
            config_.norm);
-  const Indices last_rows = norm_couples_ != Couples::nothing ? all_rows : rows;
+  const Indices last_rows = norm_mixes_ != Mixes::nothing ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
   if (hidden_states) hidden_states->push_back(x);
   for (const auto& layer : layers_) {
@@ -55,7 +55,7 @@ Tensor BertModel::encode(const Batch& batch, const Indices& rows,
     if (hidden_states) hidden_states->push_back(x);
   }
   if (final_norm_) x = (*final_norm_)(x, last_rows ? select_rows(batch, last_rows) : batch);
-  return rows && !last_rows ? gather_rows(x, rows) : x;
+  return rows && !last_rows ? index_select(x, rows) : x;
 }
 
 // Gradient normalization comes before the norm, so the backward runs it after the norm's backward.
@@ -72,14 +72,14 @@ BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
   Tensor x, h;
   if (!rows) {                                      // all_rows
     x = encode(batch, all_rows, attention_weights);
-    h = gather_rows(x, first);
+    h = index_select(x, first);
   } else {                                          // the last layer computes them, then each [CLS]
     const int64_t R = rows.size();
     std::vector<int32_t> rows_and_cls(rows.begin(), rows.end());
     rows_and_cls.insert(rows_and_cls.end(), first.begin(), first.end());
     const Tensor both = encode(batch, Indices(std::move(rows_and_cls)), attention_weights);
-    h = gather_rows(both, Indices::range(R, both.rows()));
-    if (R > 0) x = gather_rows(both, Indices::range(0, R));
+    h = index_select(both, Indices::range(R, both.rows()));
+    if (R > 0) x = index_select(both, Indices::range(0, R));
   }
   const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
   return {x, h, normalize_cls(cls_place::pooled, pooled)};
@@ -89,7 +89,7 @@ std::vector<Tensor> BertModel::cls_of_layers(const Batch& batch) const {
   const Scope scope(path());
   std::vector<Tensor> states;
   encode(batch, all_rows, nullptr, &states);
-  for (Tensor& x : states) x = gather_rows(x, first_rows(batch));
+  for (Tensor& x : states) x = index_select(x, first_rows(batch));
   return states;
 }
 
@@ -145,10 +145,10 @@ Tensor MultitaskBert::logits(const Tensor& pooled, int head) const {
     even.push_back(row);
     odd.push_back(row + 1);
   }
-  const Tensor u = gather_rows(pooled, even), v = gather_rows(pooled, odd);
+  const Tensor u = index_select(pooled, even), v = index_select(pooled, odd);
   std::vector<Tensor> features = {u, v, abs(u - v)};
   if (spec.cosine) features.push_back(cosine_similarity(u, v));
-  return linear(dropout_(concatenate_columns(features)));
+  return linear(dropout_(cat(features)));
 }
 
 }  // namespace minbert

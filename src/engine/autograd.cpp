@@ -40,7 +40,7 @@ Tape& Tape::current() {
 }
 
 Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
-                    Backward backward, Place formula) {
+                    Backward backward, SourceLine formula) {
   std::vector<std::shared_ptr<Gradient>> gradients;
   bool required = false;
   for (const Tensor& input : inputs) {
@@ -57,7 +57,7 @@ Tensor Tape::record(const char* name, Tensor result, const std::vector<Tensor>& 
   return result;
 }
 
-void Tape::keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const {
+void Tape::keep(const Tensor& result, const std::vector<Tensor>& inputs, SourceLine formula) const {
   std::vector<Trace::Operation>& all = trace->operations_;
   const Entry& entry = entries.back();
   Trace::Operation operation{entry.name, entry.path ? *entry.path : "", result, {}, inputs,
@@ -141,7 +141,7 @@ void Grads::pass(int input, const Tensor& dc) {
 }
 
 Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs, Backward backward,
-              Place formula) {
+              SourceLine formula) {
   return Tape::current().record(name, std::move(result), inputs, std::move(backward), formula);
 }
 bool will_record(const Tensor& input) { return Tape::current().enabled && input.requires_grad(); }

@@ -49,7 +49,7 @@ double gradient_error(const std::function<Tensor()>& function, const std::vector
   };
   for (const Tensor& x : inputs) {
     x.set_requires_grad(true);
-    x.clear_grad();
+    x.zero_grad();
   }
   const Tensor y = f(), c = Tensor::randn(y.shape(), 1);
   backward(y, c);
@@ -64,7 +64,7 @@ double gradient_error(const std::function<Tensor()>& function, const std::vector
       difference = std::max(difference, std::isfinite(d) ? d : INFINITY);
     }
     error = std::max(error, difference / size);
-    x.clear_grad();
+    x.zero_grad();
   }
   return error;
 }

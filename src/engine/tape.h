@@ -36,7 +36,7 @@ class Trace {
     Tensor result;
     std::vector<int> inputs;                    // the operations that made them; -1: a leaf
     std::vector<Tensor> arguments;              // the inputs themselves
-    Place formula;                              // file and line of its forward and backward
+    SourceLine formula;                              // file and line of its forward and backward
   };
   Trace();
   ~Trace();
@@ -62,7 +62,7 @@ class Tape {
   static Tape& current();                             // this thread's
 
   Tensor record(const char* name, Tensor result, const std::vector<Tensor>& inputs,
-                Backward backward, Place formula);
+                Backward backward, SourceLine formula);
   void backward(const Tensor& result, Tensor cotangent);
   void clear();
 
@@ -72,7 +72,7 @@ class Tape {
 
  private:
   // Puts the last entry into the trace
-  void keep(const Tensor& result, const std::vector<Tensor>& inputs, Place formula) const;
+  void keep(const Tensor& result, const std::vector<Tensor>& inputs, SourceLine formula) const;
   void step_back(Entry& entry) const;
 };
 

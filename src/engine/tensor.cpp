@@ -215,7 +215,7 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
   return *this;
 }
 Tensor Tensor::grad() const { return impl().gradient->value; }
-void Tensor::clear_grad() const { impl().gradient->value = {}; }
+void Tensor::zero_grad() const { impl().gradient->value = {}; }
 void Tensor::retain_grad() const { impl().gradient->retained = true; }
 void Tensor::set_grad_storage(Tensor place) const {
   MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(),

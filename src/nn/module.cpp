@@ -156,7 +156,7 @@ void Parameters::set_trainable(const std::function<bool(const std::string&)>& wa
   ++choices_;
   gradients_ = {};
   for (const Parameter& p : items_) {
-    p.value.clear_grad();
+    p.value.zero_grad();
     p.value.set_grad_storage({});
     p.value.set_requires_grad(wanted(p.name));
   }
@@ -191,14 +191,14 @@ void Parameters::reserve_gradients() const {
   std::ranges::copy_if(items_, std::back_inserter(list), learns);
   gradients_ = lay_out(list, [](const Tensor& value, std::shared_ptr<Storage> flat,
                                 int64_t offset) {
-    value.clear_grad();
+    value.zero_grad();
     value.set_grad_storage(Tensor::view(flat, offset, value.shape()));
   });
   fill(gradients_, 0);                              // also between the gradients: no NaN is there
 }
 
-void Parameters::clear_gradients() const {
-  for (const Parameter& p : items_) p.value.clear_grad();
+void Parameters::zero_grad() const {
+  for (const Parameter& p : items_) p.value.zero_grad();
 }
 
 }  // namespace minbert

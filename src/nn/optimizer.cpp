@@ -243,7 +243,7 @@ void Optimizer::step(double learning_rate) {
   const auto step_all = plain ? step_pieces<PlainSgd> : kinds.at(kind_);
   step_all(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
-  parameters_.clear_gradients();
+  parameters_.zero_grad();
   // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.
   const int64_t passes = second_ ? 7 : options_.momentum > 0 ? 5 : 3;
   profile_charge(options_.kind.c_str(), "",

@@ -117,17 +117,17 @@ std::unique_ptr<Norm> NormTable::make(const std::string& norm, NormOptions optio
 
 std::string NormTable::help() const {
   std::vector<std::vector<std::string>> lines = {
-      {what, "formula", "a mean is taken over", "couples", "statistics", "parameters", "at",
+      {what, "formula", "a mean is taken over", "mixes", "statistics", "parameters", "at",
        "options", "paper"}};
   for (const NormEntry& e : entries)
-    lines.push_back({e.name, e.formula, e.over, name_of(e.couples), e.statistics, e.parameters,
+    lines.push_back({e.name, e.formula, e.over, name_of(e.mixes), e.statistics, e.parameters,
                      e.place, options_text(e.options), e.paper});
   return text_table(lines);
 }
 
-const char* name_of(Couples couples) {
+const char* name_of(Mixes mixes) {
   constexpr const char* names[] = {"nothing", "a sentence", "the batch"};
-  return names[int(couples)];
+  return names[int(mixes)];
 }
 
 std::string cls_norm_place(const std::string& norm, const std::string& place) {

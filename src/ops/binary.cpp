@@ -83,7 +83,7 @@ struct SumSlope {                                   // one gradient for each row
 
 template <class F>
 Tensor binary(const char* name, const Tensor& a, const Tensor& b,
-              Place formula = Place::current()) {
+              SourceLine formula = SourceLine::current()) {
   const int step = step_of(name, a, b);
   const Tensor c(a.shape(), a.device());
   launch_rows(a, BinaryForward<F>{step}, a, b, c);

@@ -27,7 +27,7 @@ struct BackwardOf {
 
 template <class F>
 Tensor elementwise(const char* name, const Tensor& x, F function = {},
-                   Place formula = Place::current()) {
+                   SourceLine formula = SourceLine::current()) {
   Tensor y(x.shape(), x.device());
   launch_map(x.device(), x.size(), Forward<F>{function}, x.data(), Target(y));
   const Tensor kept = keeps_y<F> ? y : x;

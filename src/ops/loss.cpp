@@ -81,7 +81,7 @@ struct EachLossBackward {
 
 template <class L>
 Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t,
-                 Place formula = Place::current()) {
+                 SourceLine formula = SourceLine::current()) {
   MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name,
            x.shape(), t.shape());
   const Tensor each(x.shape(), x.device());
@@ -141,8 +141,8 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targets) {
   return mean_loss<BinaryCrossEntropy>("binary_cross_entropy_with_logits", logits, targets);
 }
-Tensor mean_squared_error(const Tensor& prediction, const Tensor& target) {
-  return mean_loss<SquaredError>("mean_squared_error", prediction, target);
+Tensor mse_loss(const Tensor& prediction, const Tensor& target) {
+  return mean_loss<SquaredError>("mse_loss", prediction, target);
 }
 
 Tensor cosine_similarity(const Tensor& u, const Tensor& v) {

@@ -39,7 +39,7 @@ struct BroadcastGradient {
 // s = w sum_i x_i of a row        dL/dx_i = w ds
 template <class Program>
 Tensor reduce_rows(const char* name, const Tensor& x, const Grid& rows, Shape shape,
-                   const Program& program, real w, Place formula = Place::current()) {
+                   const Program& program, real w, SourceLine formula = SourceLine::current()) {
   MB_CHECK(rows.cols <= INT32_MAX, "{}: {} elements in one sum; {} are the most", name, rows.cols,
            INT32_MAX);
   const Tensor s(shape, x.device());
@@ -73,7 +73,7 @@ struct Lengths {                                    // a view: the number of seg
 // m_s = 1/L_s sum of the segment's L_s rows            dL/dx_r = dm_s / L_s of each row r in it
 // x [T,H]   m [S,H], or [H] of one segment
 Tensor mean_of_segments(const char* name, const Tensor& x, const Segments& segments, Shape shape,
-                        Place formula = Place::current()) {
+                        SourceLine formula = SourceLine::current()) {
   const Lengths lengths{segments.offsets.data(x.device()), segments.rows};
   const Tensor m(shape, x.device()), rest(shape, x.device());
   launch_column_sums(x, segments.of_row, Sink{m, false}, Element{}, x);

@@ -113,18 +113,18 @@ Indices argmax(const Tensor& x) {
   return columns;
 }
 
-Tensor gather_rows(const Tensor& x, const Indices& rows) { return gather("gather_rows", x, rows); }
+Tensor index_select(const Tensor& x, const Indices& rows) { return gather("index_select", x, rows); }
 Tensor embedding(const Tensor& table, const Indices& ids) {
   return gather("embedding", table, ids);
 }
 
-Tensor concatenate_columns(const std::vector<Tensor>& parts) {
-  MB_CHECK(!parts.empty(), "concatenate_columns: nothing to join");
+Tensor cat(const std::vector<Tensor>& parts) {
+  MB_CHECK(!parts.empty(), "cat: nothing to join");
   const int64_t rows = parts[0].rows();
   int64_t cols = 0;
   std::vector<int64_t> begins;                      // each part's first column of y
   for (const Tensor& part : parts) {
-    MB_CHECK(part.rows() == rows, "concatenate_columns: {} beside {}", part.shape(),
+    MB_CHECK(part.rows() == rows, "cat: {} beside {}", part.shape(),
              parts[0].shape());
     begins.push_back(cols);
     cols += part.cols();
@@ -132,7 +132,7 @@ Tensor concatenate_columns(const std::vector<Tensor>& parts) {
   const Tensor y({rows, cols}, parts[0].device());
   for (size_t i = 0; i < parts.size(); ++i)
     launch_rows(parts[i], CopyRow{}, parts[i], TargetView{{y.data() + begins[i], false}, cols});
-  return record("concatenate_columns", y, parts, [begins, cols](const Tensor& dy, Grads& g) {
+  return record("cat", y, parts, [begins, cols](const Tensor& dy, Grads& g) {
     for (size_t i = 0; i < begins.size(); ++i)
       g(int(i), [&](Sink dx) {
         launch_rows(dx.tensor, CopyRow{}, RowView{dy.data() + begins[i], cols}, dx);

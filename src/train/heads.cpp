@@ -44,7 +44,7 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
     case TaskKind::classification: return cross_entropy(logits, classes);
     case TaskKind::binary:
       return binary_cross_entropy_with_logits(logits, Tensor::from(logits.shape(), values));
-    case TaskKind::regression: return mean_squared_error(logits, Tensor::from(logits.shape(), values));
+    case TaskKind::regression: return mse_loss(logits, Tensor::from(logits.shape(), values));
   }
   fail("unknown kind of task");
 }

@@ -207,7 +207,7 @@ void configure(BertConfig& config, const RunOptions& o) {
   config.placement = o.placement;
   if (o.initialisation != "config") config.initialisation = o.initialisation;
   if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
-  MB_CHECK(!o.recompute || norms().find(config.norm).couples != Couples::batch,
+  MB_CHECK(!o.recompute || norms().find(config.norm).mixes != Mixes::batch,
            "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
            config.norm);
 }

@@ -34,12 +34,12 @@ void check_shards(const RunOptions& o) {
   MB_CHECK(n <= count && count % n == 0,
            "{} ranks cannot share --shards {} equally: start a power of two of them, {} at most", n,
            count, count);
-  if (norms().find(o.norm).couples == Couples::batch) check_whole_batches(o, "--norm " + o.norm);
+  if (norms().find(o.norm).mixes == Mixes::batch) check_whole_batches(o, "--norm " + o.norm);
 }
 
 void check_shards(const TrainOptions& o) {
   check_shards(static_cast<const RunOptions&>(o));
-  if (cls_norms().find(o.cls_norm).couples == Couples::batch)
+  if (cls_norms().find(o.cls_norm).mixes == Mixes::batch)
     check_whole_batches(o, "--cls-norm " + o.cls_norm);
   if (o.grad_norm > 0) check_whole_batches(o, formatted("--grad-norm {}", o.grad_norm));
 }
@@ -69,7 +69,7 @@ std::vector<Part> Shards::parts(int64_t first_batch, const std::vector<size_t>& 
     }
     (list.empty() ? empty_at_first : list.back().shards_done) = s + 1;
   }
-  if (count_ > 1) parameters_.clear_gradients();
+  if (count_ > 1) parameters_.zero_grad();
   end_shards(empty_at_first);
   return list;
 }
@@ -106,7 +106,7 @@ void Shards::end_shard() {
   if (done_ + 1 == own_) return;                    // the gradients are this rank's sum
   left_.push_back({copy_of(parameters_.gradients()), numbers_});
   numbers_.assign(numbers_.size(), 0);
-  parameters_.clear_gradients();
+  parameters_.zero_grad();
 }
 
 void Shards::sum(bool save_due) {
@@ -126,7 +126,7 @@ void Shards::sum(bool save_due) {
     for (size_t l = 0; l < losses_of_batch_; ++l)
       losses.push_back(Tensor::full({}, real(numbers_[next++]), Device::cpu));
   for (const Parameter& p : parameters_.items())    // the heads of other tasks, say, are left alone
-    if (numbers_[next++] == 0) p.value.clear_grad();
+    if (numbers_[next++] == 0) p.value.zero_grad();
 }
 
 bool Shards::interrupted() const {

@@ -58,7 +58,7 @@ def operations():
         "cross_entropy": ([random(4, 6, scale=3)], lambda x: F.cross_entropy(x, labels)),
         "binary_cross_entropy_with_logits":
             ([random(4, 1, scale=3)], lambda x: F.binary_cross_entropy_with_logits(x, targets)),
-        "mean_squared_error": ([random(4, 1), random(4, 1)], F.mse_loss),
+        "mse_loss": ([random(4, 1), random(4, 1)], F.mse_loss),
     }
 
 

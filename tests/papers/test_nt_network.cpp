@@ -81,7 +81,7 @@ TEST_CASE("transformer_norms: fig5 and fig6 are the largest changes of ten steps
       std::map<std::string, std::vector<real>> g;
       for (const Parameter& p : n.model.parameters.items())
         if (p.value.grad()) g[p.name] = p.value.grad().values();
-      n.model.parameters.clear_gradients();
+      n.model.parameters.zero_grad();
       return g;
     };
     const double L = n.loss();

@@ -60,8 +60,8 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
   }
   const Indices cls = std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
   const Tensor end = bert.final_norm() ? (*bert.final_norm())(x.back(), batch) : x.back();
-  backward(cross_entropy(model.network.head()(gather_rows(end, cls)), classes));
-  model.parameters.clear_gradients();
+  backward(cross_entropy(model.network.head()(index_select(end, cls)), classes));
+  model.parameters.zero_grad();
   model.parameters.set_trainable([](const std::string&) { return false; });
 
   GradientWalk walk{{}, {}, 0};

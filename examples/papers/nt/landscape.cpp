@@ -30,7 +30,7 @@ double loss_and_gradient(NtModel& model, const Batch& batch, const Indices& clas
   gradient.clear();
   for (const Parameter& p : model.parameters.items())
     gradient.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>(size_t(p.value.size())));
-  model.parameters.clear_gradients();
+  model.parameters.zero_grad();
   return double(loss.item());
 }
 

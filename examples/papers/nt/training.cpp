@@ -165,7 +165,7 @@ double first_gradient(const NtOptions& o, const NtData& data, const NtSetup& set
                            data.class_of(batch.examples)));
     optimizer.clip(0);
     norms.push_back(optimizer.gradient_norm());
-    model.parameters.clear_gradients();
+    model.parameters.zero_grad();
   }
   return summarize(norms).mean;
 }

@@ -38,7 +38,7 @@ Gradients closed_form(const LastLayers& layers, const Tensor& hl, const Indices&
 Gradients on_the_tape(const LastLayers& layers, const Tensor& hl, const Indices& labels) {
   for (const Tensor& t : {hl, layers.Wf, layers.Wc}) {
     t.set_requires_grad(true);
-    t.clear_grad();
+    t.zero_grad();
   }
   const Tensor h = tanh(linear(hl, layers.Wf, layers.bf));
   h.retain_grad();

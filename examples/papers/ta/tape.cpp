@@ -29,7 +29,7 @@ double relative_distance(const Tensor& a, const Tensor& b) {  // ‖a - b‖ / �
 
 using Operations = std::vector<Trace::Operation>;
 
-// One step of the real model without dropout, from [CLS] on: gather_rows takes [CLS] from the last
+// One step of the real model without dropout, from [CLS] on: index_select takes [CLS] from the last
 // hidden states.
 Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const TaMethod& method) {
   const std::string folder = model_folder(o.model);
@@ -59,7 +59,7 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   backward(task_loss(task, model.network.forward(batch, 0), labels(data, all)));
   const Operations& steps = trace.operations();
   size_t cls = steps.size() - 1;
-  while (steps[cls].name != "gather_rows" || steps[cls].module != "bert") --cls;
+  while (steps[cls].name != "index_select" || steps[cls].module != "bert") --cls;
   return {steps.begin() + int64_t(cls), steps.end()};
 }
 

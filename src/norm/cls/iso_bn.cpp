@@ -152,7 +152,7 @@ struct IsoBatchNorm : Norm {
     };
     // h - μ computed from h minus a row of the batch: a large mean costs no digits, and constant
     // dimensions give exactly 0.
-    const Tensor d = h - gather_rows(h, {0});
+    const Tensor d = h - index_select(h, {0});
     const Tensor centered = d - mean_columns(d);                                     // [B,H]
     const ExactProducts exact;
     move(covariance_, matmul_tn(centered, centered) / double(h.rows()));
@@ -174,7 +174,7 @@ struct IsoBatchNorm : Norm {
     const NoGrad constants;
     const int64_t H = covariance_.cols();
     const Tensor& Sigma = covariance_;                                // [H,H]
-    const Tensor variance = gather_rows(Sigma.reshape({H * H, 1}), diagonal_).reshape({H});
+    const Tensor variance = index_select(Sigma.reshape({H * H, 1}), diagonal_).reshape({H});
     const Tensor sigma = deviation_ ? deviation_ : sqrt(variance);    // [H]
     const Tensor divisor = sigma + (1 - sign(sigma));                 // 1 where σ = 0: Σ is 0 there
     Tensor rho = Sigma / divisor / divisor.reshape({H, 1});           // [H,H]
@@ -202,7 +202,7 @@ const NormEntry cls_iso_bn = {
     .formula = "θ̄⊙h",
     .paper = "[IsoBN eq.3-8]",
     .over = "the batches so far",
-    .couples = Couples::batch,
+    .mixes = Mixes::batch,
     .statistics = "moving covariance",
     .place = cls_place::pooled,
     .options = {{"preset", "ours", 0, 0, names_of(presets)},

@@ -23,8 +23,8 @@ struct ConditionalLayerNorm : AffineNorm {
     const Tensor sigma2 = mean_rows(square(x - mu));                            // [T,1]  [CLN eq.3]
     const Tensor xhat = (x - mu) / sqrt(sigma2 + eps_);                         // [T,H]
     if (!batch.row_task) return xhat * weight_ + bias_;
-    const Tensor weight = gather_rows(task_weight_ + weight_, batch.row_task);  // [T,H]  γ + γ_t
-    const Tensor bias = gather_rows(task_bias_ + bias_, batch.row_task);        // [T,H]  β + β_t
+    const Tensor weight = index_select(task_weight_ + weight_, batch.row_task);  // [T,H]  γ + γ_t
+    const Tensor bias = index_select(task_bias_ + bias_, batch.row_task);        // [T,H]  β + β_t
     return xhat * weight + bias;                                                // [T,H]  [CLN eq.4]
   }
 

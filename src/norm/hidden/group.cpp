@@ -55,7 +55,7 @@ struct GroupNormOfSentence : GroupNorm {
     const Tensor channels = mean_sentences(x, batch);                               // [B,H]
     const Tensor cells = cells_of(channels);                                        // [B G,H/G]
     const Tensor broadcast = Tensor::zeros(cells.shape(), x.device()) + mean_rows(cells);
-    return gather_rows(broadcast.reshape(channels.shape()), batch.sentence);
+    return index_select(broadcast.reshape(channels.shape()), batch.sentence);
   }
 };
 
@@ -92,7 +92,7 @@ const NormEntry norm_group_sentence = {
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Wu & He 2018",
     .over = "a sentence's group of channels",
-    .couples = Couples::sentence,
+    .mixes = Mixes::sentence,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, groups},
     .make = new_norm<GroupNormOfSentence>,

@@ -17,7 +17,7 @@ struct InstanceNorm : AffineNorm {
 
   Tensor forward(const Tensor& x, const Batch& batch) const override {
     const auto mean = [&](const Tensor& v) {
-      return gather_rows(mean_sentences(v, batch), batch.sentence);
+      return index_select(mean_sentences(v, batch), batch.sentence);
     };
     const Tensor mu = mean(x);                                                      // [T,H]
     const Tensor sigma2 = mean(square(x - mu));                                     // [T,H]
@@ -30,7 +30,7 @@ const NormEntry norm_instance = {
     .formula = "(x-μ)/√(σ²+ε)⊙γ+β",
     .paper = "Ulyanov et al. 2016",
     .over = "a sentence's tokens",
-    .couples = Couples::sentence,
+    .mixes = Mixes::sentence,
     .parameters = "2H",
     .options = {{"eps", "1e-5"}},
     .make = new_norm<InstanceNorm>,
