@@ -26,7 +26,7 @@
 #   make grade         in that copy: its points; N=4: those of lab 4 here; TESTS=DIR: and an instructor's tests in DIR
 #   make hand-in       in that copy: packs what the student hands in
 #   make check-labs    that the labs' functions are found, and that each costs points where it is empty; N=4: of lab 4
-#   make papers        every item of the five documents: its code, its test, its command; or what it waits for
+#   make papers        every item of the five documents: its code, its test, its command
 #   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/

@@ -17,7 +17,6 @@
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
 //   Encode    encode.cpp: small batches, beside ONNX Runtime, too; contention: the same beside busy processes
-//   Serial    serial.cpp: what many cores do not make faster
 //   Modes     modes.cpp
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
@@ -173,8 +172,6 @@ class Bench {
       const std::string line = draw_block(c, 1, random, &T);
       slower = std::max(ours.ask(line), theirs.ask(line));
     }
-    if (c.mode == "encode" && theirs.answer().size() == 1)          // it takes the mode for another one
-      return void(std::printf("%-15s not run (%s is older than the case)\n", c.name.c_str(), options_.against.c_str()));
     const int steps = steps_within(1, slower);
     Pairs pairs;
     std::vector<double> tokens;
@@ -255,7 +252,6 @@ int worker(const std::vector<std::string>& words) try {
   if (words[2] == "sgemm") sgemm_worker();
   else if (words[2] == "sum") sum_worker();
   else if (words[2] == "product") gpu_product_worker();
-  else if (words[2] == "touches") touches_worker(words[3]);
   else bert_worker(words[3], words[4], words[5], words[6], words[9], words[7] == "profile", std::stoi(words[8]));
   return 0;
 } catch (const Error& e) {
@@ -271,8 +267,7 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "contention", "serial", "norms", "modes", "modes-4x128", "tokenizer",
-                               "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "contention", "norms", "modes", "modes-4x128", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -318,7 +313,6 @@ int bench(int argc, char** argv) {
   }
   if (std::ranges::any_of(encode_cases(), is_here)) run_encode(options);
   if (chosen("contention")) run_contention(options);
-  if (chosen("serial")) run_serial(options);
   if (chosen("modes")) run_modes(options, 16);
   if (options.only == "modes-4x128") run_modes(options, 4);
   omp_set_num_threads(options.threads);

@@ -21,7 +21,6 @@ class Child {
   // A line to it, numbers back; the first of them. Error where the answer is no number, with what it says instead.
   const std::vector<double>& ask_all(const std::string& line);
   double ask(const std::string& line) { return ask_all(line)[0]; }
-  const std::vector<double>& answer() const { return answer_; }   // the last one, all of its numbers
   double finish();                                  // closes its stdin and waits; its peak memory in bytes
 
  private:

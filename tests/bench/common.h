@@ -71,7 +71,6 @@ void run_modes(const Options& options, int sentences);      // BERT-base, so man
 std::vector<Case> encode_cases();                   // encode.cpp
 void run_encode(const Options& options);
 void run_contention(const Options& options);        // the same beside busy processes
-void run_serial(const Options& options);            // serial.cpp
 
 // gpu.cpp
 std::vector<Case> gpu_cases();

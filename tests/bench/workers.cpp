@@ -16,7 +16,6 @@
 #include "minbert/bert.h"
 #include "minbert/optimizer.h"
 #include "minbert/tokenizer.h"
-#include "regions.h"
 #include "train/train_mode.h"
 
 namespace minbert::bench {
@@ -70,22 +69,7 @@ int64_t gpu_bytes(const Parameters& parameters) {
   return pool_statistics().bytes_held + numbers * int64_t(sizeof(real)) + cuda::cublas_workspace;
 }
 
-// See StepOnThreads.
-void tell_threads(double time, const ParallelTime& before) {
-  const ParallelTime& now = parallel_time();
-  const PageFaults faults = page_faults();
-  std::cout << ' ' << time - (now.seconds - before.seconds) << ' ' << now.regions - before.regions << ' '
-            << now.unsplit_regions - before.unsplit_regions << ' ' << now.unsplit_seconds - before.unsplit_seconds
-            << ' ' << faults.of_first_thread << ' ' << faults.of_all;
-}
-
 }  // namespace
-
-StepOnThreads StepOnThreads::of(const std::vector<double>& answer) {
-  MB_CHECK(answer.size() == 7, "a worker answers {} numbers; expected 7", answer.size());
-  return {.outside = answer[1], .regions = answer[2], .unsplit_regions = answer[3], .unsplit = answer[4],
-          .faults_of_first = answer[5], .faults = answer[6]};
-}
 
 void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
                  const std::string& cls_norm, const std::string& trained, bool profile, int warm_up) {
@@ -140,7 +124,6 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
     if (profile && step == warm_up) profile_start();
     profile_resume();
     const int64_t launches = cuda::launches();
-    const ParallelTime before = parallel_time();
     Tensor result;
     const double time = seconds([&] {
       for (const Work& w : group) {
@@ -150,7 +133,6 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
     });
     std::cout << time;
     if (on_gpu()) std::cout << ' ' << gpu_bytes(parameters) << ' ' << cuda::launches() - launches;
-    else tell_threads(time, before);
     std::cout << std::endl;
     for (const real v : result.values()) MB_CHECK(std::isfinite(v), "{}: step {} gives {}", config_name, step, v);
   }
@@ -160,11 +142,6 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   profile_report(std::cerr);
   std::cerr << formatted("pool: {} MB in {} blocks; parameters {} MB\n", pool.bytes_held >> 20, pool.allocations,
                          parameters.count() * int64_t(sizeof(real)) >> 20);
-}
-
-void touches_worker(const std::string& config) {
-  use_small_pages();
-  bert_worker(config, "train", "layer", "none", trained::full_model, false, 0);
 }
 
 void sgemm_worker() {

@@ -13,23 +13,11 @@ namespace minbert::bench {
 // each, and the answer is the seconds of all, the bytes of the GPU held for them, the launches.
 // mode: "train", a step on it with one head for 5 classes; "recompute", the same with --recompute; "encoder", with
 // plain SGD; "pretrain", one with the two heads of pre-training; "forward", a forward alone; "encode", one that
-// computes the last layer's rows of every token. On the CPU the answer goes on: StepOnThreads.
+// computes the last layer's rows of every token.
 // norm, cls_norm, trained: --norm, --cls-norm, --train of the programs.
 // profile: at the end, the table of operations without the first `warm_up` steps on stderr.
 void bert_worker(const std::string& config, const std::string& mode, const std::string& norm,
                  const std::string& cls_norm, const std::string& trained, bool profile, int warm_up);
-
-// A CPU's answer behind the seconds: regions.h says what is counted.
-struct StepOnThreads {
-  double outside = 0;                               // seconds outside of regions of several threads
-  double regions = 0, unsplit_regions = 0, unsplit = 0;          // so many, so many of one thread, their seconds
-  double faults_of_first = 0, faults = 0;           // pages since the process began
-
-  static StepOnThreads of(const std::vector<double>& answer);    // Error where a build is too old to say so
-};
-
-// bert_worker's training on small pages of memory, for the faults in its answers.
-void touches_worker(const std::string& config);
 
 inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 
