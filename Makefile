@@ -27,7 +27,6 @@
 #   make hand-in       in that copy: packs what the student hands in
 #   make check-labs    that the labs' functions are found, and that each costs points where it is empty; N=4: of lab 4
 #   make papers        every item of the five documents: its code, its test, its command
-#   make format        removes trailing blanks and tabs, mends ends of lines and files, then lints
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
 #
@@ -78,12 +77,16 @@ export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds.
-NO_BUILD := help clean deps lint papers format uninstall
+NO_BUILD := help clean deps lint papers uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
 build/config.mk: FORCE
 	@.build/deps && .build/probe $@
+$(foreach option,CUDA MPI,$(if $(filter 0 1 auto,$($(option))),, \
+  $(error minbert: $(option)=$($(option)) is none of auto, 0, 1)))
+$(if $(filter 1,$(CUDA)),$(if $(NO_CUDA), \
+  $(error minbert: CUDA=1, but $(NO_CUDA). Install CUDA Toolkit 12.5 or later with cuBLAS or build without CUDA=1)))
 GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPUS)),$(filter 1,$(CUDA))))
 
 find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
@@ -277,8 +280,6 @@ lint:
 	@.build/lint
 papers:
 	@.build/papers
-format:
-	@.build/lint --mend
 deps:
 	@.build/deps optional && echo "deps: the build has all it needs"
 clean:
@@ -287,5 +288,5 @@ help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
 .PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
-  rehearsal memcheck lab grade check-labs hand-in lint papers format deps clean help FORCE
+  rehearsal memcheck lab grade check-labs hand-in lint papers deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)

@@ -88,7 +88,7 @@ void BertLayer::add_normformer(const BertConfig& config, const NormOptions& norm
 
 Tensor BertLayer::scale_heads(const Tensor& context) const {
   if (!head_scale_) return context;
-  const Tensor scale = index_select(head_scale_.reshape({heads_, 1}), head_of_column_);      // [H,1]
+  const Tensor scale = index_select(head_scale_.reshape({heads_, 1}), head_of_column_);  // [H,1]
   return context * scale.reshape({context.cols()});
 }
 

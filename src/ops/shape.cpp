@@ -113,7 +113,9 @@ Indices argmax(const Tensor& x) {
   return columns;
 }
 
-Tensor index_select(const Tensor& x, const Indices& rows) { return gather("index_select", x, rows); }
+Tensor index_select(const Tensor& x, const Indices& rows) {
+  return gather("index_select", x, rows);
+}
 Tensor embedding(const Tensor& table, const Indices& ids) {
   return gather("embedding", table, ids);
 }
