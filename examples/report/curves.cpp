@@ -4,53 +4,40 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 #include "minbert/error.h"
-#include "minbert/files.h"
 #include "minbert/metrics.h"
+#include "tasks/tsv.h"
 
 namespace minbert {
 
-namespace {
-
-std::vector<std::string> split_row(const std::string& line) {
-  std::vector<std::string> all;
-  std::istringstream fields(line);
-  for (std::string field; std::getline(fields, field, ',');) all.push_back(field);
-  return all;
-}
-
-}  // namespace
-
 Columns::Columns(const std::string& file) : file_(file) {
-  std::istringstream in(read_file(file));
-  std::string line;
-  std::getline(in, line);
-  const std::vector<std::string> names = split_row(line);
+  TsvReader reader(file, {.separator = ','});
+  const Names& names = reader.columns();
   for (const std::string& name : names) columns_[name];
-  for (; std::getline(in, line); ++rows_) {
-    const std::vector<std::string> fields = split_row(line);
-    MB_CHECK(fields.size() == names.size(), "{}:{}: {} fields, but the first line names {}; the file is damaged", file,
-             rows_ + 2, fields.size(), names.size());
-    for (size_t i = 0; i < fields.size(); ++i) columns_[names[i]].push_back(fields[i]);
+  for (TsvRow row; reader.next(row); ++rows_) {
+    MB_CHECK(row.fields.size() == names.size(),
+             "{}:{}: {} fields, but the first line names {}; the file is damaged", file, row.line,
+             row.fields.size(), names.size());
+    for (size_t i = 0; i < names.size(); ++i) columns_[names[i]].push_back(row.fields[i]);
   }
 }
 
-const std::vector<std::string>& Columns::texts(const std::string& column) const {
+const Names& Columns::texts(const std::string& column) const {
   const auto found = columns_.find(column);
-  MB_CHECK(found != columns_.end(), "{}:1: there is no column {}; the file is damaged, or another program's", file_,
-           column);
+  MB_CHECK(found != columns_.end(),
+           "{}:1: there is no column {}; the file is damaged, or another program's", file_, column);
   return found->second;
 }
 
-std::vector<double> Columns::numbers(const std::string& column) const {
-  std::vector<double> values;
+Numbers Columns::numbers(const std::string& column) const {
+  Numbers values;
   for (const std::string& text : texts(column)) {
     double value = NAN;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     MB_CHECK(text == "undefined" || (error == std::errc() && end == text.data() + text.size()),
-             "{}:{}: \"{}\" in column {} is not a number; the file is damaged", file_, values.size() + 2, text, column);
+             "{}:{}: \"{}\" in column {} is not a number; the file is damaged", file_,
+             values.size() + 2, text, column);
     values.push_back(value);
   }
   return values;
@@ -76,7 +63,7 @@ Series smoothed(const Series& all, size_t points) {
 
 Series losses_of(const std::string& folder, const std::string& task) {
   const Columns table(folder + "/steps.csv");
-  const std::vector<double> steps = table.numbers("step"), all = table.numbers("loss");
+  const Numbers steps = table.numbers("step"), all = table.numbers("loss");
   Series losses;
   for (size_t i = 0; i < table.rows(); ++i) {
     if (table.texts("task")[i] != task) continue;
@@ -91,7 +78,7 @@ Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
   size_t longest = 0;
   for (const Series& run : runs) longest = std::max(longest, run.x.size());
   for (size_t i = 0; i < longest; ++i) {
-    std::vector<double> x, y;
+    Numbers x, y;
     for (const Series& run : runs) {
       if (i >= run.x.size()) continue;
       x.push_back(run.x[i]);
@@ -105,9 +92,10 @@ Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
   return curve;
 }
 
-Curve loss_curve(const std::string& title, const std::vector<std::string>& folders, const std::string& task) {
+Curve loss_curve(const std::string& title, const Names& folders, const std::string& task) {
   std::vector<Series> runs;
-  size_t batches = 0;                               // of the longest run: --patience may have ended others earlier
+  // of the longest run: --patience may have ended others earlier
+  size_t batches = 0;
   for (const std::string& folder : folders) {
     runs.push_back(losses_of(folder, task));
     batches = std::max(batches, runs.back().x.size());

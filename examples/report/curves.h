@@ -10,7 +10,7 @@
 namespace minbert {
 
 struct Series {
-  std::vector<double> x, y;
+  Numbers x, y;
 };
 
 // The columns of a run's CSV file, by name. Errors name the file, and the line of a damaged row.
@@ -18,12 +18,12 @@ class Columns {
  public:
   explicit Columns(const std::string& file);
   size_t rows() const { return rows_; }
-  const std::vector<std::string>& texts(const std::string& column) const;
-  std::vector<double> numbers(const std::string& column) const;     // a score that is undefined: NaN
+  const Names& texts(const std::string& column) const;
+  Numbers numbers(const std::string& column) const;     // a score that is undefined: NaN
 
  private:
   std::string file_;
-  std::map<std::string, std::vector<std::string>> columns_;
+  std::map<std::string, Names> columns_;
   size_t rows_ = 0;
 };
 
@@ -32,9 +32,10 @@ Series smoothed(const Series& series, size_t points);
 
 // The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch.
 Series losses_of(const std::string& folder, const std::string& task);
-// At each point the mean over the runs that got so far and have a value there, and of several runs the deviation.
+// At each point the mean over the runs that got so far and have a value there, and of several runs
+// the deviation.
 Curve mean_of(const std::string& title, const std::vector<Series>& runs);
 // The mean over the runs in these folders of a task's losses, smoothed.
-Curve loss_curve(const std::string& title, const std::vector<std::string>& folders, const std::string& task);
+Curve loss_curve(const std::string& title, const Names& folders, const std::string& task);
 
 }  // namespace minbert

@@ -13,7 +13,6 @@ namespace minbert {
 namespace {
 
 using Style = Curve::Style;
-using Names = std::vector<std::string>;
 
 // Colors are those of Okabe and Ito, which the color-blind tell apart; dashes and markers serve
 // grayscale.
@@ -27,19 +26,18 @@ constexpr std::array<Look, 7> looks = {
     {{"#0072B2", "", circle}, {"#D55E00", "8 4", square}, {"#009E73", "2 4", triangle},
      {"#CC79A7", "11 4 2 4", diamond}, {"#000000", "1 3", circle}, {"#56B4E9", "5 4", square},
      {"#E69F00", "9 4 1 4 1 4", triangle}}};
-Look look(size_t i) {                    // after seven curves the colors come again, with other dashes
+// after seven curves the colors come again, with other dashes
+Look look(size_t i) {
   const Look& other = looks[(i + i / looks.size()) % looks.size()];
   return {looks[i % looks.size()].color, other.dashes, other.marker};
 }
 
-// The color at t, from 0 to 1: white to dark blue, or orange, white, blue.
-std::string shade(double t, bool diverging) {
-  constexpr int stops[][3] = {
-      {140, 61, 4}, {240, 160, 75}, {255, 255, 255}, {107, 174, 214}, {8, 48, 107}};
-  const double s = diverging ? 4 * t : 2 + 2 * t;
-  const int i = std::min(int(s), 3);
+// The color at t, from 0 to 1: white to dark blue.
+std::string shade(double t) {
+  constexpr int stops[][3] = {{255, 255, 255}, {107, 174, 214}, {8, 48, 107}};
+  const int i = t >= 0.5;
   const auto mixed = [&](int c) {
-    return std::lround(stops[i][c] + (s - i) * (stops[i + 1][c] - stops[i][c]));
+    return std::lround(stops[i][c] + (2 * t - i) * (stops[i + 1][c] - stops[i][c]));
   };
   return formatted("rgb({},{},{})", mixed(0), mixed(1), mixed(2));
 }
@@ -59,7 +57,7 @@ Names titles(const Panel& p) {
 struct Axis {
   bool log = false;
   double min = INFINITY, max = -INFINITY, from = 0, to = 0;
-  std::vector<double> ticks = {};
+  Numbers ticks = {};
   Names texts = {};                                // of the ticks
 
   double scaled(double v) const { return log ? std::log10(v) : v; }
@@ -88,15 +86,15 @@ struct Axis {
       texts.push_back(names[i]);
     }
     if (!names.empty()) return;
-    for (const std::vector<double>& digits :
-         {std::vector<double>{1}, {1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}})
+    for (const Numbers& digits :
+         {Numbers{1}, {1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}})
       if (log && ticks.size() < 3) mark_powers(digits, std::ceil((max - min) / most));
     if (ticks.size() < 3) mark_steps(most, whole);
     for (const double t : ticks) texts.push_back(formatted("{}", t));
   }
 
  private:
-  void mark_powers(const std::vector<double>& digits, double every) {
+  void mark_powers(const Numbers& digits, double every) {
     ticks.clear();
     for (double power = every * std::floor(min / every); power <= max; power += every)
       for (const double digit : digits)
@@ -142,6 +140,10 @@ struct Axes {
 
 // The ranges of what is drawn.
 Axes curve_axes(const Panel& p) {
+  for (const Curve& c : p.curves)
+    MB_CHECK(c.x.size() == c.y.size() && (c.deviation.empty() || c.deviation.size() == c.x.size()),
+             "figure: curve \"{}\" of panel \"{}\" has {} values of x, {} of y and {} deviations",
+             c.title, p.title, c.x.size(), c.y.size(), c.deviation.size());
   Axes a{{.log = p.log_x}, {.log = p.log_y}};
   bool lines = true;
   for (const Curve& c : p.curves)
@@ -164,7 +166,36 @@ Axes curve_axes(const Panel& p) {
   return a;
 }
 
+size_t heat_block(size_t side) { return (side + 127) / 128; }
+
+// What is drawn of a heat map: its values, or the means of its blocks.
+Matrix heat_image(const Panel& panel) {
+  const Matrix& all = panel.heat.values;
+  const size_t rows = all.size(), columns = all[0].size();
+  for (size_t i = 0; i < rows; ++i)
+    MB_CHECK(all[i].size() == columns,
+             "figure: in the heat map of panel \"{}\", row {} has {} values and row 0 has {}",
+             panel.title, i, all[i].size(), columns);
+  const size_t down = heat_block(rows), across = heat_block(columns);
+  Matrix image;
+  for (size_t i = 0; i < rows; i += down) {
+    image.emplace_back();
+    for (size_t j = 0; j < columns; j += across) {
+      double sum = 0, count = 0;
+      for (size_t k = i; k < std::min(i + down, rows); ++k)
+        for (size_t l = j; l < std::min(j + across, columns); ++l)
+          if (std::isfinite(all[k][l])) {
+            sum += all[k][l];
+            ++count;
+          }
+      image.back().push_back(sum / count);         // NAN where no value is finite
+    }
+  }
+  return image;
+}
+
 Axes heat_axes(const Panel& p) {
+  MB_CHECK(p.curves.empty(), "figure: panel \"{}\" has curves and a heat map", p.title);
   const HeatMap& map = p.heat;
   Axes a;
   a.image = heat_image(p);
@@ -173,7 +204,6 @@ Axes heat_axes(const Panel& p) {
   if (a.color.empty()) return a;
   if (!std::isnan(map.min)) a.color.min = map.min;
   if (!std::isnan(map.max)) a.color.max = map.max;
-  if (map.diverging) a.color.max = std::max(-a.color.min, a.color.max), a.color.min = -a.color.max;
   if (!(a.color.min < a.color.max)) a.color.max = a.color.min + 1;
   a.x.min = a.y.max = -0.5;                        // the first row is on top
   a.x.max = double(a.image[0].size() * heat_block(map.values[0].size())) - 0.5;
@@ -194,7 +224,7 @@ class Drawing {
   void panel(const Panel& p, Axes axes, double x, double y);
   void curve(const Panel& p, size_t i, const Axes& axes);
   void bars(const Panel& p, size_t i, const Axes& axes);
-  void heat(const Axes& axes, bool diverging);
+  void heat(const Axes& axes);
 
   Svg svg_;
   double plot_width_, plot_height_ = 190, width_ = 0, height_ = 0;
@@ -283,7 +313,7 @@ void Drawing::panel(const Panel& p, Axes a, double x, double y) {
   std::string x_label = p.x_label;
   for (const Curve& c : p.curves)
     if (p.log_x && c.style == Style::bars && !c.x.empty() && c.x[0] == 0)
-      x_label += formatted("{}{} {}", x_label == p.x_label ? "   at 0: " : ", ", c.title, c.y[0]);
+      x_label += formatted("   at 0: {}", c.y[0]);
   words(middle, y - 12, 14, p.title, room);
   words(middle, foot + 38, 13, x_label, room);
   words(x - width_of(a.y.texts) - 22, y + plot_height_ / 2, 13, p.y_label, plot_height_ + 30, -90);
@@ -302,7 +332,7 @@ void Drawing::panel(const Panel& p, Axes a, double x, double y) {
     svg_.stroke(point('M', x, at) + "h-4", gray);
     svg_.text(x - 8, at + 4, a.y.texts[i], {.anchor = "end"});
   }
-  if (!a.color.empty()) heat(a, p.heat.diverging);
+  if (!a.color.empty()) heat(a);
   for (size_t i = 0; i < p.curves.size() && !a.x.empty(); ++i)
     p.curves[i].style == Style::bars ? bars(p, i, a) : curve(p, i, a);
   svg_.stroke(point('M', x, y) + point('L', x, foot) + point('L', a.x.to, foot), gray);
@@ -313,7 +343,8 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
   const Curve& c = p.curves[i];
   const auto [color, dashes, marker] = look(i);
   std::string line, band, points;
-  for (size_t k = 0; k < c.x.size(); ++k) {        // one run of neighbors after the other, then a gap
+  // one run of neighbors after the other, then a gap
+  for (size_t k = 0; k < c.x.size(); ++k) {
     std::string below;
     for (; k < c.x.size() && drawn(p, c.x[k], c.y[k]); ++k) {
       const double x = a.x.at(c.x[k]), y = a.y.at(c.y[k]), d = deviation(c, k);
@@ -353,7 +384,7 @@ void Drawing::bars(const Panel& p, size_t i, const Axes& a) {
 }
 
 // Cells of one color are one path of strips, a cell high; a gap stays gray.
-void Drawing::heat(const Axes& a, bool diverging) {
+void Drawing::heat(const Axes& a) {
   const auto& [x, y, color, image] = a;
   const double rows = double(image.size()), columns = double(image[0].size());
   svg_.box(x.from, y.to, plot_width_, plot_height_, "#d0d0d0");
@@ -369,15 +400,14 @@ void Drawing::heat(const Axes& a, bool diverging) {
       for (end = j + 1; end < image[i].size() && level(image[i][end]) == here;) ++end;
       if (here >= 0) strips[here] += formatted("M{} {}h{}", j, double(i) + 0.5, end - j);
     }
-  const std::string place = formatted("translate({} {}) scale({} {})", x.from, y.to,
+  const std::string onto_panel = formatted("translate({} {}) scale({} {})", x.from, y.to,
                                       plot_width_ / columns, plot_height_ / rows);
   for (const auto& [l, strip] : strips)
-    svg_.add("path", {{"d", strip}, {"stroke", shade(l / 64.0, diverging)}, {"transform", place},
+    svg_.add("path", {{"d", strip}, {"stroke", shade(l / 64.0)}, {"transform", onto_panel},
                       {"shape-rendering", "crispEdges"}});
   const double bar = x.to + 14, part = plot_height_ / 64;
   for (int l = 0; l < 64; ++l)
-    svg_.box(bar, y.from - part * (l + 1), 14, part + (l > 0 ? 0.5 : 0),
-             shade(l / 63.0, diverging));
+    svg_.box(bar, y.from - part * (l + 1), 14, part + (l > 0 ? 0.5 : 0), shade(l / 63.0));
   for (size_t i = 0; i < color.ticks.size(); ++i) {
     const double at = color.at(color.ticks[i]);
     svg_.stroke(point('M', bar + 14, at) + "h4", "#666");

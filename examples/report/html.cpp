@@ -58,7 +58,8 @@ std::string html_page(const std::string& title, const std::string& style, const 
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n{}</body>\n</html>\n",
+      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n{}</body>\n</"
+      "html>\n",
       script.empty() ? "" : "; script-src 'unsafe-inline'", title, shared_style, style, body,
       element("<script>{}</script>\n", script));
 }

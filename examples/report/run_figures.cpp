@@ -1,9 +1,6 @@
 // Curves of losses and scores, for each run and for several seeds.
 #include "report/run_figures.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "report/curves.h"
 
 namespace minbert {
@@ -21,13 +18,18 @@ const char* loss_name(TaskKind kind) {
 
 }  // namespace
 
-void draw_training(const std::string& folder, const std::vector<TaskData>& data, const std::vector<DrawnRuns>& runs) {
+void draw_training(const std::string& folder, const std::vector<TaskData>& data,
+                   const std::vector<DrawnRuns>& runs) {
   const size_t seeds = runs.at(0).folders.size();
-  Figure figure{.title = seeds > 1 ? formatted("Mean and standard deviation of {} seeds", seeds) : "", .columns = 2};
+  Figure figure{
+      .title = seeds > 1 ? formatted("Mean and standard deviation of {} seeds", seeds) : "",
+      .columns = 2};
   for (const TaskData& d : data) {
     const Task& task = d.task;
-    Panel training{.title = task.title + ": training", .x_label = "step", .y_label = loss_name(task.kind)};
-    Panel dev{.title = task.title + ": dev", .x_label = "epoch", .y_label = metric_name(task.metrics[0])};
+    Panel training{
+        .title = task.title + ": training", .x_label = "step", .y_label = loss_name(task.kind)};
+    Panel dev{
+        .title = task.title + ": dev", .x_label = "epoch", .y_label = metric_name(task.metrics[0])};
     for (const DrawnRuns& drawn : runs) {
       std::vector<Series> scores;
       for (const std::string& run : drawn.folders) scores.push_back(scores_of(run, task));
@@ -43,7 +45,8 @@ void draw_training(const std::string& folder, const std::vector<TaskData>& data,
 
 void draw_pretraining(const PretrainOptions& o, const PretrainResult& result) {
   const Columns steps(o.out + "/steps.csv"), evaluations(o.out + "/evaluations.csv");
-  const Series training = smoothed({steps.numbers("step"), steps.numbers("mlm_loss")}, steps.rows());
+  const Series training =
+      smoothed({steps.numbers("step"), steps.numbers("mlm_loss")}, steps.rows());
   Panel loss{.title = "masked words", .x_label = "step", .y_label = "cross-entropy"};
   loss.curves.push_back({.title = "training", .x = training.x, .y = training.y});
   Figure figure{.title = "", .columns = 2, .panels = {loss}};
@@ -51,15 +54,18 @@ void draw_pretraining(const PretrainOptions& o, const PretrainResult& result) {
     const auto level = [&](const char* title, double y) {
       return Curve{.title = title, .x = {0, double(o.steps)}, .y = {y, y}};
     };
-    const std::vector<double> x = evaluations.numbers("step");
+    const Numbers x = evaluations.numbers("step");
     using enum Curve::Style;
     std::vector<Curve>& curves = figure.panels[0].curves;
-    curves.push_back({.title = "held out", .x = x, .y = evaluations.numbers("mlm_loss"), .style = line_and_points});
+    curves.push_back({.title = "held out",
+                      .x = x,
+                      .y = evaluations.numbers("mlm_loss"),
+                      .style = line_and_points});
     curves.push_back(level("words' frequencies", result.unigram_entropy));
     curves.push_back(level("untrained", result.untrained.mlm_loss));
     if (result.next_sentence) {
       Panel pairs{.title = "next sentence", .x_label = "step", .y_label = "accuracy, held out"};
-      const std::vector<double> right = evaluations.numbers("nsp_accuracy");
+      const Numbers right = evaluations.numbers("nsp_accuracy");
       pairs.curves.push_back({.title = "", .x = x, .y = right, .style = line_and_points});
       figure.panels.push_back(pairs);
     }

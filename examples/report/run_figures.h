@@ -4,13 +4,14 @@
 
 #include "minbert/pretrainer.h"
 #include "minbert/trainer.h"
+#include "report/figure.h"
 
 namespace minbert {
 
 // One curve in a figure: the mean over the runs in these folders.
 struct DrawnRuns {
   std::string label;
-  std::vector<std::string> folders;
+  Names folders;
 };
 
 // FOLDER/figures/training: for each task its loss over the steps and its leading dev score over the

@@ -44,7 +44,8 @@ struct Measured {
     return table;
   }
   // The first EV_k of a task after a norm, in a table of task, norm and k, too
-  Numbers explained(LongTable& table, const Task& task, const std::string& norm, size_t most) const {
+  Numbers explained(LongTable& table, const Task& task, const std::string& norm,
+                    size_t most) const {
     Numbers ev = of(task)["ev"][norm].numbers();
     ev.resize(std::min(ev.size(), most));
     for (int k = 1; const double value : ev) table(task.name, norm, k++) = value;
@@ -84,7 +85,7 @@ void fig1(const Measured& m, ItemReport& report) {
                      .x_label = "standard deviation",
                      .y_label = "dimensions",
                      .log_x = true,
-                     .curves = {histogram("", m.sigma(task), 30, true)}};
+                     .curves = {histogram(m.sigma(task), 30, true)}};
       });
 }
 
@@ -104,7 +105,7 @@ void sec22(const Measured& m, ItemReport& report) {
     table(task.name, "pairs") = share;
     return fixed(100 * share, 1) + " %";
   });
-  report.csv(std::move(table));
+  report.csv(table);
   report.differs("the document shows its matrices and gives no numbers; these are ours");
 }
 
@@ -121,7 +122,7 @@ void fig2(const Measured& m, ItemReport& report) {
                   }
                   return heat(task.title, rho, "dimension, in the order of the clustering");
                 });
-  report.csv(std::move(table));
+  report.csv(table);
   report.caption("ordered by average linkage on 1 - |rho|");
 }
 
@@ -151,7 +152,7 @@ void fig3(const Measured& m, ItemReport& report) {
     return heat(kind.first, kind.second, "dimension");
       },
       3);
-  report.csv(std::move(table));
+  report.csv(table);
   report.caption(task.title + "; blocks: clusters by average linkage up to the distance .2");
   report.differs("the document draws a sketch; these are the correlations of " + task.title);
 }
