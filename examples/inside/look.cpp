@@ -109,12 +109,11 @@ Json state_json(const std::string& name, const Tensor& x, const Tensor& first,
     length.push_back(row_length(row_of(own)));
     if (slope) gradient.push_back(row_length(row_of(slopes)));
   }
-  return Json::object()
-      .set("name", name)
-      .set("start", rounded(start))
-      .set("previous", rounded(before))
-      .set("length", rounded(length))
-      .set("gradient", rounded(gradient));
+  return Json::object({{"name", name},
+                       {"start", rounded(start)},
+                       {"previous", rounded(before)},
+                       {"length", rounded(length)},
+                       {"gradient", rounded(gradient)}});
 }
 
 // What a norm read and what it wrote: its first argument that another module made, and its last
@@ -152,12 +151,11 @@ Json rows_json(const Tensor& x, double range) {
   }
   for (const real v : values) ++counts[size_t(std::clamp((double(v) / range + 1) * 32, 0.0, 63.0))];
   const auto largest = std::ranges::max_element(values, {}, [](real v) { return std::abs(v); });
-  return Json::object()
-      .set("mean", rounded(mean))
-      .set("variance", rounded(variance))
-      .set("counts", rounded(counts))
-      .set("largest", rounded(std::abs(double(*largest))))
-      .set("dimension", (largest - values.begin()) % cols);
+  return Json::object({{"mean", rounded(mean)},
+                       {"variance", rounded(variance)},
+                       {"counts", rounded(counts)},
+                       {"largest", rounded(std::abs(double(*largest)))},
+                       {"dimension", (largest - values.begin()) % cols}});
 }
 
 Json norms_json(const std::vector<std::string>& paths, const Measuring& m) {
@@ -166,11 +164,10 @@ Json norms_json(const std::vector<std::string>& paths, const Measuring& m) {
     const NormPass pass = norm_pass(path, m.operations);
     if (!pass.x) continue;                          // the norm "none" puts nothing on the tape
     const double most = 4 * std::max(rms(pass.x), rms(pass.y)), range = most > 0 ? most : 1;
-    all.push_back(Json::object()
-                      .set("module", path)
-                      .set("range", rounded(range))
-                      .set("before", rows_json(pass.x, range))
-                      .set("after", rows_json(pass.y, range)));
+    all.push_back(Json::object({{"module", path},
+                                {"range", rounded(range)},
+                                {"before", rows_json(pass.x, range)},
+                                {"after", rows_json(pass.y, range)}}));
   }
   return Json::array(all);
 }
@@ -189,7 +186,7 @@ Json gains_json(const std::vector<std::string>& paths, const Measuring& m) {
           name.starts_with("task_") ? size_t(m.config().hidden_size) : values.size();
       Json::Array rows;
       for (size_t begin = 0; begin < values.size(); begin += cols)
-        rows.push_back(packed(std::span(values).subspan(begin, cols)));
+        rows.push_back(rounded(std::span(values).subspan(begin, cols)));
       gains.set(name, Json::array(rows));
     }
     if (!gains.members().empty()) all.push_back(gains.set("module", path));
@@ -237,7 +234,7 @@ void add_mixing(const Measuring& m, Json& inside) {
     contributions.insert(contributions.end(), mixing.norms.begin(), mixing.norms.end());
     ratios.insert(ratios.end(), mixing.ratios.begin(), mixing.ratios.end());
   }
-  inside.set("contributions", packed(contributions)).set("mixing", packed(ratios));
+  inside.set("contributions", rounded(contributions)).set("mixing", rounded(ratios));
 }
 
 Json gradients_json(const Measuring& m) {           // [name, |g|, |theta|]
@@ -263,10 +260,13 @@ Json tape_json(const Measuring& m) {
       inputs.push_back(Json::array({o.inputs[i], o.inputs[i] < 0 ? name_of(o.arguments[i]) : "",
                                     formatted("{}", o.arguments[i].shape())}));
     const Tensor g = o.result.grad();
-    all.push_back(Json::object().set("operation", o.name).set("module", o.module)
-        .set("shape", formatted("{}", o.result.shape())).set("file", o.formula.file_name())
-        .set("line", int(o.formula.line())).set("gradient", g ? rounded(length(g)) : Json())
-        .set("inputs", Json::array(inputs)));
+    all.push_back(Json::object({{"operation", o.name},
+                                {"module", o.module},
+                                {"shape", formatted("{}", o.result.shape())},
+                                {"file", o.formula.file_name()},
+                                {"line", int(o.formula.line())},
+                                {"gradient", g ? Json(rounded(length(g))) : Json()},
+                                {"inputs", Json::array(inputs)}}));
   }
   return Json::array(all);
 }
@@ -292,7 +292,7 @@ Example example_of(const TrainedModel& trained, const Task* task, const InsideOp
 // Of one head: each class with its probability, or in words why there is no prediction.
 Json prediction_json(TrainedModel& trained, const Task& task, const InsideOptions& o) {
   Json prediction =
-      Json::object().set("task", task.name).set("not_run", "").set("choices", Json::array());
+      Json::object({{"task", task.name}, {"not_run", ""}, {"choices", Json::array()}});
   if (task.is_pair() && o.text_b.empty())
     return prediction.set("not_run", "it takes two texts: --text-b");
   const NoGrad no_tape;
@@ -389,10 +389,10 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
       .set("pieces", Json::array(pieces))
       .set("ids", Json::array(ids))
       .set("segments", Json::array(segments))
-      .set("attention", packed(m.attention))
-      .set("value_norms", packed(value_norms(m)))
-      .set("contributions", packed({}))
-      .set("mixing", packed({}))
+      .set("attention", rounded(m.attention))
+      .set("value_norms", rounded(value_norms(m)))
+      .set("contributions", Json::array())
+      .set("mixing", Json::array())
       .set("no_mixing", "")
       .set("states", Json::array(states))
       .set("norms", norms_json(norm_paths, m))

@@ -29,9 +29,11 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
 // text into other pieces.
 std::string inside_page(const std::vector<Json>& models);
 
-// Numbers as integers of two bytes, the low one first, in base64: number = low + step integer.
-Json packed(std::span<const real> numbers);
-Json rounded(double x);                         // to five digits
-Json rounded(const std::vector<double>& numbers);
+double rounded(double x);                       // to five digits
+Json rounded(std::vector<double> numbers);
+template <class Numbers>
+Json rounded(const Numbers& numbers) {
+  return rounded(std::vector<double>(numbers.begin(), numbers.end()));
+}
 
 }  // namespace minbert

@@ -9,16 +9,10 @@ const first = models[0];
 
 // ---- data ----------------------------------------------------------------------------------------------------------
 
-// The numbers that page.cpp packed: low + step * an integer of two bytes.
-function unpack({ low, step, data }) {
-  const text = atob(data), integer = i => text.charCodeAt(2 * i) + 256 * text.charCodeAt(2 * i + 1);
-  return Float64Array.from({ length: text.length / 2 }, (_, i) => low + step * integer(i));
-}
 for (const [i, m] of models.entries()) {
   m.index = i;                                      // in the keys of its elements
-  for (const part of ['attention', 'value_norms', 'contributions', 'mixing']) m[part] = unpack(m[part]);
   for (const g of m.gains)
-    for (const name of ['weight', 'bias', 'task_weight', 'task_bias']) g[name] = (g[name] ?? []).map(unpack);
+    for (const name of ['weight', 'bias', 'task_weight', 'task_bias']) g[name] ??= [];
 }
 
 const T = first.pieces.length;
@@ -213,7 +207,7 @@ function wordsView(m) {
   const rows = m.pieces.map((piece, i) => [String(i + 1), piece, String(m.ids[i]), String(m.segments[i])]);
   return [el('p', {}, 'Token ', el('code', {}, tokenName(state.token - 1)), ` has the id ${m.ids[state.token - 1]}: the row ` +
       'of the word embeddings that stands for it.'),
-    table(['place', 'piece', 'id', 'segment'], rows)];
+    table(['position', 'piece', 'id', 'segment'], rows)];
 }
 
 // The matrix of a layer and head under the chosen measure. [T,T]
@@ -539,57 +533,9 @@ function draw() {
   if (focus) document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
 }
 
-// ---- the self-test: #selftest ----------------------------------------------------------------------------------------
-
-function selfTest() {
-  let checks = 0;
-  const failed = new Set(), all = selector => [...main.querySelectorAll(selector)];
-  const check = (holds, what) => { ++checks; if (!holds) failed.add(`${state.view}: ${what}`); };
-  const find = key => main.querySelector(`[data-key="${key}"]`);
-  const press = (element, key) => element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-  const look = () => {
-    check(document.documentElement.scrollWidth <= document.documentElement.clientWidth, 'wider than the window');
-    check(all('.model').length === models.length, 'a model is missing');
-    check(!/undefined|NaN|\[object/.test(main.innerText), 'a value is missing');
-    check(all('button, canvas[tabindex]').every(e => e.textContent || e.ariaLabel), 'a control without a name');
-    check(all('.readout').every(p => p.textContent), 'a picture that says nothing');
-  };
-  for (const view of Object.keys(views)) {
-    find('tab' + view).click();
-    writeAddress();
-    check(state.view === view && location.hash === hashOf(), 'the address does not name it');
-    for (const value of Object.keys(choicesOf[views[view].choice] ?? { '': '' })) {
-      if (value) find(views[view].choice + value).click();
-      for (const details of all('details')) details.open = true, details.dispatchEvent(new Event('toggle'));
-      check(all('details').every(details => details.querySelector('td')), 'no numbers');
-      look();
-    }
-    all('.choices button')[0]?.click();
-    for (const key of all('canvas[tabindex]').map(c => c.dataset.key))
-      for (const arrow of ['ArrowDown', 'ArrowRight', 'ArrowUp', 'ArrowLeft']) {
-        find(key).focus();
-        press(find(key), arrow);
-        check(document.activeElement.dataset.key === key, `${key} loses the focus`);
-      }
-  }
-  set({ view: 'tape', node: 1 });
-  for (let n = 2; n <= first.tape.length; ++n) press(main.querySelector('.list [aria-pressed=true]'), 'ArrowDown');
-  check(state.node >= first.tape.length, 'the tape cannot be walked to its end');
-  set({ view: 'attention', layer: 1, head: 1, measure: 'weights' });
-  press(main.querySelector('.thumbs [aria-pressed=true]'), 'ArrowRight');
-  check(state.head === Math.min(2, first.heads), 'the arrow keys do not change the head');
-  for (const m of models)
-    for (let row = 0; row < m.attention.length; row += T)
-      check(Math.abs(m.attention.slice(row, row + T).reduce((a, b) => a + b, 0) - 1) < 0.005, 'a row does not sum to 1');
-  document.body.append(el('pre', { id: 'selftest' },
-    failed.size ? `failed ${failed.size} of ${checks}: ${[...failed].join('; ')}` : `ok ${checks}`));
-}
-
 // ---- start ---------------------------------------------------------------------------------------------------------
 
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 addEventListener('hashchange', () => { clearTimeout(waiting); waiting = null; readHash(); draw(); });
-const testing = location.hash === '#selftest';
 readHash();
 draw();
-if (testing) selfTest();

@@ -35,23 +35,6 @@ Json data_of(const std::string& page) {
   const size_t begin = page.find(open) + open.size();
   return Json::parse(page.substr(begin, page.find("</script>", begin) - begin), "page");
 }
-std::vector<double> unpacked(const Json& packed) {
-  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<unsigned> bytes;
-  unsigned bits = 0, held = 0;
-  for (const char c : packed["data"].string()) {
-    if (c == '=') break;
-    bits = (bits << 6 | unsigned(digits.find(c))) & 0xffff;
-    held += 6;
-    if (held >= 8) bytes.push_back(bits >> (held -= 8) & 255);
-  }
-  std::vector<double> numbers;
-  for (size_t i = 0; i < bytes.size(); i += 2)
-    numbers.push_back(packed["low"].number() +
-                      packed["step"].number() * (bytes[i] + 256 * bytes[i + 1]));
-  return numbers;
-}
-
 }  // namespace
 
 TEST_CASE("inside: attention and last states are those that encode writes") {
@@ -67,7 +50,7 @@ TEST_CASE("inside: attention and last states are those that encode writes") {
                             .attention = true});
   }
   const SafeTensors encoded(world.path("encoded"));
-  const std::vector<double> attention = unpacked(inside["attention"]);
+  const std::vector<double> attention = inside["attention"].numbers();
   const std::vector<real> expected = encoded.read("attention.0"),
                           last = encoded.read("last_hidden_state");
   REQUIRE(attention.size() == expected.size());
@@ -84,7 +67,7 @@ TEST_CASE("inside: attention and last states are those that encode writes") {
       world.trained->model.parameters
           .value(inside["gains"].items()[0]["module"].string() + ".weight")
           .values();
-  const std::vector<double> gain = unpacked(inside["gains"].items()[0]["weight"].items()[0]);
+  const std::vector<double> gain = inside["gains"].items()[0]["weight"].items()[0].numbers();
   for (size_t c = 0; c < H; ++c) CHECK(gain[c] == doctest::Approx(double(gamma[c])).epsilon(1e-4));
   CHECK(inside["gains"].items()[0]["task_bias"].items().size() == 3);
 }
@@ -140,7 +123,7 @@ TEST_CASE("inside: the contributions to an attention block, with the biases, are
 
 TEST_CASE("inside: the mixing ratio is said to be undefined where no LayerNorm follows the sum") {
   const Json inside = Look("rms").look(sst);
-  CHECK(unpacked(inside["mixing"]).empty());
+  CHECK(inside["mixing"].items().empty());
   CHECK(contains(inside["no_mixing"].string(), "the norm here is rms, placed post"));
   CHECK(!inside["norms"].items().empty());
 }
