@@ -1,9 +1,8 @@
-// Shows what a model does with a text, on one page that needs no network: word pieces, attention, every token's way
-// through the layers, norms, gradients, the tape, predictions.
+// Shows what a model does with a text, on one page that needs no network: word pieces, attention,
+// every token's way through the layers, norms, gradients, the tape, predictions.
 //
 //   $ inside --model runs/first --text "A lovely film." --task sst --label 4 --out inside.html
 //   runs/first: 7 tokens -> inside.html (0.2 MB)
-#include <cstdio>
 #include <iostream>
 
 #include "inside/look.h"
@@ -27,11 +26,14 @@ int main(int argc, char** argv) {
   std::string model, compare, out = "inside.html";
   CommandLine line("inside", "Shows on one page what a model does with a text.");
   line.option("--model", model, "a Hugging Face folder, or a run's", "DIR");
-  line.option("--compare", compare, "a second model, side by side: before fine-tuning, or with another norm", "DIR");
+  line.option("--compare", compare,
+              "a second model, side by side: before fine-tuning, or with another norm", "DIR");
   line.option("--text", o.text, "the text", "TEXT");
   line.option("--text-b", o.text_b, "the second text of a pair", "TEXT");
-  line.option("--task", o.task, "as this task sees it: for its head, and for a conditional norm", "NAME");
-  line.option("--label", o.label, "the task's label for the text: adds the gradients of its loss", "VALUE");
+  line.option("--task", o.task, "as this task sees it: for its head, and for a conditional norm",
+              "NAME");
+  line.option("--label", o.label, "the task's label for the text: adds the gradients of its loss",
+              "VALUE");
   line.option("--tokens", o.tokens, "longer texts are cut to this many tokens", Range{5});
   line.option("--out", out, "the page to write", "FILE");
   MachineOptions machine;
@@ -47,7 +49,8 @@ int main(int argc, char** argv) {
       TrainedModel trained(folder);
       InsideOptions options = o;
       if (!models.empty() && !o.task.empty() && !has_head(trained, o.task)) {
-        std::cerr << folder << " has no head for " << o.task << ": shown without the task, and without gradients\n";
+        std::cerr << folder << " has no head for " << o.task
+                  << ": shown without the task, and without gradients\n";
         options.task = options.label = "";
       }
       models.push_back(look_inside(trained, folder, options));
@@ -57,8 +60,9 @@ int main(int argc, char** argv) {
     }
     const std::string page = inside_page(models);
     write_file(out, page);
-    std::cout << model << (compare.empty() ? "" : " and " + compare) << ": " << models[0]["pieces"].items().size()
-              << " tokens -> " << out << " (" << formatted("{}", double(page.size() / 10000) / 100) << " MB)\n";
+    std::cout << model << (compare.empty() ? "" : " and " + compare) << ": "
+              << models[0]["pieces"].items().size() << " tokens -> " << out << " ("
+              << formatted("{}", double(page.size() / 10000) / 100) << " MB)\n";
     return 0;
   });
 }

@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/names.h"
 #include "engine/tape.h"
-#include "inside/mixing.h"
-#include "inside/row_sums.h"
 #include "minbert/trainer.h"
 #include "text/lines.h"
 
@@ -16,6 +13,25 @@ namespace minbert {
 namespace {
 
 using Operations = std::vector<Trace::Operation>;
+
+// Of one row of numbers: sums in double.
+double row_mean(std::span<const real> x) {
+  double sum = 0;
+  for (const auto v : x) sum += double(v);
+  return sum / double(x.size());
+}
+double row_variance(std::span<const real> x) {
+  const double mean = row_mean(x);
+  double squares = 0;
+  for (const auto v : x) squares += (double(v) - mean) * (double(v) - mean);
+  return squares / double(x.size());
+}
+double row_dot(std::span<const real> a, std::span<const real> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += double(a[i]) * double(b[i]);
+  return sum;
+}
+double row_length(std::span<const real> x) { return std::sqrt(row_dot(x, x)); }
 
 double length(const Tensor& x) { return row_length(x.values()); }
 
@@ -28,7 +44,6 @@ struct Measuring {
   TrainedModel& trained;
   const Operations& operations;
   const Batch& batch;
-  int task;                                         // its id, or -1
   std::vector<real> attention = {};                 // [layers,heads,T,T], 0 between sentences
 
   const BertConfig& config() const { return trained.config; }
@@ -120,7 +135,6 @@ Json state_json(const std::string& name, const Tensor& x, const Tensor& first,
 // result.
 struct NormPass {
   Tensor x, y;
-  const Trace::Operation* last = nullptr;
 };
 NormPass norm_pass(const std::string& path, const Operations& operations) {
   NormPass pass;
@@ -130,7 +144,6 @@ NormPass norm_pass(const std::string& path, const Operations& operations) {
       if (o.inputs[i] >= 0 && !is_in(operations[size_t(o.inputs[i])].module, path))
         pass.x = o.arguments[i];
     pass.y = o.result;
-    pass.last = &o;
   }
   return pass;
 }
@@ -192,49 +205,6 @@ Json gains_json(const std::vector<std::string>& paths, const Measuring& m) {
     if (!gains.members().empty()) all.push_back(gains.set("module", path));
   }
   return Json::array(all);
-}
-
-// |y_{i<-j}| of each layer's attention block [layers,T,T] and the mixing ratios [layers,T]
-// (examples/inside/mixing.h), or why there are none.
-void add_mixing(const Measuring& m, Json& inside) {
-  const int64_t H = m.config().hidden_size, T = m.tokens(), heads = m.config().num_attention_heads;
-  const auto states = states_of(m);
-  std::vector<real> contributions, ratios;
-  for (int64_t l = 0; l < m.config().num_hidden_layers; ++l) {
-    const std::string path = formatted("bert.encoder.layer.{}.attention.output", l);
-    const NormPass norm = norm_pass(path + ".LayerNorm", m.operations);
-    if (m.config().placement != "post" || !norm.last || norm.last->name != "layer_norm") {
-      const std::string why = "this share is defined where a LayerNorm follows the residual sum; "
-                              "the norm here is {}, placed {}";
-      inside.set("no_mixing", formatted(why, m.config().norm, m.config().placement));
-      return;
-    }
-    std::vector<real> gamma(size_t(H), 1);
-    if (const std::vector<Tensor>& arguments = norm.last->arguments; arguments.size() > 1) {
-      const std::vector<real> rows = arguments[1].values(); // [H], or of each task [tasks,H]
-      const int64_t row = int64_t(rows.size()) > H ? m.task : 0;
-      std::copy_n(rows.begin() + row * H, H, gamma.begin());
-    }
-    const std::vector<real> x = states[size_t(l)].second->result.values(), a = norm.x.values(),
-                            v = m.attention_of(l).arguments[2].values(),
-                            W_O = m.trained.model.parameters.value(path + ".dense.weight").values();
-    const auto alpha =
-        std::span(m.attention).subspan(size_t(l * heads * T * T), size_t(heads * T * T));
-    const Mixing mixing = mixing_of(contributions_of({.T = T,
-                                                      .H = H,
-                                                      .heads = heads,
-                                                      .x = x,
-                                                      .a = a,
-                                                      .v = v,
-                                                      .alpha = alpha,
-                                                      .W_O = W_O,
-                                                      .gamma = gamma,
-                                                      .eps = m.config().layer_norm_eps}),
-                                    T, H);
-    contributions.insert(contributions.end(), mixing.norms.begin(), mixing.norms.end());
-    ratios.insert(ratios.end(), mixing.ratios.begin(), mixing.ratios.end());
-  }
-  inside.set("contributions", rounded(contributions)).set("mixing", rounded(ratios));
 }
 
 Json gradients_json(const Measuring& m) {           // [name, |g|, |theta|]
@@ -366,43 +336,37 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   network.visit([&](Module& module) {
     if (dynamic_cast<Norm*>(&module)) norm_paths.push_back(module.path());
   });
-  Measuring m{trained, trace.operations(), batch, id};
+  Measuring m{trained, trace.operations(), batch};
   for (const Tensor& layer : weights) add_attention(layer, m);
   const auto found = states_of(m);
   for (size_t i = 0; i < found.size(); ++i)
     states.push_back(state_json(found[i].first, found[i].second->result, found[0].second->result,
                                 found[i > 0 ? i - 1 : 0].second->result));
-  Json inside = Json::object();
-  inside.set("model", model)
-      .set("norm", config.norm)
-      .set("formula", norms().find(config.norm).formula)
-      .set("placement", config.placement)
-      .set("layers", config.num_hidden_layers)
-      .set("heads", config.num_attention_heads)
-      .set("hidden", config.hidden_size)
-      .set("tasks", Json::array(tasks))
-      .set("text", o.text)
-      .set("text_b", o.text_b)
-      .set("task", o.task)
-      .set("label", o.label.empty() ? "" : in_words(*task, label))
-      .set("cut", cut)
-      .set("pieces", Json::array(pieces))
-      .set("ids", Json::array(ids))
-      .set("segments", Json::array(segments))
-      .set("attention", rounded(m.attention))
-      .set("value_norms", rounded(value_norms(m)))
-      .set("contributions", Json::array())
-      .set("mixing", Json::array())
-      .set("no_mixing", "")
-      .set("states", Json::array(states))
-      .set("norms", norms_json(norm_paths, m))
-      .set("gains", gains_json(norm_paths, m))
-      .set("loss", rounded(loss_value))
-      .set("gradients", gradients_json(m))
-      .set("tape", tape_json(m))
-      .set("predictions", Json::array(predictions));
-  add_mixing(m, inside);
-  return inside;
+  return Json::object({{"model", model},
+                       {"norm", config.norm},
+                       {"formula", norms().find(config.norm).formula},
+                       {"placement", config.placement},
+                       {"layers", config.num_hidden_layers},
+                       {"heads", config.num_attention_heads},
+                       {"hidden", config.hidden_size},
+                       {"tasks", Json::array(tasks)},
+                       {"text", o.text},
+                       {"text_b", o.text_b},
+                       {"task", o.task},
+                       {"label", o.label.empty() ? "" : in_words(*task, label)},
+                       {"cut", cut},
+                       {"pieces", Json::array(pieces)},
+                       {"ids", Json::array(ids)},
+                       {"segments", Json::array(segments)},
+                       {"attention", rounded(m.attention)},
+                       {"value_norms", rounded(value_norms(m))},
+                       {"states", Json::array(states)},
+                       {"norms", norms_json(norm_paths, m)},
+                       {"gains", gains_json(norm_paths, m)},
+                       {"loss", rounded(loss_value)},
+                       {"gradients", gradients_json(m)},
+                       {"tape", tape_json(m)},
+                       {"predictions", Json::array(predictions)}});
 }
 
 }  // namespace minbert

@@ -3,7 +3,6 @@
 //   T tokens   L layers   heads   H hidden size
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,9 @@ struct InsideOptions {
 };
 
 // What the page shows, as its script reads it: model, pieces [T], attention [L,heads,T,T], states,
-// norms, gains, gradients, tape, predictions, ...; look.cpp has the form of each beside the function
-// that makes it. model: the name that the page gives to it. Errors: a task, or a label of it, that
-// does not exist; two texts for a task of one, or one for a pair.
+// norms, gains, gradients, tape, predictions, ...; look.cpp has the form of each beside the
+// function that makes it. model: the name that the page gives to it. Errors: a task, or a label of
+// it, that does not exist; two texts for a task of one, or one for a pair.
 Json look_inside(TrainedModel& trained, const std::string& model, const InsideOptions& options);
 
 // One page that needs no network: one model, or two side by side. Error: two models that cut the

@@ -38,11 +38,11 @@ std::string inside_page(const std::vector<Json>& models) {
   };
   const Json &a = models.front(), &b = models.back();
   for (size_t i = 0; i < std::max(a["pieces"].items().size(), b["pieces"].items().size()); ++i)
-    MB_CHECK(
-        piece(a, i) == piece(b, i),
-        "{} and {} cut the text into different pieces: piece {} is {} and {}; models side by side need the same "
-        "vocabulary, and pairs in the same form",
-        a["model"].string(), b["model"].string(), i + 1, piece(a, i), piece(b, i));
+    MB_CHECK(piece(a, i) == piece(b, i),
+             "{} and {} cut the text into different pieces: piece {} is {} and {}; models side by "
+             "side need the same "
+             "vocabulary, and pairs in the same form",
+             a["model"].string(), b["model"].string(), i + 1, piece(a, i), piece(b, i));
   return html_page(
       "Inside BERT", page_css,
       formatted("<svg hidden></svg><noscript>This page draws with a script.</noscript>\n"

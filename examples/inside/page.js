@@ -193,7 +193,7 @@ const bars = (pairs, most, says = number) => el('div', { class: 'bars' }, pairs.
 
 // The choices of each field, and how its buttons call them.
 const choicesOf = {
-  measure: { weights: 'weights', values: 'weights × |v|', share: 'share of the output' },
+  measure: { weights: 'weights', values: 'weights × |v|' },
   quantity: { start: 'cosine to its start', previous: 'cosine to the layer before', length: 'norm |x|',
               gradient: 'gradient |dL/dx|' },
   rows: { 'mean-before': 'mean before', 'variance-before': 'variance before', 'mean-after': 'mean after',
@@ -213,7 +213,6 @@ function wordsView(m) {
 // The matrix of a layer and head under the chosen measure. [T,T]
 function attentionValue(m, layer, head) {
   const begin = (layer * m.heads + head) * T * T;
-  if (state.measure === 'share') return (i, j) => m.contributions[(layer * T + i) * T + j];
   if (state.measure === 'weights') return (i, j) => m.attention[begin + i * T + j];
   return (i, j) => m.attention[begin + i * T + j] * m.value_norms[(layer * m.heads + head) * T + j];
 }
@@ -223,49 +222,37 @@ const mostOfAll = (layer, head) => greatest(models.map(m =>
   ofMatrix(attentionValue(m, Math.min(layer, m.layers - 1), Math.min(head, m.heads - 1)))));
 
 function thumbnails(m) {
-  const share = state.measure === 'share', heads = share ? 1 : m.heads;
-  const tiles = range(m.layers).flatMap(l => [el('span', {}, String(l + 1)), ...range(heads).map(h => {
-    const chosen = l + 1 === Math.min(state.layer, m.layers) && (share || h + 1 === Math.min(state.head, m.heads));
+  const tiles = range(m.layers).flatMap(l => [el('span', {}, String(l + 1)), ...range(m.heads).map(h => {
+    const chosen = l + 1 === Math.min(state.layer, m.layers) && h + 1 === Math.min(state.head, m.heads);
     const canvas = el('canvas', { 'aria-hidden': 'true' }), value = attentionValue(m, l, h), most = ofMatrix(value);
+    const name = `layer ${l + 1}, head ${h + 1}`;
     paint(canvas, T, T, value, x => scales.root(x, 0, most));
     return el('button', { 'data-key': `thumb${m.index}/${l}/${h}`, tabindex: chosen ? 0 : -1,
-      'aria-pressed': String(chosen), 'aria-label': share ? `layer ${l + 1}` : `layer ${l + 1}, head ${h + 1}`,
-      title: share ? `layer ${l + 1}` : `layer ${l + 1}, head ${h + 1}`,
+      'aria-pressed': String(chosen), 'aria-label': name, title: name,
       onclick: () => set({ layer: l + 1, head: h + 1 }),
-      onkeydown: arrows(l, h, m.layers, heads, (layer, head) => {
+      onkeydown: arrows(l, h, m.layers, m.heads, (layer, head) => {
         focusNext = `thumb${m.index}/${layer}/${head}`;
         set({ layer: layer + 1, head: head + 1 });
       }) }, canvas);
   })]);
-  return el('figure', {}, el('figcaption', {}, share ? 'Layers, one a row' : 'Layers, one a row; heads, one a column'),
-    el('div', { class: 'thumbs', style: `grid-template-columns:1.5rem repeat(${heads},minmax(0,${share ? '4rem' : '1fr'}))` },
-       tiles));
+  return el('figure', {}, el('figcaption', {}, 'Layers, one a row; heads, one a column'),
+    el('div', { class: 'thumbs', style: `grid-template-columns:1.5rem repeat(${m.heads},minmax(0,1fr))` }, tiles));
 }
 
 function attentionView(m) {
-  const share = state.measure === 'share';
-  if (share && m.no_mixing) return notice(`Not shown: ${m.no_mixing}.`);
   const l = Math.min(state.layer, m.layers) - 1, h = Math.min(state.head, m.heads) - 1, value = attentionValue(m, l, h);
-  const name = share ? `Layer ${l + 1}` : `Layer ${l + 1}, head ${h + 1}`, i = state.token - 1;
+  const name = `Layer ${l + 1}, head ${h + 1}`, i = state.token - 1;
+  const shown = x => state.measure === 'weights' ? percent(x) : number(x);
   const row = range(T).map(j => value(i, j)), most = greatest(row);
-  const rowText = j => state.measure === 'weights' ? percent(row[j]) : number(row[j]);
   const large = heatMap({ key: `attention${m.index}`, scale: 'root', low: 0,
     caption: `${name}: row i is what token i takes from each token`,
     high: state.measure === 'weights' ? 1 : mostOfAll(l, h), rows: m.pieces, columns: m.pieces, value,
-    says: (r, c) => `${name}: ${tokenName(r)} takes ${state.measure === 'weights' ? percent(value(r, c)) :
-      number(value(r, c))} from ${tokenName(c)}`,
+    says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}`,
     row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
   const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
     el('div', { class: 'tokens' }, m.pieces.map((piece, j) => el('span',
-      { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, rowText(j))))));
-  return [beside([thumbnails(m), share ? mixingMap(m) : null], large), taken];
-}
-function mixingMap(m) {
-  const value = (l, i) => m.mixing[l * T + i];
-  return heatMap({ key: `mixing${m.index}`, caption: 'Mixing ratio: the share that comes from other tokens',
-    rows: range(m.layers).map(l => `layer ${l + 1}`), columns: m.pieces, value, low: 0, high: 1,
-    row: state.layer - 1, column: state.token - 1, choose: (l, i) => set({ layer: l + 1, token: i + 1 }),
-    says: (l, i) => `Layer ${l + 1}: ${percent(value(l, i))} of ${tokenName(i)} comes from other tokens` });
+      { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, shown(row[j]))))));
+  return [beside(thumbnails(m), large), taken];
 }
 
 function layersView(m) {
@@ -457,9 +444,8 @@ const views = {
   attention: { title: 'Attention', fields: ['layer', 'head', 'token', 'measure'], strip: true, of: attentionView,
     choice: 'measure',
     about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
-      'small value |v| moves little, and the residual sum keeps the token itself: the share counts both, and the norm after ' +
-      'it (Kobayashi et al. 2021).',
-    file: 'src/ops/attention.cpp, examples/inside/mixing.h', question: 'Where do the weights say much, and the share little?' },
+      'small value |v| moves little.',
+    file: 'src/ops/attention.cpp', question: 'Where are the weights large, and weights × |v| small?' },
   layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
     choice: 'quantity',
     about: 'The hidden state of each token after the embeddings and after every layer. The cosine is 1 while it points ' +
@@ -504,7 +490,7 @@ function tabs() {
     views[name].title)));
 }
 function strip() {
-  if (state.view !== 'attention' || state.measure === 'share' && first.no_mixing) return tokenStrip();
+  if (state.view !== 'attention') return tokenStrip();
   const value = attentionValue(first, Math.min(state.layer, first.layers) - 1, Math.min(state.head, first.heads) - 1);
   const most = greatest(range(T).map(j => value(state.token - 1, j)));
   return tokenStrip(j => scales.root(value(state.token - 1, j), 0, most));

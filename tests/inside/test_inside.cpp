@@ -9,7 +9,6 @@
 
 #include "error_of.h"
 #include "inside/look.h"
-#include "inside/mixing.h"
 #include "small_run.h"
 #include "tiny_bert.h"
 #include "train/encode.h"
@@ -70,62 +69,6 @@ TEST_CASE("inside: attention and last states are those that encode writes") {
   const std::vector<double> gain = inside["gains"].items()[0]["weight"].items()[0].numbers();
   for (size_t c = 0; c < H; ++c) CHECK(gain[c] == doctest::Approx(double(gamma[c])).epsilon(1e-4));
   CHECK(inside["gains"].items()[0]["task_bias"].items().size() == 3);
-}
-
-TEST_CASE("inside: the contributions to an attention block, with the biases, are its output") {
-  const int64_t T = 3, H = 4, heads = 2;
-  const Tensor x = normal("x", {T, H}), v = normal("v", {T, H}), W_O = normal("W_O", {H, H}),
-               b_O = normal("b_O", {H}), gamma = normal("gamma", {H}), beta = normal("beta", {H}),
-               alpha = softmax(normal("alpha", {heads * T, T}));
-  std::vector<real> context(size_t(T * H));
-  const std::vector<real> a = alpha.values(), values = v.values();
-  for (int64_t i = 0; i < T; ++i)
-    for (int64_t c = 0; c < H; ++c)
-      for (int64_t j = 0; j < T; ++j)
-        context[size_t(i * H + c)] +=
-            a[size_t((c / 2 * T + i) * T + j)] * values[size_t(j * H + c)];
-  const Tensor sum = x + linear(Tensor::from({T, H}, context), W_O, b_O);
-  const std::vector<real> y = layer_norm(sum, gamma, beta, 1e-3).values(), rows = sum.values(),
-                          b = b_O.values(), g = gamma.values(), shift = beta.values(),
-                          x_rows = x.values(), W = W_O.values();
-  const AttentionBlock block{.T = T,
-                             .H = H,
-                             .heads = heads,
-                             .x = x_rows,
-                             .a = rows,
-                             .v = values,
-                             .alpha = a,
-                             .W_O = W,
-                             .gamma = g,
-                             .eps = 1e-3};
-  const std::vector<real> parts = contributions_of(block);
-  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / double(H);
-  for (int64_t i = 0; i < T; ++i) {
-    const real* row = rows.data() + i * H;
-    const double mu = std::accumulate(row, row + H, 0.0) / double(H);
-    double s2 = 1e-3;
-    for (int64_t c = 0; c < H; ++c) s2 += (double(row[c]) - mu) * (double(row[c]) - mu) / double(H);
-    for (int64_t c = 0; c < H; ++c) {
-      double total = double(shift[size_t(c)]) +
-                     (double(b[size_t(c)]) - mean_b) / std::sqrt(s2) * double(g[size_t(c)]);
-      for (int64_t j = 0; j < T; ++j) total += double(parts[size_t((i * T + j) * H + c)]);
-      CHECK(total == doctest::Approx(double(y[size_t(i * H + c)])).epsilon(1e-4));
-    }
-  }
-  AttentionBlock own = block;
-  std::vector<real> identity(size_t(heads * T * T));
-  for (int64_t r = 0; r < heads * T; ++r) identity[size_t(r * T + r % T)] = 1;
-  own.alpha = identity;
-  for (const real ratio : mixing_of(contributions_of(own), T, H).ratios)
-    CHECK(ratio == 0);                           // looks at itself
-  for (const real ratio : mixing_of(parts, T, H).ratios) CHECK((ratio > 0 && ratio < 1));
-}
-
-TEST_CASE("inside: the mixing ratio is said to be undefined where no LayerNorm follows the sum") {
-  const Json inside = Look("rms").look(sst);
-  CHECK(inside["mixing"].items().empty());
-  CHECK(contains(inside["no_mixing"].string(), "the norm here is rms, placed post"));
-  CHECK(!inside["norms"].items().empty());
 }
 
 TEST_CASE("inside: rows after a norm have its mean and variance, and every value is counted") {
