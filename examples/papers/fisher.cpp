@@ -19,7 +19,7 @@ void add_squares(const Tensor& gradient, double weight, std::vector<double>& sum
 
 ElementValues fisher_information(MultitaskBert& network, const Parameters& parameters,
                                  const Task& task, const Dataset& data,
-                                 std::span<const int32_t> examples, int batch) {
+                                 std::span<const int32_t> examples) {
   MB_CHECK(!examples.empty(), "{}: the Fisher information of {} needs 1 example or more",
            data.file, task.name);
   network.train(false);
@@ -31,17 +31,16 @@ ElementValues fisher_information(MultitaskBert& network, const Parameters& param
   const double half = task.kind == TaskKind::regression ? 0.5 : 1;          // (y - f)²/2
   const double N = double(examples.size());
   Progress progress("Fisher information of " + task.name, int64_t(examples.size()));
-  for (auto rest = examples; !rest.empty();) {
+  for (size_t j = 0; j < examples.size(); ++j) {
     check_interrupt();
-    const auto some = rest.first(std::min(rest.size(), size_t(batch)));
-    rest = rest.subspan(some.size());
-    // The mean of -log p(y_j|x_j) over the batch, but for a constant
-    const Tensor logits = network.forward(pack(inputs(data, some), {id}), id);
-    backward(scale(task_loss(task, logits, labels(data, some)), real(half)));
+    const auto one = examples.subspan(j, 1);
+    const Tensor logits = network.forward(pack(inputs(data, one), {id}), id);
+    // -log p(y_j|x_j), but for a constant
+    backward(scale(task_loss(task, logits, labels(data, one)), real(half)));
     for (const Parameter& p : parameters.items())
-      if (const Tensor g = p.value.grad()) add_squares(g, double(some.size()) / N, F.at(p.name));
+      if (const Tensor g = p.value.grad()) add_squares(g, 1 / N, F.at(p.name));
     parameters.zero_grad();
-    progress.update(int64_t(examples.size() - rest.size()));
+    progress.update(int64_t(j + 1));
   }
   return F;
 }

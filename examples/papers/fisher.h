@@ -20,11 +20,10 @@ namespace minbert {
 using ElementValues = std::map<std::string, std::vector<double>>;
 
 // F of every parameter that learns, without dropout; the network stays in evaluation. examples:
-// indices into data. batch > 1: the squares of the mean gradients of so many examples instead,
-// weighted by their numbers; not eq.2, since gradients of opposite signs cancel. Throws
-// Interrupted. Errors: no example; a task that the network has no head for.
+// indices into data. Throws Interrupted. Errors: no example; a task that the network has no head
+// for.
 ElementValues fisher_information(MultitaskBert& network, const Parameters& parameters,
                                  const Task& task, const Dataset& data,
-                                 std::span<const int32_t> examples, int batch = 1);
+                                 std::span<const int32_t> examples);
 
 }  // namespace minbert

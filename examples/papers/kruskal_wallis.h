@@ -11,8 +11,7 @@ namespace minbert {
 //   R_g the sum of the ranks of group g of n_g values; N values in all; t the sizes of the ties
 //
 // p is that of two groups: H follows a chi-squared distribution with 1 degree of freedom, and so
-// p = erfc(√(H/2)). Where all values are equal H = 0 and p = 1. Errors: an empty group; a value
-// that is not finite.
+// p = erfc(√(H/2)). Where all values are equal H = 0 and p = 1. Error for an empty group.
 struct KruskalWallis {
   double H, p;
 };

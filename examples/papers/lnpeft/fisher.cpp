@@ -25,32 +25,27 @@ std::string examples_of(const LnPeftRuns& runs) {
 }
 
 // The components by the sums of their shares over the tasks, the largest first; after rank and sum
-// a value for each task.
-void rank_table(
-    const LnPeftRuns& runs, ItemReport& report, const char* measure, const std::string& title,
-    const std::function<double(const Json& result, const std::string& component)>& value) {
+// the share of each task.
+void rank_table(const LnPeftRuns& runs, ItemReport& report, const LongTable& judged) {
   Names columns = {"", "rank", "sum"};
   std::map<std::string, double> sums;
-  for (const Task& task : runs.tasks()) {
-    columns.push_back(task.title);
-    for (const auto& [component, share] :
-         normalized(runs.document.result(runs.fisher(task))[measure]))
-      sums[component] += share;
-  }
+  for (const Task& task : runs.tasks()) columns.push_back(task.title);
+  for (const std::string& component : layer_components())
+    for (const double share : judged.values({{"component", component}})) sums[component] += share;
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [component, sum] : sums) order.push_back({sum, component});
   std::ranges::sort(order, std::greater());
   std::vector<ItemReport::TableRow> rows;
   for (const auto& [sum, component] : order) {
     rows.push_back({component, {{"", std::to_string(rows.size() + 1)}, {"", fixed(sum, 3)}}});
-    if (measure == std::string("eq2"))
-      for (const double rank : report.printed().values({{"component", component}}))
-        rows.back().cells[0].printed = std::to_string(int(rank));
-    for (const Task& task : runs.tasks())
-      rows.back().cells.push_back(
-          {"", fixed(value(runs.document.result(runs.fisher(task)), component), 3)});
+    for (const double rank : report.printed().values({{"component", component}}))
+      rows.back().cells[0].printed = std::to_string(int(rank));
+    for (const double share : judged.values({{"component", component}}))
+      rows.back().cells.push_back({"", fixed(share, 3)});
   }
-  report.table(title, columns, rows);
+  report.table("Mean Fisher information of the components before fine-tuning, each task's divided "
+               "by its sum",
+               columns, rows);
 }
 
 // [LN-PEFT tab.1] [LN-PEFT eq.2]
@@ -71,18 +66,7 @@ void tab1(const LnPeftRuns& runs, ItemReport& report) {
   }
   report.csv(table);
   report.judge_by(judged);
-  rank_table(runs, report, "eq2",
-             "Mean Fisher information of the components before fine-tuning, each task's divided by "
-             "its sum",
-             [](const Json& result, const std::string& component) {
-    return normalized(result["eq2"]).at(component);
-  });
-  rank_table(runs, report, "of means",
-             "Not eq.2: from the squares of the mean gradients of batches of 16; for each task "
-             "their size beside eq.2's",
-             [](const Json& result, const std::string& component) {
-    return result["of means"][component].number() / result["eq2"][component].number();
-  });
+  rank_table(runs, report, judged);
   report.caption(examples_of(runs));
 }
 
@@ -170,10 +154,10 @@ std::vector<Item> lnpeft_fisher_items(const LnPeftRuns& runs) {
   const RunGrid fishers([runs](const Task& task) { return runs.fisher(task); }, runs.tasks());
   return {
       {"tab1", "Components by their Fisher information (eq.2)", fishers,
-       [runs](ItemReport& r) { tab1(runs, r); }},
+       std::bind_front(tab1, runs)},
       {"fig3", "Fisher information of LayerNorm in each layer", fishers,
-       [runs](ItemReport& r) { fig3(runs, r); }},
-      {"fig4", "The global Fisher information", fishers, [runs](ItemReport& r) { fig4(runs, r); }}};
+       std::bind_front(fig3, runs)},
+      {"fig4", "The global Fisher information", fishers, std::bind_front(fig4, runs)}};
 }
 
 }  // namespace minbert

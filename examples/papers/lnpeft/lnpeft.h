@@ -66,9 +66,8 @@ struct LnPeftRuns {
   const std::vector<Task>& tasks() const { return document.tasks(); }
 
   // F before fine-tuning, with the head that a fine-tuning with this seed begins with. In the
-  // result: examples; "eq2" and "of means", the mean F of each component, from single examples and
-  // from the mean gradients of batches of 16; parameters, each one's sizes. In the folder:
-  // fisher.safetensors, F of LayerNorm.
+  // result: examples; eq2, the mean F of each component; parameters, each one's sizes. In the
+  // folder: fisher.safetensors, F of LayerNorm.
   Run fisher(const Task& task) const;
   ElementValues norm_fisher(const Task& task) const;            // of a run that is done
 
