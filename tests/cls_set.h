@@ -9,6 +9,7 @@
 
 #include "gradcheck.h"
 #include "minbert/norm.h"
+#include "norm/cls/covariance.h"
 
 namespace minbert::test {
 
@@ -24,6 +25,12 @@ inline Tensor embeddings(const std::string& name, int64_t rows, int64_t hidden, 
     x.push_back(real(mean + size * double(common.data()[3 * row + i % 3] + real(0.3) * own.data()[k])));
   }
   return Tensor::from({rows, hidden}, x);
+}
+
+inline Vector covariance_of(const Tensor& h) {
+  Covariance set(h.cols());
+  set.add(h);
+  return set.matrix();
 }
 
 inline Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {

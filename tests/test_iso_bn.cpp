@@ -97,7 +97,7 @@ TEST_CASE("cls norm: presets eq3 and eq5 divide by a group's size, hard [IsoBN e
     for (const real value : {v[0], -v[0], 2 * v[0], b, 3 * b, v[2]}) x.push_back(value);
   }
   const Tensor h = Tensor::from({50, 6}, x), dy = normal("dy", {50, 6});
-  const Vector rho = pearson_matrix(h);
+  const Vector rho = pearson_matrix(covariance_of(h));
   struct Case {
     std::string options;
     Vector sizes;                                   // of each dimension's group; empty: gamma in their place

@@ -1,9 +1,10 @@
 // Regression on bags of word pieces.
 //
-//   Features   n_a(w), how often piece w is in the text; for a pair (a, b) n_a(w), n_b(w), |n_a(w) - n_b(w)| and
-//              min(n_a(w), n_b(w)), the last two also summed over all w
-//   Output     y = W^T x + c          x [G V], the counts or their shares of the bag   W [G V,C]   c [C]
-//   Sparse     x is never written down: a bag lists feature w n(w) times, and W^T x is the sum of those rows of W.
+//   Features   n_a(w), how often piece w is in the text; for a pair (a, b) n_a(w), n_b(w),
+//              |n_a(w) - n_b(w)| and min(n_a(w), n_b(w)), the last two also summed over all w
+//   Output     y = W^T x + c     x [G V], the counts or their shares of the bag   W [G V,C]   c [C]
+//   Sparse     x is never written down: a bag lists feature w n(w) times, and W^T x is the sum of
+//              those rows of W.
 #include "papers/bag_of_words.h"
 
 #include <algorithm>
@@ -26,12 +27,14 @@ class Regression : public Module {
       : weight_(parameter("weight", {features, outputs}, Init::zeros)),
         bias_(parameter("bias", {outputs}, Init::zeros, Decay::no)) {}
 
-  // mean_length 0: counts; else shares times it, the mean length of a bag, so that both have the same scale.
+  // mean_length 0: counts; else shares times it, the mean length of a bag, so that both have the
+  // same scale.
   Tensor forward(const Batch& bags, double mean_length) const {
     const Tensor mean = mean_sentences(embedding(weight_, bags.ids), bags);
     std::vector<real> lengths;
     for (int64_t b = 0; b < bags.sentences(); ++b)
-      lengths.push_back(mean_length > 0 ? real(mean_length) : real(bags.offsets[b + 1] - bags.offsets[b]));
+      lengths.push_back(mean_length > 0 ? real(mean_length)
+                                        : real(bags.offsets[b + 1] - bags.offsets[b]));
     return mean * Tensor::from({bags.sentences(), 1}, lengths) + bias_;
   }
 
@@ -39,8 +42,8 @@ class Regression : public Module {
   Tensor weight_, bias_;
 };
 
-// The bag has [CLS] and [SEP] too, so that it is never empty; their counts are the same for every example. [PAD], which
-// is in no text, stands for every piece.
+// The bag has [CLS] and [SEP] too, so that it is never empty; their counts are the same for every
+// example. [PAD], which is in no text, stands for every piece.
 Sequence bag_of(const Example& example, int V) {
   if (example.inputs.size() == 1) return example.inputs[0];
   std::map<int32_t, std::array<int, 2>> count;
@@ -74,21 +77,23 @@ struct Bags {
   double mean_length = 0;
 };
 
-TaskScores scores_on(const std::vector<Bags>& sets, const Task& task, const Regression& model, double mean_length) {
+TaskScores scores_on(const std::vector<Bags>& sets, const Task& task, const Regression& model,
+                     double mean_length) {
   const NoGrad no_tape;
   TaskScores all;
   for (const Bags& dev : sets) {
     Predictions predictions;
     read_logits(task, dev.data.file, model.forward(pack(dev.bags), mean_length), predictions);
-    for (const std::optional<double>& score : scores(task, dev.data, predictions)) all.push_back(score);
+    for (const std::optional<double>& score : scores(task, dev.data, predictions))
+      all.push_back(score);
   }
   return all;
 }
 
 }  // namespace
 
-BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector<Dataset>& dev, int vocabulary,
-                       uint64_t seed) {
+BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector<Dataset>& dev,
+                       int vocabulary, uint64_t seed) {
   constexpr int batch = 128, least_steps = 600, most_epochs = 60;
   constexpr double learning_rate = 0.02;
   const Bags learn(train, vocabulary);
@@ -120,7 +125,8 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
           progress.update(++done);
         }
         const TaskScores now = scores_on(test, task, model, mean_length);
-        if (now[0] && (best.dev.empty() || *now[0] > *best.dev[0])) best = {now, decay, mean, epoch + 1};
+        if (now[0] && (best.dev.empty() || *now[0] > *best.dev[0]))
+          best = {now, decay, mean, epoch + 1};
       }
     }
   return best;

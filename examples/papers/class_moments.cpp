@@ -10,7 +10,8 @@
 
 namespace minbert {
 
-ClassMoments::ClassMoments(int64_t hidden, int classes) : H_(size_t(hidden)), classes_(size_t(classes)) {
+ClassMoments::ClassMoments(int64_t hidden, int classes)
+    : H_(size_t(hidden)), classes_(size_t(classes)) {
   for (Class& c : classes_) {
     c.mu.resize(H_);
     c.squares.resize(H_);
@@ -19,8 +20,8 @@ ClassMoments::ClassMoments(int64_t hidden, int classes) : H_(size_t(hidden)), cl
 
 void ClassMoments::add(const Tensor& x, std::span<const double> labels) {
   MB_CHECK(x.rows() == int64_t(labels.size()) && x.cols() == int64_t(H_),
-           "moments by class: {} embeddings of {} dimensions for {} labels and {} dimensions", x.rows(), x.cols(),
-           labels.size(), H_);
+           "moments by class: {} embeddings of {} dimensions for {} labels and {} dimensions",
+           x.rows(), x.cols(), labels.size(), H_);
   std::vector<real> room;
   const std::span<const real> values = x.on_host(room);
   for (size_t row = 0; row < labels.size(); ++row) {
@@ -38,12 +39,6 @@ int64_t ClassMoments::rows() const {
   int64_t sum = 0;
   for (const Class& c : classes_) sum += c.n;
   return sum;
-}
-
-std::vector<int64_t> ClassMoments::counts() const {
-  std::vector<int64_t> all;
-  for (const Class& c : classes_) all.push_back(c.n);
-  return all;
 }
 
 std::vector<double> ClassMoments::mean() const {
@@ -77,7 +72,8 @@ std::vector<double> ClassMoments::deviation() const {
 // [TA eq.1]
 std::vector<std::optional<double>> ClassMoments::fisher_score() const {
   const std::vector<double> mu = mean();
-  const bool one_class = std::ranges::count_if(classes_, [](const Class& c) { return c.n > 0; }) < 2;
+  const bool one_class =
+      std::ranges::count_if(classes_, [](const Class& c) { return c.n > 0; }) < 2;
   std::vector<std::optional<double>> F(H_);
   for (size_t j = 0; j < H_; ++j)
     if (!one_class && within(j) > 0) F[j] = between(j, mu[j]) / within(j);

@@ -18,7 +18,6 @@ class ClassMoments {
   // labels [B] of 0 .. classes-1. Errors: a row for each label, H columns.
   void add(const Tensor& x, std::span<const double> labels);
 
-  std::vector<int64_t> counts() const;              // n_k
   std::vector<double> mean() const;                 // [H] μ
   std::vector<double> deviation() const;            // [H] σ
   // F_j = Σ_k n_k (μ_kj - μ_j)² / Σ_k n_k σ²_kj                                     [TA eq.1]

@@ -1,10 +1,13 @@
-// k-means with two clusters: Lloyd's algorithm, with starts as in k-means++ (Arthur & Vassilvitskii 2007).
+// k-means with two clusters: Lloyd's algorithm, with starts as in k-means++ (Arthur & Vassilvitskii
+// 2007).
 //
 //   Shapes     x_i, c_0, c_1, mean [H]   n_0 + n_1 = N points
-//   Equations  SS_total = Σ_i |x_i - mean|²     SS_between = Σ_c n_c |c - mean|² = n_0 n_1 / N  |c_1 - c_0|²
+//   Equations  SS_total = Σ_i |x_i - mean|²
+//              SS_between = Σ_c n_c |c - mean|² = n_0 n_1 / N  |c_1 - c_0|²
 #include "papers/clusters.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "minbert/random.h"
@@ -32,7 +35,8 @@ Vector distances(const Points& x, const Vector& center) {
 
 Vector row(const Points& x, size_t i) { return {&x.values[i * x.H], &x.values[i * x.H] + x.H}; }
 
-// The first center is a point at random; the second one, too, with probabilities as the squared distances to the first.
+// The first center is a point at random; the second one, too, with probabilities as the squared
+// distances to the first.
 std::array<Vector, 2> start(const Points& x, Random& random) {
   const Vector first = row(x, size_t(random.below(x.N))), weight = distances(x, first);
   double rest = random.uniform() * std::accumulate(weight.begin(), weight.end(), 0.0);
@@ -41,22 +45,21 @@ std::array<Vector, 2> start(const Points& x, Random& random) {
   return {first, row(x, second)};
 }
 
-// One step of Lloyd's algorithm: every point to its nearest center, then each center to the mean of its points.
-// Returns SS_between.
-double step(const Points& x, TwoMeans& found) {
-  std::vector<double>& c_0 = found.centers[0];
-  std::vector<double>& c_1 = found.centers[1];
+// One step of Lloyd's algorithm: every point to its nearest center, then each center to the mean of
+// its points. Returns SS_between.
+double step(const Points& x, std::vector<int>& cluster, std::array<Vector, 2>& centers) {
+  auto& [c_0, c_1] = centers;
 #pragma omp parallel for
   for (size_t i = 0; i < x.N; ++i) {
     double side = 0;                                // |x_i - c_0|² - |x_i - c_1|², halved
     for (size_t k = 0; k < x.H; ++k) side += (x(i, k) - (c_0[k] + c_1[k]) / 2) * (c_1[k] - c_0[k]);
-    found.cluster[i] = side > 0;
+    cluster[i] = side > 0;
   }
   c_0.assign(x.H, 0);
   c_1.assign(x.H, 0);
-  const double n_1 = std::accumulate(found.cluster.begin(), found.cluster.end(), 0.0), n_0 = double(x.N) - n_1;
+  const double n_1 = std::accumulate(cluster.begin(), cluster.end(), 0.0), n_0 = double(x.N) - n_1;
   for (size_t i = 0; i < x.N; ++i)
-    for (size_t k = 0; k < x.H; ++k) (found.cluster[i] ? c_1 : c_0)[k] += x(i, k);
+    for (size_t k = 0; k < x.H; ++k) (cluster[i] ? c_1 : c_0)[k] += x(i, k);
   double between = 0;
   for (size_t k = 0; k < x.H; ++k) {
     c_0[k] /= std::max(n_0, 1.0);
@@ -69,26 +72,28 @@ double step(const Points& x, TwoMeans& found) {
 }  // namespace
 
 TwoMeans two_means(const Tensor& points, uint64_t seed) {
-  MB_CHECK(points.rows() >= 2, "2-means: two clusters need at least 2 points, not {}", points.rows());
+  MB_CHECK(points.rows() >= 2, "2-means: two clusters need at least 2 points, not {}",
+           points.rows());
   std::vector<real> copy;
-  const Points x{checked_points("2-means", points, copy), size_t(points.rows()), size_t(points.cols())};
+  const Points x{checked_points("2-means", points, copy), size_t(points.rows()),
+                 size_t(points.cols())};
   Vector mean(x.H);
   for (size_t i = 0; i < x.N; ++i)
     for (size_t k = 0; k < x.H; ++k) mean[k] += x(i, k) / double(x.N);
   const Vector d = distances(x, mean);
   const double total = std::accumulate(d.begin(), d.end(), 0.0);
   Random random(seed, "2-means");
-  TwoMeans best{{}, {}, -1};
+  TwoMeans best{{}, -1};
   for (int run = 0; run < 10; ++run) {
-    TwoMeans found{std::vector<int>(x.N), start(x, random), -1};
-    for (double between; (between = step(x, found)) > found.variance_between;) found.variance_between = between;
+    TwoMeans found{std::vector<int>(x.N), -1};
+    std::array<Vector, 2> centers = start(x, random);
+    for (double between; (between = step(x, found.cluster, centers)) > found.variance_between;)
+      found.variance_between = between;
     if (found.variance_between > best.variance_between) best = found;
   }
   best.variance_between /= total;
-  if (best.cluster[0] == 1) {
-    std::swap(best.centers[0], best.centers[1]);
+  if (best.cluster[0] == 1)
     for (int& c : best.cluster) c = 1 - c;
-  }
   return best;
 }
 

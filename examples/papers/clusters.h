@@ -1,7 +1,6 @@
 // k-means with two clusters: do the points fall into two groups, and into which?
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "minbert/tensor.h"
@@ -10,7 +9,6 @@ namespace minbert {
 
 struct TwoMeans {
   std::vector<int> cluster;                         // [N] 0 or 1; the first point is in cluster 0
-  std::array<std::vector<double>, 2> centers;       // [H] each
   // The sum of squares between the clusters, divided by the total sum of squares: 0 to 1. Points
   // without groups are not at 0: two halves of one normal cloud have 2/π of the variance of its
   // widest direction between them, so .64 if H = 1, .64/H if all directions are as wide.

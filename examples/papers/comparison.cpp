@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 
 #include "engine/ranks.h"
 #include "engine/text.h"
+#include "files/about.h"
 #include "papers/in_words.h"
 #include "papers/long_table.h"
 #include "report/curves.h"
@@ -42,7 +42,8 @@ Cells transposed(const Cells& lines) {
   return columns;
 }
 
-// The mean over the runs that have a value, and of several their standard deviation; none: the word for those without.
+// The mean over the runs that have a value, and of several their standard deviation; none: the word
+// for those without.
 std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits, const char* none,
                       bool deviation = true) {
   Numbers values;
@@ -50,7 +51,8 @@ std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits
     if (run) values.push_back(*run);
   if (values.empty()) return none;
   return (deviation ? mean_text(values, digits) : fixed(summarize(values).mean, digits)) +
-         (values.size() < runs.size() ? formatted(" ({} {})", runs.size() - values.size(), none) : "");
+         (values.size() < runs.size() ? formatted(" ({} {})", runs.size() - values.size(), none)
+                                      : "");
 }
 
 Column mean_column(const std::string& title, int digits, double (*value)(const RunResult&)) {
@@ -80,8 +82,9 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
         }
         return mean_cell(values, percent ? 2 : 4, "undefined");
       };
-      columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set), metric_name(list[m].metric),
-                                   percent ? ", %" : ""), cell, task.name, metric_key(list[m].metric)});
+      columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set),
+                                   metric_name(list[m].metric), percent ? ", %" : ""),
+                         cell, task.name, metric_key(list[m].metric)});
     }
   }
   return columns;
@@ -108,13 +111,15 @@ std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
          return runs.variant.grad_norm > 0 ? formatted("{}", runs.variant.grad_norm) : "-";
        }}};
   for (const Column& column : score_columns(experiment, Set::dev)) columns.push_back(column);
-  columns.push_back({formatted("steps to {} loss {}", first.title, to_loss), [=](const VariantRuns& runs) {
-                       std::vector<std::optional<double>> steps;
-                       for (const std::string& folder : runs.folders)
-                         steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
-                       return mean_cell(steps, 0, "never", false);
-                     }});
-  columns.push_back(mean_column("|g| at first", 2, [](const RunResult& run) { return run.first_gradient; }));
+  columns.push_back(
+      {formatted("steps to {} loss {}", first.title, to_loss), [=](const VariantRuns& runs) {
+    std::vector<std::optional<double>> steps;
+    for (const std::string& folder : runs.folders)
+      steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
+    return mean_cell(steps, 0, "never", false);
+  }});
+  columns.push_back(
+      mean_column("|g| at first", 2, [](const RunResult& run) { return run.first_gradient; }));
   columns.push_back(mean_column("ms a step", 1, [](const RunResult& run) {
     return run.seconds * 1000 / double(run.steps);
   }));
@@ -134,18 +139,18 @@ std::string best_run(const std::vector<VariantRuns>& variants) {
   return folder;
 }
 
-// What the paper prints for these columns, with each norm of the runs: "paper, layer", ...; no line without a number.
+// What the paper prints for these columns, with each norm of the runs: "paper, layer", ...; no line
+// without a number.
 Cells printed_lines(const Json& paper, const char* item, const std::vector<Column>& columns,
                     const std::vector<VariantRuns>& all) {
-  if (paper.is_null()) return {};
   const LongTable printed = table_of(paper["printed"][item]);
   Cells lines;
   for (const VariantRuns& runs : all) {
     Names line = {"paper, " + runs.variant.norm};
     bool any = false;
     for (const Column& column : columns) {
-      const Numbers value =
-          printed.values({{"task", column.task}, {"metric", column.metric}, {"norm", runs.variant.norm}});
+      const Numbers value = printed.values(
+          {{"task", column.task}, {"metric", column.metric}, {"norm", runs.variant.norm}});
       line.push_back(value.empty() ? "-" : fixed(value[0], column.metric == "accuracy" ? 2 : 4));
       any |= !value.empty();
     }
@@ -154,7 +159,8 @@ Cells printed_lines(const Json& paper, const char* item, const std::vector<Colum
   return lines;
 }
 
-// OUT/figures/norms: the losses of the tasks; a row of panels for each placement, a column for each task.
+// OUT/figures/norms: the losses of the tasks; a row of panels for each placement, a column for each
+// task.
 void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& variants) {
   Figure figure{.title = "Training losses", .columns = int(experiment.data().size())};
   Names placements;
@@ -180,7 +186,7 @@ std::string seeds_of(const TrainOptions& o) {
 }  // namespace
 
 // [CLN tab.train] [CLN tab.test]
-int compare(const Experiment& experiment, const std::vector<Variant>& variants, const std::string& papers) {
+int compare(const Experiment& experiment, const std::vector<Variant>& variants) {
   const TrainOptions& o = experiment.options();
   const auto runs = run_all(experiment, variants, true);
   if (!runs) return 130;
@@ -190,8 +196,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   }
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
   const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
-  const std::string file = papers + "/cln.json";
-  const Json paper = std::filesystem::exists(file) ? Json::load(file) : Json();
+  const Json paper = Json::load(shipped("data/papers/cln.json"));
   bool beside = false;
   const auto print = [&](const char* title, const char* item, std::vector<Column> columns) {
     const Cells printed = printed_lines(paper, item, columns, *runs);
@@ -203,12 +208,15 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     for (auto& line : lines) line[0] = "  " + line[0];
     std::cout << '\n' << title << '\n' << text_table(lines);
   };
-  print("Training metrics [CLN]: on the training set", "train", score_columns(experiment, Set::train));
+  print("Training metrics [CLN]: on the training set", "train",
+        score_columns(experiment, Set::train));
   std::vector<Column> dev = score_columns(experiment, Set::dev);
-  dev.push_back(mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
+  dev.push_back(
+      mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
   print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev);
-  if (beside) std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string() << '\n';
-  if (paper.is_null()) std::cerr << formatted("\n{} is not here: the paper's numbers are left out\n", file);
+  if (beside)
+    std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string()
+              << '\n';
   std::vector<DrawnRuns> drawn;
   for (const VariantRuns& of : *runs) drawn.push_back({of.variant.label, of.folders});
   if (ranks().first()) draw_training(o.out, experiment.data(), drawn);
@@ -216,7 +224,8 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   return 0;
 }
 
-int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants, double to_loss) {
+int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants,
+                  double to_loss) {
   const auto runs = run_all(experiment, variants, false);
   if (!runs) return 130;
   std::cout << '\n' << seeds_of(experiment.options()) << "; dev scores of the best epoch\n\n"

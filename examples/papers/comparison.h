@@ -1,8 +1,8 @@
 // Several runs under the same seeds, side by side: with other norms, from scratch, ...
 #pragma once
 
-#include "files/about.h"
 #include "minbert/trainer.h"
+#include "report/figure.h"
 
 namespace minbert {
 
@@ -25,7 +25,7 @@ std::vector<Variant> variants_of(const TrainOptions& options);
 // A variant's runs, one a seed.
 struct VariantRuns {
   Variant variant;
-  std::vector<std::string> folders;                 // OUT/LABEL/seed-S
+  Names folders;                 // OUT/LABEL/seed-S
   std::vector<RunResult> results;
 };
 // Every seed with every variant, as a study in options.out: what is done already is not done again.
@@ -35,16 +35,15 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
                                                 bool score_training);
 
 // --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables,
-// beside its numbers in the folder `papers`, and draws all runs. Returns the exit status.
-int compare(const Experiment& experiment, const std::vector<Variant>& variants,
-            const std::string& papers = shipped("data/papers"));
+// beside its numbers, and draws all runs. Returns the exit status.
+int compare(const Experiment& experiment, const std::vector<Variant>& variants);
 
 // Norms side by side, a line each: dev scores, the steps until the first task's loss falls below
 // to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit
 // status.
 struct NormLists {
-  std::vector<std::string> norms, placements, cls_norms;
-  std::vector<double> grad_norms;
+  Names norms, placements, cls_norms;
+  Numbers grad_norms;
 };
 // Every one with every other
 std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch);

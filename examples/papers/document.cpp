@@ -21,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::map<std::string, std::string> strings(const Json& object) {
-  std::map<std::string, std::string> all;
+LongTable::Where strings(const Json& object) {
+  LongTable::Where all;
   for (const auto& [key, value] : object.members()) all[key] = value.string();
   return all;
 }
 
-// A claim of a value, and not of a difference ("absolute"), compares with the same model and the same data alone. One
-// that no number can decide says why.
+// A claim of a value, and not of a difference ("absolute"), compares with the same model and the
+// same data alone. One that no number can decide says why.
 Json judged(const Json& claim, bool was_run, const std::string& model, const Names& differences,
             const std::optional<LongTable>& ours) {
   Verdict verdict{"not run", "this item was not run"};
@@ -37,32 +37,38 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const Nam
   else if (was_run && claim.has("why"))
     verdict = {"not comparable", claim["why"].string()};
   else if (was_run && claim.has("absolute"))
-    verdict = {"not comparable", differences.empty() ? "no rule compares this value; it stands beside ours in the table"
-                                                     : joined(differences, "; ")};
+    verdict = {"not comparable",
+               differences.empty()
+                   ? "no rule compares this value; it stands beside ours in the table"
+                   : joined(differences, "; ")};
   else if (ours && claim.has("all"))
     verdict = judge_all(strings(claim["all"]), claim["is"].number(), *ours);
-  else if (ours) verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
-                                  strings(claim["less"])}, *ours);
-  return Json::object().set("where", claim["where"]).set("text", claim["text"]).set("verdict", verdict.verdict)
-      .set("why", verdict.why);
-}
-
-std::string date() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
+  else if (ours)
+    verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
+                     strings(claim["less"])},
+                    *ours);
+  return Json::object({{"where", claim["where"]},
+                       {"text", claim["text"]},
+                       {"verdict", verdict.verdict},
+                       {"why", verdict.why}});
 }
 
 }  // namespace
 
 Document::Document(const DocumentOptions& options, const std::string& file)
-    : options_(options), paper_(Json::load(options.papers + "/" + file + ".json")),
-      study_({.out = options.out, .jobs = options.jobs, .command = options.command, .only = options.only_run}),
+    : options_(options),
+      paper_(Json::load(shipped("data/papers/") + file + ".json")),
+      study_({.out = options.out,
+              .jobs = options.jobs,
+              .command = options.command,
+              .only = options.only_run}),
       tasks_(check_usage([&] { return parse_tasks(options.tasks, options.metric); })) {
   const Names order = split(options.tasks);
-  const auto place = [&](const Task& task) { return std::find(order.begin(), order.end(), task.name); };
-  std::sort(tasks_.begin(), tasks_.end(), [&](const Task& a, const Task& b) { return place(a) < place(b); });
+  const auto position = [&](const Task& task) {
+    return std::find(order.begin(), order.end(), task.name);
+  };
+  std::sort(tasks_.begin(), tasks_.end(),
+            [&](const Task& a, const Task& b) { return position(a) < position(b); });
   check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
   if (options.tasks_given) return;
   std::erase_if(tasks_, [&](const Task& task) {
@@ -71,13 +77,16 @@ Document::Document(const DocumentOptions& options, const std::string& file)
     if (!found) missing_.push_back(task.title);
     return !found;
   });
-  MB_CHECK(!tasks_.empty(), "--data {}: has files of none of these tasks: {}", options.data, options.tasks);
-  if (!missing_.empty()) std::cerr << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
+  MB_CHECK(!tasks_.empty(), "--data {}: has files of none of these tasks: {}", options.data,
+           options.tasks);
+  if (!missing_.empty())
+    std::cerr << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
 }
 
-std::map<std::string, std::string> Document::inputs(const Task& task) {
-  const std::string rows = options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
-  std::map<std::string, std::string> all = {{"task", task.name},
+Settings Document::inputs(const Task& task) {
+  const std::string rows =
+      options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
+  Settings all = {{"task", task.name},
                                             {"rows", rows},
                                             {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
@@ -116,16 +125,34 @@ std::optional<double> Document::score(const Run& run, const DevSet& set) const {
   return result(run)[column_name(set.task, set.measure)].number_if();
 }
 
-ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set, double factor) const {
+ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set,
+                                  double factor) const {
   ItemReport::Cell cell;
   for (const Run& run : runs) {
     cell.points.push_back(factor * score(run, set).value_or(0));
-    if (!result(run)["warnings"].string().empty()) cell.warning = "a seed predicts the same for every input";
+    if (!result(run)["warnings"].string().empty())
+      cell.warning = "a seed predicts the same for every input";
   }
   return cell;
 }
 
-Run Document::run_on(const Task& task, const std::string& kind, double cost, std::map<std::string, std::string> options,
+void show_differences(ItemReport& report, const LongTable& scores, const std::string& column,
+                      const Names& methods, const std::vector<DevSet>& sets, double factor) {
+  report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed",
+               "mean difference to none", methods, sets,
+               [&](const std::string& method, const DevSet& set) -> ItemReport::Cell {
+    Numbers differences = scores.values({{"task", set.key()}, {column, method}});
+    const Numbers plain = scores.values({{"task", set.key()}, {column, "none"}});
+    if (differences.size() != plain.size()) return {"", "undefined"};
+    for (size_t i = 0; i < plain.size(); ++i) differences[i] = factor * (differences[i] - plain[i]);
+    return {.printed = "",
+            .ours = fixed(summarize(differences).mean, 2),
+            .note = formatted("p {} (least {})", fixed(sign_flip_p(differences), 3),
+                              fixed(least_sign_flip_p(differences.size()), 3))};
+  });
+}
+
+Run Document::run_on(const Task& task, const std::string& kind, double cost, Settings options,
                      std::function<Json(const std::string& folder)> work) {
   options.merge(inputs(task));
   return {kind + "-" + task.name, options, std::move(work), cost};
@@ -150,9 +177,11 @@ TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
 Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
   o = on_task(task, o);
   Run run{name, settings_of(o), {}, double(o.epochs)};
-  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);      // their contents count
+  // their contents count
+  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
   run.options.merge(inputs(task));
-  run.scratch = {"state.safetensors", "model"};     // 4 times the model's size, and their work is done
+  // 4 times the model's size, and their work is done
+  run.scratch = {"state.safetensors", "model"};
   run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
     const RunResult trained_run = train(experiment, o, folder);
@@ -161,8 +190,9 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     std::ostringstream warnings;
     const TaskData& data = experiment.data()[0];
     const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
-    Json result = Json::object().set("warnings", warnings.str());
-    result.set("examples", int64_t(data.dev[0].examples.size())).set("epoch", trained_run.best_epoch + 1);
+    Json result = Json::object({{"warnings", warnings.str()}});
+    result.set("examples", int64_t(data.dev[0].examples.size()))
+        .set("epoch", trained_run.best_epoch + 1);
     result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
     const std::vector<Measure> list = measures(data.task);
     for (size_t i = 0; i < list.size(); ++i)
@@ -174,39 +204,41 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
 
 Json Document::environment() {
   Json all = Json::object();
-  all.set("date", date()).set("commit", build_commit()).set("compiler", compiler());
+  all.set("commit", build_commit()).set("compiler", compiler());
   all.set("OpenBLAS", openblas_kernels()).set("processor", processor_name());
-  all.set("threads of a run", joined(study_.threads()));
-  if (const auto others = study_.other_commits(); !others.empty())
-    all.set("runs of other commits", joined(others));
   for (const Task& task : tasks_)
     for (const auto& [what, digits] : inputs(task))
       if (what.starts_with("model ")) all.set("fingerprint of " + what, digits);
-      else if (what.starts_with("data ")) all.set("fingerprint of " + task.title + " " + what.substr(5), digits);
+      else if (what.starts_with("data "))
+        all.set("fingerprint of " + task.title + " " + what.substr(5), digits);
   return all;
 }
 
 // "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
 std::string Document::extent() const {
-  return formatted("{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
-                   counted(options_.epochs, "epoch"),
-                   options_.limit > 0 ? formatted("{} rows of each file", options_.limit) : "all rows");
+  return formatted(
+      "{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
+      counted(options_.epochs, "epoch"),
+      options_.limit > 0 ? formatted("{} rows of each file", options_.limit) : "all rows");
 }
 
-// The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if ours is as wide.
+// The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if
+// ours is as wide.
 Json Document::model_of_document() const {
   const Json about = paper_["document"];
-  if (options_.model.empty()) return Json::object().set("name", "");
+  if (options_.model.empty()) return Json::object({{"name", ""}});
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
   if (about.has(config.model_type)) return about[config.model_type];
-  const bool large = about.has("large") && config.hidden_size >= about["large"]["hidden_size"].integer();
+  const bool large =
+      about.has("large") && config.hidden_size >= about["large"]["hidden_size"].integer();
   return large ? about["large"] : about["model"];
 }
 
 Names Document::differences() const {
   Names all = model_differences();
   if (!missing_.empty())
-    all.push_back(formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
+    all.push_back(
+        formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0)
     all.push_back(formatted("{} rows of each file, evenly spaced, instead of all", options_.limit));
   for (const Task& task : tasks_)
@@ -221,27 +253,35 @@ Names Document::model_differences() const {
   if (options_.model.empty()) return {};
   Names all;
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
-  const Json model = model_of_document();           // config.json's keys, of which the document says the values
+  // config.json's keys, of which the document says the values
+  const Json model = model_of_document();
   const int vocabulary = model.get("vocab_size", config.vocab_size);
   if (config.hidden_size != model["hidden_size"].integer() ||
-      config.num_hidden_layers != model["num_hidden_layers"].integer() || config.vocab_size != vocabulary)
-    all.push_back(formatted("the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}",
-                            config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
-                            model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
-                            model.has("vocab_size") ? formatted(", and {} word pieces", vocabulary) : ""));
+      config.num_hidden_layers != model["num_hidden_layers"].integer() ||
+      config.vocab_size != vocabulary)
+    all.push_back(formatted(
+        "the model has {} layers, H = {} and {} word pieces; {} has {} layers and H = {}{}",
+        config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
+        model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
+        model.has("vocab_size") ? formatted(", and {} word pieces", vocabulary) : ""));
   if (config.model_type != "bert" && !paper_["document"].has(config.model_type))
     all.push_back(formatted("the model is a {}; the document has none", config.model_type));
   if (!config.has_trained_pooler())
-    all.push_back("the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its last hidden "
-                  "state, and fine-tuning starts with a new pooler");
+    all.push_back(
+        "the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its "
+        "last hidden "
+        "state, and fine-tuning starts with a new pooler");
   return all;
 }
 
-// That makes one item again: this program's own options, with this item in the place of all that were asked for.
+// That makes one item again: this program's own options, with this item in the place of all that
+// were asked for.
 std::string Document::command(const std::string& item) const {
-  std::string words = (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;
+  std::string words =
+      (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;
   for (size_t i = 1; i < options_.command.size(); ++i)
-    if (std::find(options_.items.begin(), options_.items.end(), options_.command[i]) == options_.items.end())
+    if (std::find(options_.items.begin(), options_.items.end(), options_.command[i]) ==
+        options_.items.end())
       words += " " + options_.command[i];
   return words;
 }
@@ -252,7 +292,8 @@ LongTable Document::printed(const std::string& item) const {
 
 Json Document::show(const Item& item) {
   const auto done = [this](const std::vector<Run>& list) {
-    return std::all_of(list.begin(), list.end(), [this](const Run& run) { return study_.is_done(run); });
+    return std::all_of(list.begin(), list.end(),
+                       [this](const Run& run) { return study_.is_done(run); });
   };
   std::vector<Run> runs = item.before();
   const bool known = done(runs);
@@ -263,13 +304,16 @@ Json Document::show(const Item& item) {
   if (chosen)
     for (const Run& run : runs) seconds += study_.seconds(run);
   const std::string reference = paper_["references"].get(item.name, item.name);
-  ItemReport report(options_.out, printed(item.name),
-                    Json::object().set("name", item.name).set("title", item.title)
-                        .set("reference", formatted("[{} {}]", paper_["document"]["tag"].string(), reference))
-                        .set("command", command(item.name))
-                        .set("caption", formatted("{}{}; {}; {} s of work",
-                                                  options_.model.empty() ? "" : options_.model + " on ", options_.data,
-                                                  extent(), fixed(seconds, 1))));
+  ItemReport report(
+      options_.out, printed(item.name),
+      Json::object(
+          {{"name", item.name},
+           {"title", item.title},
+           {"reference", formatted("[{} {}]", paper_["document"]["tag"].string(), reference)},
+           {"command", command(item.name)},
+           {"caption", formatted("{}{}; {}; {} s of work",
+                                 options_.model.empty() ? "" : options_.model + " on ",
+                                 options_.data, extent(), fixed(seconds, 1))}}));
   const Names different = chosen ? differences() : Names();
   if (chosen) item.show(report);
   for (const std::string& sentence : different) report.differs(sentence);
@@ -307,13 +351,19 @@ int Document::run(const std::vector<Item>& items) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   Json settings = Json::object();
   for (const auto& [name, value] : options_.settings) settings.set(name, value);
-  const Json report = Json::object().set("document", paper_["document"]).set("program", paper_["program"])
-      .set("command", joined(options_.command, " ")).set("settings", settings).set("environment", environment())
-      .set("grid", extent()).set("seconds", fixed(seconds.count(), 1))
-      .set("memory", formatted("{} MB", peak_memory() / 1000000)).set("items", Json::array(shown));
+  Json where = environment();
+  where.set("time", fixed(seconds.count(), 1) + " s");
+  where.set("memory", formatted("{} MB", peak_memory() / 1000000));
+  const Json report = Json::object({{"document", paper_["document"]},
+                                    {"command", joined(options_.command, " ")},
+                                    {"settings", settings},
+                                    {"environment", where},
+                                    {"grid", extent()},
+                                    {"items", Json::array(shown)}});
   write_file(options_.out + "/report.json", report.dump() + "\n");
   write_file(options_.out + "/report.html", report_html(report, options_.out));
-  std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(), options_.out);
+  std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(),
+                         options_.out);
   return 0;
 }
 

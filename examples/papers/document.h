@@ -63,10 +63,10 @@ class Document {
 
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
   // how they are read.
-  std::map<std::string, std::string> inputs(const Task& task);
+  Settings inputs(const Task& task);
   // A run "KIND-TASK" that depends on the task's inputs and on these options.
   Run run_on(const Task& task, const std::string& kind, double cost,
-             std::map<std::string, std::string> options,
+             Settings options,
              std::function<Json(const std::string& folder)> work);
   // The same options for this task, with the model and the data of the document's.
   TrainOptions on_task(const Task& task, TrainOptions o) const;
@@ -88,11 +88,15 @@ class Document {
   Names missing_;              // titles of tasks without files
 };
 
-// What dev scores are held against: the majority class of the training set (or its mean), word
-// counts, and the same network fine-tuned from scratch with these options.
-std::function<std::vector<Run>()> yardstick_runs(Document& document, const std::vector<Task>& tasks,
-                                                 const TrainOptions& fine_tuning);
-void show_yardsticks(Document& document, const std::vector<Task>& tasks,
-                     const TrainOptions& fine_tuning, ItemReport& report);
+// The mean difference of each method to "none" on each set, paired by seed, in percent, with p of
+// the exact sign-flip test. column: that of the methods; factor: what makes the scores percents.
+void show_differences(ItemReport& report, const LongTable& scores, const std::string& column,
+                      const Names& methods, const std::vector<DevSet>& sets, double factor = 1);
+
+// What dev scores are held against: the majority class of the training set (or its mean), and word
+// counts; and what is said of every table of dev scores.
+std::function<std::vector<Run>()> yardstick_runs(Document& document,
+                                                 const std::vector<Task>& tasks);
+void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report);
 
 }  // namespace minbert

@@ -1,8 +1,8 @@
 // Binding the options of a document's program, and its grids.
 #include "papers/document_options.h"
 
-#include "engine/names.h"
 #include "minbert/task.h"
+#include "report/figure.h"
 #include "train/command_line.h"
 
 namespace minbert {
@@ -11,9 +11,11 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("items", o.items, "items by their printed names; none: all of them", "ITEM");
   line.section("On what");
   if (!o.model.empty()) {
-    line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT or RoBERTa", "DIR");
+    line.option("--model", o.model, "a Hugging Face folder with a pre-trained BERT or RoBERTa",
+                "DIR");
     line.option("--tasks", o.tasks, "tasks, separated by commas: " + task_names(), "LIST");
-    line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+    line.option("--metric", o.metric,
+                "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   }
   const std::vector<Task> tasks = parse_tasks(o.tasks);
   const bool one = tasks.size() == 1;
@@ -24,29 +26,27 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
   line.section("How much");
-  line.option("--grid", o.grid, "the settings that are not given: some seconds, some minutes, or the document's",
-              grid_names);
-  line.option("--quick", o.quick, "the same as --grid quick");
+  line.option("--grid", o.grid,
+              "the settings that are not given: some seconds, some minutes, or the document's",
+              Names{"quick", "reduced", "paper"});
   line.option("--epochs", o.epochs, "passes over the data", Range{1});
   line.option("--seeds", o.seeds, "repeat with N seeds: seed, seed+1, ...", Range{1, 24});
   line.option("--seed", o.seed, "the first of them", Range{0});
   line.section("Where");
-  line.option("--out", o.out, "folder of the study: what is there already is not computed again", "DIR");
-  line.option("--papers", o.papers, "folder with the documents' printed numbers", "DIR");
+  line.option("--out", o.out, "folder of the study: what is there already is not computed again",
+              "DIR");
   line.option("--jobs", o.jobs, "runs side by side, with a thread each", Range{1, 1024});
-  line.option("--only-run", o.only_run, "work on the run of this key alone: for the processes of --jobs", "KEY");
+  line.option("--only-run", o.only_run,
+              "work on the run of this key alone: for the processes of --jobs", "KEY");
   add_machine_options(line, o);
 }
 
-void use_grid(CommandLine& line, DocumentOptions& o, const std::vector<GridValue>& paper,
-              std::vector<GridValue> quick) {
+void use_grid(CommandLine& line, DocumentOptions& o, const GridValues& paper, GridValues quick) {
   o.tasks_given = o.model.empty() || line.given("--tasks");
-  if (o.quick) o.grid = grid_names[size_t(Grid::quick)];
-  const Grid grid = Grid(index_of(o.grid, grid_names, "grid"));
   quick.insert(quick.begin(), {{"--epochs", "1"}, {"--seeds", "2"}, {"--limit", "64"}});
-  if (grid == Grid::reduced) return;                   // the defaults
-  for (const GridValue& v : grid == Grid::paper ? paper : quick)
-    if (!line.given(v.option)) line.set(v.option, v.value);
+  if (o.grid == "reduced") return;                     // the defaults
+  for (const auto& [option, value] : o.grid == "paper" ? paper : quick)
+    if (!line.given(option)) line.set(option, value);
 }
 
 void begin_document(const CommandLine& line, DocumentOptions& o) {

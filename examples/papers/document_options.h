@@ -10,17 +10,13 @@
 
 namespace minbert {
 
-enum class Grid { quick, reduced, paper };         // some seconds, some minutes, the document's own
-inline const std::vector<std::string> grid_names = {"quick", "reduced", "paper"};
-
 struct DocumentOptions : MachineOptions {
   // model "": the program's networks are new ones, and it has no --model, --tasks and --metric
   std::string model = shipped("data/mini/bert"), data = shipped("data/mini/glue");
-  std::string papers = shipped("data/papers"), out;
+  std::string out;
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric, grid = "reduced";
   int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
-  bool quick = false;                             // the same as grid "quick"
   // By --tasks; else tasks whose files are missing are left out
   bool tasks_given = false;
   std::string only_run;                           // see StudyOptions::only
@@ -29,13 +25,11 @@ struct DocumentOptions : MachineOptions {
 };
 // Binds them; items: the names that there are.
 void add_document_options(CommandLine& line, DocumentOptions& options);
-// After the command line was read: the options of the grid take the place of those that were not
-// given. paper: the document's own; quick: those that are the program's alone.
-struct GridValue {
-  std::string option, value;
-};
-void use_grid(CommandLine& line, DocumentOptions& options, const std::vector<GridValue>& paper,
-              std::vector<GridValue> quick = {});
+using GridValues = std::vector<std::pair<std::string, std::string>>;     // options and their values
+// After the command line was read: sets the options of the grid that were not given. paper: the
+// document's own; quick: those that are the program's alone.
+void use_grid(CommandLine& line, DocumentOptions& options, const GridValues& paper,
+              GridValues quick = {});
 
 // When every option has its value: a process of one run has one thread; use_machine; the settings.
 void begin_document(const CommandLine& line, DocumentOptions& options);

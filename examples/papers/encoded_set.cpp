@@ -15,18 +15,23 @@ std::string place_in(const BertConfig& saved, const std::string& wanted) {
   return saved.has_trained_pooler() ? wanted : cls_place::pre_pooler;
 }
 
-void require_pooler(const WeightsReport& weights, const BertConfig& saved, const std::string& model) {
+void require_pooler(const WeightsReport& weights, const BertConfig& saved,
+                    const std::string& model) {
   if (!saved.has_trained_pooler()) return;
   for (const std::string& name : weights.initialised)
     MB_CHECK(name.find("pooler") == name.npos,
-             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take a model that has "
-             "one; isotropy can do without it: --cls-norm-at pre-pooler", model, name);
+             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take "
+             "a model that has "
+             "one; isotropy can do without it: --cls-norm-at pre-pooler",
+             model, name);
 }
 
 EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, Pooler pooler)
-    : folder_(model_folder(o.model)), config_(BertConfig::load(folder_ + "/config.json")),
+    : folder_(model_folder(o.model)),
+      config_(BertConfig::load(folder_ + "/config.json")),
       tokenizer_(tokenizer_of(folder_, config_)),
-      model_(config_, 0, false, heads_of(tasks_named(config_.tasks, "\"minbert.tasks\" in config.json")), 0),
+      model_(config_, 0, false,
+             heads_of(tasks_named(config_.tasks, "\"minbert.tasks\" in config.json")), 0),
       data_(read_set(o.data, task, split, 0, tokenizer_,
                      {.max_length = std::min(o.max_length, config_.max_tokens()), .limit = o.limit},
                      std::cerr)) {
@@ -57,8 +62,9 @@ Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset
   for (size_t k = 0; k < values.size(); ++k) {
     const size_t row = k / size_t(h.cols());
     MB_CHECK(std::isfinite(values[k]),
-             "{}: [CLS] of example {} has the value {} in dimension {}; are the model's weights damaged?", data.file,
-             data.examples[size_t(examples[row])].id, values[k], k % size_t(h.cols()));
+             "{}: [CLS] of example {} has the value {} in dimension {}; are the model's weights "
+             "damaged?",
+             data.file, data.examples[size_t(examples[row])].id, values[k], k % size_t(h.cols()));
   }
   return h;
 }

@@ -9,7 +9,8 @@
 namespace minbert {
 namespace {
 
-// A text on one line of a terminal: no control characters, and at most about 100 bytes, cut between characters.
+// A text on one line of a terminal: no control characters, and at most about 100 bytes, cut between
+// characters.
 std::string on_one_line(std::string text) {
   constexpr size_t most = 100;
   for (char& c : text)
@@ -32,11 +33,13 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
     const Predictions p = predict(trained.model.network, d.task, shown);
     for (size_t i = 0; i < shown.examples.size(); ++i) {
       const Example& e = shown.examples[i];
-      std::cout << "  " << std::left << std::setw(8) << (i == 0 ? d.task.title : "") << on_one_line(e.texts[0]) << '\n';
+      std::cout << "  " << std::left << std::setw(8) << (i == 0 ? d.task.title : "")
+                << on_one_line(e.texts[0]) << '\n';
       if (d.task.is_pair()) std::cout << "          " << on_one_line(e.texts[1]) << '\n';
       std::cout << "            " << in_words(d.task, p.values[i]);
       if (d.task.kind != TaskKind::regression)
-        std::cout << std::fixed << std::setprecision(2) << " (probability " << p.probabilities[i] << ")";
+        std::cout << std::fixed << std::setprecision(2) << " (probability " << p.probabilities[i]
+                  << ")";
       std::cout << "; labeled " << in_words(d.task, e.label) << '\n';
     }
   }

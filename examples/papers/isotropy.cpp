@@ -1,5 +1,5 @@
-// IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization (Zhou, Lin & Ren): every figure and table, for any BERT
-// and any task, beside the printed numbers.
+// IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization (Zhou, Lin & Ren): every figure and
+// table, for any BERT and any task, beside the printed numbers.
 //
 //   isotropy                                              all items, on data/mini, in some minutes
 //   isotropy tab2 fig4 --model bert-base-cased --data glue --limit 0 --out runs/isotropy-base
@@ -17,31 +17,38 @@ int main(int argc, char** argv) {
   o.tasks = "mrpc,rte,cola,stsb";
   o.out = "runs/isotropy";
   o.command.assign(argv, argv + argc);
-  CommandLine line("isotropy",
-                   "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\", beside "
-                   "the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 tab1 tab2 fig4.");
+  CommandLine line(
+      "isotropy",
+      "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\", "
+      "beside "
+      "the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 tab1 tab2 fig4.");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before",
-              std::vector<std::string>(cls_norm_places.begin() + 1, cls_norm_places.end()));
+              Names(cls_norm_places.begin() + 1, cls_norm_places.end()));
   line.option("--lr", o.lr, "learning rates of tab1", Range{0});
   line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
   line.option("--beta", o.beta, "strengths of IsoBN in tab1", Range{0});
-  line.examples("  isotropy\n"
-                "  isotropy tab2 fig1 --model bert-base-cased --data glue --limit 0 --out runs/isotropy-base\n"
-                "  isotropy tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
-  line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/isotropy");
+  line.examples(
+      "  isotropy\n"
+      "  isotropy tab2 fig1 --model bert-base-cased --data glue --limit 0 --out "
+      "runs/isotropy-base\n"
+      "  isotropy tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
+  line.parse(argc, argv,
+             "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/isotropy");
   return run_program("isotropy", [&] {
     use_grid(line, o, {{"--lr", "1e-5,2e-5,5e-5"}, {"--batch", "16,32"}, {"--beta", "0.25,0.5,1"},
                        {"--epochs", "10"}, {"--seeds", "5"}, {"--limit", "0"}});
-    const std::vector<std::string> tasks = split(o.tasks);
+    const Names tasks = split(o.tasks);
     const bool has_mrpc = std::find(tasks.begin(), tasks.end(), "mrpc") != tasks.end();
-    if (has_mrpc && o.metric.find("mrpc=") == o.metric.npos)            // the printed values are k/408
+    // the printed values are k/408
+    if (has_mrpc && o.metric.find("mrpc=") == o.metric.npos)
       o.metric += std::string(o.metric.empty() ? "" : ",") + "mrpc=accuracy";
     begin_document(line, o);
     Document document(o, "isobn");
     std::vector<Item> items = isobn_cls_items(document, o);
-    items.insert(items.end() - 2, isobn_tuning_item(document, o));            // tab1 stands before tab2 and fig4
+    // tab1 stands before tab2 and fig4
+    items.insert(items.end() - 2, isobn_tuning_item(document, o));
     return document.run(items);
   });
 }

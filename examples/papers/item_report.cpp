@@ -1,8 +1,6 @@
 // Collecting what an item shows.
 #include "papers/item_report.h"
 
-#include <filesystem>
-
 #include "minbert/files.h"
 #include "minbert/metrics.h"
 
@@ -37,10 +35,10 @@ std::string ItemReport::stem(const std::string& word) const {
   return item_["name"].string() + (word.empty() ? "" : "-" + word);
 }
 
-void ItemReport::csv(LongTable values, const std::string& word) {
+void ItemReport::csv(const LongTable& values, const std::string& word) {
   values.save(folder_ + "/" + stem(word) + ".csv");
   append("files", stem(word) + ".csv");
-  if (word.empty()) values_ = std::move(values);
+  if (word.empty()) values_ = values;
 }
 
 void ItemReport::table(const std::string& title, const Names& columns,
@@ -49,32 +47,30 @@ void ItemReport::table(const std::string& title, const Names& columns,
   for (const TableRow& row : rows) {
     Json::Array cells;
     for (const Cell& c : row.cells) {
-      Json cell = Json::object().set("ours", c.ours);
-      if (!c.printed.empty()) cell.set("printed", c.printed);
-      if (!c.points.empty()) cell.set("points", Json::array({c.points.begin(), c.points.end()}));
-      if (c.printed_point) cell.set("printed_point", *c.printed_point);
-      if (!c.note.empty()) cell.set("note", c.note);
-      if (!c.warning.empty()) cell.set("warning", c.warning);
-      if (!c.mark.empty()) cell.set("mark", c.mark);
-      if (!c.printed_mark.empty()) cell.set("printed_mark", c.printed_mark);
-      cells.push_back(cell);
+      cells.push_back(
+          Json::object({{"ours", c.ours},
+                        {"printed", c.printed},
+                        {"points", Json::array_of(c.points)},
+                        {"printed_point", c.printed_point ? Json(*c.printed_point) : Json()},
+                        {"note", c.note},
+                        {"warning", c.warning},
+                        {"mark", c.mark},
+                        {"printed_mark", c.printed_mark}}));
     }
-    lines.push_back(Json::object().set("head", row.head).set("cells", Json::array(cells)));
+    lines.push_back(Json::object({{"head", row.head}, {"cells", Json::array(cells)}}));
   }
-  append("tables", Json::object().set("title", title).set("columns", Json::array({columns.begin(), columns.end()}))
-                       .set("rows", Json::array(lines)));
+  append("tables", Json::object({{"title", title},
+                                 {"columns", Json::array({columns.begin(), columns.end()})},
+                                 {"rows", Json::array(lines)}}));
 }
 
 void ItemReport::figure(const Figure& figure, const std::string& text, const std::string& word) {
-  const std::string drawn = folder_ + "/figures/" + stem(word);
-  write_figure(drawn, figure);
-  std::filesystem::rename(drawn + ".svg", folder_ + "/" + stem(word) + ".svg");
-  append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
+  picture(figure_svg(figure), text, word);
 }
 
 void ItemReport::picture(const std::string& svg, const std::string& text, const std::string& word) {
   write_file(folder_ + "/" + stem(word) + ".svg", svg);
-  append("figures", Json::object().set("file", stem(word) + ".svg").set("text", text));
+  append("figures", Json::object({{"file", stem(word) + ".svg"}, {"text", text}}));
 }
 
 void ItemReport::differs(const std::string& sentence) { append("differs", sentence); }

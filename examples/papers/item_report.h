@@ -48,7 +48,7 @@ class ItemReport {
     std::string head;
     std::vector<Cell> cells;
   };
-  void csv(LongTable values, const std::string& word = "");   // ITEM.csv, or ITEM-WORD.csv
+  void csv(const LongTable& values, const std::string& word = "");   // ITEM.csv, or ITEM-WORD.csv
   void table(const std::string& title, const Names& columns,
              const std::vector<TableRow>& rows);
   // The same by cell(row, column), a Cell or a text of ours; corner: above the rows' heads.
@@ -78,7 +78,7 @@ class ItemReport {
   void caption(const std::string& sentence);
   const LongTable& printed() const { return printed_; }
   // The values by which the document's claims are judged: those of ITEM.csv, or these instead
-  void judge_by(LongTable values) { values_ = std::move(values); }
+  void judge_by(const LongTable& values) { values_ = values; }
   const std::optional<LongTable>& values() const { return values_; }
   const Json& json() const { return item_; }
 

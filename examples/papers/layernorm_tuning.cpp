@@ -1,8 +1,8 @@
-// LayerNorm: A key component in parameter-efficient fine-tuning (ValizadehAslani & Liang): its figures and tables, for
-// any BERT and any task, beside the printed numbers.
+// LayerNorm: A key component in parameter-efficient fine-tuning (ValizadehAslani & Liang): its
+// figures and tables, for any BERT and any task, beside the printed numbers.
 //
 //   layernorm_tuning                                      all items, on data/mini, in some minutes
-//   layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/layernorm-large
+//   layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/large
 //   layernorm_tuning tab2 --grid paper --tasks rte --jobs 4        the document's grid of settings
 #include "papers/lnpeft/lnpeft.h"
 #include "train/command_line.h"
@@ -15,26 +15,42 @@ int main(int argc, char** argv) {
   o.limit = 300;
   o.out = "runs/layernorm_tuning";
   o.command.assign(argv, argv + argc);
-  CommandLine line("layernorm_tuning",
-                   "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", beside "
-                   "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 fig2 fig3 fig4 fig5 fig6.");
+  CommandLine line(
+      "layernorm_tuning",
+      "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", "
+      "beside "
+      "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 fig2 fig3 fig4 fig5 fig6.");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--lr-full", o.lr_full, "learning rates of full fine-tuning", Range{0});
   line.option("--lr-part", o.lr_part, "learning rates of BitFit, LayerNorm and random", Range{0});
-  line.option("--fraction", o.fraction, "shares of LayerNorm that are trained in fig2 and fig5", Range{0});
-  line.option("--fisher-examples", o.fisher_examples, "examples of the Fisher information; 0: all", Range{0});
-  line.option("--corpus", o.corpus, "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
-  line.examples("  layernorm_tuning\n"
-                "  layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/large\n"
-                "  layernorm_tuning tab2 --grid paper --tasks rte,mrpc --jobs 4\n");
-  line.parse(argc, argv, "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/layernorm_tuning");
+  line.option("--fraction", o.fraction, "shares of LayerNorm that are trained in fig2 and fig5",
+              Range{0});
+  line.option("--fisher-examples", o.fisher_examples, "examples of the Fisher information; 0: all",
+              Range{0});
+  line.option("--corpus", o.corpus,
+              "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
+  line.examples(
+      "  layernorm_tuning\n"
+      "  layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out "
+      "runs/large\n"
+      "  layernorm_tuning tab2 --grid paper --tasks rte,mrpc --jobs 4\n");
+  line.parse(
+      argc, argv,
+      "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/layernorm_tuning");
   return run_program("layernorm_tuning", [&] {
-    use_grid(line, o, {{"--lr-full", "1e-5,2e-5,3e-5,5e-5"}, {"--lr-part", "1e-4,4e-4,7e-4,1e-3"},
-                       {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"}, {"--fisher-examples", "0"}, {"--epochs", "20"},
-                       {"--seeds", "1"}, {"--limit", "0"}, {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
+    use_grid(line, o,
+             {{"--lr-full", "1e-5,2e-5,3e-5,5e-5"},
+              {"--lr-part", "1e-4,4e-4,7e-4,1e-3"},
+              {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"},
+              {"--fisher-examples", "0"},
+              {"--epochs", "20"},
+              {"--seeds", "1"},
+              {"--limit", "0"},
+              {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
     for (const double f : o.fraction)
-      if (!(f > 0 && f <= 1)) throw UsageError(formatted("--fraction {}: expected a share above 0 and at most 1", f));
+      if (!(f > 0 && f <= 1))
+        throw UsageError(formatted("--fraction {}: expected a share above 0 and at most 1", f));
     begin_document(line, o);
     Document document(o, "lnpeft");
     return document.run(lnpeft_items(document, o));

@@ -11,7 +11,8 @@
 namespace minbert {
 
 void LongTable::add(Names of, std::optional<double> value) {
-  MB_CHECK(of.size() + 1 == columns_.size(), "a row of {} columns in a table of {}", of.size() + 1, columns_.size());
+  MB_CHECK(of.size() + 1 == columns_.size(), "a row of {} columns in a table of {}", of.size() + 1,
+           columns_.size());
   rows_.push_back({std::move(of), value});
 }
 
@@ -43,7 +44,7 @@ void LongTable::save(const std::string& file) const {
   for (const std::string& column : columns_) text += (text.empty() ? "" : ",") + column;
   text += "\n";
   for (const Row& row : rows_) {
-    for (const std::string& of : row.of)            // of a norm's options, "group:groups=8,eps=1e-3"
+    for (const std::string& of : row.of)  // of a norm's options, "group:groups=8,eps=1e-3"
       text += (of.find(',') == of.npos ? of : "\"" + of + "\"") + ",";
     text += (row.value ? exact(*row.value) : "") + "\n";
   }
@@ -96,7 +97,8 @@ double median(Numbers v) {
 }
 
 Verdict judge(const Claim& claim, const LongTable& ours) {
-  // Of every combination of the open columns: the difference; then their means over each pair's name.
+  // Of every combination of the open columns: the difference; then their means over each pair's
+  // name.
   const Names& columns = ours.columns();
   const bool seeds = std::find(columns.begin(), columns.end(), "seed") != columns.end();
   const std::string pair_column = seeds ? "seed" : "task";
@@ -126,9 +128,10 @@ Verdict judge(const Claim& claim, const LongTable& ours) {
   }
   const double p = sign_flip_p(means), least = least_sign_flip_p(means.size());
   const std::string what = seeds ? "seeds" : "tasks";
-  std::string why = formatted("{} of {} {} agree, mean difference {}, p = {} by the exact sign-flip test over {} "
-                              "(the least that {} can give: {})", above, means.size(), what, fixed(mean, 4),
-                              fixed(p, 3), what, means.size(), fixed(least, 3));
+  std::string why = formatted(
+      "{} of {} {} agree, mean difference {}, p = {} by the exact sign-flip test over {} "
+      "(the least that {} can give: {})",
+      above, means.size(), what, fixed(mean, 4), fixed(p, 3), what, means.size(), fixed(least, 3));
   if (least > 0.05) why += "; so few cannot be significant";
   return {mean > rounding * size ? (p <= 0.05 ? "reproduced" : "direction only") : "not", why};
 }

@@ -14,11 +14,9 @@
 
 #include "minbert/error.h"
 #include "minbert/json.h"
+#include "report/figure.h"
 
 namespace minbert {
-
-using Names = std::vector<std::string>;
-using Numbers = std::vector<double>;
 
 class LongTable {
  public:

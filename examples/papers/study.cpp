@@ -34,8 +34,8 @@ Json options_of(const Run& run) {
   return options;
 }
 
-// Starts the program once more for this run alone. The copy of the lock that it inherits keeps others out of the study
-// even if this process dies; then it is asked to save and to end, too.
+// Starts the program once more for this run alone. The copy of the lock that it inherits keeps
+// others out of the study even if this process dies; then it is asked to save and to end, too.
 pid_t start(std::vector<std::string> command, const std::string& key, const std::string& log) {
   command.insert(command.end(), {"--only-run", key});
   std::vector<char*> arguments;
@@ -58,8 +58,9 @@ pid_t start(std::vector<std::string> command, const std::string& key, const std:
 std::string key_of(const Run& run) { return fingerprint_text(options_of(run).dump(-1)); }
 
 Study::Study(const StudyOptions& options) : options_(options) {
-  MB_CHECK(options.show || ranks().size() == 1,
-           "start this program without mpirun: --jobs 4 has four of its runs at work at the same time");
+  MB_CHECK(
+      options.show || ranks().size() == 1,
+      "start this program without mpirun: --jobs 4 has four of its runs at work at the same time");
   MB_CHECK(!options.out.empty(), "--out is empty; expected the name of a folder");
   if (ranks().first()) take_folder();
   ranks().wait();                                   // the others find it taken
@@ -75,8 +76,10 @@ void Study::take_folder() {
   if (!options_.only.empty()) return;               // its parent has the lock
   lock_ = open((options_.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
   MB_CHECK(lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0,
-           "--out {}: another process works there (or a run of one that was killed is still saving); wait for it, or "
-           "choose another folder", options_.out);
+           "--out {}: another process works there (or a run of one that was killed is still "
+           "saving); wait for it, or "
+           "choose another folder",
+           options_.out);
 }
 
 Study::~Study() {
@@ -84,15 +87,16 @@ Study::~Study() {
 }
 
 std::string Study::folder(const Run& run) const {
-  return options_.out + "/" + (run.folder.empty() ? formatted("runs/{}-{}", run.name, key_of(run)) : run.folder);
+  return options_.out + "/" +
+         (run.folder.empty() ? formatted("runs/{}-{}", run.name, key_of(run)) : run.folder);
 }
 
 bool Study::is_done(const Run& run) const {
   const std::string file = folder(run) + "/run.json";
   if (!fs::exists(file)) return false;
   const std::string stored = Json::load(file)["options"].dump(-1), ours = options_of(run).dump(-1);
-  MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}", folder(run), stored,
-           ours);
+  MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}",
+           folder(run), stored, ours);
   return true;
 }
 
@@ -108,37 +112,22 @@ const Json& Study::record(const Run& run) const {
 Json Study::result(const Run& run) const { return record(run)["result"]; }
 double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
 
-std::vector<std::string> Study::other_commits() const {
-  std::set<std::string> commits;
-  for (const auto& [where, record] : records_)
-    if (record["commit"].string() != build_commit()) commits.insert(record["commit"].string());
-  return {commits.begin(), commits.end()};
-}
-
-std::vector<std::string> Study::threads() const {
-  std::set<std::string> numbers;
-  for (const auto& [where, record] : records_) numbers.insert(std::to_string(record.get("threads", 0)));
-  return {numbers.begin(), numbers.end()};
-}
-
 bool Study::work(const Run& run) {
-  const std::string where = folder(run), started = where + "/started.json";
+  const std::string where = folder(run);
   make_folder(where);
-  const double before = fs::exists(started) ? Json::load(started)["seconds"].number() : 0, begin = now();
-  Json record = Json::object().set("name", run.name).set("options", options_of(run))
-      .set("commit", build_commit()).set("threads", omp_get_max_threads());
-  const auto seconds = [&] { return before + now() - begin; };
+  const double begin = now();
+  Json record = Json::object({{"name", run.name},
+                              {"options", options_of(run)},
+                              {"commit", build_commit()},
+                              {"threads", omp_get_max_threads()}});
   try {
     const Json result = run.work(where);
-    record.set("seconds", seconds()).set("result", result);
+    record.set("seconds", now() - begin).set("result", result);
   } catch (const Interrupted&) {
-    if (ranks().first())
-      write_file(started, Json::object().set("seconds", seconds()).dump() + "\n");
     return false;
   }
   if (ranks().first()) {
     write_file(where + "/run.json", record.dump() + "\n");
-    fs::remove(started);
     for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
   }
   ranks().wait();                                   // until all this is there for every rank
@@ -158,7 +147,9 @@ bool Study::run_here(const std::vector<const Run*>& runs) {
       else std::cout << "\n== " << run->name << " ==\n";
       finished = work(*run);
     } catch (const Error& e) {
-      fail(options_.show ? e.what() : formatted("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
+      fail(options_.show
+               ? e.what()
+               : formatted("{}: {}\n  its log: {}/log.txt", run->name, e.what(), folder(*run)));
     }
     if (!finished) return false;
     if (!options_.show || runs.size() > 1) plan.done(*run, seconds(*run));
@@ -185,7 +176,8 @@ bool Study::run_beside(const std::vector<const Run*>& runs) {
     if (working.empty()) break;
     int status = 0;
     const pid_t child = waitpid(-1, &status, WNOHANG);
-    if (child < 0) break;                           // the system has forgotten them: what is missing is done again
+    // the system has forgotten them: what is missing is done again
+    if (child < 0) break;
     if (!working.contains(child)) {
       usleep(20000);
       continue;
@@ -194,13 +186,15 @@ bool Study::run_beside(const std::vector<const Run*>& runs) {
     working.erase(child);
     const bool finished = WIFEXITED(status) && WEXITSTATUS(status) == 0 && is_done(run);
     if (finished) plan.done(run, seconds(run));
-    else if (stopped || (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status)) stopped = true;
+    else if (stopped || (WIFEXITED(status) && WEXITSTATUS(status) == interrupted_status))
+      stopped = true;
     else if (failure.empty())
       failure = formatted("{}: failed; the end of {}/log.txt:{}", run.name, folder(run),
                           last_lines(folder(run) + "/log.txt", 4));
   }
   if (!failure.empty()) fail(failure);
-  return !stopped && std::all_of(runs.begin(), runs.end(), [this](const Run* run) { return is_done(*run); });
+  return !stopped &&
+         std::all_of(runs.begin(), runs.end(), [this](const Run* run) { return is_done(*run); });
 }
 
 bool Study::run(const std::vector<Run>& runs) {
@@ -217,7 +211,8 @@ bool Study::run(const std::vector<Run>& runs) {
     std::exit(0);
   }
   if (missing.size() < known.size())
-    std::cerr << formatted("{} of {} runs are done already\n", known.size() - missing.size(), known.size());
+    std::cerr << formatted("{} of {} runs are done already\n", known.size() - missing.size(),
+                           known.size());
   const bool finished = options_.jobs > 1 ? run_beside(missing) : run_here(missing);
   if (!finished && !options_.show) std::cerr << "stopped; the same command goes on\n";
   return finished;
@@ -225,7 +220,8 @@ bool Study::run(const std::vector<Run>& runs) {
 
 std::string Study::fingerprint(const std::string& file) {
   std::string& digits = fingerprints_[file];
-  if (digits.empty()) digits = fingerprint_text(file_size(file) == 0 ? read_file(file) : MappedFile(file).text());
+  if (digits.empty())
+    digits = fingerprint_text(file_size(file) == 0 ? read_file(file) : MappedFile(file).text());
   return digits;
 }
 

@@ -11,8 +11,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +18,16 @@
 
 namespace minbert {
 
+using Settings = std::map<std::string, std::string>;      // values by their options
+
 struct Run {
   std::string name;                         // for people; begins the name of its folder
-  std::map<std::string, std::string> options;    // everything that its result depends on
+  Settings options;    // everything that its result depends on
   // Works in the folder, which no other run uses, and returns the result. Throws Interrupted
   // (train/interrupt.h); it then goes on with what it left in the folder.
   std::function<Json(const std::string& folder)> work;
-  double cost = 1;                          // relative to other runs, for the estimate of the time left
+  // relative to other runs, for the estimate of the time left
+  double cost = 1;
   std::string folder = {};                  // in OUT; empty: runs/NAME-KEY
   std::vector<std::string> scratch = {};    // what is deleted in its folder when its result is kept
 };
@@ -56,11 +57,7 @@ class Study {
   // Error if the run's folder has a run with other options.
   bool is_done(const Run& run) const;
   Json result(const Run& run) const;             // Error for a run that is not done
-  double seconds(const Run& run) const;          // that it took
-  // Of the runs whose results were used: the commits that are not this program's, and the numbers
-  // of threads. Other numbers of threads give other last bits.
-  std::vector<std::string> other_commits() const;
-  std::vector<std::string> threads() const;
+  double seconds(const Run& run) const;          // that it took, since it last began
   std::string folder(const Run& run) const;
   const std::string& out() const { return options_.out; }
   // The fingerprint of a file, computed once.
@@ -76,7 +73,7 @@ class Study {
   StudyOptions options_;
   int lock_ = -1;
   mutable std::map<std::string, Json> records_;       // by folder
-  std::map<std::string, std::string> fingerprints_;   // by file
+  Settings fingerprints_;   // by file
 };
 
 std::string key_of(const Run& run);         // the fingerprint of its options

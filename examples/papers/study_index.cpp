@@ -1,4 +1,5 @@
-// A page that lists the reports of the documents' programs: FOLDER/index.html of every FOLDER/*/report.json.
+// A page that lists the reports of the documents' programs: FOLDER/index.html of every
+// FOLDER/*/report.json.
 //
 //   study_index build/study
 #include <algorithm>
@@ -13,20 +14,25 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   std::vector<std::string> folders;
-  CommandLine line("study_index", "Writes FOLDER/index.html, which lists the reports in FOLDER's folders.");
+  CommandLine line("study_index",
+                   "Writes FOLDER/index.html, which lists the reports in FOLDER's folders.");
   line.option("folder", folders, "as build/study, which make study writes", "DIR");
   line.parse(argc, argv, "build/study");
   return run_program("study_index", [&] {
     for (const std::string& folder : folders) {
-      MB_CHECK(std::filesystem::is_directory(folder), "{}: there is no such folder; make study writes build/study",
-               folder);
+      MB_CHECK(std::filesystem::is_directory(folder),
+               "{}: there is no such folder; make study writes build/study", folder);
       std::vector<std::pair<std::string, Json>> reports;
       for (const auto& entry : std::filesystem::directory_iterator(folder))
-        if (const std::string file = entry.path().string() + "/report.json"; std::filesystem::exists(file))
+        if (const std::string file = entry.path().string() + "/report.json";
+            std::filesystem::exists(file))
           reports.push_back({entry.path().filename().string(), Json::load(file)});
-      MB_CHECK(!reports.empty(), "{}: no folder in it has a report.json; build/bin/isotropy --out {}/isotropy writes "
-               "one", folder, folder);
-      std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      MB_CHECK(!reports.empty(),
+               "{}: no folder in it has a report.json; build/bin/isotropy --out {}/isotropy writes "
+               "one",
+               folder, folder);
+      std::sort(reports.begin(), reports.end(),
+                [](const auto& a, const auto& b) { return a.first < b.first; });
       write_file(folder + "/index.html", index_html(reports));
       std::cout << folder << "/index.html\n";
     }

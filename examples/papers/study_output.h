@@ -1,4 +1,5 @@
-// What a study prints: a line for each run with the time left, and what its runs print in their logs.
+// What a study prints: a line for each run with the time left, and what its runs print in their
+// logs.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +24,8 @@ namespace minbert {
 // While it lives, what is printed goes to the end of a file. No bar of progress is drawn in a file.
 class PrintTo {
  public:
-  explicit PrintTo(const std::string& file) : out_(dup(STDOUT_FILENO)), errors_(dup(STDERR_FILENO)) {
+  explicit PrintTo(const std::string& file)
+      : out_(dup(STDOUT_FILENO)), errors_(dup(STDERR_FILENO)) {
     flush();
     const int log = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
     MB_CHECK(log >= 0, "{}: cannot be written: {}", file, std::strerror(errno));
@@ -36,7 +38,8 @@ class PrintTo {
     close(out_);
     close(errors_);
     std::clearerr(stdout);
-    std::cout.clear();                              // the log's disk may be full; the terminal's is not
+    // the log's disk may be full; the terminal's is not
+    std::cout.clear();
     std::cerr.clear();
   }
 
@@ -59,22 +62,26 @@ class Plan {
     for (const Run* run : runs) left_ += run->cost;
   }
   void begin(const Run& run) const {                // a line that the next one replaces
-    if (isatty(STDERR_FILENO)) std::cerr << formatted("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
-                                         << std::flush;
+    if (isatty(STDERR_FILENO))
+      std::cerr << formatted("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
+                << std::flush;
   }
   void done(const Run& run, double seconds) {
     ++number_;
     left_ -= run.cost;
     done_ += run.cost;
     std::cerr << (isatty(STDERR_FILENO) ? "\r\033[K" : "")
-              << formatted("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds), left()) << std::endl;
+              << formatted("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds),
+                           left())
+              << std::endl;
   }
 
  private:
   std::string left() const {
     if (done_ == 0 || number_ == count_) return "";
     const double minutes = (now() - start_) / done_ * left_ / 60;
-    return minutes < 1 ? "; less than a minute left" : formatted("; {} min left", std::lround(minutes + 0.5));
+    return minutes < 1 ? "; less than a minute left"
+                       : formatted("; {} min left", std::lround(minutes + 0.5));
   }
 
   size_t count_, number_ = 0;
@@ -84,7 +91,8 @@ class Plan {
 inline std::string last_lines(const std::string& file, size_t lines) {
   const std::string text = std::filesystem::exists(file) ? read_file(file) : "";
   size_t begin = text.size();
-  for (size_t n = 0; begin != text.npos && begin > 0 && n <= lines; ++n) begin = text.rfind('\n', begin - 1);
+  for (size_t n = 0; begin != text.npos && begin > 0 && n <= lines; ++n)
+    begin = text.rfind('\n', begin - 1);
   return text.substr(begin == text.npos ? 0 : begin);
 }
 

@@ -30,13 +30,20 @@ Scores scores_of(const Json& json) {
 }
 
 Json json_of(const RunResult& r) {
-  return Json::object().set("train", json_of(r.train)).set("dev", json_of(r.dev)).set("steps", r.steps)
-      .set("best_epoch", r.best_epoch).set("first_gradient", r.first_gradient).set("seconds", r.seconds);
+  return Json::object({{"train", json_of(r.train)},
+                       {"dev", json_of(r.dev)},
+                       {"steps", r.steps},
+                       {"best_epoch", r.best_epoch},
+                       {"first_gradient", r.first_gradient},
+                       {"seconds", r.seconds}});
 }
 
 RunResult result_of(const Json& json) {
-  return {.train = scores_of(json["train"]), .dev = scores_of(json["dev"]), .best_epoch = json["best_epoch"].integer(),
-          .steps = json["steps"].integer(), .first_gradient = json["first_gradient"].number(),
+  return {.train = scores_of(json["train"]),
+          .dev = scores_of(json["dev"]),
+          .best_epoch = json["best_epoch"].integer(),
+          .steps = json["steps"].integer(),
+          .first_gradient = json["first_gradient"].number(),
           .seconds = json["seconds"].number()};
 }
 
@@ -61,7 +68,8 @@ std::vector<Variant> variants_of(const TrainOptions& o) {
   const auto variant = [&](const std::string& label, const std::string& norm, bool from_scratch) {
     return Variant{label, norm, o.placement, o.cls_norm, o.grad_norm, from_scratch};
   };
-  if (!o.compare) return {variant(o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch)};
+  if (!o.compare)
+    return {variant(o.from_scratch ? "from-scratch" : o.norm, o.norm, o.from_scratch)};
   std::vector<Variant> variants = {variant("layer", "layer", false),
                                    variant("conditional-layer", "conditional-layer", false)};
   if (o.from_scratch) variants.push_back(variant("from-scratch", "conditional-layer", true));
@@ -80,7 +88,8 @@ std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
   return variants;
 }
 
-std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, const std::vector<Variant>& variants,
+std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
+                                                const std::vector<Variant>& variants,
                                                 bool score_training) {
   const TrainOptions& o = experiment.options();
   std::vector<Run> runs;
@@ -96,7 +105,8 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment, co
           draw_training(folder, experiment.data(), {{variant.label, {folder}}});
         return json_of(result);
       };
-      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options), work, 1, in_out});
+      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options),
+                      work, 1, in_out});
     }
   Study study({.out = o.out, .show = true});
   if (!study.run(runs)) return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "report/figure.h"
 #include "report/html.h"
 #include "report/svg.h"
 
@@ -41,12 +42,13 @@ td p { max-width: 11rem; margin: .1rem 0 }
 .picture { width: fit-content; max-width: 100% }
 .picture svg { display: block; max-width: max(100%, 42rem); height: auto }
 .missing { padding: .5rem .75rem; border-left: 3px solid var(--muted); background: var(--soft) }
-.verdict { display: inline-block; padding: 0 .5rem; border: 1px solid; border-radius: .25rem; font-size: .85rem }
+.verdict { display: inline-block; padding: 0 .5rem; border: 1px solid; border-radius: .25rem;
+  font-size: .85rem }
 .good { color: var(--good) } .half { color: var(--half) } .bad { color: var(--bad) }
 .none { color: var(--muted); border-style: dashed }
 .list { list-style: none; padding: 0 }
-.list li { display: grid; gap: .25rem 1.5rem; padding: .5rem 0; border-top: 1px solid var(--line); max-width: none;
-  justify-items: start; align-items: start }
+.list li { display: grid; gap: .25rem 1.5rem; padding: .5rem 0; border-top: 1px solid var(--line);
+  max-width: none; justify-items: start; align-items: start }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem .75rem }
 dd { margin: 0 }
 @media (min-width: 50rem) {
@@ -54,23 +56,8 @@ dd { margin: 0 }
   .claims li { grid-template-columns: 9rem 1fr } }
 )css";
 
-Json member(const Json& json, const std::string& key) {
-  static const Json null;
-  return json.has(key) ? json[key] : null;
-}
-Json::Array list(const Json& json, const std::string& key) {
-  static const Json::Array empty;
-  return member(json, key).is_null() ? empty : json[key].items();
-}
-
-// A text as it is, a number as the JSON file writes it, nothing for null.
-std::string plain(const Json& value) {
-  const std::string dumped = value.is_null() ? "" : value.dump(-1);
-  return dumped.starts_with('"') ? value.string() : dumped;
-}
-
 std::string text(const Json& json, const std::string& key) {
-  return escaped(plain(member(json, key)));
+  return escaped(json[key].string());
 }
 
 struct Verdict {
@@ -87,12 +74,10 @@ constexpr std::array<Verdict, 5> verdicts = {
 
 // where: "sec.4.3", or nothing
 std::string verdict(const std::string& word, const std::string& where = "") {
-  const std::string before = element("{}: ", escaped(where));
-  for (const Verdict& v : verdicts)
-    if (word == v.word)
-      return formatted("<span class=\"verdict {}\">{}{}</span>", v.style, before, v.shown);
-  return formatted("<span class=\"verdict none\">{}{}</span>", before,
-                   word.empty() ? "no verdict" : escaped(word));
+  const auto v = std::ranges::find(verdicts, word, &Verdict::word);
+  MB_CHECK(v != verdicts.end(), "there is no verdict \"{}\"", word);
+  return formatted("<span class=\"verdict {}\">{}{}</span>", v->style,
+                   element("{}: ", escaped(where)), v->shown);
 }
 
 // ---- Tables
@@ -100,51 +85,53 @@ std::string verdict(const std::string& word, const std::string& where = "") {
 // The least and the greatest point of a column.
 struct Scale {
   double min = INFINITY, max = -INFINITY;
-  void take(const Json& value) {
-    if (value.is_null()) return;
-    min = std::min(min, value.number());
-    max = std::max(max, value.number());
+  void take(double value) {
+    if (!std::isfinite(value)) return;
+    min = std::min(min, value);
+    max = std::max(max, value);
   }
-  // The place of a value in a plot that is 100 wide.
-  double place(const Json& value) const {
-    return max > min ? 5 + 90 * (value.number() - min) / (max - min) : 50;
-  }
+  // A value's x in a plot that is 100 wide.
+  double x(double value) const { return max > min ? 5 + 90 * (value - min) / (max - min) : 50; }
 };
 
 std::string dot_plot(const Json& cell, const Scale& scale) {
-  const Json printed = member(cell, "printed_point");
+  const Numbers points = cell["points"].numbers();
+  if (points.empty()) return "";
   Svg svg;
   svg.stroke("M1 8h98", "var(--line)");
-  std::string seeds;
-  for (const Json& point : list(cell, "points")) {
-    seeds += (seeds.empty() ? "" : ", ") + (point.is_null() ? "undefined" : plain(point));
-    if (!point.is_null())
-      svg.add("circle", {{"cx", scale.place(point)}, {"cy", 8}, {"r", 3.5},
+  std::string seeds, printed;
+  for (const double v : points) {
+    seeds += (seeds.empty() ? "" : ", ") + (std::isfinite(v) ? formatted("{}", v) : "undefined");
+    if (std::isfinite(v))
+      svg.add("circle", {{"cx", scale.x(v)}, {"cy", 8}, {"r", 3.5},
                          {"fill", "currentcolor"}, {"fill-opacity", 0.6}});
   }
-  if (seeds.empty()) return "";
-  if (!printed.is_null()) svg.stroke(point('M', scale.place(printed), 1) + "v14", "var(--text)", 2);
+  if (const auto v = cell["printed_point"].number_if()) {
+    printed = formatted("{}", *v);
+    svg.stroke(point('M', scale.x(*v), 1) + "v14", "var(--text)", 2);
+  }
   return formatted(
       "<svg class=\"dots\" viewBox=\"0 0 100 16\" role=\"img\"><title>seeds: {}{}</title>{}</svg>",
-      seeds, element("; printed: {}", plain(printed)), svg.elements());
+      seeds, element("; printed: {}", printed), svg.elements());
 }
 
 bool has_printed(const Json& row) {
-  return std::ranges::any_of(list(row, "cells"),
+  return std::ranges::any_of(row["cells"].items(),
                              [](const Json& c) { return !text(c, "printed").empty(); });
 }
 
 // A row takes two lines where the document prints numbers: printed above ours.
 std::string table(const Json& table) {
-  const Json::Array &rows = list(table, "rows"), &columns = list(table, "columns");
+  const Json::Array &rows = table["rows"].items(), &columns = table["columns"].items();
   const bool printed = std::ranges::any_of(rows, has_printed);
   std::vector<Scale> scales;
   bool points = false;
   for (const Json& row : rows)
-    for (size_t c = 0; const Json& cell : list(row, "cells")) {
+    for (size_t c = 0; const Json& cell : row["cells"].items()) {
       scales.resize(std::max(scales.size(), ++c));
-      for (const Json& point : list(cell, "points")) scales[c - 1].take(point), points = true;
-      if (!list(cell, "points").empty()) scales[c - 1].take(member(cell, "printed_point"));
+      const Numbers seeds = cell["points"].numbers();
+      for (const double v : seeds) scales[c - 1].take(v), points = true;
+      if (!seeds.empty()) scales[c - 1].take(cell["printed_point"].number_if().value_or(NAN));
     }
 
   std::string html = formatted(
@@ -154,11 +141,11 @@ std::string table(const Json& table) {
   for (const Json& column : columns)
     html += formatted("<th scope=\"col\"{}>{}</th>",
                       printed && &column == &columns[0] ? " colspan=\"2\"" : "",
-                      escaped(plain(column)));
+                      escaped(column.string()));
   html += "</tr></thead>\n";
   for (const Json& row : rows) {
     std::string above, ours;
-    for (size_t c = 0; const Json& cell : list(row, "cells")) {
+    for (size_t c = 0; const Json& cell : row["cells"].items()) {
       above += formatted("<td class=\"printed {}\"><span class=\"number\">{}</span></td>",
                          text(cell, "printed_mark"), text(cell, "printed"));
       ours += formatted("<td{}><span class=\"number\">{}</span>{}{}{}</td>",
@@ -185,30 +172,25 @@ std::string table(const Json& table) {
 // Settings, environment: a name and a text in each row.
 std::string facts(const Json& json) {
   std::string rows;
-  for (const auto& [name, value] : json.is_null() ? Json::Object() : json.members())
+  for (const auto& [name, value] : json.members())
     rows += formatted("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name),
-                      escaped(plain(value)));
-  return rows.empty() ? "<p>None is recorded.</p>\n" : "<table>\n" + rows + "</table>\n";
+                      escaped(value.string()));
+  return "<table>\n" + rows + "</table>\n";
 }
 
 // ---- Figures
 
 std::string figure(const Json& figure, const std::string& folder) {
-  const std::string name = plain(member(figure, "file")),
-                    file = (std::filesystem::path(folder) / name).string();
-  const std::string shown = element("<figcaption>{}</figcaption>\n", text(figure, "text"));
-  if (!std::filesystem::is_regular_file(file))
-    return formatted("<figure>{}<p class=\"missing\">The picture {} is missing.</p></figure>\n",
-                     shown, escaped(name));
   return formatted(
-      "<figure>{}<div class=\"picture\" tabindex=\"0\" role=\"img\" "
+      "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\" role=\"img\" "
       "aria-label=\"{}\">\n{}</div></figure>\n",
-      shown, text(figure, "text"), read_file(file));
+      text(figure, "text"), text(figure, "text"),
+      read_file(folder + "/" + figure["file"].string()));
 }
 
 // ---- Pages
 
-bool was_run(const Json& item) { return plain(member(item, "status")) != "not run"; }
+bool was_run(const Json& item) { return item["status"].string() != "not run"; }
 
 // "[IsoBN tab.2] Explained variance"
 std::string title_of(const Json& item) {
@@ -218,15 +200,15 @@ std::string title_of(const Json& item) {
 // The items with their verdicts. page: where the items are; nothing for this page
 std::string contents(const Json& report, const std::string& page) {
   std::string html = "<ul class=\"list contents\">\n";
-  for (const Json& item : list(report, "items")) {
+  for (const Json& item : report["items"].items()) {
     std::string words;
-    for (const Json& claim : list(item, "claims"))
-      words += verdict(plain(member(claim, "verdict")), plain(member(claim, "where"))) + ' ';
+    for (const Json& claim : item["claims"].items())
+      words += verdict(claim["verdict"].string(), claim["where"].string()) + ' ';
     if (!was_run(item))
       words =
           verdict("not run") + element(" <span class=\"note muted\">{}</span>", text(item, "why"));
     html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
-                      address(plain(member(item, "name"))), title_of(item),
+                      address(item["name"].string()), title_of(item),
                       words.empty() ? "<span class=\"note muted\">no claim</span>" : words);
   }
   return html + "</ul>\n";
@@ -239,38 +221,35 @@ std::string heading(const std::string& name, const std::string& html) {
 }
 
 std::string item_html(const Json& item, const std::string& folder) {
-  const std::string name = plain(member(item, "name"));
+  const std::string name = item["name"].string();
   std::string html = heading(name, title_of(item)), claims, differs, files;
   if (!was_run(item))
     html += formatted("<p class=\"missing\">Not run: {}</p>\n", text(item, "why"));
-  for (const Json& t : list(item, "tables")) html += table(t);
-  for (const Json& f : list(item, "figures")) html += figure(f, folder);
-  for (const Json& claim : list(item, "claims"))
+  for (const Json& t : item["tables"].items()) html += table(t);
+  for (const Json& f : item["figures"].items()) html += figure(f, folder);
+  for (const Json& claim : item["claims"].items())
     claims += formatted(
-        "<li>{}<div><p>{}{}</p>{}</div></li>\n", verdict(plain(member(claim, "verdict"))),
+        "<li>{}<div><p>{}{}</p>{}</div></li>\n", verdict(claim["verdict"].string()),
         element("<span class=\"muted\">{}</span> ", text(claim, "where")), text(claim, "text"),
         element("<p class=\"note muted\">{}</p>", text(claim, "why")));
-  for (const Json& sentence : list(item, "differs"))
-    differs += formatted("<li>{}</li>\n", escaped(plain(sentence)));
-  for (const Json& file : list(item, "files"))
-    files += formatted("{}<a href=\"{}\">{}</a>", files.empty() ? "" : ", ", address(plain(file)),
-                       escaped(plain(file)));
+  for (const Json& sentence : item["differs"].items())
+    differs += formatted("<li>{}</li>\n", escaped(sentence.string()));
+  for (const Json& file : item["files"].items())
+    files += formatted("{}<a href=\"{}\">{}</a>", files.empty() ? "" : ", ", address(file.string()),
+                       escaped(file.string()));
   return html + element("<p class=\"muted\">{}</p>\n", text(item, "caption")) +
          element("<p class=\"note muted\">The command that makes it again</p>\n<pre>{}</pre>\n",
                  text(item, "command")) +
          element(
-             "<h3>What the document says, and our verdict</h3>\n<ul class=\"list claims\">\n{}</ul>\n",
+             "<h3>What the document says, and our verdict</h3>\n<ul class=\"list "
+             "claims\">\n{}</ul>\n",
              claims) +
          element("<h3>What is different from the document</h3>\n<ul>\n{}</ul>\n", differs) +
          element("<p>All values: {}</p>\n", files);
 }
 
-std::string document_title(const Json& report) {
-  const std::string title = text(member(report, "document"), "title");
-  return title.empty() ? "A report" : title;
-}
 std::string source_and_grid(const Json& report) {
-  return element("<p class=\"muted\">{}</p>\n", text(member(report, "document"), "source")) +
+  return element("<p class=\"muted\">{}</p>\n", text(report["document"], "source")) +
          element("<p>What was run: {}</p>\n", text(report, "grid"));
 }
 
@@ -278,33 +257,28 @@ std::string source_and_grid(const Json& report) {
 
 std::string report_html(const Json& report, const std::string& folder) {
   std::string items, meanings;
-  for (const Json& item : list(report, "items")) items += item_html(item, folder);
+  for (const Json& item : report["items"].items()) items += item_html(item, folder);
   for (const Verdict& v : verdicts)
     meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
-  Json environment = member(report, "environment");
-  if (report.has("seconds")) environment.set("time", plain(report["seconds"]) + " s");
-  if (report.has("memory")) environment.set("memory", plain(report["memory"]));
   return html_page(
-      document_title(report), style,
-      formatted("<h1>{}</h1>\n", document_title(report)) + source_and_grid(report) +
+      text(report["document"], "title"), style,
+      formatted("<h1>{}</h1>\n", text(report["document"], "title")) + source_and_grid(report) +
           element("<pre>{}</pre>\n", text(report, "command")) +
           heading("contents", "Contents and verdicts") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
           "<a href=\"#environment\">environment</a></p>\n<dl>\n" +
           meanings + "</dl>\n" +
-          (items.empty() ? "<p class=\"missing\">This report has no items.</p>\n" : items) +
-          heading("settings", "Settings") + facts(member(report, "settings")) +
-          heading("environment", "Environment") + facts(environment));
+          items + heading("settings", "Settings") + facts(report["settings"]) +
+          heading("environment", "Environment") + facts(report["environment"]));
 }
 
 std::string index_html(const std::vector<std::pair<std::string, Json>>& reports) {
   std::string body = "<h1>Studies</h1>\n";
   for (const auto& [folder, report] : reports) {
     const std::string link = address((std::filesystem::path(folder) / "report.html").string());
-    body += formatted("<h2><a href=\"{}\">{}</a></h2>\n", link, document_title(report)) +
+    body += formatted("<h2><a href=\"{}\">{}</a></h2>\n", link, text(report["document"], "title")) +
             source_and_grid(report) + contents(report, link);
   }
-  if (reports.empty()) body += "<p class=\"missing\">There are no reports yet.</p>\n";
   return html_page("Studies", style, body);
 }
 

@@ -1,9 +1,9 @@
 // A study's report as HTML pages that need no network and no script: the document's printed numbers
 // beside ours, figures, verdicts on its claims, and what is different from the document.
 //
-// The report is a Json; keys that are missing count as empty:
+// The report is a Json:
 //   document     tag, title, source
-//   program, command, grid (a sentence), seconds, memory (a text)
+//   command, grid (a sentence)
 //   settings, environment           text -> text
 //   items        name, reference, title, status ("run", "not run"), why, command, caption,
 //                differs [sentences], tables, files [names],
@@ -12,8 +12,8 @@
 //                not comparable, not run
 //   a table      title, columns, rows {head, cells}
 //   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
-//                printed_point: its dot plot; mark and printed_mark: good, half or bad, the color
-//                of ours and of printed
+//                printed_point (or null): its dot plot; mark and printed_mark: good, half, bad or
+//                nothing, the color of ours and of printed
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@
 
 namespace minbert {
 
-// One report. Figures stand in the page, from FOLDER/FILE.svg; a missing file is said in its place.
+// One report. Figures stand in the page, from FOLDER/FILE.svg.
 std::string report_html(const Json& report, const std::string& folder);
 
 // Several reports, each with its folder relative to this page: every document's items with their

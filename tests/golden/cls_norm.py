@@ -75,9 +75,8 @@ run("batch", layer, lambda h: layer.eval()(h))
 tensors.update({"running_mean": layer.running_mean.numpy(), "running_var": layer.running_var.numpy()})
 
 # ---- isotropy: EV_k from singular values [IsoBN eq.9], Pearson's correlations
-for name, h in (("ev", fit - mu), ("ev_uncentered", fit)):
-    squares = np.linalg.svd(h, compute_uv=False) ** 2
-    tensors[name] = np.cumsum(squares) / squares.sum()
+squares = np.linalg.svd(fit - mu, compute_uv=False) ** 2
+tensors["ev"] = np.cumsum(squares) / squares.sum()
 tensors["pearson"] = np.corrcoef(fit.T)
 
 header, blobs, at = {}, [], 0

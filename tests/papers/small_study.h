@@ -58,9 +58,20 @@ inline Json item_of(const Json& report, const std::string& name) {
   return report;
 }
 
-inline size_t rows_of(const std::string& csv) {
-  const std::string text = read_file(csv);
-  return size_t(std::count(text.begin(), text.end(), '\n')) - 1;
+// Of study/NAME.csv: its rows, and the value of the row that begins so.
+inline size_t rows_of(const SmallWorld& world, const std::string& name) {
+  return csv(world.path("study/" + name + ".csv")).size() - 1;
+}
+inline double value_in(const SmallWorld& world, const std::string& name,
+                       const std::vector<std::string>& begin) {
+  for (const auto& row : csv(world.path("study/" + name + ".csv")))
+    if (std::equal(begin.begin(), begin.end(), row.begin())) return std::stod(row.back());
+  FAIL("no row begins with ", begin[0]);
+  return 0;
+}
+
+inline size_t run_folders(const SmallWorld& world) {
+  return size_t(std::distance(std::filesystem::directory_iterator(world.path("study/runs")), {}));
 }
 
 }  // namespace minbert::test

@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <set>
 
-#include "norm/cls/covariance.h"
+#include "cls_set.h"
 #include "papers/isobn/isotropy.h"
-#include "tiny_bert.h"
 
 namespace minbert::test {
 namespace {
-
-using Vector = std::vector<double>;
 
 constexpr int64_t N = 40, H = 6;
 
@@ -24,12 +21,6 @@ Tensor some_cls() {
     h[i * H + 5] = real(0.25);
   }
   return Tensor::from({N, H}, h);
-}
-
-Vector covariance_of(const Tensor& h) {
-  Covariance set(h.cols());
-  set.add(h);
-  return set.matrix();
 }
 
 }  // namespace
@@ -66,7 +57,7 @@ TEST_CASE("isotropy: a norm with statistics of another kind, or one that is not 
 }
 
 TEST_CASE("isotropy: average linkage puts dimensions that follow one another into one cluster, side by side") {
-  const Clusters clusters = average_linkage(pearson_matrix(some_cls()), 0.2);
+  const Clusters clusters = average_linkage(pearson_matrix(covariance_of(some_cls())), 0.2);
   CHECK(clusters.cluster[0] == clusters.cluster[1]);
   CHECK(clusters.cluster[0] == clusters.cluster[2]);
   for (const size_t other : {3, 4, 5}) CHECK(clusters.cluster[other] != clusters.cluster[0]);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "norm/cls/covariance.h"
+#include "cls_set.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
 #include "papers/isobn/isotropy.h"
@@ -36,16 +36,16 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(world.path("study/report.json"));
   const size_t H = 8;
-  CHECK(rows_of(world.path("study/fig1.csv")) == H);
-  CHECK(rows_of(world.path("study/sec2.1.csv")) == H);
-  CHECK(rows_of(world.path("study/sec2.2.csv")) == 2);
-  CHECK(rows_of(world.path("study/fig2.csv")) == H * H);
-  CHECK(rows_of(world.path("study/fig3.csv")) == 3 * H * H);
-  CHECK(rows_of(world.path("study/tab2.csv")) == 4 * 3);
-  CHECK(rows_of(world.path("study/alg1.csv")) == 5 * 3);
-  CHECK(rows_of(world.path("study/fig4.csv")) == 3 * H);
-  CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
-  CHECK(rows_of(world.path("study/tab1-best.csv")) == 3 * 2);
+  CHECK(rows_of(world, "fig1") == H);
+  CHECK(rows_of(world, "sec2.1") == H);
+  CHECK(rows_of(world, "sec2.2") == 2);
+  CHECK(rows_of(world, "fig2") == H * H);
+  CHECK(rows_of(world, "fig3") == 3 * H * H);
+  CHECK(rows_of(world, "tab2") == 4 * 3);
+  CHECK(rows_of(world, "alg1") == 5 * 3);
+  CHECK(rows_of(world, "fig4") == 3 * H);
+  CHECK(rows_of(world, "tab1") == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
+  CHECK(rows_of(world, "tab1-best") == 3 * 2);
   CHECK(read_file(world.path("study/report.html")).find("id=\"tab2\"") != std::string::npos);
 
   // fig.1 and tab.2 are what the model's own [CLS] says.
@@ -55,25 +55,13 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
     const std::vector<real> values = encoded.bert().forward(batch, cls_rows).pooler_output.values();
     all.insert(all.end(), values.begin(), values.end());
   });
-  const std::vector<double> ev = explained_variance(Tensor::from({24, int64_t(H)}, all));
-  Covariance set{int64_t(H)};
-  set.add(Tensor::from({24, int64_t(H)}, all));
-  const std::string fig1 = read_file(world.path("study/fig1.csv"));
-  const size_t third = fig1.find("sst2,3,");
-  REQUIRE(third != fig1.npos);
-  CHECK(std::stod(fig1.substr(third + 7)) == doctest::Approx(std::sqrt(set.matrix()[3 * H + 3])).epsilon(1e-5));
-  const std::string tab2 = read_file(world.path("study/tab2.csv"));
-  const size_t line = tab2.find("sst2,none,2,");
-  REQUIRE(line != tab2.npos);
-  CHECK(std::stod(tab2.substr(line + 12)) == doctest::Approx(ev[1]).epsilon(1e-5));
+  const Vector Sigma = covariance_of(Tensor::from({24, int64_t(H)}, all)), ev = explained_variance(Sigma);
+  CHECK(value_in(world, "fig1", {"sst2", "3"}) ==
+        doctest::Approx(std::sqrt(Sigma[3 * H + 3])).epsilon(1e-5));
+  CHECK(value_in(world, "tab2", {"sst2", "none", "2"}) == doctest::Approx(ev[1]).epsilon(1e-5));
 
   // One batch of 24: the first batch starts ours as the set's statistics, and the others' start of 0 shows.
-  const std::string alg1 = read_file(world.path("study/alg1.csv"));
-  const auto ev1 = [&](const std::string& name) {
-    const std::string begin = "sst2," + name + ",1,";
-    REQUIRE(alg1.find(begin) != alg1.npos);
-    return std::stod(alg1.substr(alg1.find(begin) + begin.size()));
-  };
+  const auto ev1 = [&](const char* norm) { return value_in(world, "alg1", {"sst2", norm, "1"}); };
   CHECK(ev1("ours") == doctest::Approx(ev1("iso-bn")).epsilon(1e-4));
   CHECK(ev1("authors") != doctest::Approx(ev1("iso-bn")).epsilon(1e-3));
 
@@ -87,20 +75,15 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
 
   // Again: nothing is computed, and the values are the same. With a seed more: what is new.
   const std::string before = read_file(world.path("study/tab1.csv"));
-  const auto run_folders = [&] {
-    size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(world.path("study/runs"))) ++count;
-    return count;
-  };
-  const size_t folders = run_folders();
-  CHECK(folders == 1 + 3 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
+  const size_t folders = run_folders(world);
+  CHECK(folders == 1 + 1 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
   REQUIRE(run_items(o) == 0);
   CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
   CHECK(read_file(world.path("study/tab1.csv")) == before);
-  CHECK(run_folders() == folders);
+  CHECK(run_folders(world) == folders);
   o.seeds = 3;
   REQUIRE(run_items(o) == 0);
-  CHECK(run_folders() == folders + 2 * 3);
+  CHECK(run_folders(world) == folders + 2 * 3);
   std::istringstream lines(before);
   const std::string wider = read_file(world.path("study/tab1.csv"));
   for (std::string row; std::getline(lines, row);) CHECK(wider.find(row + "\n") != std::string::npos);

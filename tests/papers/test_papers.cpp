@@ -6,6 +6,7 @@
 #include <set>
 
 #include "error_of.h"
+#include "files/about.h"
 #include "lone_norm.h"
 #include "minbert/metrics.h"
 #include "papers/comparison.h"
@@ -176,8 +177,6 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
   CHECK(contains(text, "The document gives no learning rate"));
   CHECK(contains(text, "62.43, is no target"));
 
-  compare(experiment, variants_of(o), world.path("nowhere"));
-  CHECK(contains(quiet.text(), "nowhere/cln.json is not here: the paper's numbers are left out"));
   o.tasks = "cfimdb", o.out = world.path("alone");
   const Quiet alone;
   compare(Experiment(o), variants_of(o));

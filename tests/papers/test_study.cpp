@@ -78,7 +78,6 @@ TEST_CASE("study: a run works once; a wider study does what is new; the same opt
   CHECK(study.run({two, three, three}));
   CHECK(worked == 2);
   CHECK(study.result(three)["square"].integer() == 9);
-  CHECK(study.other_commits().empty());
   Run changed = two;
   changed.options["number"] = "4";
   CHECK(key_of(changed) != key_of(two));
@@ -102,13 +101,12 @@ TEST_CASE("study: a run may have a folder of its own; a run with other options t
       doctest::Contains("a run with other options stands there\n  there: {\"number\":\"5\"}\n  now:   {\"n"), Error);
 }
 
-TEST_CASE("study: what is interrupted goes on in its folder, and its time counts on") {
+TEST_CASE("study: what is interrupted goes on in its folder") {
   const Folder folder;
   const Quiet quiet;
   bool stop = true;
   int begun = 0;
   const Run run{"long", {{"option", "value"}}, [&](const std::string& where) -> Json {
-                  usleep(30000);
                   begun += fs::exists(where + "/half") ? 0 : 1;
                   write_file(where + "/half", "");
                   if (stop) throw Interrupted();
@@ -120,7 +118,6 @@ TEST_CASE("study: what is interrupted goes on in its folder, and its time counts
   stop = false;
   CHECK(study.run({run}));
   CHECK(begun == 1);
-  CHECK(study.seconds(run) >= 0.06);                // of both starts
   CHECK_FALSE(fs::exists(study.folder(run) + "/half"));          // scratch: deleted behind the result
   CHECK(quiet.text().find("stopped; the same command goes on") != std::string::npos);
 }

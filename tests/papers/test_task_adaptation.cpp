@@ -67,15 +67,15 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   const Json report = Json::load(world.path("study/report.json"));
   for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
   const size_t H = 8, layers = 2;
-  CHECK(rows_of(world.path("study/sec1.csv")) == 2 * 2 * 2);               // tasks without QNLI, methods, seeds
-  CHECK(rows_of(world.path("study/sec1-weights.csv")) == 2 * 2 * layers);
-  CHECK(rows_of(world.path("study/fig1.csv")) == 3 * 24);
-  CHECK(rows_of(world.path("study/fig2.csv")) == 3 * H);
-  CHECK(rows_of(world.path("study/eq1.csv")) == 3 * H);
-  CHECK(rows_of(world.path("study/fig3.csv")) == 2 * H);                   // a regression has no Fisher score
-  CHECK(rows_of(world.path("study/tab1.csv")) == 2 * 6 * 2);               // SST-2 and STS-B, methods, seeds
-  CHECK(rows_of(world.path("study/tab2.csv")) == 6 * 2);                   // QNLI
-  CHECK(rows_of(world.path("study/sec5.2.csv")) == 2 * 2 * (1 + 2 * 2));   // none once, z and min-max for each eps
+  CHECK(rows_of(world, "sec1") == 2 * 2 * 2);               // tasks without QNLI, methods, seeds
+  CHECK(rows_of(world, "sec1-weights") == 2 * 2 * layers);
+  CHECK(rows_of(world, "fig1") == 3 * 24);
+  CHECK(rows_of(world, "fig2") == 3 * H);
+  CHECK(rows_of(world, "eq1") == 3 * H);
+  CHECK(rows_of(world, "fig3") == 2 * H);                   // a regression has no Fisher score
+  CHECK(rows_of(world, "tab1") == 2 * 6 * 2);               // SST-2 and STS-B, methods, seeds
+  CHECK(rows_of(world, "tab2") == 6 * 2);                   // QNLI
+  CHECK(rows_of(world, "sec5.2") == 2 * 2 * (1 + 2 * 2));   // none once, z and min-max for each eps
 
   // A claim is judged over both seeds, though the best epochs of its two methods need not be the same.
   size_t judged = 0;
@@ -118,8 +118,7 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
     }
   CHECK(compared == 2 * 4);
 
-  const size_t folders = size_t(std::distance(std::filesystem::directory_iterator(world.path("study/runs")),
-                                              std::filesystem::directory_iterator()));
+  const size_t folders = run_folders(world);
   REQUIRE(run_items(o) == 0);
   CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
 }
@@ -173,7 +172,7 @@ TEST_CASE("task_adaptation: data that is missing or says nothing is named, and t
   CHECK(contains(quiet.text(), "without QNLI, STS-B: no files of it in"));
   const Json report = Json::load(world.path("study/report.json"));
   CHECK(item_of(report, "tab2")["why"].string() == "none of its tasks is there");
-  CHECK(rows_of(world.path("study/fig2.csv")) == 8);
+  CHECK(rows_of(world, "fig2") == 8);
 
   o.tasks_given = true;                             // who asks for QNLI is told
   CHECK(contains(error_of([&] { run_items(o); }), "QNLI"));
@@ -191,7 +190,7 @@ TEST_CASE("task_adaptation: data that is missing or says nothing is named, and t
   REQUIRE(run_items(o) == 0);
   CHECK(contains(item_of(Json::load(world.path("one-class/report.json")), "eq1").dump(),
                  "the rows that were read are of one class"));
-  CHECK(rows_of(world.path("one-class/fig3.csv")) == 0);
+  CHECK(cells_of(world.path("one-class/fig3.csv")).empty());
 }
 
 TEST_CASE("task_adaptation: too few points for t-SNE, a NaN in [CLS] and a missing NSP head are said") {

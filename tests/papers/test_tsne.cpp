@@ -21,8 +21,6 @@
 namespace minbert::test {
 namespace {
 
-using Vector = std::vector<double>;
-
 // Plain loops read these, on whatever device the tests run.
 Tensor on_cpu(Shape shape, const std::vector<real>& values) { return Tensor::from(shape, values, Device::cpu); }
 Tensor normal_on_cpu(const std::string& name, Shape shape, double deviation = 1) {
@@ -61,42 +59,12 @@ double neighbours_kept(const Tensor& x, const Tensor& y, int64_t k) {
   return kept;
 }
 
-// Clusters of n points each, around far corners
-Tensor far_clusters(int64_t clusters, int64_t n, int64_t H) {
-  std::vector<real> x = normal("clusters", {clusters * n, H}).values();
-  for (size_t k = 0; k < x.size(); ++k)
-    if (k % size_t(H) == k / size_t(n * H)) x[k] += 30;
-  return on_cpu({clusters * n, H}, x);
-}
-
 Tensor golden(const SafeTensors& file, const std::string& name) {
   const std::vector<int64_t>& shape = file.entry(name).shape;
   return on_cpu(shape.size() == 1 ? Shape{shape[0]} : Shape{shape.at(0), shape.at(1)}, file.read(name));
 }
 
 }  // namespace
-
-TEST_CASE("t-SNE: every point has the perplexity that was asked for") {
-  // On a regular polygon p_j|i = p_i|j, so p_j|i = N p_ij.
-  constexpr int64_t N = 100;
-  std::vector<real> corners;
-  for (int i = 0; i < N; ++i) {
-    corners.push_back(real(50 * std::cos(2 * std::numbers::pi * i / N)));
-    corners.push_back(real(50 * std::sin(2 * std::numbers::pi * i / N)));
-  }
-  for (const double perplexity : {2.5, 10., 33.}) {
-    const Tensor P = joint_probabilities(Tensor::from({N, 2}, corners), perplexity);
-    for (int64_t i = 0; i < N; ++i) {
-      double entropy = 0;
-      for (int64_t j = 0; j < N; ++j) {
-        const double p = N * double(P.data()[i * N + j]);
-        if (p > 0) entropy -= p * std::log(p);
-      }
-      CHECK(std::exp(entropy) == doctest::Approx(perplexity).epsilon(3e-5));
-      CHECK(P.data()[i * N + i] == 0);
-    }
-  }
-}
 
 TEST_CASE("t-SNE: p_ij and KL are scikit-learn's; our map is about as good as its best of five") {
   const SafeTensors file(golden_file("tsne.safetensors"));
@@ -158,16 +126,6 @@ TEST_CASE("t-SNE: KL and its gradient are those of plain loops, and of finite di
   CHECK(difference(gradient, numerical) < 1e-6);
 }
 
-TEST_CASE("t-SNE: clusters that lie far apart stay apart on the map") {
-  constexpr int64_t n = 30;
-  const TsneMap map = tsne(far_clusters(4, n, 20), {.perplexity = 10});
-  for (int64_t i = 0; i < map.y.rows(); ++i)
-    for (const int64_t j : nearest(map.y, i, 10)) CHECK(i / n == j / n);
-  double mean[2] = {0, 0};
-  for (int64_t k = 0; k < map.y.size(); ++k) mean[k % 2] += double(map.y.data()[k]);
-  CHECK(std::abs(mean[0]) + std::abs(mean[1]) < 1e-2);
-}
-
 TEST_CASE("t-SNE: equal points are each other's neighbours, with equal p") {
   constexpr int64_t n = 40, N = 4 * n;                // more copies than the perplexity
   const std::vector<real> corner = normal("corners", {4, 3}).values();
@@ -225,8 +183,6 @@ TEST_CASE("t-SNE: what it cannot map is an error that says why") {
   std::vector<real> values = x.values();
   values[4 * 17 + 3] = -INFINITY;
   CHECK(contains(error(Tensor::from({50, 4}, values), 5), "t-SNE: point 17 is -inf in dimension 3 (both counted"));
-  const Tensor no_map = on_cpu({50, 4}, values);
-  CHECK(contains(error_of([&] { kl_divergence(no_map, no_map); }), "a map [50, 4] of probabilities [50, 4]; expected"));
 }
 
 TEST_CASE("2-means: the best of all divisions of a few points, from whatever seed") {
@@ -258,27 +214,13 @@ TEST_CASE("2-means: the best of all divisions of a few points, from whatever see
     CHECK(found.cluster[0] == 0);
     CHECK(found.variance_between == doctest::Approx(share(found.cluster)).epsilon(1e-9));
     CHECK(found.variance_between == doctest::Approx(best).epsilon(1e-9));
-    for (int c = 0; c < 2; ++c)
-      for (size_t k = 0; k < H; ++k) {
-        double n = 0, sum = 0;
-        for (size_t i = 0; i < N; ++i)
-          if (found.cluster[i] == c) {
-            n += 1;
-            sum += double(x.data()[i * H + k]);
-          }
-        CHECK(found.centers[size_t(c)][k] == doctest::Approx(sum / n).epsilon(1e-12));
-      }
   }
 }
 
-TEST_CASE("2-means: two groups are found; one normal cloud has 2/pi of its widest direction's variance between") {
-  const TwoMeans found = two_means(far_clusters(2, 50, 5));
-  for (size_t i = 0; i < 100; ++i) CHECK(found.cluster[i] == int(i / 50));
-  CHECK(found.variance_between > 0.98);
+TEST_CASE("2-means: one normal cloud has 2/pi of its widest direction's variance between") {
   CHECK(two_means(normal("cloud", {20000, 1})).variance_between == doctest::Approx(2 / std::numbers::pi).epsilon(0.01));
   const TwoMeans two_values = two_means(Tensor::from({5, 1}, std::vector<real>{2, 7, 2, 2, 7}));
   CHECK(two_values.cluster == std::vector<int>{0, 1, 0, 0, 1});
-  CHECK(two_values.centers[1] == Vector{7});
   CHECK(two_values.variance_between == doctest::Approx(1));
 }
 

@@ -1,12 +1,12 @@
-// The isotropy of [CLS] embeddings: their variances, their correlations, and the share of the variance that the first k
-// directions have.
+// The isotropy of [CLS] embeddings: their variances, their correlations, and the share of the
+// variance that the first k directions have.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization
-//   Equation    EV_k(h) = sum_{i<=k} λ_i² / sum_j λ_j²     λ_i the singular values of h                [IsoBN eq.9]
+//   Equation    EV_k(h) = sum_{i<=k} λ_i² / sum_j λ_j²   λ_i the singular values of h  [IsoBN eq.9]
 //   Shapes      h [N,H]   EV [H]   ρ [H,H]
-//   Deviations  λ_i² are computed as eigenvalues of hᵀh (H numbers, whatever N), by LAPACK's dsyevd: a sum of squares
-//               loses nothing by that. h is centered first: the paper says that EV does not depend on the mean, and
-//               only then is that so.
+//   Deviations  λ_i² are computed as eigenvalues of hᵀh (H numbers, whatever N), by LAPACK's
+//               dsyevd: a sum of squares loses nothing by that. h is centered first: the paper says
+//               that EV does not depend on the mean, and only then is that so.
 #include "papers/isobn/isotropy.h"
 
 #include <algorithm>
@@ -14,12 +14,13 @@
 #include <numeric>
 
 #include "engine/lapack.h"
-#include "norm/cls/covariance.h"
 
 namespace minbert {
 namespace {
 
-size_t side(const std::vector<double>& matrix) { return size_t(std::lround(std::sqrt(double(matrix.size())))); }
+size_t side(const std::vector<double>& matrix) {
+  return size_t(std::lround(std::sqrt(double(matrix.size()))));
+}
 
 }  // namespace
 
@@ -34,16 +35,6 @@ std::vector<double> explained_variance(std::vector<double> Sigma) {
   return ev;
 }
 
-std::vector<double> explained_variance(const Tensor& h, bool centered) {
-  const size_t H = size_t(h.cols());
-  Covariance set(h.cols());
-  set.add(h);
-  std::vector<double> Sigma = set.matrix();         // 1/N (h-μ)ᵀ(h-μ), and with μμᵀ added: 1/N hᵀh
-  for (size_t i = 0; i < H && !centered; ++i)
-    for (size_t j = 0; j < H; ++j) Sigma[i * H + j] += set.mean()[i] * set.mean()[j];
-  return explained_variance(std::move(Sigma));
-}
-
 std::vector<double> pearson_matrix(std::vector<double> Sigma) {
   const size_t H = side(Sigma);
   std::vector<double> sigma(H);
@@ -55,24 +46,22 @@ std::vector<double> pearson_matrix(std::vector<double> Sigma) {
   return Sigma;
 }
 
-std::vector<double> pearson_matrix(const Tensor& h) {
-  Covariance set(h.cols());
-  set.add(h);
-  return pearson_matrix(set.matrix());
-}
-
 void set_statistics(Norm& norm, const std::vector<double>& mean, const std::vector<double>& Sigma) {
   const size_t H = mean.size();
   std::vector<double> variance(H);
   for (size_t i = 0; i < H; ++i) variance[i] = Sigma[i * H + i];
   for (const Parameter& buffer : norm.own_buffers()) {
     const std::string& name = buffer.name;
-    const std::vector<double>* values = name == "covariance"                          ? &Sigma
-                                        : name == "running_var"                       ? &variance
-                                        : name == "running_mean" || name == "mean"    ? &mean : nullptr;
+    const std::vector<double>* values = name == "covariance"                       ? &Sigma
+                                        : name == "running_var"                    ? &variance
+                                        : name == "running_mean" || name == "mean" ? &mean
+                                                                                   : nullptr;
     if (name == "count") buffer.value.copy_from(std::vector<real>{1});
     else if (values) buffer.value.copy_from(std::vector<real>(values->begin(), values->end()));
-    else fail(formatted("the statistics \"{}\" of this norm of [CLS] do not follow from mean and covariance", name));
+    else
+      fail(formatted(
+          "the statistics \"{}\" of this norm of [CLS] do not follow from mean and covariance",
+          name));
   }
 }
 
@@ -83,11 +72,14 @@ std::vector<double> covariance_after(const Norm& norm, const std::vector<double>
   for (size_t i = 0; i < H; ++i) unit[i * H + i] = 1;
   const Shape square = {int64_t(H), int64_t(H)};
   const Tensor zero = Tensor::zeros({1, int64_t(H)});
-  const std::vector<real> At = (norm(Tensor::from(square, unit)) - norm(zero)).values();     // row i: A e_i
+  // row i: A e_i
+  const std::vector<real> At = (norm(Tensor::from(square, unit)) - norm(zero)).values();
   const std::vector<real> doubled = (norm(Tensor::from(square, unit) * 2) - norm(zero)).values();
   for (size_t k = 0; k < At.size(); ++k)
-    MB_CHECK(std::abs(doubled[k] - 2 * At[k]) <= 1e-3 * (1 + std::abs(At[k])), "this norm of [CLS] is not linear in h");
-  const auto product = [H](const auto& left, const auto& right) {    // leftᵀ right, without the zeros of a diagonal A
+    MB_CHECK(std::abs(doubled[k] - 2 * At[k]) <= 1e-3 * (1 + std::abs(At[k])),
+             "this norm of [CLS] is not linear in h");
+  // leftᵀ right, without the zeros of a diagonal A
+  const auto product = [H](const auto& left, const auto& right) {
     std::vector<double> all(H * H);
 #pragma omp parallel for
     for (size_t i = 0; i < H; ++i)
@@ -99,7 +91,7 @@ std::vector<double> covariance_after(const Norm& norm, const std::vector<double>
   return product(product(Sigma, At), At);           // (Σ Aᵀ)ᵀ Aᵀ = A Σ Aᵀ, since Σ is symmetric
 }
 
-// d(k, i ∪ j) = (n_i d(k,i) + n_j d(k,j)) / (n_i + n_j)                          Lance & Williams 1967
+// d(k, i ∪ j) = (n_i d(k,i) + n_j d(k,j)) / (n_i + n_j)                       Lance & Williams 1967
 Clusters average_linkage(const std::vector<double>& rho, double cut) {
   const size_t H = side(rho);
   std::vector<double> distance(H * H);

@@ -4,21 +4,18 @@
 //   μ [H]   Σ [H,H]   their mean and covariance, which is biased (1/N)
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "minbert/norm.h"
 
 namespace minbert {
 
-// EV_k for k = 1 .. H: the share of the k largest squared singular values of h     [IsoBN eq.9]
-// centered: of h - mu, so that the mean of the embeddings does not count. Error if nothing varies.
-std::vector<double> explained_variance(const Tensor& h, bool centered = true);
-std::vector<double> explained_variance(std::vector<double> Sigma);          // of h - mu
+// EV_k for k = 1 .. H: the share of the k largest squared singular values of h - mu   [IsoBN eq.9]
+// Error if nothing varies.
+std::vector<double> explained_variance(std::vector<double> Sigma);
 
 // Pearson's correlation of each two dimensions, [H,H]; 0 if one does not vary       [IsoBN sec.2.2]
 std::vector<double> pearson_matrix(std::vector<double> Sigma);
-std::vector<double> pearson_matrix(const Tensor& h);
 
 // Gives a norm of [CLS] these statistics of a set, in its buffers. Error for a norm whose
 // statistics are others.

@@ -1,5 +1,4 @@
 // One pass over a training set: mean and covariance of [CLS], and all that follows from them.
-#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -11,24 +10,26 @@
 namespace minbert {
 namespace {
 
-// What tab.2 applies to [CLS], and what it is called. The first have the statistics of the whole set, the moving ones
-// those that training would leave after its batches [IsoBN alg.1].
+// What tab.2 applies to [CLS], and what it is called. The first have the statistics of the whole
+// set, the moving ones those that training would leave after its batches [IsoBN alg.1].
 struct Transformation {
   const char *name, *norm;
 };
 const std::vector<Transformation> transformations = {
-    {"none", "none"}, {"batch", "batch"}, {"iso-bn", "iso-bn:beta=1,eps=0.1"}, {"whitening", "whitening"},
-    {"eq3", "iso-bn:preset=eq3"}, {"eq5", "iso-bn:preset=eq5"}};
+    {"none", "none"},           {"batch", "batch"},           {"iso-bn", "iso-bn:beta=1,eps=0.1"},
+    {"whitening", "whitening"}, {"eq3", "iso-bn:preset=eq3"}, {"eq5", "iso-bn:preset=eq5"}};
 const std::vector<Transformation> moving_transformations = {
-    {"ours", "iso-bn:beta=1"}, {"paper", "iso-bn:preset=paper,beta=1"}, {"authors", "iso-bn:preset=authors,beta=1"}};
+    {"ours", "iso-bn:beta=1"},
+    {"paper", "iso-bn:preset=paper,beta=1"},
+    {"authors", "iso-bn:preset=authors,beta=1"}};
 
 }  // namespace
 
 Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train,
                  o.cls_norm_at == cls_place::pooled ? Pooler::needed : Pooler::unused);
-  MB_CHECK(set.data().examples.size() > 1, "{}: one sentence has no correlations; expected 2 or more",
-           set.data().file);
+  MB_CHECK(set.data().examples.size() > 1,
+           "{}: one sentence has no correlations; expected 2 or more", set.data().file);
   const int64_t H = set.config().hidden_size;
   Covariance covariance(H);
   const auto whitening = cls_norms().make("whitening", {.hidden = H});
@@ -38,7 +39,8 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
     moving.back()->train();
   }
   const auto add = [&](const Batch& batch, std::span<const int32_t> examples) {
-    const Tensor h = cls_at(o.cls_norm_at, set.bert().forward(batch, cls_rows), set.data(), examples);
+    const Tensor h =
+        cls_at(o.cls_norm_at, set.bert().forward(batch, cls_rows), set.data(), examples);
     covariance.add(h);
     whitening->fit(h);
     for (const auto& norm : moving) (*norm)(h);
@@ -60,7 +62,8 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   }
   for (size_t i = 0; i < moving.size(); ++i) {
     moving[i]->train(false);
-    ev.set(moving_transformations[i].name, Json::array_of(explained_variance(covariance_after(*moving[i], Sigma))));
+    ev.set(moving_transformations[i].name,
+           Json::array_of(explained_variance(covariance_after(*moving[i], Sigma))));
   }
   const Clusters clusters = average_linkage(rho, 0.2);
   Numbers std, order(clusters.order.begin(), clusters.order.end()),
@@ -76,8 +79,12 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   const std::vector<real> values(rho.begin(), rho.end());
   file.add("rho", {H, H}, values);
   file.write(folder + "/correlation.safetensors");
-  return Json::object().set("rows", int64_t(set.data().examples.size())).set("std", Json::array_of(std)).set("ev", ev)
-      .set("order", Json::array_of(order)).set("cluster", Json::array_of(cluster)).set("alike", alike);
+  return Json::object({{"rows", int64_t(set.data().examples.size())},
+                       {"std", Json::array_of(std)},
+                       {"ev", ev},
+                       {"order", Json::array_of(order)},
+                       {"cluster", Json::array_of(cluster)},
+                       {"alike", alike}});
 }
 
 }  // namespace minbert

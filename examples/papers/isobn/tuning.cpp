@@ -1,5 +1,4 @@
 // IsoBN's table of dev scores.
-#include <algorithm>
 #include <cmath>
 
 #include "engine/text.h"
@@ -57,7 +56,6 @@ struct Tuning {
     t.dropout = 0.1;
     return t;
   }
-  TrainOptions plain() const { return train_options(all_settings().front()); }
 
   auto grid() const {
     const auto run = [t = *this](const Task& task, const Setting& s, int seed) {
@@ -88,29 +86,6 @@ struct Tuning {
   }
 };
 
-// Mean, maximum and the paired test of each norm against none. Differences stand beside their
-// grain: what one example of the dev set is worth.
-void over_seeds(const Tuning& t, ItemReport& report, const LongTable& best) {
-  std::vector<Task> tasks = t.document.tasks();
-  report.table("Over the seeds; p of the exact sign-flip test, paired by seed", "mean, maximum",
-               cls_norm_names, tasks,
-               [&](const std::string& norm, const Task& task) {
-    const Numbers scores = best.values({{"task", task.name}, {"norm", norm}});
-    ItemReport::Cell cell{"", formatted("{}, {}", fixed(summarize(scores).mean, 2),
-                                        fixed(std::ranges::max(scores), 2))};
-    if (norm == "none") return cell;
-    Numbers differences = scores;
-    for (size_t i = 0; const double plain : best.values({{"task", task.name}, {"norm", "none"}}))
-      differences[i++] -= plain;
-    const Run run = t.grid().run(task, t.all_settings().front(), t.o.seed);
-    cell.note = formatted("{} beside none, p {} (least {}); one example {}",
-                          fixed(summarize(differences).mean, 2), fixed(sign_flip_p(differences), 3),
-                          fixed(least_sign_flip_p(differences.size()), 3),
-                          fixed(100 / double(t.document.result(run)["examples"].integer()), 2));
-    return cell;
-  });
-}
-
 // [IsoBN tab.1]
 void tab1(const Tuning& t, ItemReport& report) {
   Document& document = t.document;
@@ -126,10 +101,10 @@ void tab1(const Tuning& t, ItemReport& report) {
   product(
       [&](const DevSet& set, const std::string& norm) {
     for (int seed = t.o.seed; const double score : t.best_of(norm, set).points)
-      best(set.task.name, norm, seed++) = score;
+      best(set.key(), norm, seed++) = score;
       },
       sets, cls_norm_names);
-  report.csv(std::move(all));
+  report.csv(all);
   report.csv(best, "best");
   report.judge_by(best);
   report.table("Dev scores in percent: the best setting of each norm by its median over the seeds",
@@ -146,19 +121,14 @@ void tab1(const Tuning& t, ItemReport& report) {
       cell.printed += formatted(" ({})", v);
     return cell;
   });
-  over_seeds(t, report, best);
-  show_yardsticks(document, document.tasks(), t.plain(), report);
+  show_differences(report, best, "norm", {"batch", "iso-bn"}, sets);
+  show_yardsticks(document, document.tasks(), report);
   report.caption(counted(t.o.seeds, "seed") + ", " + counted(t.o.epochs, "epoch"));
   report.differs("batch normalization of [CLS] is ours");
-  report.differs(
-      "the best epoch and the best setting are chosen on the dev set on which they are scored, as "
-      "there");
-  report.differs("an undefined score counts as 0");
   report.differs("IsoBN chooses among as many settings more as there are betas");
   report.differs(
       "IsoBN's averages keep 95% a step and begin as the first batch's statistics, and eq.7 has "
       "its root: src/norm/cls/iso_bn.cpp says why; no weight decay");
-  report.differs("from scratch is one seed");
 }
 
 }  // namespace
@@ -166,8 +136,8 @@ void tab1(const Tuning& t, ItemReport& report) {
 Item isobn_tuning_item(Document& document, const IsoBnOptions& options) {
   const Tuning t{document, options};
   return {"tab1", "Dev scores",
-          both(yardstick_runs(document, document.tasks(), t.plain()), t.grid()),
-          [t](ItemReport& report) { tab1(t, report); }};
+          both(yardstick_runs(document, document.tasks()), t.grid()),
+          std::bind_front(tab1, t)};
 }
 
 }  // namespace minbert

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
-#include <sstream>
 
 #include "bert/family.h"
 #include "engine/names.h"
@@ -43,7 +42,7 @@ DisabledLayerNorm::~DisabledLayerNorm() {
 
 namespace {
 
-// D = 1/n Σ |C_fine - C_pre|   [LN-PEFT eq.1]    L0: elements that differ    L1 = n D   [LN-PEFT eq.6]
+// D = 1/n Σ |C_fine - C_pre|   [LN-PEFT eq.1]   L0: elements that differ   L1 = n D  [LN-PEFT eq.6]
 struct Change {
   double n = 0, L0 = 0, L1 = 0;
   double D() const { return L1 / n; }
@@ -65,13 +64,12 @@ Json changes(const Parameters& before, const Parameters& after) {
   }
   Json::Array list;
   for (const auto& [site, change] : all)
-    list.push_back(Json::object()
-                       .set("layer", site.first + 1)
-                       .set("component", layer_components()[site.second])
-                       .set("n", change.n)
-                       .set("D", change.D())
-                       .set("L0", change.L0)
-                       .set("L1", change.L1));
+    list.push_back(Json::object({{"layer", site.first + 1},
+                                 {"component", layer_components()[site.second]},
+                                 {"n", change.n},
+                                 {"D", change.D()},
+                                 {"L0", change.L0},
+                                 {"L1", change.L1}}));
   return Json::array(list);
 }
 
@@ -81,10 +79,9 @@ Json disabled(const Parameters& parameters, int layers,
   Json::Array list;
   const auto add = [&](const std::string& what, const std::string& layer) {
     const std::optional<double> value = score();
-    list.push_back(Json::object()
-                       .set("what", what)
-                       .set("layer", layer)
-                       .set("score", value ? Json(*value) : Json()));
+    list.push_back(Json::object({{"what", what},
+                                 {"layer", layer},
+                                 {"score", value ? Json(*value) : Json()}}));
   };
   add("whole", "none");
   for (const int dimensions : {1, 4, 24, 0})
@@ -102,7 +99,7 @@ Json pretrained_without_norm(const LnPeftOptions& o) {
   const Tokenizer tokenizer = tokenizer_of(folder, config);
   WithParameters<BertForPreTraining> model(config, 0, false);
   const WeightsReport report = load_weights(folder, model.parameters, &config);
-  Json result = Json::object().set("disabled", Json::array());
+  Json result = Json::object({{"disabled", Json::array()}});
   for (const std::string& name : report.initialised)
     if (name.starts_with("cls.predictions")) return result;
   const Corpus corpus({o.corpus});
@@ -271,10 +268,10 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
 std::vector<Item> lnpeft_change_items(const LnPeftRuns& runs) {
   const RunGrid tuned([runs](const Task& task) { return runs.tuned(task); }, runs.tasks());
   return {{"fig1", "Change of the components in fine-tuning (eq.1, eq.6)", tuned,
-           [runs](ItemReport& r) { fig1(runs, r); }},
+           std::bind_front(fig1, runs)},
           {"sec2.3", "LayerNorm disabled",
            both(tuned, [runs] { return std::vector{runs.pretrained()}; }),
-           [runs](ItemReport& r) { sec23(runs, r); }}};
+           std::bind_front(sec23, runs)}};
 }
 
 }  // namespace minbert

@@ -32,7 +32,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
     }
     return panel;
   });
-  report.csv(std::move(table));
+  report.csv(table);
   std::string rates;
   for (const Task& task : runs.tasks())
     rates += formatted("{}{} {}", rates.empty() ? "" : ", ", task.title,

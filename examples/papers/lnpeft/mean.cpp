@@ -97,7 +97,7 @@ void fig6(const Json& measured, ItemReport& report) {
     return panel;
       },
       4);
-  report.csv(std::move(table));
+  report.csv(table);
   report.caption(
       "drawn from the norms themselves, in training: where y changes with x; groups: 2; the means "
       "of power are those of earlier batches");

@@ -1,7 +1,6 @@
 // The runs of LN-PEFT's items: fine-tunings of a part of the model.
 #include <algorithm>
 
-#include "engine/text.h"
 #include "files/fingerprint.h"
 #include "minbert/safetensors.h"
 #include "papers/lnpeft/lnpeft.h"

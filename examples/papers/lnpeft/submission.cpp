@@ -2,7 +2,6 @@
 // files.
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 
 #include "engine/names.h"
 #include "engine/text.h"
@@ -31,7 +30,6 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
   for (const std::string& mode : runs.modes()) {
     fs::remove_all(folder(mode));
     make_folder(folder(mode));
-    std::cout << formatted("for GLUE's server:  zip -j {}.zip {}/*\n", folder(mode), folder(mode));
   }
   LongTable table({"mode", "task", "file", "dev"});
   Names missing;
@@ -56,7 +54,7 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
       cell.printed = fixed(v, 3);
     return cell;
       });
-  report.csv(std::move(table));
+  report.csv(table);
   if (!missing.empty()) report.differs("these test files are missing: " + joined(missing));
   report.differs(
       "the labels of the test sets are not public; gluebenchmark.com scores an archive, which must "
@@ -67,7 +65,7 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
 
 Item lnpeft_submission_item(const LnPeftRuns& runs) {
   return {"tab3", "Submission files for the test sets", runs.tunings(runs.modes()),
-          [runs](ItemReport& report) { tab3(runs, report); }};
+          std::bind_front(tab3, runs)};
 }
 
 }  // namespace minbert

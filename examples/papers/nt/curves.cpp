@@ -1,31 +1,13 @@
 // How training goes at a rate at which all converge: the loss, and how far a step changes it and
 // its gradient.
-#include <algorithm>
 #include <cmath>
 
 #include "engine/text.h"
 #include "papers/nt/transformer_norms.h"
+#include "report/curves.h"
 
 namespace minbert {
 namespace {
-
-using Points = Numbers;
-
-// The mean over the seeds, point by point, with their deviation; runs that left early have fewer
-// points.
-Curve mean_curve(const std::string& title, const Points& x, const std::vector<Points>& of_seeds) {
-  Curve curve{.title = title};
-  for (size_t i = 0; i < x.size(); ++i) {
-    Points values;
-    for (const Points& y : of_seeds)
-      if (i < y.size() && std::isfinite(y[i])) values.push_back(y[i]);
-    const Summary summary = values.empty() ? Summary{NAN, 0} : summarize(values);
-    curve.x.push_back(x[i]);
-    curve.y.push_back(summary.mean);
-    if (of_seeds.size() > 1) curve.deviation.push_back(values.empty() ? NAN : summary.deviation);
-  }
-  return curve;
-}
 
 std::string setup_text(const SharedNtRuns& runs) {
   const NtSetup s = runs->curve_setup("layer", 0);
@@ -51,18 +33,18 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
     figure.panels.push_back(
         {.title = split, .x_label = "epoch", .y_label = "loss, in nats", .log_y = true});
     for (const std::string& norm : runs->o.norms) {
-      std::vector<Points> of_seeds;
+      std::vector<Series> of_seeds;
       for (const int seed : runs->seeds()) {
-        Points losses;
+        Series losses;
         for (const Json& e : runs->result(grid.run(norm, seed))["epochs"].items()) {
-          losses.push_back(e[key].number_if().value_or(NAN));
-          table(norm, seed, losses.size(), split) = finite(losses.back());
+          losses.x.push_back(double(losses.x.size() + 1));
+          losses.y.push_back(e[key].number_if().value_or(NAN));
+          table(norm, seed, losses.x.back(), split) = finite(losses.y.back());
         }
-        judged(norm, seed, split) = finite(summarize(losses).mean);
+        judged(norm, seed, split) = finite(summarize(losses.y).mean);
         of_seeds.push_back(losses);
       }
-      const Points epochs = numbered("", std::ranges::max(of_seeds, {}, &Points::size), 1).x;
-      figure.panels.back().curves.push_back(mean_curve(norm, epochs, of_seeds));
+      figure.panels.back().curves.push_back(mean_of(norm, of_seeds));
     }
   }
   grid.each([&](const std::string& norm, int seed) {
@@ -70,8 +52,8 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
       judged(norm, seed, "fall") =
           counts_as_converged(convergence(runs->result(grid.run(norm, seed))));
   });
-  report.csv(std::move(table));
-  report.judge_by(std::move(judged));
+  report.csv(table);
+  report.judge_by(judged);
   report.figure(figure,
                 "Loss over the epochs: of training, the mean over the epoch's batches while the "
                 "weights move; of validation, after the epoch");
@@ -88,18 +70,16 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
   LongTable table({"norm", "seed", "step", "value"});
   Panel panel{.title = setup_text(runs), .x_label = "step", .y_label = y_label, .log_y = true};
   for (const std::string& norm : runs->o.norms) {
-    std::vector<Points> of_seeds;
-    Points steps;
+    std::vector<Series> of_seeds;
     for (const int seed : runs->seeds()) {
       const Json result = runs->result(curve_grid(runs, true).run(norm, seed));
-      const Points at = result["steps"].numbers();
-      of_seeds.push_back(result[key].numbers());
-      for (size_t i = 0; i < at.size(); ++i) table(norm, seed, at[i]) = finite(of_seeds.back()[i]);
-      if (at.size() > steps.size()) steps = at;
+      const auto& [x, y] =
+          of_seeds.emplace_back(result["steps"].numbers(), result[key].numbers());
+      for (size_t i = 0; i < x.size(); ++i) table(norm, seed, x[i]) = finite(y[i]);
     }
-    panel.curves.push_back(mean_curve(norm, steps, of_seeds));
+    panel.curves.push_back(mean_of(norm, of_seeds));
   }
-  report.csv(std::move(table));
+  report.csv(table);
   report.figure({.title = "", .panels = {panel}}, what);
   report.caption(setup_text(runs));
   runs->differs(report);
@@ -113,7 +93,7 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
 
 std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
   return {{"fig4", "Training and validation loss", curve_grid(runs, false),
-           [=](ItemReport& r) { fig4(runs, r); }},
+           std::bind_front(fig4, runs)},
           {"fig5", "Lipschitz of the loss function", curve_grid(runs, true),
            [=](ItemReport& r) {
     landscape(

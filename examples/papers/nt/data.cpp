@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "minbert/sampling.h"
 #include "papers/nt/transformer_norms.h"
 
 namespace minbert {
@@ -42,7 +41,9 @@ NtClassifier::NtClassifier(const BertConfig& config, int classes)
   child("head", head_);
 }
 
-Tensor NtClassifier::forward(const Batch& batch) const { return head_(bert_.forward(batch, cls_rows).cls); }
+Tensor NtClassifier::forward(const Batch& batch) const {
+  return head_(bert_.forward(batch, cls_rows).cls);
+}
 
 std::string NtSetup::label() const {
   std::string text = formatted("{}x{}-{}", layers, width, norm);
@@ -52,9 +53,10 @@ std::string NtSetup::label() const {
   return text + formatted("-seed{}", seed);
 }
 
-// [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT init]: Kaiming
-// for the feed-forward networks, which have the ReLU, Xavier for all other layers; in their place U(-b, b)
-// [NT init.uniform]. Ours: 4 heads, a feed-forward network 4 times as wide as the hidden states, no dropout.
+// [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT init]:
+// Kaiming for the feed-forward networks, which have the ReLU, Xavier for all other layers; in their
+// place U(-b, b) [NT init.uniform]. Ours: 4 heads, a feed-forward network 4 times as wide as the
+// hidden states, no dropout.
 BertConfig nt_config(const NtOptions& o, const NtSetup& s, const Tokenizer& tokenizer) {
   BertConfig c = BertConfig::named("narrow-1");
   c.num_hidden_layers = s.layers;

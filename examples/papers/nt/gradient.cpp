@@ -4,11 +4,12 @@
 //   post  dL/dx_l = dL/dx_m Π_{k=l}^{m-1} ∂N(y_k)/∂y_k (1 + ∂F(x_k)/∂x_k)     m = 2n sublayers
 //   pre   dL/dx_l = dL/dx_m + Σ_{k=l}^{m-1} dL/dx_{k+1} ∂F(N(x_k))/∂x_k
 //
-//   Slide  prints "Post-LayerNorm" twice; the second is pre-LN. Its l-k is the last sublayer, its indices are one, k,
-//          and F is one sublayer. A term of its sum has dL/dx_m in the place of dL/dx_{k+1}, and ∂x_l in that of
-//          ∂x_k: it collects the paths by their highest sublayer, the recursion above by their lowest. The sum is the
-//          same.
-//   Each factor is applied by itself: g ← g J by one vector-Jacobian product of that part of the network.
+//   Slide  prints "Post-LayerNorm" twice; the second is pre-LN. Its l-k is the last sublayer, its
+//          indices are one, k, and F is one sublayer. A term of its sum has dL/dx_m in the place of
+//          dL/dx_{k+1}, and ∂x_l in that of ∂x_k: it collects the paths by their highest sublayer,
+//          the recursion above by their lowest. The sum is the same.
+//   Each factor is applied by itself: g ← g J by one vector-Jacobian product of that part of the
+//   network.
 #include "papers/nt/transformer_norms.h"
 #include "papers/sizes.h"
 

@@ -165,7 +165,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
 
 Item nt_gradient_item(const SharedNtRuns& runs) {
   return {"gradient", "Gradients through the layers: a product and a sum", walk_grid(runs),
-          [=](ItemReport& report) { show(runs, report); }};
+          std::bind_front(show, runs)};
 }
 
 }  // namespace minbert

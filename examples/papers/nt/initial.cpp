@@ -1,5 +1,4 @@
 // What a new network is like: its first gradient, and what other first values make of it.
-#include <algorithm>
 #include <cmath>
 
 #include "engine/text.h"
@@ -121,8 +120,8 @@ void initialisation(const SharedNtRuns& runs, ItemReport& report) {
           s.setup.lr) = last_accuracy(result);
     if (is_nt_norm(norm)) judged(s.init, norm, seed) = convergence(result) < Convergence::flat;
   });
-  report.csv(std::move(table));
-  report.judge_by(std::move(judged));
+  report.csv(table);
+  report.judge_by(judged);
   report.table("What becomes of training from each initialisation", "", settings_of(runs->o),
                runs->o.norms, [&](const Setting& setting, const std::string& norm) {
                  return runs->cell([&](int seed) { return grid.run(setting, norm, seed); }).shown();
@@ -152,7 +151,7 @@ std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs) {
 
 Item nt_initialisation_item(const SharedNtRuns& runs) {
   return {"init", "Initialisation", start_grid(runs),
-          [=](ItemReport& report) { initialisation(runs, report); }};
+          std::bind_front(initialisation, runs)};
 }
 
 }  // namespace minbert

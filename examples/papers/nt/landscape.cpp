@@ -1,9 +1,11 @@
 // How far the loss and its gradient change along a step of gradient descent.
 //
-//   Paper    The Benefits of Normalization Layers in Transformers, after Santurkar et al. 2018, sec. 3.2
+//   Paper    The Benefits of Normalization Layers in Transformers, after Santurkar et al. 2018,
+//            sec. 3.2
 //   fig.5    max over a in (0,lr) of |L(W) - L(W - a ∇L)|
 //   fig.6    max over a in (0,lr) of ‖∇L(W) - ∇L(W - a ∇L)‖
-//   Ours     a = i lr / 11, i = 1..10; L is the loss of one batch, always the same, in training mode
+//   Ours     a = i lr / 11, i = 1..10; L is the loss of one batch, always the same, in training
+//            mode
 #include <cmath>
 
 #include "papers/nt/transformer_norms.h"
@@ -24,12 +26,14 @@ void set_values(const std::vector<Parameter>& list, const Values& values) {
 }
 
 // The pooler, which this network does not use, has no gradient: 0.
-double loss_and_gradient(NtModel& model, const Batch& batch, const Indices& classes, Values& gradient) {
+double loss_and_gradient(NtModel& model, const Batch& batch, const Indices& classes,
+                         Values& gradient) {
   const Tensor loss = cross_entropy(model.network.forward(batch), classes);
   backward(loss);
   gradient.clear();
   for (const Parameter& p : model.parameters.items())
-    gradient.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>(size_t(p.value.size())));
+    gradient.push_back(p.value.grad() ? p.value.grad().values()
+                                      : std::vector<real>(size_t(p.value.size())));
   model.parameters.zero_grad();
   return double(loss.item());
 }
@@ -37,7 +41,8 @@ double loss_and_gradient(NtModel& model, const Batch& batch, const Indices& clas
 double distance(const Values& a, const Values& b) {
   double squares = 0;
   for (size_t i = 0; i < a.size(); ++i)
-    for (size_t j = 0; j < a[i].size(); ++j) squares += std::pow(double(a[i][j]) - double(b[i][j]), 2);
+    for (size_t j = 0; j < a[i].size(); ++j)
+      squares += std::pow(double(a[i][j]) - double(b[i][j]), 2);
   return std::sqrt(squares);
 }
 
@@ -55,7 +60,8 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
     for (size_t p = 0; p < W.size(); ++p)
       for (size_t j = 0; j < W[p].size(); ++j) moved[p][j] -= real(a) * g[p][j];
     set_values(parameters, moved);
-    set_values(model.parameters.buffers(), statistics);         // all losses from the same statistics
+    // all losses from the same statistics
+    set_values(model.parameters.buffers(), statistics);
     raise(change.loss, std::abs(L - loss_and_gradient(model, batch, classes, g_moved)));
     raise(change.gradient, distance(g, g_moved));
   }

@@ -61,9 +61,8 @@ Json boxes_of(const std::string& placement) {
   }
   Json::Array boxes;
   for (size_t i = 0; i < titles.size(); ++i)
-    boxes.push_back(Json::object()
-                        .set("title", titles[i])
-                        .set("reads", Json::array({reads[i].begin(), reads[i].end()})));
+    boxes.push_back(Json::object({{"title", titles[i]},
+                                  {"reads", Json::array({reads[i].begin(), reads[i].end()})}}));
   return Json::array(boxes);
 }
 
@@ -75,11 +74,14 @@ class Drawing {
     svg_.text(x, height - 8, title, {.size = 14, .weight = "bold"});
     for (size_t i = 0; i < boxes.size(); ++i) {
       const std::string name = boxes[i]["title"].string();
-      for (const Json& from : boxes[i]["reads"].items()) arrow(x, size_t(from.integer()), i, name == "+");
+      for (const Json& from : boxes[i]["reads"].items())
+        arrow(x, size_t(from.integer()), i, name == "+");
       if (name == "+")
-        svg_.add("circle", {{"cx", x}, {"cy", middle(i)}, {"r", 13}, {"fill", "#fff"}, {"stroke", "#444"}});
+        svg_.add("circle",
+                 {{"cx", x}, {"cy", middle(i)}, {"r", 13}, {"fill", "#fff"}, {"stroke", "#444"}});
       else if (name != "x")
-        svg_.box(x - 65, middle(i) - 15, 130, 30, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6", "#444", 5);
+        svg_.box(x - 65, middle(i) - 15, 130, 30, name.starts_with("Norm") ? "#fff2cc" : "#dbe9f6",
+                 "#444", 5);
       svg_.text(x, middle(i) + 5, name, {.size = 14});
     }
     up(x, middle(boxes.size() - 1) - 15, middle(boxes.size() - 1) - 40);
@@ -107,9 +109,11 @@ class Drawing {
 void fig1(const Json& result, ItemReport& report) {
   Drawing drawing;
   for (const char* placement : {"post", "pre"})
-    drawing.column(placement == std::string("post") ? "Post-LN" : "Pre-LN", result[placement].items());
-  report.picture(drawing.picture(), "One layer with post-LN and one with pre-LN: its parts from the input x "
-                                    "upwards, and which results each of them reads");
+    drawing.column(placement == std::string("post") ? "Post-LN" : "Pre-LN",
+                   result[placement].items());
+  report.picture(drawing.picture(),
+                 "One layer with post-LN and one with pre-LN: its parts from the input x "
+                 "upwards, and which results each of them reads");
   report.caption("drawn from the tape of one forward pass through each layer");
   report.differs(
       "with pre-LN the sum is normalized once more behind the last layer, which is not drawn");
@@ -119,7 +123,7 @@ Run modules() {
   return {"modules",
           {{"placements", "post pre"}},
           [](const std::string&) {
-    return Json::object().set("post", boxes_of("post")).set("pre", boxes_of("pre"));
+    return Json::object({{"post", boxes_of("post")}, {"pre", boxes_of("pre")}});
           },
           0.1};
 }

@@ -66,8 +66,8 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
     table(p.layers, p.placement, norm, seed, shown[0], shown[1], shown[2]) = last_accuracy(result);
     judged("accuracy", p.layers, p.placement, norm, seed) = last_accuracy(result);
   });
-  report.csv(std::move(table));
-  report.judge_by(std::move(judged));
+  report.csv(table);
+  report.judge_by(judged);
   report.table(
       "Share of the validation sentences that are right after the last epoch, with post-LN and "
       "with pre-LN",
@@ -97,7 +97,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
 
 Item nt_placement_item(const SharedNtRuns& runs) {
   return {"placement", "The reasons to choose post-LN", placement_grid(runs),
-          [=](ItemReport& report) { show(runs, report); }};
+          std::bind_front(show, runs)};
 }
 
 }  // namespace minbert

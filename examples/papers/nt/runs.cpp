@@ -1,7 +1,5 @@
 // The runs of NT's items, and the items in their order.
-#include <algorithm>
 #include <iostream>
-#include <utility>
 
 #include "minbert/sampling.h"
 #include "minbert/vocabulary.h"
@@ -21,7 +19,7 @@ Run NtRuns::vocabulary() const {
           [this, task](const std::string& folder) {
     const Tokenizer tokenizer = own_tokenizer(o.data, std::span(&task, 1), o.vocab_size, true);
     write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
-    return Json::object().set("tokens", tokenizer.size());
+    return Json::object({{"tokens", tokenizer.size()}});
           },
           0.1};
   run.options["vocab-size"] = std::to_string(o.vocab_size);
@@ -30,24 +28,20 @@ Run NtRuns::vocabulary() const {
   return run;
 }
 
-std::vector<Run> NtRuns::before() const {
-  return o.vocab.empty() ? std::vector<Run>{vocabulary()} : std::vector<Run>();
-}
 std::string NtRuns::vocab_file() const {
-  return o.vocab.empty() ? document.folder(vocabulary()) + "/vocab.txt" : o.vocab;
+  return document.folder(vocabulary()) + "/vocab.txt";
 }
 const NtData& NtRuns::data() const {
-  if (!data_) data_ = read_nt_data(o, vocab_file());
+  if (!data_) {
+    data_ = read_nt_data(o, vocab_file());
+    std::cerr << data_->read.text();
+  }
   return *data_;
-}
-
-void NtRuns::say_what_is_left_out() const {
-  if (!std::exchange(said_, true)) std::cerr << data().read.text();
 }
 
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document.inputs(document.tasks()[0]), {}, cost};
-  run.options.merge(std::map<std::string, std::string>{
+  run.options.merge(Settings{
       {"layers", std::to_string(s.layers)},
       {"width", std::to_string(s.width)},
       {"norm", s.norm},
@@ -64,8 +58,7 @@ Run NtRuns::training(const NtSetup& s) const {
   Run r = run("training", s, o.epochs * cost_of(s));
   r.options["lr"] = formatted("{}", s.lr);
   r.options["epochs"] = std::to_string(o.epochs);
-  r.scratch = {"state.safetensors"};  // of a run that was interrupted
-  r.work = [this, s](const std::string& folder) { return train_nt(o, data(), s, 0, folder); };
+  r.work = [this, s](const std::string&) { return train_nt(o, data(), s, 0); };
   return r;
 }
 
@@ -74,9 +67,7 @@ Run NtRuns::measured_training(const NtSetup& s) const {
   r.name = "measured-" + s.label();
   r.cost *= 1 + 11.0 / o.measure_every;
   r.options["measure-every"] = std::to_string(o.measure_every);
-  r.work = [this, s](const std::string& folder) {
-    return train_nt(o, data(), s, o.measure_every, folder);
-  };
+  r.work = [this, s](const std::string&) { return train_nt(o, data(), s, o.measure_every); };
   return r;
 }
 
@@ -84,7 +75,7 @@ Run NtRuns::first_gradient(NtSetup s) const {
   s.lr = 0;
   Run r = run("first-gradient", s, 0.4 * cost_of(s));
   r.work = [this, s](const std::string&) {
-    return Json::object().set("gradient", minbert::first_gradient(o, data(), s));
+    return Json::object({{"gradient", minbert::first_gradient(o, data(), s)}});
   };
   return r;
 }
@@ -101,14 +92,12 @@ Run NtRuns::gradient_walk(const NtSetup& s) const {
         walk_gradient(model, pack(inputs(data().train, first)), data().class_of(first));
     Json::Array factors;
     for (const GradientWalk::Factor& f : walk.factors)
-      factors.push_back(Json::object()
-                            .set("sublayer", f.sublayer)
-                            .set("name", f.name)
-                            .set("gradient", f.gradient));
-    return Json::object()
-        .set("tape", Json::array_of(walk.tape))
-        .set("factors", Json::array(factors))
-        .set("difference", walk.difference);
+      factors.push_back(Json::object({{"sublayer", f.sublayer},
+                                      {"name", f.name},
+                                      {"gradient", f.gradient}}));
+    return Json::object({{"tape", Json::array_of(walk.tape)},
+                         {"factors", Json::array(factors)},
+                         {"difference", walk.difference}});
   };
   return r;
 }
@@ -154,11 +143,7 @@ std::vector<Item> nt_items(Document& document, const NtOptions& options) {
   items.push_back(nt_initialisation_item(runs));
   for (Item& item : nt_curve_items(runs)) items.push_back(std::move(item));
   for (Item& item : items) {  // all of them read the sentences
-    item.before = [runs] { return runs->before(); };
-    item.runs = [runs, list = item.runs] {
-      runs->say_what_is_left_out();
-      return list();
-    };
+    item.before = [runs] { return std::vector{runs->vocabulary()}; };
   }
   items.insert(items.begin(), nt_modules_item(runs));
   return items;

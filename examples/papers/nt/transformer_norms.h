@@ -7,8 +7,6 @@
 //          feed-forward in turn, and x_2n is what the last one puts out
 #pragma once
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +16,6 @@
 #include "minbert/checkpoint.h"
 #include "minbert/dataset.h"
 #include "papers/document.h"
-#include "train/interrupt.h"
 
 namespace minbert {
 
@@ -30,13 +27,13 @@ struct NtOptions : DocumentOptions {
   Numbers layers = {1, 5};              // shallow, deep
   Numbers widths = {16, 32, 64};        // H: narrow, normal, wide
   Numbers depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
-  std::string positions = "learned", vocab;             // vocab "": made of the training sentences
+  std::string positions = "learned";
   int vocab_size = 4000, batch = 32;
   int measure_every = 4;                                // steps between points of fig5 and fig6
 
   NtOptions();                                      // the reduced grid
 };
-extern const std::vector<GridValue> nt_paper_grid, nt_quick_grid;
+extern const GridValues nt_paper_grid, nt_quick_grid;
 // Errors: a rate that is no number above 0; not two numbers of layers and three widths, of 4 heads;
 // one epoch, from which no verdict can be told.
 void check_nt_options(const NtOptions& options);
@@ -56,22 +53,17 @@ enum class Convergence {
   not_converged,                            // it is not
   diverged                                  // a loss was not finite
 };
-struct ConvergenceRule {
-  double errors = 2;                        // standard errors that count as noise
-  double slow = 0.1;                        // and is slow below this share of the first mean
-};
 inline const Names convergence_names = {"converged", "slow", "flat",
                                                            "not-converged", "diverged"};
 // entropy: of the classes' shares in the training set, in nats: the loss of a model that knows them
 // and nothing of the sentence. Error: no epochs, or one that is finite.
-Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy,
-                        const ConvergenceRule& rule = {});
+Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy);
 // What the slides would print: converged, slow and flat are "Converged".
 bool counts_as_converged(Convergence verdict);
 double entropy_of_shares(const std::vector<int64_t>& counts);
 // The same of a result of train_nt.
 std::vector<EpochLoss> epoch_losses(const Json& result);
-Convergence convergence(const Json& result, const ConvergenceRule& rule = {});
+Convergence convergence(const Json& result);
 // Its texts in a table: the verdict, the mean losses of the first and of the last epoch.
 Names outcome(const Json& result);
 std::optional<double> last_accuracy(const Json& result);    // on dev; none: the loss is not finite
@@ -87,14 +79,6 @@ struct NtCell {
   // The verdict of more than half of the seeds is the printed one
   bool agrees() const;
   ItemReport::Cell shown() const;
-};
-
-// Of the cells for which the slides print a verdict, those that agree with it.
-struct Agreement {
-  size_t agree = 0, cells = 0;
-  void add(const NtCell& cell);
-  void add(const Agreement& other);
-  std::string text() const;                         // "20 of 21"
 };
 
 // ---- Data and network (nt_data.cpp)
@@ -149,12 +133,10 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
 
 // Trains with plain SGD until the epochs are over or a loss is not finite. The result: entropy;
 // epochs, of each {mean, deviation, batches, dev_loss, dev_accuracy}; left_finite, the epoch, or
-// null; seconds of the steps, tokens; with measure_every also steps, loss and gradient, the points
-// of fig5 and fig6 on the first batch. stop: asked before every step. Then it throws Interrupted;
-// the folder has its state, in one file, and the next call goes on with it.
+// null; with measure_every also steps, loss and gradient, the points of fig5 and fig6 on the first
+// batch. Throws Interrupted; such a run of minutes begins anew.
 Json train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup,
-              int measure_every, const std::string& folder,
-              const std::function<bool()>& stop = interrupted);
+              int measure_every);
 // ‖∇L(W)‖ of the new network, the mean over the first batches [NT fig.2] [NT fig.3].
 double first_gradient(const NtOptions& options, const NtData& data, const NtSetup& setup);
 
@@ -195,11 +177,9 @@ class NtRuns {
     return cell;
   }
 
-  const NtData& data() const;                       // read once
-  void say_what_is_left_out() const;                // of the data file: once, on the terminal
+  const NtData& data() const;                       // read once; what is left out is said
 
   Run vocabulary() const;                           // of the training sentences; before all others
-  std::vector<Run> before() const;
   Run training(const NtSetup& setup) const;
   Run measured_training(const NtSetup& setup) const;            // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
@@ -212,7 +192,6 @@ class NtRuns {
   Run run(const std::string& kind, const NtSetup& setup, double cost) const;
   std::string vocab_file() const;
   mutable std::optional<NtData> data_;
-  mutable bool said_ = false;
 };
 
 using SharedNtRuns = std::shared_ptr<const NtRuns>;

@@ -21,18 +21,23 @@ double entropy_of_shares(const std::vector<int64_t>& counts) {
   return entropy;
 }
 
-Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy, const ConvergenceRule& rule) {
+Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
   if (std::ranges::any_of(epochs, [](const EpochLoss& e) { return !std::isfinite(e.mean); }))
     return Convergence::diverged;
-  MB_CHECK(epochs.size() > 1, "whether a loss falls is seen from 2 epochs on; give --epochs 2 or more");
+  MB_CHECK(epochs.size() > 1,
+           "whether a loss falls is seen from 2 epochs on; give --epochs 2 or more");
   const EpochLoss &first = epochs.front(), &last = epochs.back();
-  const auto variance = [](const EpochLoss& e) { return e.deviation * e.deviation / double(e.batches); };
+  const auto variance = [](const EpochLoss& e) {
+    return e.deviation * e.deviation / double(e.batches);
+  };
   const double fall = first.mean - last.mean, error = std::sqrt(variance(first) + variance(last));
-  if (!(fall > rule.errors * error)) return Convergence::not_converged;
-  const auto below = [&](const EpochLoss& e) { return e.mean < entropy - rule.errors * std::sqrt(variance(e)); };
+  if (!(fall > 2 * error)) return Convergence::not_converged;
+  const auto below = [&](const EpochLoss& e) {
+    return e.mean < entropy - 2 * std::sqrt(variance(e));
+  };
   if (std::ranges::none_of(epochs, below)) return Convergence::flat;
-  return fall < rule.slow * first.mean ? Convergence::slow : Convergence::converged;
+  return fall < 0.1 * first.mean ? Convergence::slow : Convergence::converged;
 }
 
 bool counts_as_converged(Convergence verdict) { return verdict < Convergence::not_converged; }
@@ -45,20 +50,23 @@ std::vector<EpochLoss> epoch_losses(const Json& result) {
   return all;
 }
 
-Convergence convergence(const Json& result, const ConvergenceRule& rule) {
-  return convergence(epoch_losses(result), result["entropy"].number(), rule);
+Convergence convergence(const Json& result) {
+  return convergence(epoch_losses(result), result["entropy"].number());
 }
 
 Names outcome(const Json& result) {
   const std::vector<EpochLoss> epochs = epoch_losses(result);
-  return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean), exact(epochs.back().mean)};
+  return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean),
+          exact(epochs.back().mean)};
 }
 
 std::optional<double> last_accuracy(const Json& result) {
   return result["epochs"].items().back()["dev_accuracy"].number_if();
 }
 
-bool is_nt_norm(const std::string& norm) { return norm == "layer" || norm == "batch" || norm == "none"; }
+bool is_nt_norm(const std::string& norm) {
+  return norm == "layer" || norm == "batch" || norm == "none";
+}
 
 // ---- Several seeds
 
@@ -81,8 +89,11 @@ std::string losses_text(const std::vector<Json>& results) {
   for (const Json& result : results) {
     const std::vector<EpochLoss> epochs = epoch_losses(result);
     if (!result["left_finite"].is_null())
-      left += (left.empty() ? "loss not finite from epoch " : ", ") + result["left_finite"].dump(-1);
-    else ratios += (ratios.empty() ? "last/first loss " : ", ") + fixed(epochs.back().mean / epochs.front().mean, 2);
+      left +=
+          (left.empty() ? "loss not finite from epoch " : ", ") + result["left_finite"].dump(-1);
+    else
+      ratios += (ratios.empty() ? "last/first loss " : ", ") +
+                fixed(epochs.back().mean / epochs.front().mean, 2);
   }
   return ratios + (ratios.empty() || left.empty() ? "" : "; ") + left;
 }
@@ -94,21 +105,14 @@ void NtCell::add(const Json& result) {
   verdicts.push_back(convergence(result));
 }
 
-size_t NtCell::converged() const { return size_t(std::ranges::count_if(verdicts, counts_as_converged)); }
+size_t NtCell::converged() const {
+  return size_t(std::ranges::count_if(verdicts, counts_as_converged));
+}
 
 bool NtCell::agrees() const {
   if (!printed) return false;
   return 2 * (*printed ? converged() : verdicts.size() - converged()) > verdicts.size();
 }
-
-void Agreement::add(const NtCell& cell) { add({cell.agrees(), cell.printed.has_value()}); }
-
-void Agreement::add(const Agreement& other) {
-  agree += other.agree;
-  cells += other.cells;
-}
-
-std::string Agreement::text() const { return formatted("{} of {}", agree, cells); }
 
 ItemReport::Cell NtCell::shown() const {
   ItemReport::Cell cell{"", verdicts_text(verdicts)};
@@ -116,7 +120,8 @@ ItemReport::Cell NtCell::shown() const {
   cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
   cell.note = losses_text(results);
   if (!printed) return cell;
-  if (verdicts.size() > 1) cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
+  if (verdicts.size() > 1)
+    cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
   cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;

@@ -18,10 +18,9 @@ namespace {
 Json json_of(const ClassMoments& moments) {
   Numbers score;
   for (const std::optional<double>& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
-  return Json::object()
-      .set("mean", Json::array_of(moments.mean()))
-      .set("std", Json::array_of(moments.deviation()))
-      .set("score", Json::array_of(score));
+  return Json::object({{"mean", Json::array_of(moments.mean())},
+                       {"std", Json::array_of(moments.deviation())},
+                       {"score", Json::array_of(score)}});
 }
 
 Json measure(const TaskAdaptationOptions& o, const Task& task) {
@@ -36,7 +35,7 @@ Json measure(const TaskAdaptationOptions& o, const Task& task) {
     hl.add(cls_at(cls_place::pre_pooler, encoded, set.data(), examples), labels);
     h.add(cls_at(place_in(set.config(), cls_place::pooled), encoded, set.data(), examples), labels);
   });
-  return Json::object().set("hl", json_of(hl)).set("h", json_of(h));
+  return Json::object({{"hl", json_of(hl)}, {"h", json_of(h)}});
 }
 
 Run measurement(const TaskAdaptation& ta, const Task& task) {
@@ -104,8 +103,8 @@ void fig2(const TaskAdaptation& ta, ItemReport& report) {
     return row == "its dimension" ? std::to_string(largest - mean.begin())
                                   : percent(share_of(mean, within));
   });
-  report.csv(std::move(table));
-  report.judge_by(std::move(judged));
+  report.csv(table);
+  report.judge_by(judged);
 }
 
 // [TA eq.1]
@@ -129,7 +128,7 @@ void eq1(const TaskAdaptation& ta, ItemReport& report) {
                  return formatted("{} of {} dimensions", score.size() - defined.size(),
                                   score.size());
                });
-  report.csv(std::move(table));
+  report.csv(table);
   report.caption("undefined: the dimension is constant within every class");
 }
 
@@ -178,8 +177,8 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
            : row == "small" ? percent(small)
                             : fixed(correlation, 2);
   });
-  report.csv(std::move(table));
-  report.judge_by(std::move(judged));
+  report.csv(table);
+  report.judge_by(judged);
   report.caption(
       "rank correlation: of score and deviation; small: the share of the dimensions with a "
       "deviation under a tenth of the largest. Type 3, what varies more tells more: a rank "
@@ -193,10 +192,10 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
 std::vector<Item> ta_cls_items(const TaskAdaptation& ta) {
   const RunGrid runs([ta](const Task& task) { return measurement(ta, task); }, ta.document.tasks());
   return {
-      {"fig2", "Mean of every dimension of h^l", runs, [ta](ItemReport& r) { fig2(ta, r); }},
-      {"eq1", "Fisher score of every dimension of h", runs, [ta](ItemReport& r) { eq1(ta, r); }},
+      {"fig2", "Mean of every dimension of h^l", runs, std::bind_front(fig2, ta)},
+      {"eq1", "Fisher score of every dimension of h", runs, std::bind_front(eq1, ta)},
       {"fig3", "Deviation of every dimension of h, ordered by Fisher score", runs,
-       [ta](ItemReport& r) { fig3(ta, r); }}};
+       std::bind_front(fig3, ta)}};
 }
 
 }  // namespace minbert

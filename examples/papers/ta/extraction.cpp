@@ -1,14 +1,13 @@
 // Feature extraction: the encoder frozen, its layers' [CLS] combined by learned weights.
 //
-//   Paper     Efficient Task Adaptation with Normalization                                  [TA sec.1]
+//   Paper     Efficient Task Adaptation with Normalization                               [TA sec.1]
 //   Equation  f = γ Σ_l s_l h^(l)     s = softmax(w)     logits = W dropout(f) + b
-//   Shapes    h^(l) [B,H] of layer l = 0 .. L, the embeddings first     w [L+1]   γ [1]   W [C,H]   b [C]
-//   Choices   the document says "a linear combination of all layers, where the weights are learnable"; softmax and
-//             scale are ours, as in ELMo (Peters et al. 2018, eq. 1)
-//   Features  every sentence is encoded once, (L+1) H numbers of 4 bytes that stay in memory (SST-2 with BERT-base: 2.7
-//             GB); then the head alone is trained. MNLI and QNLI, which would take up to 16 GB, are left out
-#include <algorithm>
-#include <cmath>
+//   Shapes    h^(l) [B,H] of layer l = 0 .. L, the embeddings first  w [L+1]  γ [1]  W [C,H]  b [C]
+//   Choices   the document says "a linear combination of all layers, where the weights are
+//             learnable"; softmax and scale are ours, as in ELMo (Peters et al. 2018, eq. 1)
+//   Features  every sentence is encoded once, (L+1) H numbers of 4 bytes that stay in memory (SST-2
+//             with BERT-base: 2.7 GB); then the head alone is trained. MNLI and QNLI, which would
+//             take up to 16 GB, are left out
 #include <iostream>
 
 #include "engine/text.h"
@@ -129,9 +128,8 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
       check_interrupt();
     }
     result.set(std::to_string(seed),
-               Json::object()
-                   .set("score", best ? Json(*best) : Json())
-                   .set("weights", Json::array_of({weights.begin(), weights.end()})));
+               Json::object({{"score", best ? Json(*best) : Json()},
+                             {"weights", Json::array_of({weights.begin(), weights.end()})}}));
   }
   return result;
 }
@@ -168,7 +166,7 @@ void weights(const TaskAdaptation& ta, ItemReport& report) {
                    table.values({{"task", task.name}, {"layer", std::to_string(l)}}));
         return panel;
       });
-  report.csv(std::move(table), "weights");
+  report.csv(table, "weights");
 }
 
 void show(const TaskAdaptation& ta, ItemReport& report) {
@@ -186,7 +184,7 @@ void show(const TaskAdaptation& ta, ItemReport& report) {
       },
       sets, ta.document.seeds(), methods);
   weights(ta, report);
-  report.csv(std::move(table));
+  report.csv(table);
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",
                methods, sets, [&](const std::string& method, const DevSet& set) {
                  ItemReport::Cell cell;
@@ -216,7 +214,7 @@ Item ta_extraction_item(const TaskAdaptation& ta) {
   };
   return {"sec1", "Feature extraction beside fine-tuning",
           both(extractions, RunGrid(tune, ta.tasks(false), ta.document.seeds())),
-          [ta](ItemReport& report) { show(ta, report); }};
+          std::bind_front(show, ta)};
 }
 
 }  // namespace minbert

@@ -80,12 +80,11 @@ Json measure(const TaskAdaptationOptions& o, const Task& task) {
                              alone(classifier.bias())};
   const Gradients tape = on_the_tape(layers, hl, classes),
                   closed = closed_form(layers, hl, classes);
-  Json result = Json::object()
-                    .set("h", largest_difference(tape.h, closed.h))
-                    .set("Wc", largest_difference(tape.Wc, closed.Wc))
-                    .set("hl", largest_difference(tape.hl, closed.hl))
-                    .set("Wf", largest_difference(tape.Wf, closed.Wf))
-                    .set("rows", hl.rows());
+  Json result = Json::object({{"h", largest_difference(tape.h, closed.h)},
+                              {"Wc", largest_difference(tape.Wc, closed.Wc)},
+                              {"hl", largest_difference(tape.hl, closed.hl)},
+                              {"Wf", largest_difference(tape.Wf, closed.Wf)},
+                              {"rows", hl.rows()}});
   const NoGrad no_tape;
   Numbers slope, gradient;  // the larger h^l, the closer are 1 - h² and its gradient to 0
   for (const double factor : factors) {
@@ -202,7 +201,7 @@ Item ta_gradients_item(const TaskAdaptation& ta) {
     differences(ta, report, table);
     influence_of_h(ta, report, table);
     influence_of_hl(ta, report, table);
-    report.csv(std::move(table));
+    report.csv(table);
           }};
 }
 

@@ -74,12 +74,12 @@ Json compared(const Operations& steps, const Operations& plain) {
       return other.name == step.name && other.module == step.module;
     });
     if (same != plain.end()) before = &*same;
-    all.push_back(Json::object()
-                      .set("name", step.name)
-                      .set("module", step.module)
-                      .set("forward", relative_distance(step.result, before->result))
-                      .set("backward", relative_distance(step.result.grad(), before->result.grad()))
-                      .set("added", same == plain.end()));
+    all.push_back(Json::object({
+        {"name", step.name},
+        {"module", step.module},
+        {"forward", relative_distance(step.result, before->result)},
+        {"backward", relative_distance(step.result.grad(), before->result.grad())},
+        {"added", same == plain.end()}}));
   }
   return Json::array(all);
 }
@@ -153,7 +153,7 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
   drawing.column("without", result["none"].items());
   drawing.column("embedding normalization (l2)", result["l2"].items());
   drawing.column("gradient normalization (α = 1)", result["gradient-1"].items());
-  report.csv(std::move(table));
+  report.csv(table);
   report.picture(
       drawing.picture(),
       "One step from [CLS] to the loss, without a method, with embedding normalization and with "
@@ -172,7 +172,7 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
 Item ta_tape_item(const TaskAdaptation& ta) {
   return {"fig4", "Where embedding and gradient normalization change a step",
           [ta] { return std::vector{tracing(ta)}; },
-          [ta](ItemReport& report) { fig4(ta, report); }};
+          std::bind_front(fig4, ta)};
 }
 
 }  // namespace minbert

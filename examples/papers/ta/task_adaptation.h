@@ -31,7 +31,8 @@ inline const std::vector<TaMethod> ta_methods = {
     {"min-max", "min-max", 0},     {"l2", "l2", 0},
     {"gradient-0.5", "none", 0.5}, {"gradient-1", "none", 1}};
 
-constexpr double ta_eps = 1e-5;                     // of z and min-max; ours, the document gives none
+// of z and min-max; ours, the document gives none
+constexpr double ta_eps = 1e-5;
 
 // The document and the options of its program, which all items share.
 struct TaskAdaptation {

@@ -1,6 +1,5 @@
 // The map of h^l by t-SNE, and numbers for what the eye sees on it.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/text.h"
@@ -99,11 +98,10 @@ Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string
   const TsneMap map =
       tsne(x, {.perplexity = o.perplexity, .iterations = o.iterations, .seed = uint64_t(o.seed)});
   const TwoMeans two = two_means(x, uint64_t(o.seed));
-  Json result = Json::object()
-                    .set("rows", int64_t(set.data().examples.size()))
-                    .set("kl", map.kl)
-                    .set("between", two.variance_between)
-                    .set("auc", Json());
+  Json result = Json::object({{"rows", int64_t(set.data().examples.size())},
+                              {"kl", map.kl},
+                              {"between", two.variance_between},
+                              {"auc", Json()}});
   if (const auto nsp = nsp_difference(set.weights_file(), Tensor::from(shape, h))) {
     const Numbers cluster(two.cluster.begin(), two.cluster.end());
     const std::optional<double> area = two_sided(*nsp, cluster);
@@ -175,8 +173,8 @@ void fig1(const TaskAdaptation& ta, ItemReport& report) {
                  if (result["auc"].is_null()) return nsp ? "not run: no NSP head" : "";
                  return fixed(result[nsp ? "auc" : "random"].number(), 3);
                });
-  report.csv(std::move(table));
-  report.judge_by(std::move(judged));
+  report.csv(table);
+  report.judge_by(judged);
   report.caption(formatted(
       "between: the share of the variance of h^l that lies between the two clusters; two halves of "
       "one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits "
@@ -193,7 +191,7 @@ void fig1(const TaskAdaptation& ta, ItemReport& report) {
 Item ta_tsne_item(const TaskAdaptation& ta) {
   return {"fig1", "h^l of the training set by t-SNE",
           RunGrid([ta](const Task& task) { return mapping(ta, task); }, ta.document.tasks()),
-          [ta](ItemReport& report) { fig1(ta, report); }};
+          std::bind_front(fig1, ta)};
 }
 
 }  // namespace minbert

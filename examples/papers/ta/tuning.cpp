@@ -1,6 +1,5 @@
 // The tables of dev scores: fine-tuning with each method.
 #include <algorithm>
-#include <cmath>
 
 #include "engine/text.h"
 #include "papers/ta/task_adaptation.h"
@@ -55,26 +54,6 @@ ItemReport::Cell cell_of(const TaskAdaptation& ta, const TaMethod& method, const
   return cell;
 }
 
-// Each method against none, paired by seed.
-void compare(const TaskAdaptation& ta, ItemReport& report, bool tab2, const LongTable& all) {
-  report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed",
-               "mean difference to none",
-               std::vector<TaMethod>(ta_methods.begin() + 1, ta_methods.end()),
-               dev_sets(ta.tasks(tab2), false),
-               [&](const TaMethod& method, const DevSet& set) -> ItemReport::Cell {
-                 const Numbers scores = all.values({{"task", set.key()}, {"method", method.title}}),
-                               plain = all.values({{"task", set.key()}, {"method", "none"}});
-                 if (scores.size() != plain.size()) return {"", "undefined"};
-                 Numbers differences;
-                 for (size_t i = 0; i < scores.size(); ++i)
-                   differences.push_back(100 * (scores[i] - plain[i]));
-                 return {.printed = "",
-                         .ours = fixed(summarize(differences).mean, 2),
-                         .note = formatted("p {} (least {})", fixed(sign_flip_p(differences), 3),
-                                           fixed(least_sign_flip_p(differences.size()), 3))};
-               });
-}
-
 // [TA tab.1] [TA tab.2]
 void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
   const Document& document = ta.document;
@@ -94,18 +73,20 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
     if (is_printed(set)) judged(set.key(), method.title, seed) = score;
   });
   report.csv(all);
-  report.judge_by(std::move(judged));
+  report.judge_by(judged);
   report.table("Dev scores in percent", tab2 ? "median / max" : "mean±std / median / max",
                ta_methods, sets, [&](const TaMethod& method, const DevSet& set) {
                  return cell_of(ta, method, set, tab2, report.printed());
                });
-  compare(ta, report, tab2, all);
-  show_yardsticks(ta.document, ta.tasks(tab2), ta.train_options(), report);
+  Names methods;
+  for (const TaMethod& method : ta_methods)
+    if (!method.is_none()) methods.push_back(method.title);
+  show_differences(report, all, "method", methods, dev_sets(ta.tasks(tab2), false), 100);
+  show_yardsticks(ta.document, ta.tasks(tab2), report);
   report.caption(formatted(
       "{}, {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand {}",
       counted(int(seeds_of(ta, tab2).size()), "seed"), counted(ta.o.epochs, "epoch"), ta.o.lr,
       ta.o.batch, ta.where_text()));
-  report.differs("the best epoch is chosen on the dev set on which it is scored, as there");
   report.differs(
       "batch 32: the document takes what it does not name from BERT's pre-training, whose batch is "
       "256; so are the weight decay of .01 and the dropout of .1. It gives no ε: 1e-5 is ours");
@@ -119,8 +100,6 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
   for (const DevSet& set : dev_sets(ta.tasks(tab2), false))
     if (!is_printed(set))
       report.differs(set.title + " is not in the document's table; no claim is judged by it");
-  report.differs("an undefined score counts as 0 in means");
-  report.differs("from scratch is one seed");
 }
 
 // [TA sec.5.2]
@@ -149,7 +128,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
     }
     return panel;
       });
-  report.csv(std::move(all));
+  report.csv(all);
   report.caption("the methods stand " + ta.where_text());
   report.differs(
       "the document says that a more careful selection of ε can solve the problem, and shows "
@@ -162,13 +141,13 @@ std::vector<Item> ta_tuning_items(const TaskAdaptation& ta) {
   const auto item = [&](bool tab2, const char* name, const char* title) {
     return Item{
         name, title,
-        both(yardstick_runs(ta.document, ta.tasks(tab2), ta.train_options()), table_grid(ta, tab2)),
+        both(yardstick_runs(ta.document, ta.tasks(tab2)), table_grid(ta, tab2)),
         [=](ItemReport& report) { table(ta, report, tab2); }};
   };
   return {item(false, "tab1", "Dev scores, of all tasks but MNLI and QNLI"),
           item(true, "tab2", "Dev scores of MNLI and QNLI"),
           {"sec5.2", "The choice of epsilon", eps_grid(ta),
-           [=](ItemReport& report) { eps_curves(ta, report); }}};
+           std::bind_front(eps_curves, ta)}};
 }
 
 }  // namespace minbert
