@@ -1,35 +1,38 @@
 #!/usr/bin/env bash
-# download.sh: fetches the data and the pre-trained models that the documents use, to where the programs look for them.
+# download.sh: fetches the data and the pre-trained models that the documents use, to where the
+# programs look for them.
 #
-#   data/download.sh --list                          what there is: files, sizes, addresses
-#   data/download.sh course bert-base-uncased        all that `multitask` needs for the course's three tasks
-#   data/download.sh glue phrasebank bert roberta    every task of GLUE, the Financial PhraseBank, every model
+#   data/download.sh --list                     what there is: files, sizes, SHA-256, addresses
+#   data/download.sh course bert-base-uncased   all that `multitask` needs for the course's tasks
+#   data/download.sh glue phrasebank bert roberta
+#                                               GLUE, the Financial PhraseBank, every model
 #   build/bin/multitask --model data/models/bert-base-uncased --data data --out runs/first
 #
-# A name stands for itself and for all that begin with it and a hyphen: glue is glue-cola, glue-rte and so on.
-# What is fetched belongs to its authors: read their licenses (the PhraseBank's allows no commercial use).
+# A name stands for itself and for all that begin with it and a hyphen: glue is glue-cola, glue-rte
+# and so on. What is fetched belongs to its authors: read their licenses (the PhraseBank's allows no
+# commercial use).
 #
 #   --into DIR     the folder to fill; data/, where this script lies, unless given
-#   --table FILE   another table instead of the one in this script, in the same form. Addresses are https:// alone,
-#                  in a table of your own also http://127.0.0.1: or http://localhost: (a mirror on this machine)
-#   --tries N      how often a broken transfer is taken up again in one run (3)
+#   --table FILE   another table instead of the one in this script, in the same form: a mirror, say
 #   --list, --help
 #
-# A file arrives as NAME.part, is checked, and only then gets its name; a zip is unpacked beside its place and moved
-# there whole. Run it again after any failure: what is there is not fetched again, what is half there goes on where it
-# broke off, and what came wrong (kept as NAME.wrong, to look at) is fetched afresh. A file that is there and is not
-# what the table says is never overwritten. The script exits with 1 if anything failed, after trying all the rest.
+# A file arrives as NAME.part, is checked, and only then gets its name; a zip is unpacked beside its
+# folder and moved there whole. Run it again after any failure: what is there is not fetched again,
+# what is half there goes on where it broke off, and what came wrong (kept as NAME.wrong, to look
+# at) is fetched afresh. A file that is there and is not what the table says is never overwritten.
+# The script exits with 1 if anything failed, after trying all the rest.
 #
-# A "-" in the table is a size or a SHA-256 that is not known: it is not checked, and the run prints the SHA-256 it got.
-# The addresses are taken from public sources and are untried. GLUE's and the PhraseBank's checksums are those in
-# Hugging Face's `datasets`, BERT-base's are pinned by several public projects; the course's were taken of copies that
-# have as many characters as the files at that commit of its repository.
-# Needs bash, curl, sha256sum and, for a zip, unzip. No root.
+# A "-" in the table is a size or a SHA-256 that is not known: it is not checked, and the run prints
+# the SHA-256 it got. The addresses are taken from public sources and are untried. GLUE's and the
+# PhraseBank's checksums are those in Hugging Face's `datasets`, BERT-base's are pinned by several
+# public projects; the course's were taken of copies that have as many characters as the files at
+# that commit of its repository. Needs bash, curl, sha256sum and unzip. No root.
 set -u
 
-# group NAME ABOUT | from ADDRESS | to FOLDER | file NAME BYTES SHA256 [NAME HERE] | zip NAME BYTES SHA256 |
-# text NAME CONTENT
-# A zip becomes the folder of its `to`; a text is written, not fetched: the small BERTs do not record their casing.
+# group NAME ABOUT | from ADDRESS | to FOLDER | file NAME BYTES SHA256 [NAME HERE] |
+# zip NAME BYTES SHA256 | text NAME CONTENT | mrpc train.tsv
+# The one folder in a zip becomes that of its `to`; a text is written, not fetched: the small BERTs
+# do not record their casing; mrpc makes GLUE's sets of the files above it.
 IFS= read -r -d '' table <<'END'
 group course           CS224n's default final project: SST, CFIMDB, Quora, STS (TAB-separated, 2023)
 from  https://github.com/gpoesia/minbert-default-final-project/raw/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data
@@ -76,6 +79,7 @@ file  msr_paraphrase_train.txt     1047044 60a9b09084528f0673eedee2b69cb941920f0
 file  msr_paraphrase_test.txt       441275 a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784
 from  https://dl.fbaipublicfiles.com/glue/data
 file  mrpc_dev_ids.tsv                6222 971d7767d81b997fd9060ade0ec23c4fc31cbb226a55d1bd4a1bac474eb81dc7 dev_ids.tsv
+mrpc  train.tsv
 
 group phrasebank       Financial PhraseBank, sentiment in three classes (CC BY-NC-SA 3.0)
 from  https://huggingface.co/datasets/takala/financial_phrasebank/resolve/main/data
@@ -164,233 +168,146 @@ file  model.safetensors                  - -
 END
 
 stop() { printf 'download.sh: %s\n' "$@" >&2; exit 2; }
-help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"; }
 
-into=${BASH_SOURCE[0]%/*} table_file='' tries=3 list='' wanted=()
+into=${BASH_SOURCE[0]%/*} list='' wanted=()
 [ "$into" != "${BASH_SOURCE[0]}" ] || into=.
 while (($#)); do
   case $1 in
-    --help | -h) help; exit 0 ;;
+    --help | -h) sed -n '2,/^[^#]/{s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"; exit 0 ;;
     --list) list=1 ;;
-    --into | --table | --tries)
-      (($# > 1)) || stop "$1 needs a value; see --help"
-      case $1 in --into) into=$2 ;; --table) table_file=$2 ;; *) tries=$2 ;; esac
-      shift ;;
+    --into) into=${2:?"--into needs a folder"}; shift ;;
+    --table) table=$(cat -- "${2:?"--table needs a file"}") || exit 2; shift ;;
     -*) stop "there is no option $1; see --help" ;;
     *) wanted+=("$1") ;;
   esac
   shift
 done
-[[ $tries =~ ^[1-9][0-9]{0,3}$ ]] || stop "--tries $tries: expected a whole number from 1"
 
-# The table, item by item: parallel arrays.
-groups=() abouts=() kinds=() owners=() addresses=() files=() folders=() sizes=() sums=()
-bad() { stop "${table_file:-the table}:$line: $*"; }
-read_table() {
-  local word rest name bytes sum more line=0 group='' from='' folder=$into
-  while read -r word rest || [ -n "$word" ]; do
-    line=$((line + 1))
-    read -r name bytes sum more <<<"$rest"
-    case $word in
-      '' | '#'*) ;;
-      group) group=$name; groups+=("$name"); abouts+=("${bytes:-}${sum:+ $sum}${more:+ $more}") ;;
-      from) from=$name
-        [[ $from == https://* || -n $table_file && $from =~ ^http://(127\.0\.0\.1|localhost):[0-9]+(/|$) ]] ||
-          bad "$from: expected an address that begins with https://" ;;
-      to) folder=$into/$name; folder=${folder%/.} ;;
-      file | zip | text)
-        [ -n "$group" ] || bad "$word before the first group"
-        if [ "$word" = text ]; then rest=${rest#"$name"}; bytes=- sum=${rest# } more=
-        else
-          [ -n "$from" ] || bad "$word before the first from"
-          [[ $bytes =~ ^(-|0|[1-9][0-9]*)$ ]] || bad "\"$bytes\" is not a size in bytes; expected a number or -"
-          [[ $sum =~ ^(-|[0-9a-f]{64})$ ]] || bad "\"$sum\" is not a SHA-256; expected 64 hexadecimal digits or -"
-        fi
-        kinds+=("$word") owners+=("$group") addresses+=("$from/$name") folders+=("$folder")
-        sizes+=("$bytes") sums+=("$sum")
-        if [ "$word" = zip ]; then files+=("$folder.zip"); else files+=("$folder/${more:-$name}"); fi ;;
-      *) bad "\"$word\": expected group, from, to, file, zip or text" ;;
-    esac
-  done
-}
-if [ -z "$table_file" ]; then read_table <<<"$table"
-elif [ -r "$table_file" ]; then read_table <"$table_file"
-else stop "--table $table_file: there is no such file, or it is not readable"; fi
+groups=$(awk '$1 == "group" { printf "%s ", $2 }' <<<"$table")
+for name in ${wanted[@]+"${wanted[@]}"}; do
+  [[ " $groups" == *" $name"[-\ ]* ]] || stop "there is no \"$name\"; expected some of: $groups"
+done
+((${#wanted[@]})) || [ -n "$list" ] ||
+  stop "what shall it fetch? Some of: $groups" "(--help says more, --list all)"
+for tool in curl sha256sum unzip; do
+  [ -n "$list" ] || command -v "$tool" >/dev/null ||
+    stop "$tool is not installed; on Debian and Ubuntu: sudo apt-get install curl coreutils unzip"
+done
 
 chosen() {   # chosen GROUP: is it wanted?
   local name
-  for name in ${wanted[@]+"${wanted[@]}"}; do [[ $1 == "$name" || $1 == "$name"-* ]] && return; done
+  for name in "${wanted[@]-$1}"; do [[ $1 == "$name" || $1 == "$name"-* ]] && return; done
   return 1
 }
-size_in_words() {
-  case $1 in
-    -) echo 'size not known' ;;
-    ???????*) echo "$(($1 / 1000000)).$(($1 / 100000 % 10)) MB" ;;
-    *) echo "$1 bytes" ;;
-  esac
-}
-for name in ${wanted[@]+"${wanted[@]}"}; do
-  found=
-  for group in "${groups[@]}"; do if [[ $group == "$name" || $group == "$name"-* ]]; then found=1; fi; done
-  [ -n "$found" ] || stop "there is no \"$name\"; expected some of: ${groups[*]}"
-done
-if [ -n "$list" ]; then
-  for g in "${!groups[@]}"; do
-    ((${#wanted[@]} == 0)) || chosen "${groups[g]}" || continue
-    printf '%s: %s\n' "${groups[g]}" "${abouts[g]}"
-    for i in "${!files[@]}"; do
-      [ "${owners[i]}" = "${groups[g]}" ] || continue
-      if [ "${kinds[i]}" = text ]; then printf '  %s: %s\n' "${files[i]}" "${sums[i]}"; continue; fi
-      if [ "${kinds[i]}" = zip ]; then place=${folders[i]}/; else place=${files[i]}; fi
-      if [ "${sums[i]}" = - ]; then sum='SHA-256 not known'; else sum="SHA-256 ${sums[i]}"; fi
-      printf '  %s: %s, %s\n    %s\n' "$place" "$(size_in_words "${sizes[i]}")" "$sum" "${addresses[i]}"
-    done
-  done
-  exit 0
-fi
-((${#wanted[@]})) || stop "what shall it fetch? Some of: ${groups[*]}" "(--help says more, --list all)"
 
-tools='curl sha256sum:coreutils'
-for i in "${!files[@]}"; do
-  if [ "${kinds[i]}" = zip ] && chosen "${owners[i]}"; then tools+=' unzip'; break; fi
-done
-missing=() packages=()
-for tool in $tools; do
-  command -v "${tool%:*}" >/dev/null || { missing+=("${tool%:*}"); packages+=("${tool#*:}"); }
-done
-((${#missing[@]} == 0)) ||
-  stop "not installed: ${missing[*]}" "on Debian and Ubuntu: sudo apt-get install ${packages[*]}"
-
-# What a failure leaves for the message: what was expected, what came instead, what to do about it.
-expected='' got='' todo=''
-again='run the same command again: it goes on where it broke off'
-moved='open the address in a browser; if it has moved, correct the table in data/download.sh'
-
-transfer() {   # transfer ADDRESS PART BYTES: true when the server has sent everything
-  local protocol='=https' limit=() meter=(--silent) afresh='' try=1 http code had
-  [[ $1 == https:* ]] || protocol='=http'
-  [ "$3" = - ] || limit=(--max-filesize "$3")
+transfer() {   # transfer ADDRESS PART: goes on where an earlier one broke off
+  local try http code meter=(--silent)
   [ ! -t 2 ] || meter=(--progress-bar)
-  while :; do
-    http=$(curl --location --fail --continue-at - --output "$2" --write-out '%{http_code}' "${meter[@]}" \
-      --proto "$protocol" --proto-redir "$protocol" --noproxy 127.0.0.1,localhost ${limit[@]+"${limit[@]}"} \
+  for try in 1 2 3; do
+    http=$(curl --location --fail --show-error "${meter[@]}" --continue-at - --output "$2" \
+      --write-out '%{http_code}' --proto =https,file --proto-redir =https \
       --connect-timeout 30 --speed-limit 1000 --speed-time 60 -- "$1" </dev/null)
     code=$?
     ((code)) || return 0
-    expected="the file, $(size_in_words "$3")" todo=$again
-    had=$([ ! -f "$2" ] || wc -c <"$2")
-    # A server that cannot go on in the middle, or has no more than we have: once more from the beginning.
-    if [ -z "$afresh" ] && [ -n "$had" ] && ((code == 33 || code == 22 && http == 416)); then
-      afresh=1; rm -f "$2"; continue
-    fi
-    case $code in
-      5 | 6) got="the server's name was not found: no network, or a wrong address" ;;
-      7) got='no connection to the server' ;;
-      18 | 52 | 55 | 56 | 92) got="the transfer broke off after ${had:-0} bytes" ;;
-      22) got="HTTP status $http"
-        case $http in
-          408 | 429 | 5??) todo='the server is busy or broken: run the same command again later' ;;
-          401 | 403) todo="it wants a login or a license accepted: fetch it by hand, to ${2%.part}" ;;
-          404) todo=$moved
-            [[ $1 != *.safetensors ]] || todo+='
-           (if the model is there as pytorch_model.bin alone, look for a refs/pr revision with model.safetensors)' ;;
-          *) todo=$moved ;;
-        esac ;;
-      23) got="$2 could not be written"; todo="is the disk full, or the folder not yours? See df ${2%/*}" ;;
-      28) got="nothing for a minute, after ${had:-0} bytes" ;;
-      35 | 60 | 77) got="no trustworthy connection (TLS; curl's error $code)"
-        todo='is the clock right, and the package ca-certificates installed?' ;;
-      63) got='a larger file'; todo=$moved; rm -f "$2" ;;
-      *) got="curl's error $code, HTTP status $http (man curl lists them)" ;;
-    esac
-    case $code:$http in
-      5:* | 6:* | 7:* | 18:* | 28:* | 52:* | 55:* | 56:* | 92:* | 22:408 | 22:429 | 22:5??)
-        ((try < tries)) || return 1
-        echo "  $got; try $((try + 1)) of $tries"
-        sleep "$try"
-        try=$((try + 1)) ;;
-      *) return 1 ;;
-    esac
+    # The server cannot go on in the middle, or has no more than we have: from the beginning.
+    if ((code == 33 || code == 36 || code == 22 && http == 416)); then rm -f "$2"; fi
+    ((try == 3)) || { echo "  try $((try + 1)) of 3"; sleep "$try"; }
   done
+  todo='run the same command again: it goes on where it broke off. If the address has moved,
+           correct the table in data/download.sh (a model without model.safetensors may have
+           a refs/pr revision with it)'
+  return 1
 }
 
-right() {   # right FILE BYTES SHA256: is it what the table says? Sets expected and got.
-  local bytes sum
-  bytes=$(($(wc -c <"$1")))
-  expected="$2 bytes" got="$bytes bytes"
-  [ "$2" = - ] || [ "$2" = "$bytes" ] || return 1
-  [ "$3" != - ] || return 0
+right() {   # right FILE SHA256: is it what the table says?
+  local sum
   sum=$(sha256sum <"$1")
-  expected="SHA-256 $3" got="SHA-256 ${sum%% *}"
-  [ "$3" = "${sum%% *}" ]
+  got=${sum%% *}
+  [ "$2" = - ] || [ "$2" = "$got" ]
 }
 
 fetch() {   # fetch ADDRESS FILE BYTES SHA256: FILE is there and right; `outcome` says since when
-  local part=$2.part had
   if [ -e "$2" ]; then
-    outcome='already there'
-    right "$2" "$3" "$4" && return
-    todo="move $2 away and run the same command again"
-    return 1
+    outcome='already there' todo="move $2 away and run the same command again"
+    right "$2" "$4"
+    return
   fi
-  had=$([ ! -f "$part" ] || wc -c <"$part")
-  if [ -n "$had" ] && [ "$3" != - ] && ((had > $3)); then rm -f "$part"; had=; fi
-  echo "$2: ${had:+has ${had// /} bytes of }$(size_in_words "$3"), from $1"
-  if [ -z "$had" ] || [ "$3" = - ] || ((had < $3)); then transfer "$1" "$part" "$3" || return; fi
-  [ -f "$part" ] || : >"$part"   # an empty file
-  if ! right "$part" "$3" "$4"; then
-    mv -f "$part" "$2.wrong"
+  echo "$2: $3 bytes, from $1"
+  transfer "$1" "$2.part" || return
+  [ -f "$2.part" ] || : >"$2.part"   # an empty file
+  if ! right "$2.part" "$4"; then
+    mv -f "$2.part" "$2.wrong"
     todo="look at $2.wrong; run the same command again to fetch it afresh.
-           If it comes the same again, the original has changed: correct the table in data/download.sh"
+           If it comes the same again, the original has changed: correct the table"
     return 1
   fi
-  [ "$4" != - ] || echo "  SHA-256 $(sha256sum <"$part" | cut -d' ' -f1), not checked: the table knows none"
-  mv -f "$part" "$2"
+  [ "$4" != - ] || echo "  SHA-256 $got, not checked: the table knows none"
+  mv -f "$2.part" "$2"
   outcome=fetched
 }
 
-unpack() {   # unpack ZIP FOLDER SHA256: the content of the zip, or of the one folder in it, becomes FOLDER
-  local room=$2.unpacking inside
+unpack() {   # unpack ZIP FOLDER: the one folder in the zip becomes FOLDER
+  local room=$2.unpacking
   rm -rf "$room"
-  if ! mkdir "$room" || ! unzip -q -o "$1" -d "$room" </dev/null; then
-    rm -rf "$room"
-    expected='a zip archive and room to unpack it' got="unzip failed; its message is above"
-    todo="is the disk full? See df ${2%/*}. Then run the same command again"
-    if [ "$3" = - ]; then mv -f "$1" "$1.wrong"; todo+="; it fetches the zip afresh ($1.wrong is this one)"; fi
-    return 1
+  if unzip -q "$1" -d "$room" </dev/null && rm -rf "$room/__MACOSX" && mv "$room"/* "$2"; then
+    outcome='fetched and unpacked'
+    rm -rf "$room" "$1"
+    return
   fi
-  rm -rf "$room/__MACOSX"
-  inside=("$room"/*)
-  if ((${#inside[@]} != 1)) || [ ! -d "${inside[0]}" ]; then inside=("$room"); fi
-  expected="the folder $2" got='it cannot be made' todo="is the folder ${2%/*} yours? Then run the same command again"
-  mv "${inside[0]}" "$2" && rm -rf "$room" "$1"
+  rm -rf "$room"
+  mv -f "$1" "$1.wrong"
+  todo="expected a zip archive of one folder, and room for it on the disk; the message is above.
+           Look at $1.wrong; run the same command again to fetch it afresh"
+  return 1
 }
 
-fetch_item() {   # fetch_item I
-  local file=${files[$1]} folder=${folders[$1]}
-  expected="the folder ${file%/*}" got='it cannot be made' todo='make it yourself, or choose another by --into'
-  mkdir -p "${file%/*}" || return
-  case ${kinds[$1]} in
-    file) fetch "${addresses[$1]}" "$file" "${sizes[$1]}" "${sums[$1]}" ;;
-    text) outcome='already there'
-      [ -e "$file" ] || { printf '%s\n' "${sums[$1]}" >"$file" && outcome=written; } ;;
-    zip) rmdir "$folder" 2>/dev/null   # an empty one is none
-      if [ -e "$folder" ]; then outcome='already there'
-      else fetch "${addresses[$1]}" "$file" "${sizes[$1]}" "${sums[$1]}" &&
-        unpack "$file" "$folder" "${sums[$1]}" && outcome='fetched and unpacked'; fi ;;
+mrpc() {   # mrpc FOLDER: GLUE's dev.tsv has the rows that dev_ids.tsv lists, train.tsv the others
+  rm -f "$1"/{train,dev}.tsv.part
+  awk -F '\t' -v to="$1" '{ sub(/\r$/, "") }
+    NR == FNR { listed[$1 FS $2]; next }
+    FNR == 1 { print >(to "/dev.tsv.part") }
+    { print >(to (($2 FS $3) in listed ? "/dev.tsv.part" : "/train.tsv.part")) }' \
+    "$1/dev_ids.tsv" "$1/msr_paraphrase_train.txt" && cp "$1/msr_paraphrase_test.txt" "$1/test.tsv" &&
+    mv "$1/dev.tsv.part" "$1/dev.tsv" && mv "$1/train.tsv.part" "$1/train.tsv" && outcome=made
+}
+
+get() {   # get KIND ADDRESS PLACE BYTES SHA256 REST: one line of the table
+  mkdir -p "${3%/*}" || return
+  outcome='already there'
+  case $1 in
+    file) fetch "$2" "$3" "$4" "$5" ;;
+    text) [ -e "$3" ] || { printf '%s\n' "$6" >"$3" && outcome=written; } ;;
+    mrpc) [ -e "$3" ] || mrpc "${3%/*}" ;;
+    zip) [ -e "$3" ] || { fetch "$2" "$3.zip" "$4" "$5" && unpack "$3.zip" "$3"; } ;;
   esac
 }
 
-summary='' failed=0
-for i in "${!files[@]}"; do
-  chosen "${owners[i]}" || continue
-  if ! fetch_item "$i"; then
-    outcome=FAILED failed=$((failed + 1))
-    printf '%s: FAILED\n' "${files[i]}" >&2
-    printf '  %-8s %s\n' address "${addresses[i]}" expected "$expected" got "$got" 'to do' "$todo" >&2
-  fi
-  if [ "${kinds[i]}" = zip ]; then place=${folders[i]}/; else place=${files[i]}; fi
-  summary+=$(printf '  %-22s %s' "$outcome" "$place")$'\n'
-done
-printf '\n%s' "$summary"
+group='' from='' folder=$into summary='' failed=0
+while read -r word name rest; do
+  case $word in
+    group) group=$name ;;
+    from) from=$name ;;
+    to) folder=$into/$name folder=${folder%/.} ;;
+  esac
+  [ -n "$word" ] && chosen "$group" || continue
+  read -r bytes sum here <<<"$rest"
+  place=$folder/${here:-$name}
+  case $word in zip) place=$folder ;; text) place=$folder/$name ;; esac
+  case $word:$list in
+    group:1) echo "$name: $rest" ;;
+    file:1 | zip:1)
+      printf '  %s: %s bytes, SHA-256 %s\n    %s/%s\n' "$place" "$bytes" "$sum" "$from" "$name" ;;
+    text:1 | mrpc:1) echo "  $place: $rest" ;;
+    file: | zip: | text: | mrpc:)
+      got='' todo="make the folder ${place%/*} yourself, or choose another by --into"
+      if ! get "$word" "$from/$name" "$place" "$bytes" "$sum" "$rest"; then
+        outcome=FAILED failed=$((failed + 1))
+        printf '%s: FAILED\n' "$place" >&2
+        printf '  %-8s %s\n' address "$from/$name" expected "SHA-256 $sum" \
+          ${got:+got "SHA-256 $got"} 'to do' "$todo" >&2
+      fi
+      summary+=$(printf '  %-22s %s' "$outcome" "$place")$'\n' ;;
+  esac
+done <<<"$table"
+[ -n "$list" ] || printf '\n%s' "$summary"
 ((failed == 0)) || { echo "$failed failed; the reasons are above"; exit 1; }

@@ -1,14 +1,12 @@
-// data/download.sh against a small HTTP server on loopback that breaks off, forgets, lies and refuses.
+// data/download.sh with addresses of files on this disk, and a curl that breaks off as it is told.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <string>
-#include <vector>
 
-#include "http_server.h"
+#include "minbert/error.h"
 #include "minbert/files.h"
 #include "shell.h"
 
@@ -17,22 +15,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder to fill and the script with a table of its own.
+const std::string small = "a small file\n";
+const std::string small_sum = "283de18a92b91eca91b96146822214f63c5a6a08238ab8acf97896a6036b5ab5";
+const std::string script =
+    (fs::path(__FILE__).parent_path().parent_path() / "data/download.sh").string();
+
+// A folder with a server's files in web/, a table, the folder to fill, data/, and in bin/ a curl
+// that first notes its call in the file calls. Where the file cut is, that call alone gets no more
+// than its text.
 class Download {
  public:
-  Download() { fs::remove_all(root_), fs::create_directories(root_); }
-  ~Download() { fs::remove_all(root_); }
-  void table(const std::string& text) const { write_file(path("table"), text); }
-  ShellResult operator()(const std::string& arguments, const std::string& before = "") const {
-    return shell(".", formatted("{} \"$(command -v bash)\" '{}' --into '{}' --table '{}' {}", before, script,
-                                path("data"),
-                        path("table"), arguments));
+  Download() {
+    fs::remove_all(root_);
+    for (const char* folder : {"web", "bin", "data"}) fs::create_directories(root_ / folder);
+    write("bin/curl", formatted("#!/bin/sh\nprintf . >> '{}/calls'\n"
+                                "[ -e '{}/cut' ] || exec \"$REAL_CURL\" \"$@\"\n"
+                                "while [ \"$1\" != --output ]; do shift; done\n"
+                                "mv '{}/cut' \"$2\"\nexit 18\n", path(""), path(""), path("")));
+    fs::permissions(root_ / "bin/curl", fs::perms::owner_all);
   }
+  ~Download() { fs::remove_all(root_); }
   std::string path(const std::string& name) const { return (root_ / name).string(); }
-  std::string fetched(const std::string& name) const { return read_file(path("data/" + name)); }
+  std::string web() const { return "file://" + path("web"); }
+  void write(const std::string& name, const std::string& text) const {
+    write_file(path(name), text);
+  }
+  void table(const std::string& text) const { write("table", text); }
+  ShellResult operator()(const std::string& arguments) const {
+    return shell(".", formatted("REAL_CURL=$(command -v curl) PATH='{}':\"$PATH\" bash '{}' "
+                                "--into '{}' --table '{}' {}",
+                                path("bin"), script, path("data"), path("table"), arguments));
+  }
   bool is(const std::string& name) const { return fs::exists(path("data/" + name)); }
-
-  const std::string script = (fs::path(__FILE__).parent_path().parent_path() / "data/download.sh").string();
+  std::string fetched(const std::string& name) const { return read_file(path("data/" + name)); }
+  // How often it ran curl since the last call of this function
+  int64_t calls() const {
+    const int64_t count = file_size(path("calls"));
+    fs::remove(path("calls"));
+    return count;
+  }
 
  private:
   fs::path root_ = fs::temp_directory_path() / formatted("minbert_download_{}", getpid());
@@ -44,188 +65,113 @@ bool installed(const std::string& tool) {
   return false;
 }
 
-const std::string small = "a small file\n";
-const std::string small_sum = "283de18a92b91eca91b96146822214f63c5a6a08238ab8acf97896a6036b5ab5";
-std::string many_bytes() {
-  std::string text(100000, ' ');
-  for (size_t i = 0; i < text.size(); ++i) text[i] = char(i * i % 251);
-  return text;
-}
-const std::string many = many_bytes(), many_sum = "d5b423763b8adf8b24fbd9edd7432034fa1388ed41de83b9d95f1aa7662d526b";
-using Requests = std::vector<std::string>;
-
 }  // namespace
 
 TEST_CASE("download.sh: files arrive, are checked, and are not fetched again") {
-  if (!installed("curl")) return;
-  Server server({{"/some/small.csv", {small}}, {"/some/many.bin", {many}}});
+  if (!installed("curl") || !installed("unzip")) return;
   const Download download;
-  download.table(formatted("group course the course\nfrom {}/some\nto .\nfile small.csv {} {}\n"
-                           "group bert-a a model\nto models/bert-a\nfile many.bin - {}\n"
+  download.write("web/small.csv", small);
+  download.table(formatted("group course the course\nfrom {}\nto .\nfile small.csv {} {}\n"
+                           "group bert-a a model\nto models/bert-a\nfile small.csv - {}\n"
                            "text t.json {\"a\": true, \"b\": 1, \"c\": 2}\n"
-                           "group bert-b another\nto models/bert-b\nfile many.bin - - here.bin\n",
-                           server.root(), small.size(), small_sum, many_sum));
+                           "group bert-b another\nto models/bert-b\nfile small.csv - - here.bin\n",
+                           download.web(), small.size(), small_sum, small_sum));
   const ShellResult first = download("course bert");
   CHECK_MESSAGE(first.status == 0, first.said);
-  CHECK(server.requests() == Requests{"/some/small.csv@0", "/some/many.bin@0", "/some/many.bin@0"});
+  CHECK(download.calls() == 3);
   CHECK(download.fetched("small.csv") == small);
-  CHECK(download.fetched("models/bert-a/many.bin") == many);
+  CHECK(download.fetched("models/bert-a/small.csv") == small);
   CHECK(download.fetched("models/bert-a/t.json") == "{\"a\": true, \"b\": 1, \"c\": 2}\n");
-  CHECK(download.fetched("models/bert-b/here.bin") == many);          // by a name of its own
-  CHECK(first.has("SHA-256 " + many_sum + ", not checked: the table knows none"));
+  CHECK(download.fetched("models/bert-b/here.bin") == small);          // by a name of its own
+  CHECK(first.has("SHA-256 " + small_sum + ", not checked: the table knows none"));
   CHECK_FALSE(download.is("small.csv.part"));
 
   const ShellResult second = download("bert-b course");
   CHECK(second.status == 0);
-  CHECK(server.requests().empty());
+  CHECK(download.calls() == 0);
   CHECK(second.has("already there"));
 
   const ShellResult list = download("--list bert-a");
-  CHECK(list.has(server.root() + "/some/many.bin"));
-  CHECK(list.has(many_sum));
-  CHECK_FALSE(list.has("small.csv"));
+  CHECK(list.has(download.web() + "/small.csv"));
+  CHECK(list.has(small_sum));
+  CHECK_FALSE(list.has("course"));
 }
 
-TEST_CASE("download.sh: a broken transfer goes on where it broke off, in the same run or in the next") {
-  if (!installed("curl")) return;
-  Server server({{"/many.bin", {many, 1}}});
+TEST_CASE(
+    "download.sh: a broken transfer goes on where it broke off, in the same run or the next") {
+  if (!installed("curl") || !installed("unzip")) return;
   const Download download;
-  download.table(formatted("group g a group\nfrom {}\nto .\nfile many.bin {} {}\n", server.root(), many.size(),
-                           many_sum));
-  SUBCASE("in the same run") {
-    const ShellResult ran = download("g");
-    CHECK_MESSAGE(ran.status == 0, ran.said);
-    CHECK(ran.has("broke off after 50000 bytes; try 2 of 3"));
-    CHECK(server.requests() == Requests{"/many.bin@0", "/many.bin@50000"});
+  download.write("web/small.csv", small);
+  download.table(formatted("group g a group\nfrom {}\nfile small.csv - -\n", download.web()));
+  std::string begun = "A SMALL", expected = "A SMALL file\n";         // another beginning: it stays
+  SUBCASE("in the same run") { download.write("cut", begun); }
+  SUBCASE("in the next") { download.write("data/small.csv.part", begun); }
+  SUBCASE("from the beginning, where more is there than the server has") {
+    download.write("data/small.csv.part", "another file, a longer one\n");
+    expected = small;
   }
-  SUBCASE("in the next") {
-    const ShellResult first = download("--tries 1 g");
-    CHECK(first.status == 1);
-    CHECK(first.has("many.bin: FAILED"));
-    CHECK(first.has("address  " + server.root() + "/many.bin"));
-    CHECK(first.has("got      the transfer broke off after 50000 bytes"));
-    CHECK(first.has("to do    run the same command again"));
-    CHECK(download.is("many.bin.part"));
-    CHECK_FALSE(download.is("many.bin"));
-    CHECK(download("g").status == 0);
-    CHECK(server.requests() == Requests{"/many.bin@0", "/many.bin@50000"});
-  }
-  SUBCASE("from the beginning, where the server knows no ranges") {
-    server.page("/many.bin").ranges = false;
-    CHECK(download("--tries 1 g").status == 1);
-    const ShellResult ran = download("g");
-    CHECK_MESSAGE(ran.status == 0, ran.said);
-  }
-  SUBCASE("nothing is fetched where only the check and the name were missing") {
-    fs::create_directories(download.path("data"));
-    write_file(download.path("data/many.bin.part"), many);
-    CHECK(download("g").status == 0);
-    CHECK(server.requests().empty());
-  }
-  SUBCASE("a file of unknown size that was complete") {
-    download.table(formatted("group g a group\nfrom {}\nto .\nfile many.bin - {}\n", server.root(), many_sum));
-    server.page("/many.bin").cuts = 0;
-    fs::create_directories(download.path("data"));
-    write_file(download.path("data/many.bin.part"), many);
-    const ShellResult ran = download("g");
-    CHECK_MESSAGE(ran.status == 0, ran.said);
-  }
-  CHECK(download.fetched("many.bin") == many);
-  CHECK_FALSE(download.is("many.bin.part"));
+  const ShellResult ran = download("g");
+  CHECK_MESSAGE(ran.status == 0, ran.said);
+  CHECK(download.fetched("small.csv") == expected);
+  CHECK_FALSE(download.is("small.csv.part"));
 }
 
-TEST_CASE("download.sh: what is not as the table says never counts as fetched, and the next run fetches it afresh") {
-  if (!installed("curl")) return;
-  Server server({{"/a.csv", {"a SMALL file\n"}}, {"/b.csv", {small}}});
+TEST_CASE("download.sh: what is not as the table says never counts as fetched") {
+  if (!installed("curl") || !installed("unzip")) return;
   const Download download;
-  std::string size = std::to_string(small.size()), expected = "expected SHA-256 " + small_sum;
-  SUBCASE("wrong content") {}
-  SUBCASE("too short") {
-    server.page("/a.csv").content = "a small", expected = "expected 13 bytes\n  got      7 bytes";
-  }
-  SUBCASE("too long") {
-    server.page("/a.csv").content = small + "and more", expected = "got      a larger file";
-  }
-  SUBCASE("too long, of unknown size") {
-    server.page("/a.csv").content = small + "and more", size = "-";
-  }
-  download.table(formatted("group g a group\nfrom {}\nto .\nfile a.csv {} {}\nfile b.csv {} {}\n", server.root(), size,
-                           small_sum, size, small_sum));
+  download.write("web/a.csv", "a SMALL file\n");
+  download.write("web/b.csv", small);
+  download.table(formatted("group g a group\nfrom {}\nto .\nfile a.csv 13 {}\nfile b.csv - {}\n"
+                           "file gone.csv - -\n", download.web(), small_sum, small_sum));
   const ShellResult first = download("g");
   CHECK(first.status == 1);
-  CHECK_MESSAGE(first.has(expected), first.said);
-  CHECK(first.has("1 failed"));
+  CHECK_MESSAGE(first.has("expected SHA-256 " + small_sum), first.said);
+  CHECK(first.has("gone.csv: FAILED\n  address  " + download.web() + "/gone.csv"));
+  CHECK(first.has("to do    run the same command again"));
+  CHECK(first.has("2 failed"));
   CHECK_FALSE(download.is("a.csv"));
   CHECK_FALSE(download.is("a.csv.part"));
+  CHECK(download.is("a.csv.wrong"));
+  CHECK_FALSE(download.is("gone.csv"));
   CHECK(download.fetched("b.csv") == small);   // the rest is tried
 
-  server.page("/a.csv").content = small;
-  server.requests();
+  download.write("web/a.csv", small);
+  download.write("web/gone.csv", "");
   CHECK(download("g").status == 0);
-  CHECK(server.requests() == Requests{"/a.csv@0"});
   CHECK(download.fetched("a.csv") == small);
-}
+  CHECK(download.fetched("gone.csv") == "");
 
-TEST_CASE("download.sh: a file of the user's that is not the table's stays") {
-  if (!installed("curl")) return;
-  Server server({{"/a.csv", {small}}});
-  const Download download;
-  download.table(formatted("group g a group\nfrom {}\nto .\nfile a.csv - {}\n", server.root(), small_sum));
-  fs::create_directories(download.path("data"));
-  write_file(download.path("data/a.csv"), "my own\n");
-  const ShellResult ran = download("g");
-  CHECK(ran.status == 1);
-  CHECK(ran.has("a.csv away and run the same command again"));
+  download.write("data/a.csv", "my own\n");
+  download.calls();
+  const ShellResult mine = download("g");
+  CHECK(mine.status == 1);
+  CHECK(mine.has("a.csv away and run the same command again"));
   CHECK(download.fetched("a.csv") == "my own\n");
-  CHECK(server.requests().empty());
+  CHECK(download.calls() == 0);
 }
 
-TEST_CASE("download.sh: an address that is gone, a server that is not there") {
-  if (!installed("curl")) return;
-  std::string closed;
-  { closed = Server({}).root(); }
-  Server server({{"/b.csv", {small}}});
+TEST_CASE("download.sh: the folder in a zip becomes its folder") {
+  if (!installed("curl") || !installed("unzip") || !installed("zip")) return;
   const Download download;
-  download.table(formatted("group gone a group\nfrom {}\nto .\nfile a.csv - -\nfile model.safetensors - -\n"
-                           "group down a group\nfrom {}\nfile c.csv - -\n", server.root(), closed));
-  const ShellResult gone = download("gone");
-  CHECK(gone.status == 1);
-  CHECK(gone.has("a.csv: FAILED\n  address  " + server.root() + "/a.csv\n  expected the file, size not known\n"
-                 "  got      HTTP status 404\n  to do    open the address in a browser; if it has moved"));
-  CHECK(gone.has("look for a refs/pr revision with model.safetensors"));
-  CHECK(gone.has("2 failed"));
-  CHECK_FALSE(download.is("a.csv"));
-
-  const ShellResult down = download("--tries 1 down");
-  CHECK(down.status == 1);
-  CHECK(down.has("got      no connection to the server"));
-}
-
-TEST_CASE("download.sh: a zip becomes its folder") {
-  if (!installed("curl") || !installed("unzip")) return;
-  Zip zip;
-  zip.add("CoLA/train.tsv", "a\t1\t\tA fine row .\n");
-  zip.add("CoLA/original/raw.tsv", "raw\n");
-  zip.add("__MACOSX/._CoLA", "x");
-  Zip flat;
-  flat.add("one.txt", "1\n");
-  flat.add("two.txt", "2\n");
-  Server server({{"/CoLA-v2.zip", {zip.archive()}}, {"/flat.zip", {flat.archive()}}, {"/bad.zip", {"no zip"}}});
-  const Download download;
-  download.table(formatted("group glue-cola CoLA\nfrom {}\nto glue/CoLA\nzip CoLA-v2.zip {} -\n"
-                           "group flat flat\nto flat\nzip flat.zip - -\ngroup bad bad\nto bad\nzip bad.zip - -\n",
-                           server.root(), zip.archive().size()));
-  fs::create_directories(download.path("data/glue/CoLA"));   // an empty folder is none
-  const ShellResult ran = download("glue flat");
+  for (const char* folder : {"web/CoLA/original", "web/__MACOSX"})
+    fs::create_directories(download.path(folder));
+  download.write("web/CoLA/train.tsv", "a row\n");
+  download.write("web/CoLA/original/raw.tsv", "raw\n");
+  download.write("web/__MACOSX/x", "x");
+  CHECK(shell(download.path("web"), "zip -qr CoLA-v2.zip CoLA __MACOSX").status == 0);
+  download.write("web/bad.zip", "no zip");
+  download.table(formatted("group glue-cola CoLA\nfrom {}\nto glue/CoLA\nzip CoLA-v2.zip - -\n"
+                           "group bad bad\nto bad\nzip bad.zip - -\n", download.web()));
+  const ShellResult ran = download("glue");
   CHECK_MESSAGE(ran.status == 0, ran.said);
-  CHECK(download.fetched("glue/CoLA/train.tsv") == "a\t1\t\tA fine row .\n");
+  CHECK(download.fetched("glue/CoLA/train.tsv") == "a row\n");
   CHECK(download.fetched("glue/CoLA/original/raw.tsv") == "raw\n");
-  CHECK(download.fetched("flat/one.txt") == "1\n");
-  CHECK(std::distance(fs::directory_iterator(download.path("data/glue")), {}) == 1);   // neither zip nor work folder
+  // neither the zip nor the folder of the work
+  CHECK(std::distance(fs::directory_iterator(download.path("data/glue")), {}) == 1);
 
-  server.requests();
-  CHECK(download("glue flat").status == 0);
-  CHECK(server.requests().empty());
+  download.calls();
+  CHECK(download("glue").status == 0);
+  CHECK(download.calls() == 0);
 
   const ShellResult bad = download("bad");
   CHECK(bad.status == 1);
@@ -234,39 +180,40 @@ TEST_CASE("download.sh: a zip becomes its folder") {
   CHECK_FALSE(download.is("bad.zip"));
 }
 
-TEST_CASE("download.sh: what it cannot do it says before it begins") {
+TEST_CASE("download.sh: MRPC's rows are shared out as GLUE's list of the dev set says") {
+  if (!installed("curl") || !installed("unzip")) return;
   const Download download;
-  const auto refused = [&](const std::string& arguments, const std::string& message, const std::string& before = "") {
-    const ShellResult ran = download(arguments, before);
-    CHECK(ran.status == 2);
-    CHECK_MESSAGE(ran.has(message), ran.said);
-  };
-  download.table("group glue-cola CoLA\nfrom https://localhost\nto glue/CoLA\nzip CoLA.zip - -\n");
-  refused("glue", "not installed: curl sha256sum unzip\ndownload.sh: on Debian and Ubuntu: "
-                  "sudo apt-get install curl coreutils unzip", "PATH=/nonexistent");
-  refused("", "what shall it fetch? Some of: glue-cola");
-  refused("gleu", "there is no \"gleu\"; expected some of: glue-cola");
-  refused("--frobnicate", "there is no option --frobnicate");
-  refused("--tries 0 glue", "--tries 0: expected a whole number from 1");
-  download.table("group g a\nfrom http://example.com\n");
-  refused("g", "table:2: http://example.com: expected an address that begins with https://");
-  download.table("group g a\nfrom http://127.0.0.1:80\nfile a 12 abc\n");
-  refused("g", "table:3: \"abc\" is not a SHA-256; expected 64 hexadecimal digits or -");
-  download.table("grup g\n");
-  refused("g", "table:1: \"grup\": expected group, from, to, file, zip or text");
+  const std::string header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
+  download.write("web/msr_paraphrase_train.txt",
+                 header + "1\t7\t8\ta\tb\r\n0\t8\t7\tc\td\r\n1\t9\t7\te\tf\n");
+  download.write("web/msr_paraphrase_test.txt", header);
+  download.write("web/dev_ids.tsv", "9\t7\r\n8\t9\n7\t8\n");
+  download.table(
+      formatted("group mrpc MRPC\nfrom {}\nto MRPC\nfile msr_paraphrase_train.txt - -\n"
+                "file msr_paraphrase_test.txt - -\nfile dev_ids.tsv - -\nmrpc train.tsv\n",
+                download.web()));
+  const ShellResult ran = download("mrpc");
+  CHECK_MESSAGE(ran.status == 0, ran.said);
+  CHECK(download.fetched("MRPC/train.tsv") == header + "0\t8\t7\tc\td\n");
+  CHECK(download.fetched("MRPC/dev.tsv") == header + "1\t7\t8\ta\tb\n1\t9\t7\te\tf\n");
+  CHECK(download.fetched("MRPC/test.tsv") == header);
 }
 
-TEST_CASE("download.sh: its own table is sound, teaches, and has no address but https") {
-  const Download download;
-  const ShellResult list = shell(".", "bash '" + download.script + "' --list");
-  CHECK(list.status == 0);
-  for (const char* name : {"course:", "glue-mrpc:", "phrasebank:", "bert-base-uncased:", "bert-large-cased:",
-                           "quora-test-student.csv", "glue/CoLA/", "models/bert-tiny/tokenizer_config.json"})
-    CHECK_MESSAGE(list.has(name), name);
-  CHECK_FALSE(list.has("http:"));
-  const ShellResult help = shell(".", "bash '" + download.script + "' --help");
-  CHECK(help.status == 0);
-  CHECK(help.has("data/download.sh course bert-base-uncased"));
+TEST_CASE("download.sh: its own table is sound, and what it cannot do it says before it begins") {
+  const auto run = [](const std::string& arguments, int status, const std::string& message) {
+    const ShellResult ran =
+        shell(".", formatted("\"$(command -v bash)\" '{}' {}", script, arguments));
+    CHECK(ran.status == status);
+    CHECK_MESSAGE(ran.has(message), ran.said);
+  };
+  run("", 2, "what shall it fetch? Some of: course glue-cola");
+  run("gleu", 2, "there is no \"gleu\"; expected some of: course glue-cola");
+  run("--frobnicate", 2, "there is no option --frobnicate");
+  run("--help", 0, "data/download.sh course bert-base-uncased");
+  for (const char* name :
+       {"course:", "glue-mrpc:", "phrasebank:", "bert-large-cased:", "glue/CoLA:",
+        "quora-test-student.csv", "models/bert-tiny/tokenizer_config.json"})
+    run("--list", 0, name);
 }
 
 }  // namespace minbert::test
