@@ -35,7 +35,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   void need(uint64_t bytes) const;                      // Error if the disk has no room for so many
   void write(std::string_view text);                    // appends; Error for a full disk, say
-  void write_at(uint64_t place, const void* bytes, size_t count);
+  void write_at(uint64_t offset, const void* bytes, size_t count);
   void commit();
 
  private:
@@ -47,7 +47,7 @@ class AtomicFile {
 std::string read_file(const std::string& file);   // all of it; Error if it cannot be read
 void write_file(const std::string& file, std::string_view text);   // atomically
 int64_t file_size(const std::string& file);       // in bytes; 0 if unknown, as for a pipe
-void make_folder(const std::string& folder);      // with its parents; Error names the obstacle
+void make_folder(const std::string& folder);      // with its parents
 // Error if there is no folder to hold the file: before the work whose result it is.
 void check_folder_of(const std::string& file);
 void sync_to_disk(const std::string& file_or_folder);       // its contents then survive a power cut

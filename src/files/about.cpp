@@ -1,4 +1,5 @@
-// Version and commit, which the Makefile writes to build/commit.h, and the data folder beside the program.
+// Version and commit, which the Makefile writes to build/commit.h, and the data folder beside the
+// program.
 #include "files/about.h"
 
 #include <filesystem>
@@ -33,14 +34,15 @@ std::string compiler() { return formatted("g++ {}", __VERSION__); }
 
 std::string about(const std::string& program) {
   prepare_openblas();                               // chooses the kernels
-  return formatted("{} (minbert) {}, commit {}\n{}, OpenBLAS {} with its {} kernels", program, version(),
-                   build_commit(), compiler(), openblas_version(), openblas_kernels());
+  return formatted("{} (minbert) {}, commit {}\n{}, OpenBLAS {} with its {} kernels", program,
+                   version(), build_commit(), compiler(), openblas_version(), openblas_kernels());
 }
 
 std::string shipped(const std::string& name) {
   static const fs::path folder = home();
   std::error_code none;
-  if (folder.empty() || fs::equivalent("data", folder / "data", none)) return name;      // shorter from here
+  const bool is_here = fs::equivalent("data", folder / "data", none);
+  if (folder.empty() || is_here) return name;
   return (folder / name).string();
 }
 

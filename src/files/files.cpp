@@ -34,7 +34,9 @@ MappedFile::MappedFile(const std::string& file) {
   struct stat status = {};
   const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   size_ = uint64_t(status.st_size);
-  void* const map = regular && size_ > 0 ? ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
+  void* const map = regular && size_ > 0
+                        ? ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0)
+                        : nullptr;
   const int reason = errno;
   ::close(descriptor);
   MB_CHECK(regular, "{}: cannot read: this is not a file", file);
@@ -48,14 +50,16 @@ MappedFile::~MappedFile() { ::munmap(const_cast<unsigned char*>(bytes_), size_);
 AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   static std::atomic<int> count = 0;
   std::error_code none;
-  const fs::path target = fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
-  target_ = target.string();                       // the file that a link points to: the link itself stays
+  const fs::path target =
+      fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
+  target_ = target.string();  // the file that a link points to: the link itself stays
   MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
            "{}: cannot write: this is {}; give the name of a file", file,
            fs::is_directory(target, none) ? "a folder" : "not a regular file");
   check_folder_of(target_);
   temporary_ = target_ + formatted("{}{}-{}", temporary_mark, ::getpid(), count++);
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  descriptor_ =
+      ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   check(descriptor_ >= 0, file, "write");
 }
 
@@ -68,7 +72,8 @@ void AtomicFile::need(uint64_t bytes) const {
   std::error_code unknown;
   const fs::space_info disk = fs::space(temporary_, unknown);
   MB_CHECK(unknown || bytes <= disk.available,
-           "{}: cannot write: {} bytes are needed, but only {} are free on its disk", file_, bytes, disk.available);
+           "{}: cannot write: {} bytes are needed, but only {} are free on its disk", file_, bytes,
+           disk.available);
 }
 
 void AtomicFile::write(std::string_view text) {
@@ -76,14 +81,14 @@ void AtomicFile::write(std::string_view text) {
   end_ += text.size();
 }
 
-void AtomicFile::write_at(uint64_t place, const void* bytes, size_t count) {
+void AtomicFile::write_at(uint64_t offset, const void* bytes, size_t count) {
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t done = ::pwrite(descriptor_, next, count, off_t(place));
+    const ssize_t done = ::pwrite(descriptor_, next, count, off_t(offset));
     if (done < 0 && errno == EINTR) continue;
     check(done >= 0, file_, "write");
     next += done;
-    place += uint64_t(done);
+    offset += uint64_t(done);
     count -= size_t(done);
   }
 }
@@ -93,15 +98,16 @@ void AtomicFile::commit() {
   check(::close(std::exchange(descriptor_, -1)) == 0, file_, "write");
   check(::rename(temporary_.c_str(), target_.c_str()) == 0, file_, "write");
   temporary_.clear();
-  // The new name must survive a power cut, too. The file is complete already, so it is no error if the folder cannot
-  // be synced.
+  // The new name must survive a power cut, too. The file is complete already, so it is no error if
+  // the folder cannot be synced.
   const std::string folder = fs::path(target_).parent_path().string();
   sync_to_disk(folder.empty() ? "." : folder);
 }
 
 bool is_temporary(const std::string& name) {
   const size_t mark = name.rfind(temporary_mark);
-  return mark != name.npos && name.find_first_not_of("0123456789-", mark + temporary_mark.size()) == name.npos;
+  return mark != name.npos &&
+         name.find_first_not_of("0123456789-", mark + temporary_mark.size()) == name.npos;
 }
 
 void sync_to_disk(const std::string& file_or_folder) {
@@ -140,7 +146,8 @@ int64_t file_size(const std::string& file) {
 void check_folder_of(const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   std::error_code none;
-  MB_CHECK(folder.empty() || fs::is_directory(folder, none), "{}: {}; it is to hold {}", folder.string(),
+  MB_CHECK(folder.empty() || fs::is_directory(folder, none), "{}: {}; it is to hold {}",
+           folder.string(),
            fs::exists(folder, none) ? "this is not a folder" : "there is no such folder",
            fs::path(file).filename().string());
 }
@@ -148,13 +155,8 @@ void check_folder_of(const std::string& file) {
 void make_folder(const std::string& folder) {
   std::error_code reason, none;
   fs::create_directories(folder, reason);
-  if (fs::is_directory(folder, none)) return;
-  fs::path obstacle = folder;                      // the nearest name above that exists
-  while (!fs::exists(obstacle, none) && obstacle.has_parent_path() && obstacle != obstacle.parent_path())
-    obstacle = obstacle.parent_path();
-  MB_CHECK(!fs::exists(obstacle, none) || fs::is_directory(obstacle, none),
-           "{}: cannot make this folder: {} is a file", folder, obstacle.string());
-  fail(formatted("{}: cannot make this folder: {}", folder, reason.message()));
+  MB_CHECK(fs::is_directory(folder, none), "{}: cannot make this folder: {}", folder,
+           reason.message());
 }
 
 }  // namespace minbert

@@ -1,11 +1,9 @@
 // JSON values with checked reading, on top of nlohmann-json; only this file includes it.
 #include "minbert/json.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -14,9 +12,9 @@ namespace minbert {
 namespace {
 
 using Value = nlohmann::json;
-using Event = Value::parse_event_t;
 
-constexpr int deepest = 100;  // values are copied recursively: "[[[[[..." must not exhaust the stack
+// Values are copied recursively: "[[[[[..." must not exhaust the stack.
+constexpr int deepest = 100;
 
 std::string join(const std::string& path, const std::string& key) {
   return path.empty() ? key : path + "." + key;
@@ -44,7 +42,9 @@ Json Json::array(const Array& items) {
   return all;
 }
 
-Json Json::array_of(const std::vector<double>& numbers) { return array({numbers.begin(), numbers.end()}); }
+Json Json::array_of(const std::vector<double>& numbers) {
+  return array({numbers.begin(), numbers.end()});
+}
 
 Json Json::object(const Object& members) {
   Json all;
@@ -54,37 +54,18 @@ Json Json::object(const Object& members) {
 }
 
 Json Json::parse(std::string_view text, const std::string& file) {
-  struct Container {
-    std::set<std::string> keys;
-    std::string path;                              // of its last key
-  };
-  std::vector<Container> open;                     // around the next value
-  // The parser itself lets a second value of a key, and any depth, pass.
-  const auto check = [&](int depth, Value::parse_event_t event, const Value& parsed) {
+  const auto check = [&](int depth, Value::parse_event_t, const Value&) {
     MB_CHECK(depth <= deepest, "{}nested more than {} deep", prefix(file), deepest);
-    open.resize(size_t(depth));
-    const auto outer = [&](int k) { return k == 0 ? "" : open[size_t(k) - 1].path; };
-    if (event == Event::object_start) open.push_back({{}, outer(depth)});
-    if (event == Event::array_start) open.push_back({{}, outer(depth) + "[]"});
-    if (event == Event::key) {
-      const std::string path = open.back().path = join(outer(depth - 1), parsed);
-      MB_CHECK(open.back().keys.insert(path).second, "{}\"{}\" stands there twice", prefix(file), path);
-    }
     return true;
   };
   Json root;
   root.file_ = file;
   try {
     *root.value_ = Value::parse(text, check);
-  } catch (const Value::exception& e) {
-    const std::string what = e.what();  // "[json.exception...] parse error at ...: syntax error while ..."
-    const auto* syntax = dynamic_cast<const Value::parse_error*>(&e);     // or "number overflow parsing '1e999'"
-    const size_t place = syntax ? syntax->byte - (syntax->byte > 0) : text.find(what.substr(what.find('\'') + 1, 4));
-    const std::string_view before = text.substr(0, std::min(place, text.size()));
-    const size_t start = what.find("syntax error");
-    fail(formatted("{}: line {}, column {}: this is not JSON: {}", file,
-                   1 + std::ranges::count(before, '\n'), before.size() - (before.rfind('\n') + 1) + 1,
-                   shortened(what.substr(start != what.npos ? start : what.find("] ") + 2), 200)));
+  } catch (const Value::exception& e) {  // "[json.exception...] ...", with line and column
+    const std::string what = e.what();
+    fail(formatted("{}: this is not JSON: {}", file,
+                   shortened(what.substr(what.find("] ") + 2), 200)));
   }
   return root;
 }
@@ -96,19 +77,24 @@ std::string Json::dump(int indent) const {
 }
 
 const nlohmann::json& Json::expect(bool fits, const char* expected) const {
-  MB_CHECK(fits, "{}{} is {}, expected {}", prefix(file_), path_.empty() ? "the value" : "\"" + path_ + "\"",
-           shortened(dump(-1), 40), expected);
+  MB_CHECK(fits, "{}{} is {}, expected {}", prefix(file_),
+           path_.empty() ? "the value" : "\"" + path_ + "\"", shortened(dump(-1), 40), expected);
   return *value_;
 }
-const nlohmann::json& Json::expect_object() const { return expect(value_->is_object(), "an object {...}"); }
+const nlohmann::json& Json::expect_object() const {
+  return expect(value_->is_object(), "an object {...}");
+}
 
 bool Json::is_null() const { return value_->is_null(); }
 bool Json::boolean() const { return expect(value_->is_boolean(), "true or false"); }
 int64_t Json::integer() const {
-  const bool too_large = value_->is_number_unsigned() && value_->get<uint64_t>() > uint64_t(INT64_MAX);
+  const bool too_large =
+      value_->is_number_unsigned() && value_->get<uint64_t>() > uint64_t(INT64_MAX);
   return expect(value_->is_number_integer() && !too_large, "an integer");
 }
-std::optional<double> Json::number_if() const { return is_null() ? std::nullopt : std::optional(number()); }
+std::optional<double> Json::number_if() const {
+  return is_null() ? std::nullopt : std::optional(number());
+}
 double Json::number() const { return expect(value_->is_number(), "a number"); }
 std::string Json::string() const { return expect(value_->is_string(), "a text in quotes"); }
 
@@ -167,7 +153,8 @@ T Json::get(const std::string& key, T otherwise) const {
     return v.string();
   } else {
     const int64_t n = v.integer();
-    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n, 8 * sizeof(T));
+    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n,
+             8 * sizeof(T));
     return T(n);
   }
 }

@@ -1,7 +1,6 @@
 // The progress line.
 #include "files/progress.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,10 +30,13 @@ constexpr const char* clear = "\r\033[K";
 Progress::Progress(std::string what, int64_t total, Where where, int64_t done)
     : what_(std::move(what)), total_(total), done_at_start_(done) {
   rewrite_ = isatty(STDERR_FILENO);
-  shown_at_all_ = where == Where::log || (rewrite_ && (where == Where::terminal || !isatty(STDOUT_FILENO)));
+  shown_at_all_ =
+      where == Where::log || (rewrite_ && (where == Where::terminal || !isatty(STDOUT_FILENO)));
 }
 
-double Progress::since_shown() const { return std::chrono::duration<double>(Clock::now() - shown_).count(); }
+double Progress::since_shown() const {
+  return std::chrono::duration<double>(Clock::now() - shown_).count();
+}
 
 bool Progress::due() const { return shown_at_all_ && since_shown() >= (rewrite_ ? 0.2 : 15.0); }
 
@@ -47,26 +49,11 @@ void Progress::show(int64_t done, const std::string& what) {
     text << std::setw(3) << 100 * done / total_ << "%  " << duration(left) << " left  ";
   }
   text << what;
-  if (is_crowded()) text << "  (other programs have the cores)";
   // Without line wrap: the terminal cuts a line that is too long.
   if (rewrite_) std::cerr << clear << "\033[?7l" << text.str() << "\033[?7h" << std::flush;
   else std::cerr << text.str() << std::endl;
   shown_ = Clock::now();
   on_screen_ = rewrite_;
-}
-
-// The processor's time of this thread, and the time on the wall, since the last look some seconds ago: a thread whose
-// cores others have, or which waits for such a thread, has far less of the one.
-bool Progress::is_crowded() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  const double thread = double(used.tv_sec) + 1e-9 * double(used.tv_nsec);
-  const double wall = std::chrono::duration<double>(Clock::now() - looked_).count();
-  if (wall < 3) return crowded_;
-  crowded_ = thread_at_look_ >= 0 && thread - thread_at_look_ < 0.6 * wall;
-  thread_at_look_ = thread;
-  looked_ = Clock::now();
-  return crowded_;
 }
 
 void Progress::line(const std::string& text) {

@@ -38,10 +38,6 @@ class Progress {
   std::string what_;
   int64_t total_, done_at_start_;
   bool shown_at_all_, rewrite_, on_screen_ = false;
-  bool is_crowded();
-  bool crowded_ = false;
-  double thread_at_look_ = -1;                      // seconds; -1: not looked yet
-  Clock::time_point looked_ = Clock::now();
   Clock::time_point start_ = Clock::now(), shown_ = start_;
 };
 

@@ -1,30 +1,23 @@
-// The safetensors format: 8 bytes with the header's length; the header in JSON: name -> dtype, shape, data_offsets;
-// the values. Everything is little-endian, as are all machines this library runs on.
+// The safetensors format: 8 bytes with the header's length; the header in JSON: name -> dtype,
+// shape, data_offsets; the values. Everything is little-endian, as are all machines this library
+// runs on.
 #include "minbert/safetensors.h"
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 
-#include "half.h"
 #include "minbert/json.h"
+#include "stored_types.h"
 
 namespace minbert {
 namespace {
 
-// Bytes of a value, 0 if the type is unknown.
-uint64_t width(const std::string& type) {
-  static const std::map<std::string, uint64_t> widths = {
-      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4},  {"F16", 2},     {"BF16", 2},
-      {"I16", 2}, {"U16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
-  const auto found = widths.find(type);
-  return found == widths.end() ? 0 : found->second;
-}
-
 // The kind of a file that is not safetensors, guessed from its first bytes.
 std::string guess(std::string_view bytes) {
   constexpr const char* convert =
-      "; convert it in Python: BertModel.from_pretrained(DIR).save_pretrained(DIR, safe_serialization=True)";
+      "; convert it in Python: BertModel.from_pretrained(DIR).save_pretrained("
+      "DIR, safe_serialization=True)";
   if (bytes.starts_with("PK\3\4") || bytes.starts_with("\x80\2"))
     return std::string("this is a PyTorch file") + convert;
   if (bytes.starts_with("\x89HDF"))
@@ -35,8 +28,11 @@ std::string guess(std::string_view bytes) {
   return "this is not a safetensors file, or it is damaged";
 }
 
-template <class Stored, class Out, class Convert = std::identity>
-void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}) {
+}  // namespace
+
+template <class Stored, class Out, class Convert>
+void SafeTensors::unpack(const Entry& entry, std::span<Out> out, Convert convert) const {
+  const unsigned char* bytes = map_.bytes() + data_ + entry.begin;
   for (Out& value : out) {
     Stored stored;
     std::memcpy(&stored, bytes, sizeof stored);    // it need not be aligned
@@ -44,8 +40,6 @@ void unpack(const unsigned char* bytes, std::span<Out> out, Convert convert = {}
     bytes += sizeof stored;
   }
 }
-
-}  // namespace
 
 std::vector<int64_t> sizes_of(const Shape& shape) {
   std::vector<int64_t> sizes;
@@ -64,8 +58,8 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
   MB_CHECK(map_.size() > 8, "{}: the file has only {} bytes: {}", file, map_.size(), guess(all));
   uint64_t length;
   std::memcpy(&length, map_.bytes(), sizeof length);
-  MB_CHECK(length <= map_.size() - 8, "{}: its header would have {} bytes, but the file has {}: {}", file,
-           length, map_.size(), guess(all));
+  MB_CHECK(length <= map_.size() - 8, "{}: its header would have {} bytes, but the file has {}: {}",
+           file, length, map_.size(), guess(all));
   MB_CHECK(length > 1 && all[8] == '{', "{}: no header at its start: {}", file, guess(all));
   data_ = 8 + length;
 
@@ -78,18 +72,19 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
     Entry entry{fields["dtype"].string(), {}, 0, 0};
     for (const Json& size : fields["shape"].items()) entry.shape.push_back(size.integer());
     const std::vector<Json> offsets = fields["data_offsets"].items();
-    MB_CHECK(offsets.size() == 2, "{}: {}: data_offsets has {} numbers, expected begin and end", file, name,
-             offsets.size());
+    MB_CHECK(offsets.size() == 2, "{}: {}: data_offsets has {} numbers, expected begin and end",
+             file, name, offsets.size());
     const int64_t begin = offsets[0].integer(), end = offsets[1].integer();
-    MB_CHECK(0 <= begin && begin <= end, "{}: {}: data_offsets [{}, {}] are no range of bytes", file, name,
-             begin, end);
+    MB_CHECK(0 <= begin && begin <= end, "{}: {}: data_offsets [{}, {}] are no range of bytes",
+             file, name, begin, end);
     entry.begin = uint64_t(begin);
     entry.end = uint64_t(end);
 
     uint64_t bytes = width(entry.type);
     bool fits = true;
     for (const int64_t size : entry.shape) {
-      MB_CHECK(size >= 0, "{}: {}: its shape {} has a negative size", file, name, sizes_text(entry.shape));
+      MB_CHECK(size >= 0, "{}: {}: its shape {} has a negative size", file, name,
+               sizes_text(entry.shape));
       fits = fits && !__builtin_mul_overflow(bytes, uint64_t(size), &bytes);
     }
     MB_CHECK(width(entry.type) == 0 || (fits && bytes == entry.end - entry.begin),
@@ -101,7 +96,8 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
   check_coverage();
 }
 
-// In the order of the file, each tensor begins at the end of the one before it, and the last ends with the file.
+// In the order of the file, each tensor begins at the end of the one before it, and the last ends
+// with the file.
 void SafeTensors::check_coverage() const {
   std::multimap<std::pair<uint64_t, uint64_t>, std::string_view> in_order;
   for (const auto& [name, entry] : entries_) in_order.insert({{entry.begin, entry.end}, name});
@@ -109,16 +105,18 @@ void SafeTensors::check_coverage() const {
   uint64_t covered = 0;
   for (const auto& [range, name] : in_order) {
     const auto [begin, end] = range;
-    MB_CHECK(end <= available, "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated",
+    MB_CHECK(end <= available,
+             "{}: {} ends at byte {} of the values, but the file has only {}: it is truncated",
              file_, name, end, available);
-    MB_CHECK(begin >= covered, "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_,
+    MB_CHECK(begin >= covered,
+             "{}: {} begins at byte {}, inside of the tensor before it, which ends at {}", file_,
              name, begin, covered);
-    MB_CHECK(begin == covered, "{}: {} bytes before {} belong to no tensor: the file is damaged", file_,
-             begin - covered, name);
+    MB_CHECK(begin == covered, "{}: {} bytes before {} belong to no tensor: the file is damaged",
+             file_, begin - covered, name);
     covered = end;
   }
-  MB_CHECK(covered == available, "{}: its last {} bytes belong to no tensor: the file is damaged", file_,
-           available - covered);
+  MB_CHECK(covered == available, "{}: its last {} bytes belong to no tensor: the file is damaged",
+           file_, available - covered);
 }
 
 const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
@@ -130,13 +128,13 @@ const SafeTensors::Entry& SafeTensors::entry(const std::string& name) const {
 void SafeTensors::read(const std::string& name, std::span<real> out) const {
   const Entry& e = entry(name);
   const uint64_t bytes = width(e.type) * out.size();
-  const unsigned char* source = map_.bytes() + data_ + e.begin;
-  MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin, "{}: {} is {} {}, but {} values are asked for",
-           file_, name, e.type, sizes_text(e.shape), out.size());
-  if (e.type == "F32") return unpack<float>(source, out);
-  if (e.type == "F64") return unpack<double>(source, out);
-  if (e.type == "F16") return unpack<uint16_t>(source, out, from_f16);
-  if (e.type == "BF16") return unpack<uint16_t>(source, out, from_bf16);
+  MB_CHECK(width(e.type) == 0 || bytes == e.end - e.begin,
+           "{}: {} is {} {}, but {} values are asked for", file_, name, e.type, sizes_text(e.shape),
+           out.size());
+  if (e.type == "F32") return unpack<float>(e, out);
+  if (e.type == "F64") return unpack<double>(e, out);
+  if (e.type == "F16") return unpack<uint16_t>(e, out, from_f16);
+  if (e.type == "BF16") return unpack<uint16_t>(e, out, from_bf16);
   fail(formatted("{}: {} is of type {}, expected F32, F16, BF16 or F64", file_, name, e.type));
 }
 
@@ -151,7 +149,8 @@ void SafeTensors::read(const std::string& name, const Tensor& to) const {
 
 void SafeTensors::check_finite(const std::string& name, std::span<const real> values) const {
   if (const auto v = non_finite(values))
-    fail(formatted("{}: {} has the value {}: the file is damaged, or its model had diverged", file_, name, *v));
+    fail(formatted("{}: {} has the value {}: the file is damaged, or its model had diverged", file_,
+                   name, *v));
 }
 
 std::vector<real> SafeTensors::read(const std::string& name) const {
@@ -163,12 +162,11 @@ std::vector<real> SafeTensors::read(const std::string& name) const {
 
 std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   const Entry& e = entry(name);
-  MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_, name,
-           e.type);
+  MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_,
+           name, e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
-  const unsigned char* source = map_.bytes() + data_ + e.begin;
-  if (e.type == "I64") unpack<int64_t>(source, std::span(values));
-  else unpack<int32_t>(source, std::span(values));
+  if (e.type == "I64") unpack<int64_t>(e, std::span(values));
+  else unpack<int32_t>(e, std::span(values));
   return values;
 }
 
@@ -176,9 +174,10 @@ std::vector<uint8_t> SafeTensors::read_booleans(const std::string& name) const {
   const Entry& e = entry(name);
   MB_CHECK(e.type == "BOOL", "{}: {} is of type {}, expected BOOL", file_, name, e.type);
   std::vector<uint8_t> values(e.end - e.begin);
-  unpack<uint8_t>(map_.bytes() + data_ + e.begin, std::span(values));
+  unpack<uint8_t>(e, std::span(values));
   for (size_t i = 0; i < values.size(); ++i)
-    MB_CHECK(values[i] <= 1, "{}: element {} of {} is {}, expected 0 or 1", file_, i, name, int(values[i]));
+    MB_CHECK(values[i] <= 1, "{}: element {} of {} is {}, expected 0 or 1", file_, i, name,
+             int(values[i]));
   return values;
 }
 

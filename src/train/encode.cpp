@@ -63,15 +63,6 @@ struct TokenizedTexts {
   size_t returned = 0;
 };
 
-// Calls on_number(i) for i = 0 .. count-1 in the order of their digits as text: 0 1 10 100 101 ... 11 ... 2
-template <class OnNumber>
-void in_text_order(int64_t count, OnNumber on_number, int64_t first = 0) {
-  for (int64_t i = first; i < std::min(first + 10, count); ++i) {
-    on_number(i);
-    if (i > 0) in_text_order(count, on_number, 10 * i);
-  }
-}
-
 Entry entry_at(uint64_t begin, const std::string& type, std::vector<int64_t> shape) {
   uint64_t bytes = type == "I64" ? 8 : 4;
   for (const int64_t size : shape) bytes *= uint64_t(size);
@@ -81,7 +72,8 @@ Entry entry_at(uint64_t begin, const std::string& type, std::vector<int64_t> sha
 // The output file, to which batches of texts are added in order.
 struct Output {
   Output(const TokenizedTexts& input, const BertConfig& config, const EncodeOptions& o)
-      : lengths(input.lengths), layers(config.num_hidden_layers), heads(config.num_attention_heads) {
+      : heads(config.num_attention_heads), with_attention(o.attention) {
+    const std::vector<int32_t>& lengths = input.lengths;
     const int64_t N = int64_t(lengths.size()), H = config.hidden_size;
     uint64_t end = 0;
     const auto place = [&](const std::string& name, const std::string& type, std::vector<int64_t> shape) {
@@ -92,36 +84,24 @@ struct Output {
     place("pooler_output", "F32", {N, H});
     place("cls", "F32", {N, H});
     if (o.tokens) place("last_hidden_state", "F32", {input.tokens, H});
-    for (size_t i = 0; o.attention && i < lengths.size(); ++i) {
-      attention.push_back(end);
-      end = attention_entry(i).end;
-    }
-    file.emplace(o.output, std::map<std::string, std::string>{{"format", "pt"}},
-                 [this](const SafeTensorsStream::Visit& visit) { list(visit); });
-  }
-  Entry attention_entry(size_t text) const {
-    return entry_at(attention[text], "F32", {layers, heads, lengths[text], lengths[text]});
-  }
-  void list(const SafeTensorsStream::Visit& visit) const {       // in the order of the names
-    in_text_order(int64_t(attention.size()),
-                  [&](int64_t i) { visit(formatted("attention.{}", i), attention_entry(size_t(i))); });
-    for (const auto& [name, entry] : tensors) visit(name, entry);
+    for (size_t i = 0; o.attention && i < lengths.size(); ++i)
+      place(formatted("attention.{}", i), "F32", {config.num_hidden_layers, heads, lengths[i], lengths[i]});
+    file.emplace(o.output, std::map<std::string, std::string>{{"format", "pt"}}, tensors);
   }
   void add(const BertModel& bert, const Batch& batch);
   void add_attention(const Batch& batch, const std::vector<Tensor>& weights);
 
-  const std::vector<int32_t>& lengths;
-  int64_t layers, heads;
+  int64_t heads;
+  bool with_attention;
   int64_t texts = 0, tokens = 0;                    // added so far
-  std::map<std::string, Entry> tensors;             // all but the attention weights
-  std::vector<uint64_t> attention;                  // where that of each text begins
+  SafeTensorsStream::Entries tensors;
   std::optional<SafeTensorsStream> file;
 };
 
 void Output::add(const BertModel& bert, const Batch& batch) {
   std::vector<Tensor> weights;
   const bool all = tensors.contains("offsets");
-  const BertOutput encoded = bert.forward(batch, all ? all_rows : cls_rows, attention.empty() ? nullptr : &weights);
+  const BertOutput encoded = bert.forward(batch, all ? all_rows : cls_rows, with_attention ? &weights : nullptr);
   std::vector<real> room;
   const auto add_rows = [&](const char* name, int64_t first, const Tensor& rows) {
     const std::span<const real> values = rows.on_host(room);
@@ -136,9 +116,9 @@ void Output::add(const BertModel& bert, const Batch& batch) {
     add_rows("last_hidden_state", tokens, encoded.last_hidden_state);
     std::vector<int64_t> offsets;
     for (const int32_t offset : batch.offsets) offsets.push_back(tokens + offset);
-    file->write(tensors["offsets"].begin + uint64_t(8 * texts), offsets);
+    file->write(tensors["offsets"].begin + uint64_t(8 * texts), std::as_bytes(std::span(offsets)));
   }
-  if (!attention.empty()) add_attention(batch, weights);
+  if (with_attention) add_attention(batch, weights);
   texts += batch.sentences();
   tokens += batch.tokens();
 }
@@ -156,7 +136,7 @@ void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weight
         const auto head = layer.begin() + h * int64_t(layer.size()) / heads + begin;
         of_sentence.insert(of_sentence.end(), head, head + L * L);
       }
-    file->write(attention[size_t(texts + b)], "F32", of_sentence);
+    file->write(tensors[formatted("attention.{}", texts + b)].begin, "F32", of_sentence);
     begin += attention_block(L);
   }
 }

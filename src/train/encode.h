@@ -1,5 +1,5 @@
 // An encoder's results for the texts of a file, written to a safetensors file. Needs constant
-// memory, and 16 bytes for each text.
+// memory, and for each text 16 bytes; with attention, which is far larger in the file, half a KB.
 //
 //   pooler_output [N,H]   cls [N,H]                always
 //   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
