@@ -127,24 +127,6 @@ TEST_CASE("bert: packed sentences equal one sentence at a time") {
     CHECK(difference(matrices(packed_weights[layer], {5, 1, 17, 2, 9}), weights[layer]) < tolerance(1e-5, 1e-13));
 }
 
-TEST_CASE("bert: [CLS] of every layer is that of a model that ends there; the last is h^l") {
-  const Network network(tiny_config("layer", 16));
-  const std::vector<Sequence> all = sentences({5, 1, 17});
-  const BertModel& bert = network.model.bert();
-  const std::vector<Tensor> layers = bert.cls_of_layers(pack(all));
-  REQUIRE(layers.size() == 3);                      // the embeddings, and two layers
-  CHECK(difference(layers[2].values(), bert.forward(pack(all)).cls.values()) < tolerance(1e-6, 1e-14));
-  const Tensor embeddings = bert.embeddings().forward(pack(all));
-  CHECK(layers[0].values() == index_select(embeddings, {0, 5, 6}).values());
-  BertConfig one_layer = tiny_config("layer", 16);
-  one_layer.num_hidden_layers = 1;
-  const Network shorter(one_layer);
-  for (const Parameter& item : shorter.parameters.items())
-    item.value.copy_from(network.parameters.value(item.name).values());
-  CHECK(difference(layers[1].values(), shorter.model.bert().forward(pack(all)).cls.values()) < tolerance(1e-6, 1e-14));
-  CHECK(difference(layers[1].values(), layers[2].values()) > 0.01);
-}
-
 TEST_CASE("bert: attention weights are sentence by sentence, head by head, and sum to 1") {
   const Network network(tiny_config());
   const std::vector<int> lengths = {4, 1, 7};

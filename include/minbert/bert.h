@@ -16,9 +16,18 @@
 
 namespace minbert {
 
-// The rows of last_hidden_state that are needed: a list of them, or one of these.
-inline const Indices all_rows;                      // no list
-inline const Indices cls_rows = std::vector<int32_t>{};   // an empty list: none but those of [CLS]
+// The rows of last_hidden_state that are needed: all of them, or those of a list. The states of
+// [CLS] are there beside them in any case.
+struct Rows {
+  Rows() = default;                                 // all
+  Rows(Indices some) : all(false), list(std::move(some)) {}
+  Tensor operator()(const Tensor& x) const;         // these rows of x
+  Batch operator()(const Batch& batch) const;       // the batch of these rows alone
+  bool all = true;
+  Indices list;
+};
+inline const Rows all_rows;
+inline const Rows cls_rows = Indices(std::vector<int32_t>{});         // none but those of [CLS]
 
 struct BertOutput {
   Tensor last_hidden_state;                 // [T,H], or [R,H]: the selected rows
@@ -60,10 +69,10 @@ class BertLayer : public Module {
   BertLayer(const BertConfig& config, const NormOptions& norm);
   // [T,H] -> [T,H]. rows [R]: everything after the attention is computed for these rows of the
   // batch alone, and the result is [R,H]; the norms must not mix tokens.
-  Tensor forward(const Tensor& x, const Batch& batch, const Indices& rows = all_rows,
+  Tensor forward(const Tensor& x, const Batch& batch, const Rows& rows = all_rows,
                  Tensor* attention_weights = nullptr) const;
   // Its parts, of which src/bert/layer.cpp has the equations: A(u), F(u), N₁ and N₂
-  Tensor attend(const Tensor& u, const Batch& batch, const Indices& rows = all_rows,
+  Tensor attend(const Tensor& u, const Batch& batch, const Rows& rows = all_rows,
                 Tensor* attention_weights = nullptr) const;
   Tensor feed(const Tensor& u, const Batch& batch) const;
   const Norm& attention_norm() const { return *attention_norm_; }
@@ -92,10 +101,8 @@ class BertModel : public Module {
   // attention_weights, if given, receives one tensor for each layer (see attention() in ops.h).
   // Errors: an id, a position (of a sequence of more than max_tokens()) or a segment outside of its
   // table.
-  BertOutput forward(const Batch& batch, const Indices& rows = all_rows,
+  BertOutput forward(const Batch& batch, const Rows& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
-  // The hidden states of [CLS] behind the embeddings and behind every layer: L+1 tensors [B,H]
-  std::vector<Tensor> cls_of_layers(const Batch& batch) const;
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
   const BertLayer& layer(int i) const { return *layers_.at(size_t(i)); }
@@ -108,8 +115,8 @@ class BertModel : public Module {
   void normalize_gradients(double alpha, const std::string& place);
 
  private:
-  Tensor encode(const Batch& batch, const Indices& rows, std::vector<Tensor>* attention_weights,
-                std::vector<Tensor>* hidden_states = nullptr) const;
+  Tensor encode(const Batch& batch, const Rows& rows,
+                std::vector<Tensor>* attention_weights) const;
   Tensor normalize_cls(const std::string& place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;

@@ -55,7 +55,8 @@ struct BertConfig {
   int max_tokens() const { return max_position_embeddings - first_position(); }   // of a sequence
   // Did pre-training, or a task, train it? If not, it starts new.
   bool has_trained_pooler() const;
-  // Of no task, so pre-training's: 0; of one, as Hugging Face has it: 1; of several, or siamese: 2
+  // Pre-training's heads, where there is no task: 0; one task's, as Hugging Face has it: 1; those
+  // of several, or siamese: 2
   size_t task_heads() const {
     return tasks.empty() ? 0 : tasks.size() == 1 && pairs_of(pairs) == Pairs::cross ? 1 : 2;
   }

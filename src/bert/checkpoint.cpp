@@ -1,53 +1,26 @@
 // Loading and saving the folder of a model.
 #include "minbert/checkpoint.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "bert/family.h"
 #include "engine/names.h"
 #include "minbert/files.h"
 
 namespace minbert {
-namespace {
-
-// To where data/download.sh fetches the model of this name; "" if it knows none.
-std::string fetched_to(const std::string& name) {
-  const std::string script = "data/download.sh";
-  std::istringstream in(std::filesystem::exists(script) ? read_file(script) : "");
-  std::string group;
-  for (std::string line, word, value; std::getline(in, line);) {
-    std::istringstream(line) >> word >> value;
-    if (word == "group") group = value;
-    if (word == "to" && group == name && value.starts_with("models/")) return "data/" + value;
-  }
-  return "";
-}
-
-}  // namespace
-
 std::string model_folder(const std::string& folder) {
-  const std::filesystem::path path(folder);
+  namespace fs = std::filesystem;
   std::error_code none;
-  for (const std::string& place : {folder, folder + "/model"})
-    if (std::filesystem::exists(place + "/config.json", none)) return place;
-  MB_CHECK(!std::filesystem::is_regular_file(path, none), "{}: this is a file; give its folder",
-           folder);
-  const bool is_there = std::filesystem::exists(path, none);
-  const std::string name = path.filename().string(), place = is_there ? "" : fetched_to(name);
-  if (!place.empty() && std::filesystem::exists(place + "/config.json", none))
-    fail(formatted("{}: there is no such folder; give {}", folder, place));
-  MB_CHECK(place.empty(),
-           "{}: there is no such folder; data/download.sh {} fetches this model, then give {}",
-           folder, name, place);
-  fail(
-      formatted("{}: {}; expected a Hugging Face folder (config.json, a vocabulary, "
-                "model.safetensors) or the folder of a run",
-                folder,
-                is_there ? "neither this folder nor its model/ has a config.json"
-                         : "there is no such folder"));
+  for (const std::string& site : {folder, folder + "/model"})
+    if (fs::exists(site + "/config.json", none)) return site;
+  MB_CHECK(!fs::is_regular_file(folder, none), "{}: this is a file; give its folder", folder);
+  fail(formatted("{}: {}; expected a Hugging Face folder (config.json, a vocabulary, "
+                 "model.safetensors) or the folder of a run. `data/download.sh --list` names "
+                 "models that it fetches to data/models",
+                 folder, fs::exists(folder, none)
+                             ? "neither this folder nor its model/ has a config.json"
+                             : "there is no such folder"));
 }
 
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved,
@@ -109,17 +82,9 @@ BertConfig new_config(const std::string& name, const Tokenizer& tokenizer) {
 
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& source) {
   out << source << ": " << report.loaded.size() << " tensors loaded";
-  static const std::vector<std::pair<std::string, std::string>> kinds = {
-      {".task_", "task weights (0)"}, {"heads.", "heads"},
-      {"pooler.", "pooler"},          {"cls_norm.", "[CLS] norm"},
-      {"cls.", "pre-training heads"}, {".running_", "running statistics"},
-      {"", "norms of the placement"}};
   std::set<std::string> fresh;
-  for (const std::string& name : report.initialised) {
-    const auto is_in = [&](const std::string& part) { return name.find(part) != name.npos; };
-    fresh.insert(
-        std::ranges::find_if(kinds, is_in, &std::pair<std::string, std::string>::first)->second);
-  }
+  for (const std::string& name : report.initialised)
+    if (const std::string kind = addition(name); !kind.empty()) fresh.insert(kind);
   if (!fresh.empty()) out << "; new: " << joined({fresh.begin(), fresh.end()});
   if (!report.unused.empty()) out << "\n  in the file, not used:";
   for (size_t i = 0; i < report.unused.size() && i < 6; ++i) out << ' ' << report.unused[i];

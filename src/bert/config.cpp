@@ -2,7 +2,6 @@
 #include "minbert/config.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "bert/family.h"
 #include "engine/names.h"
@@ -32,25 +31,26 @@ constexpr Number numbers[] = {
     {"initializer_range", &BertConfig::initializer_range, false},
     {"layer_norm_eps", &BertConfig::layer_norm_eps, false}};
 
-struct Choice {
-  const char* key;
-  std::string BertConfig::*value;
-  std::function<void(const std::string& value)> check;     // Error for what is not valid
-};
-auto one_of(const char* what, const std::vector<std::string>& names) {
-  return [=](const std::string& name) { index_of(name, names, what); };
+constexpr std::pair<const char*, std::string BertConfig::*> choices[] = {
+    {"norm", &BertConfig::norm},
+    {"placement", &BertConfig::placement},
+    {"cls_norm", &BertConfig::cls_norm},
+    {"cls_norm_at", &BertConfig::cls_norm_at},
+    {"initialisation", &BertConfig::initialisation},
+    {"embeddings_norm", &BertConfig::embeddings_norm},
+    {"positions", &BertConfig::positions},
+    {"pairs", &BertConfig::pairs}};
+
+void check_choices(const BertConfig& c) {
+  norms().check(c.norm);
+  placement_of(c.placement);
+  cls_norms().check(c.cls_norm);
+  index_of(c.cls_norm_at, cls_norm_places, "place");
+  index_of(c.initialisation, initialisation_names(), "initialisation");
+  index_of(c.embeddings_norm, embeddings_norm_names, "embeddings norm");
+  index_of(c.positions, position_names, "position embedding");
+  pairs_of(c.pairs);
 }
-const Choice choices[] = {
-    {"norm", &BertConfig::norm, [](const std::string& norm) { norms().check(norm); }},
-    {"placement", &BertConfig::placement, one_of("placement", placement_names)},
-    {"cls_norm", &BertConfig::cls_norm, [](const std::string& norm) { cls_norms().check(norm); }},
-    {"cls_norm_at", &BertConfig::cls_norm_at, one_of("place", cls_norm_places)},
-    {"initialisation", &BertConfig::initialisation,
-     one_of("initialisation", initialisation_names())},
-    {"embeddings_norm", &BertConfig::embeddings_norm,
-     one_of("embeddings norm", embeddings_norm_names)},
-    {"positions", &BertConfig::positions, one_of("position embedding", position_names)},
-    {"pairs", &BertConfig::pairs, one_of("kind", pair_names)}};
 
 // Keys whose other values ask for a network that minbert does not compute.
 void check_kind(const Json& json, const std::string& file) {
@@ -73,12 +73,10 @@ void check_values(const BertConfig& c, const std::string& file) {
     MB_CHECK(n.dropout ? 0 <= v && v < 1 : 0 < v && v < 1e30, "{}: \"{}\" is {}, expected {}", file,
              n.key, v, n.dropout ? "a probability from 0 to below 1" : "a positive number");
   }
-  for (const Choice& choice : choices) {
-    try {
-      choice.check(c.*choice.value);
-    } catch (const Error& e) {
-      fail(formatted("{}: \"minbert.{}\": {}", file, choice.key, e.what()));
-    }
+  try {
+    check_choices(c);
+  } catch (const Error& e) {
+    fail(formatted("{}: \"minbert\": {}", file, e.what()));
   }
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
            "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: expected a multiple of it",
@@ -92,33 +90,22 @@ void check_values(const BertConfig& c, const std::string& file) {
   MB_CHECK(c.max_tokens() > 0,
            "{}: \"max_position_embeddings\" is {}, expected {} or more: the first {} are padding's",
            file, c.max_position_embeddings, c.first_position() + 1, c.first_position());
-  const std::string behind = c.first_position() > 0 ? " - pad_token_id - 1" : "";
+  const std::string after = c.first_position() > 0 ? " - pad_token_id - 1" : "";
   MB_CHECK(0 < c.max_length && c.max_length <= c.max_tokens(),
            "{}: \"minbert.max_length\" is {}, expected 1 to max_position_embeddings{} = {}", file,
-           c.max_length, behind, c.max_tokens());
+           c.max_length, after, c.max_tokens());
 }
 
-// The encoder of Vaswani et al. 2017 with learned positions [NT model], initialised as the slides
-// say [NT init]. The widths are choices of ours: the slides give none.
-BertConfig transformer_encoder(int layers, int hidden_size) {
-  BertConfig c;
-  c.num_hidden_layers = layers;
-  c.hidden_size = hidden_size;
-  c.num_attention_heads = 4;
-  c.intermediate_size = 4 * hidden_size;
-  c.vocab_size = 4000;
-  c.type_vocab_size = 0;
-  c.hidden_act = "relu";
-  c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
-  c.embeddings_norm = "none";
-  c.initialisation = "xavier-kaiming";
-  return c;
-}
+struct Named {
+  std::string name;
+  int layers, hidden_size, heads;
+  bool original = false;                  // the original Transformer's encoder
+};
 
 }  // namespace
 
 Pairs pairs_of(const std::string& name) {
-  return Pairs(index_of(name, pair_names, "form of pairs"));
+  return Pairs(index_of(name, pair_names, "pairing"));
 }
 
 void BertConfig::set_norm(const std::string& text) {
@@ -149,38 +136,35 @@ const Family& BertConfig::family() const { return family_of(model_type, "config.
 bool BertConfig::has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
 
 int BertConfig::first_position() const {
-  return family().positions_behind_padding ? pad_token_id + 1 : 0;
+  return family().positions_after_padding ? pad_token_id + 1 : 0;
 }
 
+// The encoder of Vaswani et al. 2017 has learned positions [NT model] and is initialised as the
+// slides say [NT init]. The widths are choices of ours: the slides give none.
 BertConfig BertConfig::named(const std::string& name) {
   if (name.ends_with(".json")) return load(name);
-  struct Named {
-    const char* name;
-    int layers, hidden_size;
-  };
-  std::string names;
-  for (const Named& n : {Named{"tiny", 2, 128}, {"mini", 4, 256}, {"small", 4, 512},
-                         {"base", 12, 768}, {"large", 24, 1024}}) {
-    if (name == n.name) {
-      BertConfig c;
-      c.num_hidden_layers = n.layers;
-      c.hidden_size = n.hidden_size;
-      c.num_attention_heads = n.hidden_size / 64;
-      c.intermediate_size = 4 * n.hidden_size;
-      return c;
-    }
-    names += formatted("{}{} ({} layers of {})", names.empty() ? "" : ", ", n.name, n.layers,
-                       n.hidden_size);
-  }
-  for (const int layers : {1, 5})
-    for (const auto& [width, hidden_size] :
-         {std::pair("narrow", 64), std::pair("normal", 128), std::pair("wide", 256)}) {
-      const std::string encoder = formatted("{}-{}", width, layers);
-      if (name == encoder) return transformer_encoder(layers, hidden_size);
-      names += ", " + encoder;
-    }
-  fail(formatted("there is no configuration \"{}\"; the names are {}; or give a config.json", name,
-                 names));
+  static const std::vector<Named> all = {
+      {"tiny", 2, 128, 2},          {"mini", 4, 256, 4},          {"small", 4, 512, 8},
+      {"base", 12, 768, 12},        {"large", 24, 1024, 16},      {"narrow-1", 1, 64, 4, true},
+      {"normal-1", 1, 128, 4, true}, {"wide-1", 1, 256, 4, true},  {"narrow-5", 5, 64, 4, true},
+      {"normal-5", 5, 128, 4, true}, {"wide-5", 5, 256, 4, true}};
+  const auto found = std::ranges::find(all, name, &Named::name);
+  MB_CHECK(found != all.end(),
+           "there is no configuration \"{}\"; the names are {}; or give a config.json", name,
+           joined(names_of(all)));
+  BertConfig c;
+  c.num_hidden_layers = found->layers;
+  c.hidden_size = found->hidden_size;
+  c.num_attention_heads = found->heads;
+  c.intermediate_size = 4 * found->hidden_size;
+  if (!found->original) return c;
+  c.vocab_size = 4000;
+  c.type_vocab_size = 0;
+  c.hidden_act = "relu";
+  c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
+  c.embeddings_norm = "none";
+  c.initialisation = "xavier-kaiming";
+  return c;
 }
 
 BertConfig BertConfig::load(const std::string& file) {
@@ -198,7 +182,7 @@ BertConfig BertConfig::load(const std::string& file) {
   c.hidden_act = c.loaded.get("hidden_act", c.hidden_act);
 
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
-  for (const Choice& choice : choices) c.*choice.value = ours.get(choice.key, c.*choice.value);
+  for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));
@@ -213,7 +197,7 @@ void BertConfig::save(const std::string& file) const {
   json.set("pad_token_id", pad_token_id);
   for (const auto& [key, size] : sizes) json.set(key, this->*size);
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
-  for (const Choice& choice : choices) ours.set(choice.key, this->*choice.value);
+  for (const auto& [key, value] : choices) ours.set(key, this->*value);
   ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);
   write_file(file, json.set("minbert", std::move(ours)).dump() + "\n");
 }

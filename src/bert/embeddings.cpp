@@ -18,8 +18,8 @@
 namespace minbert {
 namespace {
 
-// Of a RoBERTa's tokens: pad + 1, pad + 2, ..., but pad for <pad>, whose id is pad, too.
-Indices behind_padding(const Batch& batch, int32_t pad) {
+// A RoBERTa's tokens have the positions pad + 1, pad + 2, ..., but <pad>, whose id is pad, has pad.
+Indices after_padding(const Batch& batch, int32_t pad) {
   std::vector<int32_t> positions(batch.ids.begin(), batch.ids.end());
   int32_t last = pad;
   for (size_t row = 0; row < positions.size(); ++row) {
@@ -65,7 +65,7 @@ BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm
 Tensor BertEmbeddings::forward(const Batch& batch) const {
   const Scope scope(path());
   const Indices positions =
-      first_position_ > 0 ? behind_padding(batch, first_position_ - 1) : batch.positions;
+      first_position_ > 0 ? after_padding(batch, first_position_ - 1) : batch.positions;
   Tensor x = word_(batch.ids);
   if (position_) x = x + (*position_)(positions);
   else x = x * std::sqrt(double(x.cols())) + embedding(sinusoids_, positions);

@@ -17,7 +17,7 @@ namespace {
 const std::vector<Family> families = {
     {.model_type = "bert",
      .architecture = {"BertForPreTraining", "BertModel", "BertModel"},
-     .positions_behind_padding = false,
+     .positions_after_padding = false,
      .pad_token_id = 0,
      .type_vocab_size = 2,
      .layer_norm_eps = 1e-12,
@@ -28,7 +28,7 @@ const std::vector<Family> families = {
      .others = {}},
     {.model_type = "roberta",
      .architecture = {"RobertaForMaskedLM", "RobertaForSequenceClassification", "RobertaModel"},
-     .positions_behind_padding = true,
+     .positions_after_padding = true,
      .pad_token_id = 1,
      .type_vocab_size = 1,
      .layer_norm_eps = 1e-5,

@@ -15,9 +15,9 @@ struct Family {
   std::string model_type;                 // of config.json
   // "architectures" of config.json, Hugging Face's class: see BertConfig::task_heads()
   std::array<std::string, 3> architecture;
-  // Of a new network. Where positions_behind_padding, a sequence's first token has the position
+  // A new network's. Where positions_after_padding, a sequence's first token has the position
   // pad_token_id + 1, and max_position_embeddings has as many more; else it has the position 0.
-  bool positions_behind_padding;
+  bool positions_after_padding;
   int pad_token_id, type_vocab_size;
   double layer_norm_eps;
   bool next_sentence;                     // is that pre-trained, and with it the pooler?
@@ -31,5 +31,8 @@ struct Family {
 
 // Error lists the valid ones; source: for the error.
 const Family& family_of(const std::string& model_type, const std::string& source);
+
+// What a parameter is that a pre-trained encoder lacks (src/bert/layer.cpp); "": one that it has.
+std::string addition(const std::string& name);
 
 }  // namespace minbert

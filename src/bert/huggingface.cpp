@@ -54,17 +54,6 @@ std::string name_in(const SafeTensors& file, const std::string& expected,
 
 bool has_row_for_each_task(const std::string& name) { return name.find(".task_") != name.npos; }
 
-// Parameters that a pre-trained encoder lacks: heads, pooler, and those that minbert adds
-// (src/bert/layer.cpp).
-bool may_be_missing(const std::string& name) {
-  for (const char* added :
-       {"encoder.LayerNorm.", ".attention.LayerNorm.", ".intermediate.LayerNorm.", ".head_scale"})
-    if (name.find(added) != name.npos) return true;
-  return name.starts_with("heads.") || name.starts_with("cls.") ||
-         name.find("pooler.") != name.npos || has_row_for_each_task(name) ||
-         name.find("cls_norm.") != name.npos;
-}
-
 // Most published files have these, and an encoder does not use them: pre-training heads,
 // position_ids 0, 1, 2, ...
 bool expected_extra(const std::string& name) {
@@ -85,6 +74,23 @@ void check_f16(const std::string& file, const std::string& name, const Tensor& v
 
 }  // namespace
 
+std::string addition(const std::string& name) {
+  static const std::vector<std::pair<std::string, std::string>> kinds = {
+      {".task_", "task weights (0)"},
+      {"heads.", "heads"},
+      {"pooler.", "pooler"},
+      {"cls_norm.", "[CLS] norm"},
+      {"cls.", "pre-training heads"},
+      {".running_", "running statistics"},
+      {"encoder.LayerNorm.", "norms of the placement"},
+      {".attention.LayerNorm.", "norms of the placement"},
+      {".intermediate.LayerNorm.", "norms of the placement"},
+      {".head_scale", "norms of the placement"}};
+  for (const auto& [part, kind] : kinds)
+    if (name.find(part) != name.npos) return kind;
+  return "";
+}
+
 WeightsReport load_weights(const std::string& path, const Parameters& parameters,
                            const BertConfig* saved) {
   const FileNames names(saved ? *saved : BertConfig());
@@ -99,7 +105,7 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
       const std::string name = name_in(file, expected, names.encoder);
       if (name.empty()) {
         const bool buffer = list == &parameters.buffers();
-        const bool fresh = buffer || may_be_missing(item.name);
+        const bool fresh = buffer || !addition(item.name).empty();
         if (fresh && !buffer) parameters.initialise(item);
         if (fresh) report.initialised.push_back(item.name);
         else missing.push_back(expected);

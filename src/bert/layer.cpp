@@ -39,6 +39,9 @@ Init init_beside(Activation f) { return f == relu ? Init::random_relu : Init::ra
 
 }  // namespace
 
+Tensor Rows::operator()(const Tensor& x) const { return all ? x : index_select(x, list); }
+Batch Rows::operator()(const Batch& batch) const { return all ? batch : select_rows(batch, list); }
+
 Placement placement_of(const std::string& name) {
   return Placement(index_of(name, placement_names, "placement"));
 }
@@ -99,19 +102,18 @@ Tensor BertLayer::feed(const Tensor& u, const Batch& batch) const {
                       output_.bias(), activation_);
 }
 
-Tensor BertLayer::attend(const Tensor& u, const Batch& batch, const Indices& rows,
+Tensor BertLayer::attend(const Tensor& u, const Batch& batch, const Rows& rows,
                          Tensor* attention_weights) const {
   const Tensor context =
       attention(query_(u), key_(u), value_(u), batch, heads_, weights_dropout_.p(),
                 weights_dropout_.key(), attention_weights);
-  return attention_dense_(scale_heads(rows ? index_select(context, rows) : context));
+  return attention_dense_(scale_heads(rows(context)));
 }
 
-Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& rows,
+Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Rows& rows,
                           Tensor* attention_weights) const {
   const Scope scope(path());
-  const Batch selected = rows ? select_rows(batch, rows) : batch;
-  const auto select = [&](const Tensor& u) { return rows ? index_select(u, rows) : u; };
+  const Batch selected = rows(batch);
   const auto A = [&](const Tensor& u) { return attend(u, batch, rows, attention_weights); };
   const auto F = [&](const Tensor& u) { return feed(u, selected); };
   const auto N1 = [&](const Tensor& u, const Batch& b) { return (*attention_norm_)(u, b); };
@@ -120,14 +122,14 @@ Tensor BertLayer::forward(const Tensor& x, const Batch& batch, const Indices& ro
   const Dropout &D1 = attention_dropout_, &D2 = output_dropout_;         // D.add(x, u) = x + D u
 
   if (placement_ == Placement::post) {
-    const Tensor a = N1(D1.add(select(x), A(x)), selected);
+    const Tensor a = N1(D1.add(rows(x), A(x)), selected);
     return N2(D2.add(a, F(a)));
   }
   if (placement_ == Placement::pre) {
-    const Tensor a = D1.add(select(x), A(N1(x, batch)));
+    const Tensor a = D1.add(rows(x), A(N1(x, batch)));
     return D2.add(a, F(N2(a)));
   }
-  const Tensor a = D1.add(select(x), N3(A(N1(x, batch))));               // normformer
+  const Tensor a = D1.add(rows(x), N3(A(N1(x, batch))));               // normformer
   return D2.add(a, F(N2(a)));
 }
 

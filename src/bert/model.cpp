@@ -34,17 +34,15 @@ BertModel::BertModel(const BertConfig& config, int tasks)
   child("cls_norm", *cls_norm_);
 }
 
-Tensor BertModel::encode(const Batch& batch, const Indices& rows,
-                         std::vector<Tensor>* attention_weights,
-                         std::vector<Tensor>* hidden_states) const {
+Tensor BertModel::encode(const Batch& batch, const Rows& rows,
+                         std::vector<Tensor>* attention_weights) const {
   MB_CHECK(!recomputes() || !training() || norm_mixes_ != Mixes::batch,
            "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
            config_.norm);
-  const Indices last_rows = norm_mixes_ != Mixes::nothing ? all_rows : rows;
+  const Rows last_rows = norm_mixes_ != Mixes::nothing ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
-  if (hidden_states) hidden_states->push_back(x);
   for (const auto& layer : layers_) {
-    const Indices& layer_rows = layer == layers_.back() ? last_rows : all_rows;
+    const Rows& layer_rows = layer == layers_.back() ? last_rows : all_rows;
     Tensor weights;
     if (attention_weights) x = layer->forward(x, batch, layer_rows, &weights);
     else
@@ -52,10 +50,9 @@ Tensor BertModel::encode(const Batch& batch, const Indices& rows,
         return layer.forward(u, batch, layer_rows, nullptr);
       });
     if (attention_weights) attention_weights->push_back(weights);
-    if (hidden_states) hidden_states->push_back(x);
   }
-  if (final_norm_) x = (*final_norm_)(x, last_rows ? select_rows(batch, last_rows) : batch);
-  return rows && !last_rows ? index_select(x, rows) : x;
+  if (final_norm_) x = (*final_norm_)(x, last_rows(batch));
+  return last_rows.all ? rows(x) : x;
 }
 
 // Gradient normalization comes before the norm, so the backward runs it after the norm's backward.
@@ -65,17 +62,17 @@ Tensor BertModel::normalize_cls(const std::string& place, Tensor h) const {
   return norm_place_ == place ? (*cls_norm_)(h) : h;
 }
 
-BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
+BertOutput BertModel::forward(const Batch& batch, const Rows& rows,
                               std::vector<Tensor>* attention_weights) const {
   const Scope scope(path());
   const Indices first = first_rows(batch);
   Tensor x, h;
-  if (!rows) {                                      // all_rows
+  if (rows.all) {
     x = encode(batch, all_rows, attention_weights);
     h = index_select(x, first);
   } else {                                          // the last layer computes them, then each [CLS]
-    const int64_t R = rows.size();
-    std::vector<int32_t> rows_and_cls(rows.begin(), rows.end());
+    const int64_t R = rows.list.size();
+    std::vector<int32_t> rows_and_cls(rows.list.begin(), rows.list.end());
     rows_and_cls.insert(rows_and_cls.end(), first.begin(), first.end());
     const Tensor both = encode(batch, Indices(std::move(rows_and_cls)), attention_weights);
     h = index_select(both, Indices::range(R, both.rows()));
@@ -83,14 +80,6 @@ BertOutput BertModel::forward(const Batch& batch, const Indices& rows,
   }
   const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
   return {x, h, normalize_cls(cls_place::pooled, pooled)};
-}
-
-std::vector<Tensor> BertModel::cls_of_layers(const Batch& batch) const {
-  const Scope scope(path());
-  std::vector<Tensor> states;
-  encode(batch, all_rows, nullptr, &states);
-  for (Tensor& x : states) x = index_select(x, first_rows(batch));
-  return states;
 }
 
 Tensor BertModel::cls_before_norm(const Batch& batch) const {

@@ -62,6 +62,18 @@ struct Features {
   }
 };
 
+// The hidden states of [CLS] after the embeddings and after every layer: L+1 tensors [B,H]
+std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch) {
+  const Indices first = std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
+  Tensor x = bert.embeddings().forward(batch);
+  std::vector<Tensor> states = {index_select(x, first)};
+  for (int l = 0; l < bert.config().num_hidden_layers; ++l) {
+    x = bert.layer(l).forward(x, batch);
+    states.push_back(index_select(x, first));
+  }
+  return states;
+}
+
 Features features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
   EncodedSet set(o, task, split, Pooler::unused);
   Features features;
@@ -73,7 +85,7 @@ Features features_of(const TaskAdaptationOptions& o, const Task& task, Split spl
   std::cerr << formatted("features of {} sentences: {} MB\n", set.data().examples.size(),
                          numbers * features.layers.size() * sizeof(real) / 1000000);
   set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
-    const std::vector<Tensor> states = set.bert().cls_of_layers(batch);
+    const std::vector<Tensor> states = cls_of_layers(set.bert(), batch);
     for (size_t l = 0; l < states.size(); ++l) {
       const std::vector<real> values = states[l].values();
       features.layers[l].insert(features.layers[l].end(), values.begin(), values.end());
