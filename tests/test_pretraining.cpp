@@ -48,7 +48,7 @@ struct Examples {
 
 std::vector<size_t> sizes(const Corpus& corpus) {
   std::vector<size_t> list;
-  for (const Corpus::Part& part : corpus.parts()) list.push_back(part.text().size());
+  for (const Corpus::Part& part : corpus.parts()) list.push_back(part.text.size());
   return list;
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("corpus: a long document is read in parts, a line of 10 MB as one; bot
   CHECK(corpus.documents() == 2);
   REQUIRE(corpus.parts().size() == 5);
   CHECK(corpus.bytes() == text.size() + 10'000'003);
-  CHECK(corpus.parts()[3].text().size() == 10'000'001);
+  CHECK(corpus.parts()[3].text.size() == 10'000'001);
 }
 
 TEST_CASE("corpus: what cannot be learnt from is refused with the reason") {

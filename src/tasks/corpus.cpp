@@ -1,8 +1,6 @@
 // Finding the documents of a corpus.
 #include "tasks/corpus.h"
 
-#include <algorithm>
-
 #include "files/progress.h"
 #include "text/lines.h"
 
@@ -10,8 +8,6 @@ namespace minbert {
 namespace {
 
 constexpr uint64_t max_part = 1 << 20;              // bytes
-
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n") == line.npos; }
 
 }  // namespace
 
@@ -21,28 +17,27 @@ Corpus::Corpus(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     files_.push_back(std::make_unique<MappedFile>(file));
     const MappedFile& mapped = *files_.back();
-    const std::string_view text = mapped.text();
-    Progress progress("reading " + file, int64_t(text.size()));
+    Progress progress("reading " + file, int64_t(mapped.size()));
     bool inside = false;                            // is the line before this one in a document?
     int64_t number = 0;
-    for (uint64_t begin = 0, end; begin < text.size(); begin = end) {
-      end = std::min<uint64_t>(text.find('\n', begin), text.size() - 1) + 1;
-      const std::string_view line = text.substr(begin, end - begin);
+    for (std::string_view rest = mapped.text(); !rest.empty();) {
+      const std::string_view line = take_line(rest);
       check_utf8(line, file, ++number);
-      if (is_blank(line)) {
-        inside = false;
-        progress.update(int64_t(end));
-        continue;
-      }
-      if (!inside) ++documents_;
-      if (!inside || end - parts_.back().begin > max_part) parts_.push_back({&mapped, begin, end, documents_ - 1});
-      parts_.back().end = end;
-      inside = true;
+      progress.update(int64_t(mapped.size() - rest.size()));
+      const bool blank = line.find_first_not_of(" \t\r\n") == line.npos;
+      if (!blank && !inside) ++documents_;
+      if (!blank && (!inside || parts_.back().text.size() + line.size() > max_part))
+        parts_.push_back({line, documents_ - 1});
+      else if (!blank)
+        parts_.back().text = {parts_.back().text.data(), parts_.back().text.size() + line.size()};
+      inside = !blank;
     }
   }
-  for (const Part& part : parts_) bytes_ += part.size();
-  MB_CHECK(!parts_.empty(),
-           "{}: there is no text in it; expected a paragraph a line and a blank line between documents", name_);
+  for (const Part& part : parts_) bytes_ += part.text.size();
+  MB_CHECK(
+      !parts_.empty(),
+      "{}: there is no text in it; expected a paragraph a line and a blank line between documents",
+      name_);
 }
 
 }  // namespace minbert

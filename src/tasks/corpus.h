@@ -21,11 +21,8 @@ class Corpus {
  public:
   // A document of more than 1 MB counts as several parts, so that parts stay small.
   struct Part {
-    const MappedFile* file;
-    uint64_t begin, end;                        // its bytes
+    std::string_view text;                      // mapped
     int64_t document;                           // its number; all parts of a document have the same
-    uint64_t size() const { return end - begin; }
-    std::string_view text() const { return file->text().substr(begin, size()); }
   };
   // Errors: no file, one that cannot be read, one that is not UTF-8, no text in
   // any of them.

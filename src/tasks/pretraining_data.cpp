@@ -1,13 +1,14 @@
-// Examples for the two pre-training tasks                                  Devlin et al. 2019, sec. 3.1, app. A.1-2
+// Examples for the two pre-training tasks             Devlin et al. 2019, sec. 3.1, app. A.1-2
 //
-//   A and B are runs of sentences that fill the sequence; one sequence in ten is shorter. Half of the B are the
-//   sentences after A; the others come from another document, and the sentences after A are then used for the next
-//   example. 15% of the words are masked.
+//   A and B are runs of sentences that fill the sequence; one sequence in ten is shorter. Half of
+//   the B are the sentences after A; the others come from another document, and the sentences after
+//   A are then used for the next example. 15% of the words are masked.
 //
-//   Deviations  An A with nothing after it gets a foreign B, so that in short documents fewer than half follow (as by
-//               Google's code). A sentence of more than half a sequence is cut into several. A sentence ends at a
-//               token . ! or ?, or with its paragraph. A foreign B is about as long as A's own, if there is one: if it
-//               filled the sequence, as in Google's code, its length would give it away in short documents.
+//   Deviations  An A with nothing after it gets a foreign B, so that in short documents fewer than
+//               half follow (as by Google's code). A sentence of more than half a sequence is cut
+//               into several. A sentence ends at a token . ! or ?, or with its paragraph. A foreign
+//               B is about as long as A's own, if there is one: if it filled the sequence, as in
+//               Google's code, its length would give it away in short documents.
 #include <omp.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "files/progress.h"
 #include "minbert/random.h"
 #include "tasks/corpus.h"
+#include "text/lines.h"
 
 namespace minbert {
 namespace {
@@ -35,11 +37,12 @@ void truncate(Ids& a, Ids& b, size_t room, Random& random) {
   }
 }
 
-// Pages are held out in random order: at least two, until held_out of the text is reached, and at least two stay for
-// training. No page of a corpus with fewer than four.
+// Pages are held out in random order: at least two, until held_out of the text is reached, and at
+// least two stay for training. No page of a corpus with fewer than four.
 std::vector<bool> choose_held_out(const Corpus& corpus, const PretrainingDataOptions& options) {
   std::vector<uint64_t> size(size_t((corpus.documents() - 1) / options.page + 1), 0);
-  for (const Corpus::Part& part : corpus.parts()) size[size_t(part.document / options.page)] += part.size();
+  for (const Corpus::Part& part : corpus.parts())
+    size[size_t(part.document / options.page)] += part.text.size();
   std::vector<bool> out(size.size(), false);
   if (options.held_out <= 0 || size.size() < 4) return out;
   std::vector<int64_t> order(size.size());
@@ -62,22 +65,27 @@ struct PretrainingData::Sentences {
   std::vector<int32_t> ids;
   std::vector<size_t> starts = {0};                 // sentence i is starts[i] .. starts[i+1] - 1
   size_t count() const { return starts.size() - 1; }
-  Ids run(size_t begin, size_t end) const { return Ids(ids).subspan(starts[begin], starts[end] - starts[begin]); }
+  Ids run(size_t begin, size_t end) const {
+    return Ids(ids).subspan(starts[begin], starts[end] - starts[begin]);
+  }
 };
 
-PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer, PretrainingDataOptions options)
+PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenizer,
+                                 PretrainingDataOptions options)
     : corpus_(corpus), tokenizer_(tokenizer), options_(options) {
-  MB_CHECK(room() >= 2, "--max-length {}: A and B with their special tokens need at least {}", options.max_length,
-           options.max_length - room() + 2);
+  MB_CHECK(room() >= 2, "--max-length {}: A and B with their special tokens need at least {}",
+           options.max_length, options.max_length - room() + 2);
   MB_CHECK(corpus.documents() > 1 || !options.next_sentence,
-           "{}: the corpus has only one document, so next-sentence prediction is impossible: no B can come from "
-           "another\n  put a blank line between documents, or give --no-nsp to train the masked words alone",
+           "{}: the corpus has only one document, so next-sentence prediction is impossible: no B "
+           "can come from "
+           "another\n  put a blank line between documents, or give --no-nsp to train the masked "
+           "words alone",
            corpus.name());
   MB_CHECK(options.page >= 1, "--page {}: expected 1 document or more", options.page);
   const std::vector<bool> held_out_pages = choose_held_out(corpus, options);
   for (const Corpus::Part& part : corpus.parts())
     (held_out_pages[size_t(page_of(part.document))] ? held_out_ : training_).push_back(&part);
-  for (const Corpus::Part* part : training_) training_bytes_ += part->size();
+  for (const Corpus::Part* part : training_) training_bytes_ += part->text.size();
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
@@ -93,17 +101,13 @@ int PretrainingData::room() const {
 PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& part) const {
   const size_t longest = size_t(room() / 2);
   Sentences s{part.document, {}};
-  const std::string_view text = part.text();
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);          // Windows' line end
-    for (const int32_t id : tokenizer_.encode(line)) {
+  for (std::string_view rest = part.text; !rest.empty();) {
+    for (const int32_t id : tokenizer_.encode(without_end(take_line(rest)))) {
       s.ids.push_back(id);
-      if (ends_[size_t(id)] || s.ids.size() - s.starts.back() == longest) s.starts.push_back(s.ids.size());
+      if (ends_[size_t(id)] || s.ids.size() - s.starts.back() == longest)
+        s.starts.push_back(s.ids.size());
     }
     if (s.ids.size() > s.starts.back()) s.starts.push_back(s.ids.size());
-    begin = end + 1;
   }
   return s;
 }
@@ -121,9 +125,10 @@ std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t sh
   uint64_t before = 0;
   for (const Parts& page : pages)
     for (const Corpus::Part* part : page) {
-      const uint64_t middle = before + part->size() / 2;
-      if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard) parts.push_back(part);
-      before += part->size();
+      const uint64_t middle = before + part->text.size() / 2;
+      if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard)
+        parts.push_back(part);
+      before += part->text.size();
     }
   return examples_of(parts, formatted("pretrain/epoch {}/shard {}", epoch, shard));
 }
@@ -132,7 +137,8 @@ std::vector<PretrainingExample> PretrainingData::held_out() const {
   return examples_of(held_out_, "pretrain/held out");
 }
 
-std::vector<PretrainingExample> PretrainingData::examples_of(const Parts& parts, const std::string& stream) const {
+std::vector<PretrainingExample> PretrainingData::examples_of(const Parts& parts,
+                                                             const std::string& stream) const {
   std::vector<Sentences> all(parts.size());
   Progress progress("making examples of " + corpus_.name(), int64_t(2 * parts.size()));
   std::atomic<int64_t> done = 0;
@@ -172,18 +178,21 @@ void PretrainingData::add_examples(const std::vector<Sentences>& all, size_t ind
       size_t last = first + 1;
       while (last < other->count() && other->run(first, last).size() < wanted) ++last;
       b = other->run(first, last);
-      if (own.count() - middle > 1) end = middle;   // the sentences after A are used for the next example
+      if (own.count() - middle > 1)
+        end = middle;  // the sentences after A are used for the next example
     }
     if (b.empty() && options_.next_sentence) continue;
     truncate(a, b, most, random);
     const std::optional<Ids> second = b.empty() ? std::nullopt : std::optional(b);
-    examples.push_back({build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
+    examples.push_back(
+        {build_sequence(tokenizer_, a, second, options_.max_length), {}, {}, other == nullptr});
   }
 }
 
-// Another document than A's; with pages, half of the time one of A's own page. nullptr if none was found.
-const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sentences>& all, size_t index,
-                                                           Random& random) const {
+// Another document than A's; with pages, half of the time one of A's own page. nullptr if none was
+// found.
+const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sentences>& all,
+                                                           size_t index, Random& random) const {
   const int64_t document = all[index].document;
   const auto same_page = [&](size_t i) { return page_of(all[i].document) == page_of(document); };
   size_t begin = 0, end = all.size();
@@ -192,13 +201,16 @@ const PretrainingData::Sentences* PretrainingData::foreign(const std::vector<Sen
     for (end = index + 1; end < all.size() && same_page(end);) ++end;
   }
   for (int tries = 0; tries < 10; ++tries)
-    if (const Sentences& s = all[begin + random.below(end - begin)]; s.document != document && s.count() > 0) return &s;
+    if (const Sentences& s = all[begin + random.below(end - begin)];
+        s.document != document && s.count() > 0)
+      return &s;
   return nullptr;
 }
 
 void PretrainingData::mask(PretrainingExample& example, Random& random) const {
   std::vector<int32_t>& ids = example.sequence.ids;
-  std::vector<std::vector<int32_t>> words;          // positions; with whole_words all pieces of a word together
+  std::vector<std::vector<int32_t>>
+      words;  // positions; with whole_words all pieces of a word together
   size_t count = 0;
   for (int32_t i = 0; i < int32_t(ids.size()); ++i) {
     const int32_t id = ids[size_t(i)];
@@ -227,13 +239,15 @@ double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& e
   std::vector<double> counts(size_t(tokenizer_.size()), 1);
   double total = double(tokenizer_.size()), nats = 0, words = 0;
   uint64_t read = 0;
-  Progress progress("counting the words of " + corpus_.name(), int64_t(std::min(training_bytes_, max_counted)));
+  Progress progress("counting the words of " + corpus_.name(),
+                    int64_t(std::min(training_bytes_, max_counted)));
   for (const Corpus::Part* part : training_) {
     progress.update(int64_t(read));
-    const std::vector<int32_t> ids = sentences_of(*part).ids;         // without the line ends, which none masks
+    const std::vector<int32_t> ids =
+        sentences_of(*part).ids;  // without the line ends, which none masks
     for (const int32_t id : ids) ++counts[size_t(id)];
     total += double(ids.size());
-    if ((read += part->size()) > max_counted) break;
+    if ((read += part->text.size()) > max_counted) break;
   }
   for (const PretrainingExample& example : examples) {
     for (const int32_t id : example.originals) nats -= std::log(counts[size_t(id)] / total);

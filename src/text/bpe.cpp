@@ -1,14 +1,18 @@
-// Byte-level BPE: joins the bytes of each word, pair after pair, in the order in which training found the pairs.
+// Byte-level BPE: joins the bytes of each word, pair after pair, in the order in which training
+// found the pairs.
 //
-//   Papers   Neural Machine Translation of Rare Words with Subword Units, Sennrich et al. 2016, sec. 3.2 (joins)
-//            Language Models are Unsupervised Multitask Learners, Radford et al. 2019, sec. 2.2 (bytes, words)
+//   Papers   Neural Machine Translation of Rare Words with Subword Units,
+//            Sennrich et al. 2016, sec. 3.2 (joins)
+//            Language Models are Unsupervised Multitask Learners,
+//            Radford et al. 2019, sec. 2.2 (bytes, words)
 //   Steps    special tokens written in the text stay whole; <mask> takes the white space before it
 //            words by GPT-2's pattern (words.h)
-//            the bytes of a word are its first pieces; the pair that stands first among the merges is joined, of
-//            several occurrences the leftmost, until no pair of neighbours is a merge
+//            the bytes of a word are its first pieces; the pair that stands first among the merges
+//            is joined, of several occurrences the leftmost, until no pair of neighbours is a merge
 //   Letters  in the files each byte is a printable character: itself, or U+0100 + n (Ġ is a space)
 //
-// Deviation: a byte that the vocabulary lacks is <unk>, as in Hugging Face's Python code; its Rust code drops it.
+// Deviation: a byte that the vocabulary lacks is <unk>, as in Hugging Face's Python code; its Rust
+// code drops it.
 #include <algorithm>
 #include <atomic>
 #include <queue>
@@ -22,7 +26,7 @@
 namespace minbert {
 namespace {
 
-constexpr size_t unk = 1, mask = 4;                // places in TokenizerKind::special
+constexpr size_t unk = 1, mask = 4;                // indices in TokenizerKind::special
 constexpr size_t remembered_words = 1 << 16, longest_remembered = 64;      // bytes
 
 uint64_t key_of(int32_t left, int32_t right) { return uint64_t(left) << 32 | uint32_t(right); }
@@ -69,8 +73,8 @@ Bpe::Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_pre
   }
 }
 
-// In O(n log n): a queue of the pairs that can be joined, and the pieces as a list of neighbours. An entry of the queue
-// is out of date if one of its pieces has become part of another.
+// In O(n log n): a queue of the pairs that can be joined, and the pieces as a list of neighbours.
+// An entry of the queue is out of date if one of its pieces has become part of another.
 void Bpe::join(std::string_view word, std::vector<int32_t>& ids) const {
   struct Piece {
     int32_t id;                                    // -1: part of the piece before
@@ -78,10 +82,11 @@ void Bpe::join(std::string_view word, std::vector<int32_t>& ids) const {
   };
   const size_t none = word.size();
   std::vector<Piece> pieces;
-  for (size_t i = 0; i < none; ++i) pieces.push_back({bytes_[uint8_t(word[i])], i == 0 ? none : i - 1, i + 1});
-  using Entry = std::pair<int32_t, size_t>;        // the rank of a merge, the place of its left piece
+  for (size_t i = 0; i < none; ++i)
+    pieces.push_back({bytes_[uint8_t(word[i])], i == 0 ? none : i - 1, i + 1});
+  using Entry = std::pair<int32_t, size_t>;  // the rank of a merge, the index of its left piece
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  const auto merge_at = [&](size_t i) -> const Merge* {        // of piece i and the next; nullptr: none
+  const auto merge_at = [&](size_t i) -> const Merge* {  // of piece i and the next; nullptr: none
     if (i == none || pieces[i].id < 0 || pieces[i].after == none) return nullptr;
     const auto found = merge_of_.find(key_of(pieces[i].id, pieces[pieces[i].after].id));
     return found == merge_of_.end() ? nullptr : &found->second;
@@ -106,7 +111,7 @@ void Bpe::join(std::string_view word, std::vector<int32_t>& ids) const {
   for (size_t i = 0; i < none; i = pieces[i].after) ids.push_back(pieces[i].id);
 }
 
-// Each thread remembers words that it has met; a word takes the place of the last one with the same hash.
+// Each thread remembers words that it has met; a word replaces the last one with the same hash.
 void Bpe::append_word(std::string_view word, std::vector<int32_t>& ids) const {
   struct Known {
     std::string word;
@@ -156,8 +161,8 @@ std::map<std::string, std::string> Bpe::files() const {
 
 }  // namespace
 
-std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table, Merges merges,
-                                             bool add_prefix_space) {
+std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table,
+                                             Merges merges, bool add_prefix_space) {
   return std::make_shared<Bpe>(vocab_file, std::move(table), std::move(merges), add_prefix_space);
 }
 

@@ -1,6 +1,7 @@
 // Text that comes in.
 #include "text/lines.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "minbert/error.h"
@@ -15,23 +16,20 @@ bool is_utf16(std::string_view text) {
          (text.size() > 1 && (text[0] == 0) != (text[1] == 0));
 }
 
-std::string hexadecimal(char byte) {
-  constexpr const char* digits = "0123456789ABCDEF";
-  return {'0', 'x', digits[uint8_t(byte) / 16], digits[uint8_t(byte) % 16]};
-}
-
 }  // namespace
 
 void check_utf8(std::string_view text, const std::string& source, int64_t first_line) {
   MB_CHECK(first_line > 1 || !is_utf16(text),
-           "{}: this is UTF-16; expected UTF-8\n  convert it: iconv -f utf16 -t utf8 FILE > NEW", source);
+           "{}: this is UTF-16; expected UTF-8\n  convert it: iconv -f utf16 -t utf8 FILE > NEW",
+           source);
   const size_t good = utf8_length(text);
   if (good == text.size()) return;
-  const std::string_view before = text.substr(0, good);
-  fail(formatted("{}:{}: byte {} of this line is {}, which is not UTF-8\n"
-                 "  convert the text to UTF-8; if it is in Latin-1: iconv -f latin1 -t utf8 FILE > NEW",
-                 source, first_line + line_ends(before), good - (before.find_last_of("\r\n") + 1) + 1,
-                 hexadecimal(text[good])));
+  const std::string_view before = text.substr(0, good), digits = "0123456789ABCDEF";
+  fail(formatted(
+      "{}:{}: byte {} of this line is 0x{}{}, which is not UTF-8\n"
+      "  convert the text to UTF-8; if it is in Latin-1: iconv -f latin1 -t utf8 FILE > NEW",
+      source, first_line + line_ends(before), good - (before.find_last_of("\r\n") + 1) + 1,
+      digits[uint8_t(text[good]) / 16], digits[uint8_t(text[good]) % 16]));
 }
 
 int64_t line_ends(std::string_view text) {
@@ -39,6 +37,18 @@ int64_t line_ends(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i)
     count += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
   return count;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+  text.remove_prefix(line.size());
+  return line;
+}
+
+std::string_view without_end(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
 }
 
 bool Lines::next(std::string& line) {

@@ -15,7 +15,11 @@ void check_utf8(std::string_view text, const std::string& source, int64_t first_
 // The number of line ends; LF, CRLF and a CR by itself are one each.
 int64_t line_ends(std::string_view text);
 
-// The lines of a file, or of standard input, without their ends: LF or CRLF.
+// Takes the next line, with its end, LF or CRLF, off the text; "" where none is left.
+std::string_view take_line(std::string_view& text);
+std::string_view without_end(std::string_view line);
+
+// The lines of a stream: a file, or standard input, without their ends: LF or CRLF.
 class Lines {
  public:
   Lines(std::istream& in, std::string source) : in_(in), source_(std::move(source)) {}

@@ -11,8 +11,8 @@ void PairMerges::add_word(std::span<const int32_t> symbols, int64_t count) {
   count_word(int32_t(words_.size()) - 1, count, none);
 }
 
-// Adds `count`, which may be negative, to the counts of the symbols and pairs of a word. After a join only pairs with
-// the joined symbol are new in the word; the others have it in their lists.
+// Adds `count`, which may be negative, to the counts of the symbols and pairs of a word. After a
+// join only pairs with the joined symbol are new in the word; the others have it in their lists.
 void PairMerges::count_word(int32_t word, int64_t count, int32_t joined) {
   const std::vector<int32_t>& symbols = words_[size_t(word)].symbols;
   for (size_t i = 0; i < symbols.size(); ++i) {
@@ -20,7 +20,8 @@ void PairMerges::count_word(int32_t word, int64_t count, int32_t joined) {
     if (i == 0) continue;
     Pair& pair = pair_of(symbols[i - 1], symbols[i]);
     pair.count += count;
-    const bool is_new = count > 0 && (joined == none || pair.left == joined || pair.right == joined);
+    const bool is_new =
+        count > 0 && (joined == none || pair.left == joined || pair.right == joined);
     if (is_new && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
   }
 }
@@ -54,7 +55,8 @@ std::optional<std::pair<int32_t, int32_t>> PairMerges::best() {
   return {{-left, -right}};
 }
 
-// Sets min_count_ to the greatest power of two that a pair's count reaches, but not below the floor.
+// Sets min_count_ to the greatest power of two that a pair's count reaches, but not below the
+// floor.
 void PairMerges::lower_min_count() {
   int64_t max = 1;
   for (const auto& [key, pair] : pairs_) max = std::max(max, pair.count);
@@ -76,14 +78,16 @@ void PairMerges::join(int32_t left, int32_t right) {
     count_word(number, -word.count, joined);
     size_t length = 0;
     for (size_t i = 0; i < word.symbols.size(); ++i) {
-      const bool here = word.symbols[i] == left && i + 1 < word.symbols.size() && word.symbols[i + 1] == right;
+      const bool here =
+          word.symbols[i] == left && i + 1 < word.symbols.size() && word.symbols[i + 1] == right;
       word.symbols[length++] = here ? joined : word.symbols[i];
       i += here;
     }
     word.symbols.resize(length);
     count_word(number, word.count, joined);
   }
-  // Pairs that became too rare leave the lists until min_count_ falls: older pairs only become rarer.
+  // Pairs that became too rare leave the lists until min_count_ falls: older pairs only become
+  // rarer.
   for (const int32_t symbol : {left, right, joined})
     std::erase_if(pairs_of_[size_t(symbol)], [this](Pair* pair) {
       rank(*pair);
@@ -96,7 +100,8 @@ void PairMerges::rank(Pair& pair) {
   pair.score = 0;
   if (pair.count < min_count_) return;
   pair.score = double(pair.count);
-  if (score_ == Score::likelihood) pair.score /= double(count_[size_t(pair.left)]) * double(count_[size_t(pair.right)]);
+  if (score_ == Score::likelihood)
+    pair.score /= double(count_[size_t(pair.left)]) * double(count_[size_t(pair.right)]);
   queue_.push({pair.score, pair.count, -pair.left, -pair.right});
 }
 

@@ -7,7 +7,8 @@
 
 namespace minbert {
 
-// FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak, so slots use the high bits of a product.
+// FNV-1a (Fowler, Noll and Vo) of 32 bits. Its low bits are weak, so slots use the high bits of a
+// product.
 constexpr uint32_t empty_hash = 2166136261u;
 constexpr uint32_t extend(uint32_t hash, char byte) { return (hash ^ uint8_t(byte)) * 16777619u; }
 constexpr uint32_t hash_of(std::string_view text) {
@@ -19,13 +20,16 @@ constexpr uint32_t hash_of(std::string_view text) {
 // Tokens in the order of their ids, and a hash table from token to id.
 class TokenTable {
  public:
-  TokenTable(std::vector<std::string> tokens, const std::string& file);   // Error, with its line, for one there twice
-  int32_t find(std::string_view token) const { return find(hash_of(token), token, ""); }      // -1: not there
-  int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const {  // the id of prefix + rest
+  // Error, with its line, for a token that is there twice.
+  TokenTable(std::vector<std::string> tokens, const std::string& file);
+  // The id of the token, or of prefix + rest; -1: not there.
+  int32_t find(std::string_view token) const { return find(hash_of(token), token, ""); }
+  int32_t find(uint32_t hash, std::string_view prefix, std::string_view rest) const {
     for (size_t i = slot_of(hash); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].hash != hash) continue;
       const std::string_view token = tokens_[size_t(slots_[i].id)];
-      if (token.size() == prefix.size() + rest.size() && token.starts_with(prefix) && token.ends_with(rest)) {
+      if (token.size() == prefix.size() + rest.size() && token.starts_with(prefix) &&
+          token.ends_with(rest)) {
         return slots_[i].id;
       }
     }
@@ -39,7 +43,9 @@ class TokenTable {
     uint32_t hash = 0;
     int32_t id = -1;                               // -1: a free slot
   };
-  size_t slot_of(uint32_t hash) const { return size_t((hash * 0x9E3779B97F4A7C15u) >> 32) & (slots_.size() - 1); }
+  size_t slot_of(uint32_t hash) const {
+    return size_t((hash * 0x9E3779B97F4A7C15u) >> 32) & (slots_.size() - 1);
+  }
   std::vector<std::string> tokens_;
   std::vector<Slot> slots_;                        // a power of two, at most half of it in use
   size_t longest_ = 0;
@@ -52,7 +58,8 @@ class Pieces {
   virtual ~Pieces() = default;
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
   virtual std::string decode(std::span<const int32_t> ids) const = 0;
-  virtual std::map<std::string, std::string> files() const = 0;      // texts of the vocabulary's files, by name
+  // The texts of the vocabulary's files, by name.
+  virtual std::map<std::string, std::string> files() const = 0;
 
   const TokenizerKind& kind;
   const std::string vocab_file;                    // for messages
@@ -63,17 +70,18 @@ class Pieces {
 
 extern const TokenizerKind word_piece_kind, bpe_kind;
 std::vector<std::string> read_tokens(const std::string& vocab_file);
-std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens, const std::string& source,
-                                         bool lower_case);
+std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens,
+                                         const std::string& source, bool lower_case);
 
-// Byte-level BPE. merges: (left, right), two tokens whose texts together are a third; the first is joined first.
+// Byte-level BPE. merges: (left, right), two tokens whose texts together are a third; the first is
+// joined first.
 using Merges = std::vector<std::pair<int32_t, int32_t>>;
-std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table, Merges merges,
-                                             bool add_prefix_space);
+std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table,
+                                             Merges merges, bool add_prefix_space);
 std::shared_ptr<const Pieces> load_bpe(const std::string& folder);
 
-// Bytes as the printable characters of its files (Radford et al. 2019, encoder.py, bytes_to_unicode), and back: the
-// text itself if it has any other character.
+// Bytes as the printable characters of its files (Radford et al. 2019, encoder.py,
+// bytes_to_unicode), and back: the text itself if it has any other character.
 std::string to_letters(std::string_view bytes);
 std::string from_letters(std::string_view letters);
 

@@ -8,9 +8,11 @@
 namespace minbert {
 
 Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
-                        std::optional<std::span<const int32_t>> b, int max_length, bool* truncated) {
+                        std::optional<std::span<const int32_t>> b, int max_length,
+                        bool* truncated) {
   const int special = tokenizer.special_tokens(b.has_value());
-  MB_CHECK(max_length >= special, "max_length is {}; the special tokens alone take {}", max_length, special);
+  MB_CHECK(max_length >= special, "max_length is {}; the special tokens alone take {}", max_length,
+           special);
   const size_t room = size_t(max_length - special);
   size_t length_a = a.size(), length_b = b ? b->size() : 0;
   const bool cut = length_a + length_b > room;
@@ -38,11 +40,13 @@ Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
   return sequence;
 }
 
-Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length, bool* truncated) {
+Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length,
+                        bool* truncated) {
   const size_t tab = line.find('\t');
   const std::vector<int32_t> a = tokenizer.encode(line.substr(0, tab));
   if (tab == line.npos) return build_sequence(tokenizer, a, std::nullopt, max_length, truncated);
-  return build_sequence(tokenizer, a, tokenizer.encode(line.substr(tab + 1)), max_length, truncated);
+  return build_sequence(tokenizer, a, tokenizer.encode(line.substr(tab + 1)), max_length,
+                        truncated);
 }
 
 Batch pack(std::span<const Sequence> sequences, Indices task) {

@@ -24,7 +24,8 @@ constexpr TokenizerKind word_piece_kind = {
     .special = special_names,
     .separators = 1,
     .second_segment = 1,
-    .continues_word = [](std::string_view token) { return token.starts_with(continues) && token != continues; },
+    .continues_word =
+        [](std::string_view token) { return token.starts_with(continues) && token != continues; },
     .setting = "do_lower_case"};
 constexpr TokenizerKind bpe_kind = {
     .name = "bpe",
@@ -42,7 +43,8 @@ TokenTable::TokenTable(std::vector<std::string> tokens, const std::string& file)
     const std::string& token = tokens_[id];
     const uint32_t hash = hash_of(token);
     const int32_t before = find(hash, token, "");
-    MB_CHECK(before < 0, "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
+    MB_CHECK(before < 0,
+             "{}:{}: \"{}\" stands on line {} already; a token has one line, its number is the id",
              file, id + 1, token, before + 1);
     size_t i = slot_of(hash);
     while (slots_[i].id >= 0) i = (i + 1) & (slots_.size() - 1);
@@ -51,7 +53,8 @@ TokenTable::TokenTable(std::vector<std::string> tokens, const std::string& file)
   }
 }
 
-Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable tokens, bool setting_value)
+Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable tokens,
+               bool setting_value)
     : kind(of_kind), vocab_file(file), table(std::move(tokens)), setting(setting_value) {
   const std::vector<std::string> needed(kind.special.begin(), kind.special.end());
   std::vector<std::string> missing;
@@ -59,16 +62,19 @@ Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable
     special[i] = table.find(needed[i]);
     if (special[i] < 0) missing.push_back(needed[i]);
   }
-  MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\na {} vocabulary has {}", vocab_file, table.tokens().size(),
-           joined(missing), kind.model, joined(needed));
+  MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\na {} vocabulary has {}", vocab_file,
+           table.tokens().size(), joined(missing), kind.model, joined(needed));
 }
 
 Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case)
     : Tokenizer(read_tokens(vocab_file), vocab_file, lower_case) {}
-Tokenizer::Tokenizer(const std::vector<std::string>& tokens, const std::string& source, bool lower_case)
+Tokenizer::Tokenizer(const std::vector<std::string>& tokens, const std::string& source,
+                     bool lower_case)
     : pieces_(word_piece(tokens, source, lower_case)) {}
 
-std::vector<int32_t> Tokenizer::encode(std::string_view text) const { return pieces_->encode(text); }
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  return pieces_->encode(text);
+}
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   for (const int32_t id : ids) token(id);          // Error if there is no such id
@@ -78,11 +84,13 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
 void Tokenizer::save(const std::string& folder, int max_length) const {
   make_folder(folder);
   for (const auto& [name, text] : pieces_->files()) write_file(folder + "/" + name, text);
-  write_file(folder + "/tokenizer_config.json", Json::object()
-                                                    .set(std::string(kind().setting), pieces_->setting)
-                                                    .set("model_max_length", max_length)
-                                                    .set("tokenizer_class", std::string(kind().tokenizer_class))
-                                                    .dump() + "\n");
+  write_file(folder + "/tokenizer_config.json",
+             Json::object()
+                     .set(std::string(kind().setting), pieces_->setting)
+                     .set("model_max_length", max_length)
+                     .set("tokenizer_class", std::string(kind().tokenizer_class))
+                     .dump() +
+                 "\n");
 }
 
 const TokenizerKind& Tokenizer::kind() const { return pieces_->kind; }
@@ -98,19 +106,24 @@ int32_t Tokenizer::id(std::string_view token) const {
 }
 
 const std::string& Tokenizer::token(int32_t id) const {
-  MB_CHECK(id >= 0 && id < size(), "{} has no id {}; its ids are 0 to {}", vocab_file(), id, size() - 1);
+  MB_CHECK(id >= 0 && id < size(), "{} has no id {}; its ids are 0 to {}", vocab_file(), id,
+           size() - 1);
   return tokens()[size_t(id)];
 }
 
 Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, std::optional<bool> cased) {
   if (std::filesystem::is_directory(vocab_file)) return from_folder(vocab_file, cased);
   const Tokenizer tokenizer(vocab_file, !cased.value_or(false));
-  const auto is_capitalised = [](const std::string& token) { return token[0] >= 'A' && token[0] <= 'Z'; };
+  const auto is_capitalised = [](const std::string& token) {
+    return token[0] >= 'A' && token[0] <= 'Z';
+  };
   const auto capitalised = std::ranges::count_if(tokenizer.tokens(), is_capitalised);
   if (!cased && 20 * capitalised > tokenizer.size()) {
-    std::cerr << formatted("{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
-                           "is this a cased vocabulary? then say --cased, or record \"do_lower_case\": false in "
-                           "tokenizer_config.json\n", vocab_file, capitalised, tokenizer.size());
+    std::cerr << formatted(
+        "{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
+        "is this a cased vocabulary? then say --cased, or record \"do_lower_case\": false in "
+        "tokenizer_config.json\n",
+        vocab_file, capitalised, tokenizer.size());
   }
   return tokenizer;
 }
@@ -120,20 +133,25 @@ Tokenizer Tokenizer::from_folder(const std::string& folder, std::optional<bool> 
   const auto has = [&](const char* name) { return std::filesystem::exists(path / name); };
   const std::string vocab_file = (path / "vocab.txt").string();
   const std::string config_file = (path / "tokenizer_config.json").string();
-  MB_CHECK(!has("vocab.txt") || !has("merges.txt"), "{}: has the vocab.txt of a BERT and the merges.txt of a RoBERTa; "
-           "move away the file that is not of this model", folder);
+  MB_CHECK(!has("vocab.txt") || !has("merges.txt"),
+           "{}: has the vocab.txt of a BERT and the merges.txt of a RoBERTa; "
+           "move away the file that is not of this model",
+           folder);
   if (!has("vocab.txt") && (has("merges.txt") || has("vocab.json") || has("tokenizer.json")))
     return Tokenizer(load_bpe(folder));
-  MB_CHECK(has("vocab.txt"), "{}: there is no vocabulary in it; expected vocab.txt (of a BERT), vocab.json and "
-           "merges.txt, or tokenizer.json (of a RoBERTa)", folder);
+  MB_CHECK(has("vocab.txt"),
+           "{}: there is no vocabulary in it; expected vocab.txt (of a BERT), vocab.json and "
+           "merges.txt, or tokenizer.json (of a RoBERTa)",
+           folder);
   if (!has("tokenizer_config.json")) return from_vocab(vocab_file, cased);
   const Json config = Json::load(config_file);
   if (!config.has("do_lower_case")) return from_vocab(vocab_file, cased);
   const bool recorded = !config["do_lower_case"].boolean();
-  for (const auto& [key, ours] : {std::pair{"strip_accents", !recorded}, {"tokenize_chinese_chars", true}}) {
+  for (const auto& [key, ours] :
+       {std::pair{"strip_accents", !recorded}, {"tokenize_chinese_chars", true}}) {
     if (!config.has(key) || config[key].is_null()) continue;
-    MB_CHECK(config[key].boolean() == ours, "{}: {} is {}; only {} is supported here", config_file, key,
-             ours ? "false" : "true", ours ? "true" : "false");
+    MB_CHECK(config[key].boolean() == ours, "{}: {} is {}; only {} is supported here", config_file,
+             key, ours ? "false" : "true", ours ? "true" : "false");
   }
   if (cased && *cased != recorded) {
     std::cerr << formatted("{} records a {} vocabulary; used as {}, as told\n", config_file,

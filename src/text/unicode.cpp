@@ -1,6 +1,8 @@
-// Decoding and categories, and the clean-up before WordPiece, the same as Hugging Face's, in one pass over the text.
+// Decoding and categories, and the clean-up before WordPiece, the same as Hugging Face's, in one
+// pass over the text.
 //
-//   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and with it invalid UTF-8
+//   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and with it
+//                invalid UTF-8
 //   ' '          \t \n \r and the separators (Zs, Zl, Zp)
 //   ' ' c ' '    c in the blocks of Chinese characters
 //   lower_case   canonical decomposition (NFD), no nonspacing marks (Mn), simple lower case
@@ -30,39 +32,45 @@ bool is_removed(int32_t c) {
 
 // CJK ideographs, unified and compatible. Extension E starts at 2B820; we use Hugging Face's 2B920.
 bool is_chinese(int32_t c) {
-  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0xF900 && c <= 0xFAFF) ||
-         (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
          (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-// Letters and numbers of Unicode 15.1 and 16. Hugging Face's BPE knows them, utf8proc 2.8 (Unicode 15) does not.
+// Letters and numbers of Unicode 15.1 and 16. Hugging Face's BPE knows them, utf8proc 2.8 (Unicode
+// 15) does not.
 struct Newer {
   CharacterClass kind;
   std::vector<std::pair<int32_t, int32_t>> ranges;             // first, last
 };
 const Newer newer[] = {
     {CharacterClass::letter,
-     {{0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},   {0x105C0, 0x105F3}, {0x10D4A, 0x10D65},
-      {0x10D6F, 0x10D85}, {0x10EC2, 0x10EC4}, {0x11380, 0x11389}, {0x1138B, 0x1138B}, {0x1138E, 0x1138E},
-      {0x11390, 0x113B5}, {0x113B7, 0x113B7}, {0x113D1, 0x113D1}, {0x113D3, 0x113D3}, {0x11BC0, 0x11BE0},
-      {0x13460, 0x143FA}, {0x16100, 0x1611D}, {0x16D40, 0x16D6C}, {0x18CFF, 0x18CFF}, {0x1E5D0, 0x1E5ED},
+     {{0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},   {0x105C0, 0x105F3},
+      {0x10D4A, 0x10D65}, {0x10D6F, 0x10D85}, {0x10EC2, 0x10EC4}, {0x11380, 0x11389},
+      {0x1138B, 0x1138B}, {0x1138E, 0x1138E}, {0x11390, 0x113B5}, {0x113B7, 0x113B7},
+      {0x113D1, 0x113D1}, {0x113D3, 0x113D3}, {0x11BC0, 0x11BE0}, {0x13460, 0x143FA},
+      {0x16100, 0x1611D}, {0x16D40, 0x16D6C}, {0x18CFF, 0x18CFF}, {0x1E5D0, 0x1E5ED},
       {0x1E5F0, 0x1E5F0}, {0x2EBF0, 0x2EE5D}}},
     {CharacterClass::number,
-     {{0x10D40, 0x10D49}, {0x116D0, 0x116E3}, {0x11BF0, 0x11BF9}, {0x16130, 0x16139}, {0x16D70, 0x16D79},
-      {0x1CCF0, 0x1CCF9}, {0x1E5F1, 0x1E5FA}}}};
+     {{0x10D40, 0x10D49}, {0x116D0, 0x116E3}, {0x11BF0, 0x11BF9}, {0x16130, 0x16139},
+      {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9}, {0x1E5F1, 0x1E5FA}}}};
 
 bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 
 // The output of normalize().
 class Output {
  public:
-  Output(bool lower_case, size_t expected_size) : lower_case_(lower_case) { text_.reserve(expected_size); }
+  Output(bool lower_case, size_t expected_size) : lower_case_(lower_case) {
+    text_.reserve(expected_size);
+  }
 
   void ascii(std::string_view run) {
     flush();
     text_ += run;
     const auto lower = [](char c) { return char(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0)); };
-    if (lower_case_) std::transform(run.begin(), run.end(), text_.end() - ptrdiff_t(run.size()), lower);
+    if (lower_case_)
+      std::transform(run.begin(), run.end(), text_.end() - ptrdiff_t(run.size()), lower);
   }
 
   void put(int32_t c) {
@@ -80,8 +88,9 @@ class Output {
   }
 
  private:
-  // NFD sorts neighbours by their combining class. Only few characters with such a class are left without nonspacing
-  // marks (Hangul tones, musical stems); they wait here until the last neighbour is known.
+  // NFD sorts neighbours by their combining class. Only few characters with such a class are left
+  // without nonspacing marks (Hangul tones, musical stems); they wait here until the last neighbour
+  // is known.
   void put_decomposed(int32_t c) {
     const utf8proc_property_t& property = *utf8proc_get_property(c);
     const bool nonspacing = property.category == UTF8PROC_CATEGORY_MN;
@@ -95,7 +104,8 @@ class Output {
 
   void flush() {
     if (waiting_.empty()) return;
-    std::stable_sort(waiting_.begin(), waiting_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    std::stable_sort(waiting_.begin(), waiting_.end(),
+                     [](auto& a, auto& b) { return a.first < b.first; });
     for (const auto& [combining_class, c] : waiting_) append_utf8(text_, c);
     waiting_.clear();
   }
@@ -110,8 +120,9 @@ class Output {
 int32_t next_code_point(std::string_view text, size_t& pos) {
   if ((text[pos] & 0x80) == 0) return text[pos++];
   utf8proc_int32_t c;
-  const utf8proc_ssize_t n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + pos,
-                                              utf8proc_ssize_t(text.size() - pos), &c);
+  const utf8proc_ssize_t n =
+      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + pos,
+                       utf8proc_ssize_t(text.size() - pos), &c);
   pos += n > 0 ? size_t(n) : 1;
   return n > 0 ? c : 0xFFFD;
 }
@@ -119,7 +130,8 @@ int32_t next_code_point(std::string_view text, size_t& pos) {
 size_t utf8_length(std::string_view text) {
   for (size_t pos = 0; pos < text.size();) {
     const size_t begin = pos;
-    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1) return begin;    // U+FFFD itself has 3 bytes
+    if (next_code_point(text, pos) == 0xFFFD && pos == begin + 1)
+      return begin;  // U+FFFD itself has 3 bytes
   }
   return text.size();
 }
@@ -141,8 +153,10 @@ bool is_punctuation(int32_t c) {
 
 CharacterClass class_of(int32_t c) {
   const utf8proc_category_t category = utf8proc_category(c);
-  if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) return CharacterClass::letter;
-  if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO) return CharacterClass::number;
+  if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO)
+    return CharacterClass::letter;
+  if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO)
+    return CharacterClass::number;
   if (is_separator(c) || c == 0x0B || c == 0x0C || c == 0x85) return CharacterClass::space;
   if (category == UTF8PROC_CATEGORY_CN)
     for (const auto& [kind, ranges] : newer)

@@ -7,10 +7,11 @@
 
 namespace minbert {
 
-// The code point at text[pos]; moves `pos` past it. A byte that begins no valid UTF-8 is U+FFFD by itself.
+// The code point at text[pos]; moves `pos` past it. A byte that begins no valid UTF-8 is U+FFFD by
+// itself.
 int32_t next_code_point(std::string_view text, size_t& pos);
 
-size_t utf8_length(std::string_view text);         // the bytes before the first that begins no valid UTF-8
+size_t utf8_length(std::string_view text);  // the bytes before the first that begins no valid UTF-8
 inline bool is_utf8(std::string_view text) { return utf8_length(text) == text.size(); }
 void append_utf8(std::string& text, int32_t code_point);
 
@@ -23,8 +24,9 @@ CharacterClass class_of(int32_t code_point);
 // The class of the character at text[pos]; moves `pos` past it, as next_code_point does.
 CharacterClass class_at(std::string_view text, size_t& pos);
 
-// Clean text in valid UTF-8: no control characters, every white space a ' ', spaces around each Chinese
-// character; with lower_case also NFD, without nonspacing marks, in lower case. Time is linear in the text.
+// Clean text in valid UTF-8: no control characters, every white space a ' ', spaces around each
+// Chinese character; with lower_case also NFD, without nonspacing marks, in lower case. Time is
+// linear in the text.
 std::string normalize(std::string_view text, bool lower_case);
 
 }  // namespace minbert

@@ -2,13 +2,11 @@
 #include "minbert/vocabulary.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/names.h"
 #include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -28,35 +26,31 @@ void add(Counts& counts, std::string_view text, int64_t count) {
   else counts.emplace(text, count);
 }
 
+// Adds the words of a text. cut(line, on_word): calls on_word for each word of the line, which has
+// its line end. source: names the text in errors.
+template <class Cut>
+void count_words(std::string_view text, const std::string& source, Cut cut, Counts& words) {
+  Progress progress("", int64_t(text.size()));
+  int64_t number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = take_line(rest);
+    check_utf8(line, source, ++number);
+    cut(line, [&](std::string_view word) { add(words, word, 1); });
+    if (progress.due())
+      progress.show(int64_t(text.size() - rest.size()),
+                    formatted("{}: {} different words", source, words.size()));
+  }
+}
+
 void check_words(const Counts& words, const std::string& source) {
   MB_CHECK(!words.empty(), "{}: no words in it; a vocabulary is trained on plain text", source);
 }
 
-// cut(line, on_word): calls on_word for each word of the line, which has its line end.
 template <class Cut>
-Counts count_words(std::span<const std::string> files, Cut cut) {
+Counts count_words_of_files(std::span<const std::string> files, Cut cut) {
   Counts words;
-  int64_t total = 0;
-  for (const std::string& file : files) {
-    errno = 0;
-    std::ifstream in(file, std::ios::binary);
-    MB_CHECK(in, "{}: cannot be read: {}", file, std::strerror(errno));
-    Progress progress("", file_size(file));
-    int64_t bytes = 0, number = 0;
-    const auto on_word = [&](std::string_view word) {
-      add(words, word, 1);
-      ++total;
-    };
-    for (std::string line; std::getline(in, line);) {
-      if (!in.eof()) line += '\n';
-      check_utf8(line, file, ++number);
-      cut(line, on_word);
-      bytes += int64_t(line.size());
-      if (progress.due()) progress.show(bytes, formatted("{}: {} words, {} different", file, total, words.size()));
-    }
-    MB_CHECK(!in.bad(), "{}: cannot be read: {}", file, std::strerror(errno));
-  }
-  check_words(words, files.empty() ? "no file" : files[0] + (files.size() > 1 ? " and the others" : ""));
+  for (const std::string& file : files) count_words(MappedFile(file).text(), file, cut, words);
+  check_words(words, joined({files.begin(), files.end()}));
   return words;
 }
 
@@ -77,8 +71,8 @@ std::vector<std::string> spelled(std::string_view word) {
   return pieces;
 }
 
-// Removes words with other characters than the `size` most frequent ones; of equally frequent ones, those with smaller
-// code points stay. Returns the number of characters.
+// Removes words with other characters than the `size` most frequent ones; of equally frequent ones,
+// those with smaller code points stay. Returns the number of characters.
 size_t choose_alphabet(Counts& words, size_t size) {
   Counts counts;
   for (const auto& [word, count] : words)
@@ -90,13 +84,14 @@ size_t choose_alphabet(Counts& words, size_t size) {
   std::unordered_set<std::string_view> alphabet;
   for (const auto& [count, x] : order) alphabet.insert(x);
   std::erase_if(words, [&](const auto& entry) {
-    return !std::ranges::all_of(characters(entry.first), [&](std::string_view x) { return alphabet.contains(x); });
+    return !std::ranges::all_of(characters(entry.first),
+                                [&](std::string_view x) { return alphabet.contains(x); });
   });
   return alphabet.size();
 }
 
-// The pieces of single characters that occur in the words: first those that begin a word, each in the order of code
-// points.
+// The pieces of single characters that occur in the words: first those that begin a word, each in
+// the order of code points.
 std::vector<std::string> character_pieces(const Counts& words) {
   std::set<std::pair<bool, std::string>> pieces;             // (goes on in a word, piece)
   for (const auto& entry : words)
@@ -108,8 +103,8 @@ std::vector<std::string> character_pieces(const Counts& words) {
 
 // Adds tokens until there are `size`. text_of(left, right): what the two become.
 //
-// No token is made twice: all occurrences of a text that become one token were joined in the same order, so ab + c
-// excludes a + bc.
+// No token is made twice: all occurrences of a text that become one token were joined in the same
+// order, so ab + c excludes a + bc.
 template <class TextOf>
 void join_pairs(PairMerges& merges, int size, std::vector<std::string>& tokens, TextOf text_of) {
   Progress progress("", size);
@@ -119,16 +114,19 @@ void join_pairs(PairMerges& merges, int size, std::vector<std::string>& tokens, 
     const auto [left, right] = *best;
     tokens.push_back(text_of(left, right));
     merges.join(left, right);
-    if (progress.due()) progress.show(int64_t(tokens.size()), formatted("{} tokens", tokens.size()));
+    if (progress.due())
+      progress.show(int64_t(tokens.size()), formatted("{} tokens", tokens.size()));
   }
 }
 
-template <class OnWord>
-void for_each_short_word(std::string_view text, bool lower_case, OnWord on_word) {
-  const auto on_short = [&](std::string_view word) {
-    if (!is_too_long(word)) on_word(word);
+// Calls on_word for the words of a line of which WordPiece makes pieces.
+auto short_words(bool lower_case) {
+  return [lower_case](std::string_view line, auto on_word) {
+    const auto on_short = [&](std::string_view word) {
+      if (!is_too_long(word)) on_word(word);
+    };
+    for_each_word(line, lower_case, on_short, [](size_t) {});
   };
-  for_each_word(text, lower_case, on_short, [](size_t) {});
 }
 
 std::vector<std::string> word_pieces(Counts words, const VocabularyOptions& options) {
@@ -137,7 +135,8 @@ std::vector<std::string> word_pieces(Counts words, const VocabularyOptions& opti
            "ask for a larger alphabet", alphabet);
   std::vector<std::string> tokens(special_names.begin(), special_names.end());
   for (std::string& x : character_pieces(words)) tokens.push_back(std::move(x));
-  MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the alphabet "
+  MB_CHECK(int64_t(tokens.size()) <= options.size,
+           "a vocabulary of {} tokens: the {} special tokens and the alphabet "
            "take {} ({} characters, those counted twice that both begin words and stand within)\n"
            "ask for a size of {} or more, or for fewer characters (words with others become [UNK])",
            options.size, special_names.size(), tokens.size(), alphabet, tokens.size());
@@ -159,35 +158,40 @@ std::vector<std::string> word_pieces(Counts words, const VocabularyOptions& opti
 
 }  // namespace
 
-std::vector<std::string> train_vocabulary(std::span<const std::string> files, const VocabularyOptions& options) {
-  const auto cut = [&](std::string_view line, auto on_word) { for_each_short_word(line, options.lower_case, on_word); };
-  return word_pieces(count_words(files, cut), options);
+std::vector<std::string> train_vocabulary(std::span<const std::string> files,
+                                          const VocabularyOptions& options) {
+  return word_pieces(count_words_of_files(files, short_words(options.lower_case)), options);
 }
 
-std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts, const std::string& source,
+std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts,
+                                             const std::string& source,
                                              const VocabularyOptions& options) {
   Counts words;
   for (const std::string& text : texts)
-    for_each_short_word(text, options.lower_case, [&](std::string_view word) { add(words, word, 1); });
+    count_words(text, source, short_words(options.lower_case), words);
   check_words(words, source);
   return word_pieces(std::move(words), options);
 }
 
 Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions& options) {
-  const Counts words = count_words(files, [](std::string_view line, auto on_word) {
+  const Counts words = count_words_of_files(files, [](std::string_view line, auto on_word) {
     for_each_byte_word(line, on_word);
   });
-  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};     // as RoBERTa's ids
+  // In the order of RoBERTa's ids.
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
   const size_t specials = tokens.size();
   std::map<std::string, uint8_t> alphabet;
-  for (int byte = 0; byte < 256; ++byte) alphabet[to_letters(std::string(1, char(byte)))] = uint8_t(byte);
+  for (int byte = 0; byte < 256; ++byte)
+    alphabet[to_letters(std::string(1, char(byte)))] = uint8_t(byte);
   std::array<int32_t, 256> id_of;
   for (const auto& [letter, byte] : alphabet) {
     id_of[byte] = int32_t(tokens.size());
     tokens.push_back(letter);
   }
-  MB_CHECK(int64_t(tokens.size()) <= options.size, "a vocabulary of {} tokens: the {} special tokens and the bytes "
-           "take {}; ask for a size of {} or more", options.size, specials, tokens.size(), tokens.size());
+  MB_CHECK(int64_t(tokens.size()) <= options.size,
+           "a vocabulary of {} tokens: the {} special tokens and the bytes "
+           "take {}; ask for a size of {} or more",
+           options.size, specials, tokens.size(), tokens.size());
 
   PairMerges pairs(int32_t(tokens.size()), options.least_frequency, PairMerges::Score::frequency);
   for (const auto& [word, count] : words) {
@@ -201,7 +205,8 @@ Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions&
     return tokens[size_t(left)] + tokens[size_t(right)];
   });
   const std::string source = "the new vocabulary";
-  return Tokenizer(byte_level_bpe(source, TokenTable(std::move(tokens), source), std::move(merges), false));
+  return Tokenizer(
+      byte_level_bpe(source, TokenTable(std::move(tokens), source), std::move(merges), false));
 }
 
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens) {

@@ -7,31 +7,36 @@
 //            words; each punctuation character is a word
 //            longest match first; [UNK] for a word over 100 characters or with an unknown piece
 //
-// One hash table holds all pieces. The hash of a string extends that of its prefix by one byte, so one pass over the
-// word gives the hashes of all candidates; for pieces after the first, it starts from the hash of "##".
+// One hash table holds all pieces. The hash of a string extends that of its prefix by one byte, so
+// one pass over the word gives the hashes of all candidates; for pieces after the first, it starts
+// from the hash of "##".
 #include <algorithm>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "pieces.h"
+#include "text/lines.h"
 #include "words.h"
 
 namespace minbert {
 
-// The lines of a vocabulary file, without line ends, trailing blanks (CRLF files) and a byte order mark.
+// The lines of a vocabulary file, without trailing blanks (CRLF files) and a byte order mark.
 std::vector<std::string> read_tokens(const std::string& file) {
   const std::string text = read_file(file);
+  std::string_view rest = text;
+  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   std::vector<std::string> tokens;
-  for (size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string token = text.substr(begin, end - begin);
-    token.erase(token.find_last_not_of(" \t\r") + 1);
-    const size_t line = tokens.size() + 1;
-    MB_CHECK(!token.empty(), "{}:{}: the line is empty; expected one token a line\n"
-             "a token's id is its line number: restore what stood here, or later ids change", file, line);
-    MB_CHECK(is_utf8(token), "{}:{}: the token is not UTF-8; save the file in that encoding", file, line);
-    tokens.push_back(std::move(token));
-    begin = end + 1;
+  while (!rest.empty()) {
+    const std::string_view line = take_line(rest);
+    const std::string_view token = line.substr(0, line.find_last_not_of(" \t\r\n") + 1);
+    const size_t number = tokens.size() + 1;
+    MB_CHECK(!token.empty(),
+             "{}:{}: the line is empty; expected one token a line\n"
+             "a token's id is its line number: restore what stood here, or later ids change",
+             file, number);
+    MB_CHECK(is_utf8(token), "{}:{}: the token is not UTF-8; save the file in that encoding", file,
+             number);
+    tokens.emplace_back(token);
   }
   return tokens;
 }
@@ -99,8 +104,8 @@ std::map<std::string, std::string> WordPiece::files() const {
 
 }  // namespace
 
-std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens, const std::string& source,
-                                         bool lower_case) {
+std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens,
+                                         const std::string& source, bool lower_case) {
   return std::make_shared<WordPiece>(tokens, source, lower_case);
 }
 

@@ -10,9 +10,10 @@
 
 namespace minbert {
 
-inline constexpr std::array<std::string_view, 5> special_names = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+inline constexpr std::array<std::string_view, 5> special_names = {"[PAD]", "[UNK]", "[CLS]",
+                                                                  "[SEP]", "[MASK]"};
 inline constexpr size_t longest_word = 100;        // characters; longer words become [UNK]
-inline constexpr std::string_view continues = "##";    // the prefix of pieces that do not begin their word
+inline constexpr std::string_view continues = "##";    // begins the pieces inside a word
 
 struct TextHash {
   using is_transparent = void;                     // looks up a string_view without making a string
@@ -20,14 +21,15 @@ struct TextHash {
 };
 
 inline size_t count_characters(std::string_view utf8) {
-  return size_t(std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+  return size_t(
+      std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 inline bool is_too_long(std::string_view word) {
   return word.size() > longest_word && count_characters(word) > longest_word;
 }
 
-// Calls on_word(word) for each word of a text without special tokens, after the clean-up. A word ends at a space or a
-// punctuation character, which is itself a word.
+// Calls on_word(word) for each word of a text without special tokens, after the clean-up. A word
+// ends at a space or a punctuation character, which is itself a word.
 template <class OnWord>
 void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word) {
   const std::string normalized = normalize(text, lower_case);
@@ -46,11 +48,12 @@ void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word)
   word(begin, normalized.size());
 }
 
-// Cuts the special tokens out of a text: calls on_text(text, i) for the text before names[i], then on_special(i); at
-// last on_text(rest, names.size()). All names begin with the same character, and none begins another.
+// Cuts the special tokens out of a text: calls on_text(text, i) for the text before names[i], then
+// on_special(i); at last on_text(rest, names.size()). All names begin with the same character, and
+// none begins another.
 template <class OnText, class OnSpecial>
-void cut_specials(std::string_view text, const std::array<std::string_view, 5>& names, OnText on_text,
-                  OnSpecial on_special) {
+void cut_specials(std::string_view text, const std::array<std::string_view, 5>& names,
+                  OnText on_text, OnSpecial on_special) {
   const char first = names[0][0];
   size_t begin = 0;                                // of the text that is not split yet
   for (size_t pos = text.find(first); pos != text.npos; pos = text.find(first, pos)) {
@@ -72,17 +75,21 @@ void cut_specials(std::string_view text, const std::array<std::string_view, 5>& 
 // for_each_plain_word for any text: calls on_special(i) where it contains special_names[i].
 template <class OnWord, class OnSpecial>
 void for_each_word(std::string_view text, bool lower_case, OnWord on_word, OnSpecial on_special) {
-  cut_specials(text, special_names,
-               [&](std::string_view part, size_t) { for_each_plain_word(part, lower_case, on_word); }, on_special);
+  cut_specials(
+      text, special_names,
+      [&](std::string_view part, size_t) { for_each_plain_word(part, lower_case, on_word); },
+      on_special);
 }
 
 // GPT-2's words, for byte-level BPE (Radford et al. 2019, encoder.py):
 //
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// A word takes the space before it. Of other white space before a word, all but the last character are a word, then
-// the last one is. Contractions have small letters. A byte that is not UTF-8 is neither space, letter nor number.
-inline constexpr std::array<std::string_view, 7> contractions = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+// A word takes the space before it. Of other white space before a word, all but the last character
+// are a word, then the last one is. Contractions have small letters. A byte that is not UTF-8 is
+// neither space, letter nor number.
+inline constexpr std::array<std::string_view, 7> contractions = {"'s", "'t",  "'re", "'ve",
+                                                                 "'m", "'ll", "'d"};
 
 // The end of the word that begins at text[begin].
 inline size_t end_of_word(std::string_view text, size_t begin) {
@@ -94,8 +101,10 @@ inline size_t end_of_word(std::string_view text, size_t begin) {
     for (size_t next = end; next < text.size() && class_at(text, next) == kind;) end = next;
     return end;
   }
-  size_t last = end = begin;                       // where the last character of the white space begins
-  for (size_t next = begin; next < text.size() && class_at(text, next) == CharacterClass::space; end = next) last = end;
+  size_t last = end = begin;  // where the last character of the white space begins
+  for (size_t next = begin; next < text.size() && class_at(text, next) == CharacterClass::space;
+       end = next)
+    last = end;
   return end == text.size() || last == begin ? end : last;
 }
 
