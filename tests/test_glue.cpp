@@ -110,32 +110,6 @@ TEST_CASE("metrics: Spearman") {
   CHECK(metric_name(Metric::spearman) == std::string("Spearman"));
 }
 
-TEST_CASE("metrics: the area under the ROC curve is the share of pairs in the right order") {
-  Random random(5, "scores");
-  for (const uint64_t values : {1'000'000'000, 7, 2}) {
-    CAPTURE(values);
-    Labels score, labels;
-    for (int i = 0; i < 40; ++i) {
-      labels.push_back(double(random.below(2)));
-      score.push_back(double(random.below(values)) + labels.back());
-    }
-    double right = 0, pairs = 0;
-    for (size_t i = 0; i < labels.size(); ++i)
-      for (size_t j = 0; j < labels.size(); ++j) {
-        if (labels[i] != 1 || labels[j] != 0) continue;
-        pairs += 1;
-        right += (sign(score[i] - score[j]) + 1) / 2;
-      }
-    CHECK(auc(score, labels).value() == doctest::Approx(right / pairs).epsilon(1e-14));
-  }
-  CHECK(auc(Labels{-INFINITY, 3, 8}, Labels{0, 1, 1}).value() == 1);
-  CHECK(auc(Labels{5, 5}, Labels{0, 1}).value() == 0.5);
-  CHECK_FALSE(auc(Labels{5, 6}, Labels{1, 1}));
-  CHECK_FALSE(auc(Labels{5, 6}, Labels{0, 0}));
-  CHECK_FALSE(auc(Labels{5, NAN}, Labels{0, 1}));
-  CHECK_THROWS_AS(auc(Labels{5}, Labels{0, 1}), Error);
-}
-
 TEST_CASE("glue: each task is read in the form in which GLUE has it") {
   const Folder folder;
   const Tokenizer tokenizer = small_tokenizer(folder);
@@ -274,13 +248,6 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
                                 "positive; the row is skipped"));
   CHECK(contains(report, file + ":3: column \"label\" is \"postive\"\n  expected negative or neutral or positive"));
   CHECK(contains(report, file + ":4: column \"label\" is empty"));
-  Dataset data{file, {{"0", 1, {}}, {"1", 2, {}}, {"2", 1, {}}}};
-  CHECK(empty_class_warning(task_named("phrasebank"), data) ==
-        file + ": no row to train on has the label negative, which cannot be learnt (rows of each label: negative 0, "
-               "neutral 2, positive 1)\n");
-  data.examples.push_back({"3", 0, {}});
-  CHECK(empty_class_warning(task_named("phrasebank"), data) == "");
-  CHECK(empty_class_warning(task_named("stsb"), data) == "");        // a regression has no classes
 }
 
 TEST_CASE("phrasebank: a new network without a vocabulary makes its word pieces of the training sentences") {

@@ -101,7 +101,7 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
         "--tasks rte,mnli-mm: \"mnli\" is one model, scored on both dev sets, matched and mismatched");
 }
 
-TEST_CASE("glue: MRPC's dev set is that of dev_ids.tsv, or of dev.tsv; the test file stands in, and that is said") {
+TEST_CASE("glue: MRPC's dev set is GLUE's; the test file stands in, and that is said") {
   const Folder folder;
   const Tokenizer tokenizer = small_tokenizer(folder);
   folder.file("MRPC/msr_paraphrase_train.txt", pairs({{1, 11}, {0, 12}, {1, 13}, {0, 14}, {1, 15}}));
@@ -111,33 +111,8 @@ TEST_CASE("glue: MRPC's dev set is that of dev_ids.tsv, or of dev.tsv; the test 
   CHECK(sets.dev == Names{"21", "22"});
   CHECK(contains(sets.log, "msr_paraphrase_test.txt stands in for it: its scores cannot be compared with the papers'"));
 
-  SUBCASE("a list of ids") {
-    folder.file("MRPC/dev_ids.tsv", "14\t114\r\n12\t112\n");
-    sets = mrpc_sets(folder, tokenizer);
-    CHECK(sets.train == Names{"11", "13", "15"});
-    CHECK(sets.dev == Names{"12", "14"});
-    CHECK(sets.log == "");
-    CHECK(mrpc_sets(folder, tokenizer, {.limit = 2}).train == Names{"11", "13"});          // of 11, 13, 15
-    CHECK(mrpc_sets(folder, tokenizer, {.limit = 1}).log == "");
-    std::ostringstream log;                         // GLUE's test set, by row
-    const auto test = find_test_file(folder.path.string(), task_named("mrpc"), 0, log);
-    REQUIRE(test);
-    CHECK(test->ends_with("MRPC/msr_paraphrase_test.txt"));
-    CHECK(read_set(folder.path.string(), task_named("mrpc"), Split::test, 0, tokenizer, {}, log).examples[1].id == "1");
-    CHECK(log.str() == "");
-
-    folder.file("MRPC/dev_ids.tsv", "14\t114\n112\t12\n9\t109\n");   // one the other way round, one unknown
-    sets = mrpc_sets(folder, tokenizer);
-    CHECK(sets.dev == Names{"14"});
-    CHECK(contains(sets.log, "msr_paraphrase_train.txt: 2 rows of the dev set are not in it"));
-    folder.file("MRPC/dev_ids.tsv", "14\t114\n12\n");
-    CHECK(contains(message([&] { mrpc_sets(folder, tokenizer); }), "dev_ids.tsv:2: 1 fields; expected 2: #1 ID, "));
-  }
-  SUBCASE("a ready dev set, alone and with its training set") {
+  SUBCASE("a ready dev set with its training set") {
     folder.file("MRPC/dev.tsv", pairs({{1, 13}}));
-    sets = mrpc_sets(folder, tokenizer);
-    CHECK(sets.train == Names{"11", "12", "14", "15"});
-    CHECK(sets.dev == Names{"13"});
     folder.file("MRPC/train.tsv", pairs({{0, 12}, {1, 15}}));
     sets = mrpc_sets(folder, tokenizer);
     CHECK(sets.train == Names{"12", "15"});
@@ -149,7 +124,7 @@ TEST_CASE("glue: MRPC's dev set is that of dev_ids.tsv, or of dev.tsv; the test 
         message([&] { read_set("gone", task_named("mrpc"), Split::train, 0, tokenizer, {}, std::cerr); });
     CHECK(contains(error, "gone/MRPC/msr_paraphrase_train.txt: there is no such file"));
     CHECK(contains(error, "reads MRPC/train.tsv, MRPC/dev.tsv, MRPC/test.tsv;"));
-    CHECK(contains(error, "or MRPC/msr_paraphrase_train.txt, MRPC/msr_paraphrase_test.txt, MRPC/dev_ids.tsv"));
+    CHECK(contains(error, "or MRPC/msr_paraphrase_train.txt, MRPC/msr_paraphrase_test.txt"));
   }
 }
 
@@ -243,28 +218,6 @@ TEST_CASE("glue: one MNLI model is scored on both dev sets, and predicts both te
   }
   std::filesystem::remove(data + "dev_mismatched.tsv");
   CHECK(contains(message([&] { world.run(o, "none"); }), "dev_mismatched.tsv: there is no such file"));
-}
-
-TEST_CASE("real data: 408 ids take 408 pairs out of MRPC's 4076") {
-  const char* root = real_data("the 408 pairs of MRPC");
-  if (!root) return;
-  const Folder folder;
-  const Tokenizer tokenizer = small_tokenizer(folder);
-  std::filesystem::create_directories(folder.path / "MRPC");
-  for (const char* file : {"msr_paraphrase_train.txt", "msr_paraphrase_test.txt"})
-    std::filesystem::create_symlink(std::filesystem::absolute(formatted("{}/glue/MRPC/{}", root, file)),
-                                    folder.path / "MRPC" / file);
-  CHECK(mrpc_sets(folder, tokenizer).dev.size() == 1725);
-  TsvReader all(formatted("{}/glue/MRPC/msr_paraphrase_train.txt", root), {.quoting = false});
-  std::string ids;
-  TsvRow row;
-  for (int i = 0; i < 408 * 9 && all.next(row); ++i)
-    if (i % 9 == 4) ids += row.fields[1] + "\t" + row.fields[2] + "\n";
-  folder.file("MRPC/dev_ids.tsv", ids);
-  const Sets sets = mrpc_sets(folder, tokenizer);
-  CHECK(sets.train.size() == 3668);
-  CHECK(sets.dev.size() == 408);
-  CHECK(sets.log == "");
 }
 
 }  // namespace minbert::test

@@ -95,8 +95,6 @@ Settings Document::inputs(const Task& task) {
   for (const char* file : files)
     if (!folder.empty() && fs::exists(folder + "/" + file))
       all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
-  if (const std::string list = find_files(options_.data, task).dev_rows; !list.empty())
-    all["data " + fs::path(list).filename().string()] = study_.fingerprint(list);
   for (const Split split : {Split::train, Split::dev})
     for (size_t set = 0; set < (split == Split::dev ? task.sets.size() : 1); ++set) {
       const std::string file = data_file(options_.data, task, split, set);

@@ -36,7 +36,6 @@ struct DatasetOptions {
   Split split = Split::train;                   // test: no labels, and rows with an empty text are
                                                 // kept, since every id needs a prediction
   size_t keep_texts = 0;                        // examples whose texts are kept
-  std::string dev_rows = {};                    // a file, see load_dataset
 };
 
 struct SkippedRow {
@@ -49,24 +48,20 @@ struct LoadReport {
   int64_t rows = 0;                         // read, skipped ones included
   std::vector<SkippedRow> skipped = {};
   std::vector<std::string> long_rows = {};  // valid rows of several lines: "3-5"
-  int64_t unknown = 0;                      // rows of options.dev_rows that the file does not have
   int64_t taken = 0;                        // examples
   int64_t truncated = 0;                    // examples that lost words to max_length
   int max_length = 0;
 
-  // "FILE: 2 of 600 rows skipped: lines 5, 9", and the same of truncated, unknown and long rows.
+  // "FILE: 2 of 600 rows skipped: lines 5, 9", and the same of truncated and long rows.
   std::vector<std::string> totals() const;
   // Lines to print: the first skipped rows in detail, then the totals; "" if there are none.
   std::string text() const;
-  // Of another split of the same file: a row that both skipped counts once.
-  void add(const LoadReport& other);
 };
 
 // Reads a task's file. Rows that are ragged, or whose label is empty, unknown or out of range, are
-// skipped and reported. If one file is both train and dev, the rows of options.dev_rows are dev
-// (MRPC: a table of their #1 ID and #2 ID, with or without a header), or else a fifth of the rows
-// (Financial PhraseBank), chosen by a random number of their text and the fixed seed 11711: every
-// run has the same two sets, and no sentence is in both.
+// skipped and reported. If one file is both train and dev (Financial PhraseBank), a fifth of the
+// rows is dev, chosen by a random number of their text and the fixed seed 11711: every run has the
+// same two sets, and no sentence is in both.
 // Errors: no such file, a missing column, a quote that never closes, no valid row.
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
@@ -82,10 +77,6 @@ Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, 
 
 // Error where a task's training or dev file is not in the folder: names the tasks whose files are.
 void check_files(const std::string& folder, std::span<const Task> tasks);
-
-// A line, with the count of each class, if a set to train on lacks one of the task's classes;
-// else "".
-std::string empty_class_warning(const Task& task, const Dataset& data);
 
 // An example without id and label from its texts, one or two, tokenized as in load_dataset.
 // *truncated: was any cut?

@@ -15,14 +15,11 @@ namespace minbert {
 // each metric [LN-PEFT tab.4] [CLN metrics] is beside its code; if it divides 0 by 0 there is no
 // score. Errors: N = 0, or two lists that differ in length.
 std::optional<double> accuracy(std::span<const double> predicted, std::span<const double> labels);
-// Of class 1
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);
-// Of 0 and 1
+// f1 is that of class 1; these labels are 0 and 1.
 std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
-// The area under the ROC curve of a score for class 1. No score either if one is a NaN.
-std::optional<double> auc(std::span<const double> score, std::span<const double> labels);
 
 // A task has a score for each of its metrics on each of its dev sets; the leading metric of the
 // first set is first.

@@ -31,7 +31,6 @@ struct TsvFormat {
 struct TaskFiles {
   std::string train;
   std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
-  std::string dev_rows = {};                // if dev is train: lists its dev rows; see load_dataset
   std::string warning = {};                 // printed with scores on these files
 };
 
@@ -45,7 +44,6 @@ struct Task {
   std::vector<std::string> text_columns;           // one, or two for a pair
   std::string label_column = "label";
   std::string id_column = {};         // "": rows are numbered from 0, as in GLUE
-  std::vector<std::string> row_columns = {};       // the columns of TaskFiles::dev_rows
   std::vector<TaskFiles> files;       // the first complete one is used
   // "sst", "Predicted_Sentiment": see write_predictions
   std::string prediction_stem, prediction_column = {};
@@ -78,9 +76,6 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 // The first of task.files that is complete in the folder, or else the last, with the folder's name.
 TaskFiles find_files(const std::string& folder, const Task& task);
 std::string data_file(const std::string& folder, const Task& task, Split split, size_t set = 0);
-
-// The tasks of the table whose training and dev files are in the folder.
-std::vector<std::string> tasks_in(const std::string& folder);
 
 // The task's test file; if it is missing, one line in `log` says so.
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set,

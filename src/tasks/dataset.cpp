@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
-#include <set>
 #include <sstream>
 
 #include "engine/names.h"
@@ -22,13 +21,14 @@ namespace {
 
 std::string expected_label(const Task& task) {
   if (!task.label_words.empty()) return joined(task.label_words, " or ");
-  if (task.kind == TaskKind::regression) return formatted("a number from {} to {}", task.low, task.high);
+  if (task.kind == TaskKind::regression)
+    return formatted("a number from {} to {}", task.low, task.high);
   if (task.high == 1) return "0 or 1 (0.0 and 1.0 also count)";
   return formatted("a whole number from {} to {}", task.low, task.high);
 }
 
-// The label in `text`; nothing if it is not a number, is out of range, is a fraction instead of a class, or is none
-// of the task's words for labels.
+// The label in `text`; nothing if it is not a number, is out of range, is a fraction instead of a
+// class, or is none of the task's words for labels.
 std::optional<double> parse_label(const Task& task, const std::string& text) {
   if (const auto& words = task.label_words; !words.empty()) {
     const auto word = std::ranges::find(words, text);
@@ -37,8 +37,10 @@ std::optional<double> parse_label(const Task& task, const std::string& text) {
   const char* end = text.data() + text.size();
   double value = 0;
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  const bool number = error == std::errc() && stopped == end && value >= task.low && value <= task.high;
-  if (!number || (task.kind != TaskKind::regression && value != double(int(value)))) return std::nullopt;
+  const bool number =
+      error == std::errc() && stopped == end && value >= task.low && value <= task.high;
+  if (!number || (task.kind != TaskKind::regression && value != double(int(value))))
+    return std::nullopt;
   return value;
 }
 
@@ -49,79 +51,53 @@ std::string shown(const std::string& text) {       // a field, quoted and shorte
 
 using Fields = std::vector<std::string>;
 
-Fields fields_of(const TsvRow& row, const std::vector<size_t>& columns) {
-  Fields fields;
-  for (const size_t column : columns) fields.push_back(row.fields[column]);
-  return fields;
-}
-
-// The rows that `file` lists, by the task's row_columns; none if `file` is empty.
-std::set<Fields> listed_rows(const Task& task, const std::string& file) {
-  std::set<Fields> rows;
-  if (file.empty()) return rows;
-  TsvReader tsv(file, {.quoting = false, .names = task.row_columns});
-  const std::vector<size_t> columns = tsv.find(task.row_columns);
-  for (TsvRow row; tsv.next(row);) {
-    MB_CHECK(row.fields.size() == tsv.columns().size(), "{}:{}: {} fields; expected {}: {}", file, row.line,
-             row.fields.size(), tsv.columns().size(), joined(tsv.columns()));
-    rows.insert(fields_of(row, columns));
-  }
-  return rows;
-}
-
 struct RowReader {
   const Task& task;
   const DatasetOptions& options;
   const TsvReader& file;
-  std::vector<size_t> place;                       // columns of the texts and, if there are any, label and id
-  std::set<Fields> listed, found = {};             // the rows of dev_rows; those of them read so far
-  std::vector<size_t> listed_by = {};              // their columns
+  std::vector<size_t> column;  // columns of the texts and, if there are any, label and id
   bool has_labels = options.split != Split::test;
   std::vector<std::string> long_rows = {};
 
   // Is the row in the split? See load_dataset.
-  bool belongs(const TsvRow& row) {
-    bool dev = false;
-    if (options.split == Split::test) return true;
-    if (!listed.empty()) {
-      const Fields key = fields_of(row, listed_by);
-      dev = listed.contains(key);
-      if (dev) found.insert(key);
-    } else if (task.files[0].train == task.files[0].dev[0]) {
-      dev = Random(11711, formatted("split/{}/{}", task.name, row.fields[place[0]])).below(5) == 0;
-    } else {
-      return true;
-    }
-    return dev == (options.split == Split::dev);
+  bool belongs(const TsvRow& row) const {
+    if (!has_labels || task.files[0].train != task.files[0].dev[0]) return true;
+    const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
+    return (Random(11711, stream).below(5) == 0) == (options.split == Split::dev);
   }
 
-  // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a SkippedRow that says
-  // what is wrong.
+  // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a
+  // SkippedRow that says what is wrong.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
     const size_t columns = file.columns().size();
     if (task.format.sentences && row.fields.size() < columns)
-      throw SkippedRow{row.line, "the line has no label",
-                       formatted("a sentence, \"{}\" and {}", task.format.separator, expected_label(task))};
+      throw SkippedRow{
+          row.line, "the line has no label",
+          formatted("a sentence, \"{}\" and {}", task.format.separator, expected_label(task))};
     if (row.fields.size() != columns) {
       const bool one_line = row.last_line == row.line;
-      throw SkippedRow{row.line,
-                       formatted("{} fields", row.fields.size()) +
-                           (one_line ? "" : formatted(" in a row that runs to line {}", row.last_line)),
-                       formatted("{}, one a column; is there a stray quote, or a separator in a text?", columns)};
+      throw SkippedRow{
+          row.line,
+          formatted("{} fields", row.fields.size()) +
+              (one_line ? "" : formatted(" in a row that runs to line {}", row.last_line)),
+          formatted("{}, one a column; is there a stray quote, or a separator in a text?",
+                    columns)};
     }
     if (!belongs(row)) return std::nullopt;
     Fields texts;
-    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[place[i]]);
-    Example example{task.id_column.empty() ? std::to_string(number) : row.fields[place.back()], 0, {}};
+    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[column[i]]);
+    Example example{
+        task.id_column.empty() ? std::to_string(number) : row.fields[column.back()], 0, {}};
     if (has_labels) {
       for (size_t i = 0; i <= texts.size(); ++i)
-        if (row.fields[place[i]].empty())
-          throw SkippedRow{row.line, formatted("column \"{}\" is empty", file.columns()[place[i]]),
+        if (row.fields[column[i]].empty())
+          throw SkippedRow{row.line, formatted("column \"{}\" is empty", file.columns()[column[i]]),
                            i == texts.size() ? expected_label(task) : "a text"};
-      const std::string& label = row.fields[place[texts.size()]];
+      const std::string& label = row.fields[column[texts.size()]];
       const std::optional<double> value = parse_label(task, label);
       if (!value)
-        throw SkippedRow{row.line, formatted("column \"{}\" is {}", task.label_column, shown(label)),
+        throw SkippedRow{row.line,
+                         formatted("column \"{}\" is {}", task.label_column, shown(label)),
                          expected_label(task)};
       example.label = *value;
     }
@@ -144,67 +120,67 @@ std::string files_of(const Task& task) {
   std::vector<std::string> forms;
   for (const TaskFiles& files : task.files) {
     std::vector<std::string> names = {files.train};
-    for (const auto& more : {files.dev, files.test, {files.dev_rows}})
+    for (const auto& more : {files.dev, files.test})
       for (const std::string& name : more)
-        if (!name.empty() && std::ranges::count(names, name) == 0) names.push_back(name);
+        if (std::ranges::count(names, name) == 0) names.push_back(name);
     forms.push_back(joined(names));
   }
   return joined(forms, ";\n    or ");
 }
 
+// The first of the task's training and dev files that is not in the folder; "" if all are.
+std::string missing_file_of(const std::string& folder, const Task& task) {
+  const TaskFiles found = find_files(folder, task);
+  std::vector<std::string> files = found.dev;
+  files.insert(files.begin(), found.train);
+  const auto gone = [](const std::string& file) { return !std::filesystem::exists(file); };
+  const auto missing = std::ranges::find_if(files, gone);
+  return missing == files.end() ? "" : *missing;
+}
+
 std::string missing_file(const Task& task, const std::string& file) {
-  return formatted("{}: there is no such file\n  task \"{}\" reads {} from the data folder", file, task.name,
-                   files_of(task));
+  return formatted("{}: there is no such file\n  task \"{}\" reads {} from the data folder", file,
+                   task.name, files_of(task));
 }
 
 }  // namespace
 
-Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, int size, bool lower_case) {
+Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, int size,
+                        bool lower_case) {
   const Tokenizer any({special_names.begin(), special_names.end()}, "special tokens", lower_case);
   std::ostringstream reported_later;
   std::vector<std::string> texts, files;
   for (const Task& task : tasks) {
     const DatasetOptions all{.keep_texts = std::numeric_limits<size_t>::max()};
     Dataset data = read_set(folder, task, Split::train, 0, any, all, reported_later);
-    for (Example& example : data.examples) std::ranges::move(example.texts, std::back_inserter(texts));
+    for (Example& example : data.examples)
+      std::ranges::move(example.texts, std::back_inserter(texts));
     files.push_back(data.file);
   }
   const std::string source = "word pieces of " + joined(files);
-  return {train_vocabulary_on(texts, source, {.size = size, .lower_case = lower_case}), source, lower_case};
-}
-
-std::string empty_class_warning(const Task& task, const Dataset& data) {
-  if (task.kind == TaskKind::regression) return "";
-  std::vector<int64_t> counts(size_t(task.high) + 1);
-  for (const Example& example : data.examples) ++counts[size_t(example.label)];
-  std::vector<std::string> shares;
-  for (size_t c = 0; c < counts.size(); ++c)
-    shares.push_back(formatted("{} {}", task.label_text(double(c)), counts[c]));
-  const size_t empty = size_t(std::ranges::find(counts, 0) - counts.begin());
-  if (empty == counts.size()) return "";
-  return formatted("{}: no row to train on has the label {}, which cannot be learnt (rows of each label: {})\n",
-                   data.file, task.label_text(double(empty)), joined(shares));
+  return {train_vocabulary_on(texts, source, {.size = size, .lower_case = lower_case}), source,
+          lower_case};
 }
 
 void check_files(const std::string& folder, std::span<const Task> tasks) {
   std::error_code none;
   MB_CHECK(std::filesystem::is_directory(folder, none), "{}: {}", folder,
-           std::filesystem::exists(folder, none) ? "this is a file; give its folder" : "there is no such folder");
+           std::filesystem::exists(folder, none) ? "this is a file; give its folder"
+                                                 : "there is no such folder");
   for (const Task& task : tasks) {
-    const TaskFiles found = find_files(folder, task);
-    std::vector<std::string> files = found.dev;
-    files.insert(files.begin(), found.train);
-    for (const std::string& file : files) {
-      if (std::filesystem::exists(file)) continue;
-      const std::string there = joined(tasks_in(folder), ",");
-      fail(missing_file(task, file) + (there.empty() ? formatted("\n  {} has the files of no task", folder)
-                                                     : formatted("\n  {} has those of --tasks {}", folder, there)));
-    }
+    const std::string missing = missing_file_of(folder, task);
+    if (missing.empty()) continue;
+    std::vector<std::string> whole;
+    for (const Task& other : all_tasks())
+      if (missing_file_of(folder, other).empty()) whole.push_back(other.name);
+    fail(missing_file(task, missing) + formatted(whole.empty() ? "\n  {} has the files of no task"
+                                                              : "\n  {} has those of --tasks {}",
+                                                 folder, joined(whole, ",")));
   }
 }
 
-Example make_example(const Task& task, std::span<const std::string> texts, const Tokenizer& tokenizer,
-                     const DatasetOptions& options, bool* truncated) {
+Example make_example(const Task& task, std::span<const std::string> texts,
+                     const Tokenizer& tokenizer, const DatasetOptions& options, bool* truncated) {
   Example example;
   bool any_cut = false;
   const auto add = [&](const std::vector<int32_t>& a, std::optional<std::span<const int32_t>> b) {
@@ -228,8 +204,7 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   if (!task.id_column.empty()) needed.push_back(task.id_column);
 
   TsvReader tsv(file, task.format);
-  RowReader reader{task, options, tsv, tsv.find(needed), listed_rows(task, options.dev_rows)};
-  if (!reader.listed.empty()) reader.listed_by = tsv.find(task.row_columns);
+  RowReader reader{task, options, tsv, tsv.find(needed)};
   report = {.file = file, .max_length = options.max_length};
   std::vector<Example> valid;
   for (TsvRow row; tsv.next(row);) {
@@ -240,10 +215,9 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
     }
   }
   report.long_rows = reader.long_rows;
-  if (options.split == Split::dev) report.unknown = int64_t(reader.listed.size() - reader.found.size());
   MB_CHECK(report.rows > 0, "{}: there is no row in it, only a header", file);
-  MB_CHECK(!valid.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}", file, task.name, report.rows,
-           report.text());
+  MB_CHECK(!valid.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}", file,
+           task.name, report.rows, report.text());
 
   const size_t n = options.limit > 0 ? std::min(valid.size(), size_t(options.limit)) : valid.size();
   Dataset data{file, {}};
@@ -266,14 +240,13 @@ std::vector<std::string> LoadReport::totals() const {
     all.push_back(formatted("{}: {} of {} rows skipped: lines {}", file, skipped.size(), rows,
                             first_of(skipped_lines)));
   if (!long_rows.empty())
-    all.push_back(formatted("{}: {} of {} rows have several lines: lines {}; is there a quote that opens a field and "
-                            "is not closed?", file, long_rows.size(), rows, first_of(long_rows)));
-  if (unknown > 0)
-    all.push_back(formatted("{}: {} rows of the dev set are not in it; is the list of them another version's?", file,
-                            unknown));
+    all.push_back(formatted(
+        "{}: {} of {} rows have several lines: lines {}; is there a quote that opens a field and "
+        "is not closed?",
+        file, long_rows.size(), rows, first_of(long_rows)));
   if (truncated > 0)
-    all.push_back(formatted("{}: {} of {} rows truncated to {} tokens (--max-length)", file, truncated, taken,
-                            max_length));
+    all.push_back(formatted("{}: {} of {} rows truncated to {} tokens (--max-length)", file,
+                            truncated, taken, max_length));
   return all;
 }
 
@@ -281,32 +254,20 @@ std::string LoadReport::text() const {
   constexpr size_t in_detail = 5;
   std::string text;
   for (size_t i = 0; i < skipped.size() && i < in_detail; ++i)
-    text += formatted("{}:{}: {}\n  expected {}; the row is skipped\n", file, skipped[i].line, skipped[i].what,
-                      skipped[i].expected);
+    text += formatted("{}:{}: {}\n  expected {}; the row is skipped\n", file, skipped[i].line,
+                      skipped[i].what, skipped[i].expected);
   for (const std::string& line : totals()) text += line + "\n";
   return text;
 }
 
-void LoadReport::add(const LoadReport& other) {
-  MB_CHECK(file == other.file, "reports of two files, {} and {}, are not one", file, other.file);
-  std::ranges::copy(other.long_rows, std::back_inserter(long_rows));
-  for (const SkippedRow& row : other.skipped)
-    if (std::ranges::find(skipped, row.line, &SkippedRow::line) == skipped.end()) skipped.push_back(row);
-  std::ranges::sort(skipped, {}, &SkippedRow::line);
-  rows = std::max(rows, other.rows);
-  taken += other.taken;
-  truncated += other.truncated;
-  unknown += other.unknown;
-}
-
-Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set, const Tokenizer& tokenizer,
-                 DatasetOptions options, std::ostream& log) {
+Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set,
+                 const Tokenizer& tokenizer, DatasetOptions options, std::ostream& log) {
   const TaskFiles files = find_files(folder, task);
   options.split = split;
-  options.dev_rows = files.dev_rows;
   if (split == Split::dev && set == 0) log << files.warning;
   LoadReport report;
-  Dataset data = load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);
+  Dataset data =
+      load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);
   log << report.text();
   return data;
 }
@@ -322,10 +283,11 @@ std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examp
 
 double label_of(const Task& task, const std::string& text) {
   const auto& names = task.class_names;
-  if (const auto name = std::ranges::find(names, text); name != names.end()) return double(name - names.begin());
+  if (const auto name = std::ranges::find(names, text); name != names.end())
+    return double(name - names.begin());
   const std::optional<double> label = parse_label(task, text);
-  MB_CHECK(label, "{}: there is no label {}; a label is {}{}", task.name, shown(text), expected_label(task),
-           names.empty() ? "" : ", or its name: " + joined(names));
+  MB_CHECK(label, "{}: there is no label {}; a label is {}{}", task.name, shown(text),
+           expected_label(task), names.empty() ? "" : ", or its name: " + joined(names));
   return *label;
 }
 

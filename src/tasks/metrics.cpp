@@ -23,10 +23,10 @@ double mean(std::span<const double> x) {
 }
 
 void check_lengths(std::span<const double> predicted, std::span<const double> labels) {
-  MB_CHECK(
-      !predicted.empty() && predicted.size() == labels.size(),
-      "a score needs one prediction for each label, and at least one: there are {} predictions and {} labels",
-      predicted.size(), labels.size());
+  MB_CHECK(!predicted.empty() && predicted.size() == labels.size(),
+           "a score needs one prediction for each label, and at least one: there are {} "
+           "predictions and {} labels",
+           predicted.size(), labels.size());
 }
 
 // Counts of true (t) and false (f) predictions of class 1 (p) and class 0 (n).
@@ -67,16 +67,16 @@ std::optional<double> accuracy(std::span<const double> predicted, std::span<cons
   return double(right) / double(labels.size());
 }
 
-// F1 = 2 precision recall / (precision + recall) = 2 TP / (2 TP + FP + FN); undefined if class 1 is neither
-// predicted nor among the labels.
+// F1 = 2 precision recall / (precision + recall) = 2 TP / (2 TP + FP + FN)
+// Undefined if class 1 is neither predicted nor among the labels.
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels) {
   const Confusion n(predicted, labels);
   if (n.tp + n.fp + n.fn == 0) return std::nullopt;
   return 2 * n.tp / (2 * n.tp + n.fp + n.fn);
 }
 
-// (TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN))     Matthews 1975; undefined if one of the two classes
-// is never predicted, or is not among the labels.
+// (TP TN - FP FN) / sqrt((TP+FP) (TP+FN) (TN+FP) (TN+FN))                           Matthews 1975
+// Undefined if one of the two classes is never predicted, or is not among the labels.
 std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels) {
   const Confusion n(predicted, labels);
   const double product = (n.tp + n.fp) * (n.tp + n.fn) * (n.tn + n.fp) * (n.tn + n.fn);
@@ -84,7 +84,8 @@ std::optional<double> matthews(std::span<const double> predicted, std::span<cons
   return (n.tp * n.tn - n.fp * n.fn) / std::sqrt(product);
 }
 
-// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2); undefined if x or y is constant or not finite.
+// r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2)
+// Undefined if x or y is constant or not finite.
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y) {
   check_lengths(x, y);
   const double mx = mean(x), my = mean(y);
@@ -108,18 +109,6 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return pearson(ranks(x), ranks(y));
 }
 
-// U / (n_1 n_0), where U counts the pairs of a 1 and a 0 of which the 1 has the higher score; a tie counts half (Mann &
-// Whitney 1947). Undefined if one of the classes is not among the labels, or if a score is a NaN.
-std::optional<double> auc(std::span<const double> score, std::span<const double> labels) {
-  check_lengths(score, labels);
-  const double n_1 = double(std::ranges::count(labels, 1)), n_0 = double(labels.size()) - n_1;
-  if (n_1 * n_0 == 0 || std::ranges::any_of(score, [](double s) { return std::isnan(s); })) return std::nullopt;
-  const std::vector<double> rank = ranks(score);
-  double sum = 0;
-  for (size_t i = 0; i < labels.size(); ++i) sum += labels[i] == 1 ? rank[i] : 0;
-  return (sum - n_1 * (n_1 + 1) / 2) / (n_1 * n_0);
-}
-
 namespace {
 
 struct Scoring {
@@ -127,15 +116,23 @@ struct Scoring {
   std::optional<double> (*score)(std::span<const double> predicted, std::span<const double> labels);
 };
 
+std::string with_set(const std::string& name, const std::string& set) {
+  return set.empty() ? name : name + "-" + set;
+}
+
 const Scoring& scoring(Metric metric) {
-  static constexpr Scoring table[] = {{"accuracy", accuracy}, {"Matthews", matthews}, {"F1", f1},
-                                      {"Pearson", pearson}, {"Spearman", spearman}};       // as in enum Metric
+  static constexpr Scoring table[] = {{"accuracy", accuracy},
+                                      {"Matthews", matthews},
+                                      {"F1", f1},
+                                      {"Pearson", pearson},
+                                      {"Spearman", spearman}};  // as in enum Metric
   return table[size_t(metric)];
 }
 
 }  // namespace
 
-TaskScores scores(const Task& task, std::span<const double> predicted, std::span<const double> labels) {
+TaskScores scores(const Task& task, std::span<const double> predicted,
+                  std::span<const double> labels) {
   TaskScores all;
   for (const Metric metric : task.metrics) all.push_back(scoring(metric).score(predicted, labels));
   return all;
@@ -155,12 +152,15 @@ std::vector<Measure> measures(const Task& task) {
   return all;
 }
 std::string column_name(const Task& task, const Measure& measure) {
-  return task.name + (measure.set.empty() ? "_" : "_" + measure.set + "_") + metric_key(measure.metric);
+  return task.name + (measure.set.empty() ? "_" : "_" + measure.set + "_") +
+         metric_key(measure.metric);
 }
-std::string title_of(const Task& task, const std::string& set) { return task.title + (set.empty() ? "" : "-" + set); }
-std::string set_name(const Task& task, const std::string& set) { return task.name + (set.empty() ? "" : "-" + set); }
+std::string title_of(const Task& task, const std::string& set) { return with_set(task.title, set); }
+std::string set_name(const Task& task, const std::string& set) { return with_set(task.name, set); }
 
-std::string score_text(std::optional<double> score) { return score ? fixed(*score, 3) : "undefined"; }
+std::string score_text(std::optional<double> score) {
+  return score ? fixed(*score, 3) : "undefined";
+}
 
 double mean_score(std::span<const TaskScores> scores) {
   MB_CHECK(!scores.empty(), "the mean of no scores: at least one task is needed");
@@ -179,7 +179,8 @@ Summary summarize(std::span<const double> runs) {
 
 std::string mean_text(std::span<const double> runs, int digits) {
   const Summary summary = summarize(runs);
-  return fixed(summary.mean, digits) + (runs.size() > 1 ? " ± " + fixed(summary.deviation, digits) : "");
+  return fixed(summary.mean, digits) +
+         (runs.size() > 1 ? " ± " + fixed(summary.deviation, digits) : "");
 }
 
 std::string collapse_warning(const Task& task, std::span<const double> predicted) {
@@ -197,16 +198,19 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
   return "";
 }
 
-void write_predictions(const std::string& folder, const Task& task, Split split, const Dataset& data,
-                       std::span<const double> predicted, const std::string& set) {
+void write_predictions(const std::string& folder, const Task& task, Split split,
+                       const Dataset& data, std::span<const double> predicted,
+                       const std::string& set) {
   const char* const split_name[] = {"train", "dev", "test"};
   const bool glue = task.prediction_column.empty();
-  const std::string stem = task.prediction_stem + (set.empty() ? "" : "-" + set);
+  const std::string stem = with_set(task.prediction_stem, set);
   const std::string name = glue ? stem + (split == Split::test ? ".tsv" : "-dev.tsv")
                                 : formatted("{}-{}-output.csv", stem, split_name[size_t(split)]);
-  MB_CHECK(predicted.size() == data.examples.size(), "{}: there are {} predictions for {} examples of {}",
-           name, predicted.size(), data.examples.size(), data.file);
-  std::string text = glue ? "index\tprediction\n" : formatted("id \t {} \n", task.prediction_column);
+  MB_CHECK(predicted.size() == data.examples.size(),
+           "{}: there are {} predictions for {} examples of {}", name, predicted.size(),
+           data.examples.size(), data.file);
+  std::string text =
+      glue ? "index\tprediction\n" : formatted("id \t {} \n", task.prediction_column);
   for (size_t i = 0; i < predicted.size(); ++i)
     text += formatted(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
                       task.label_text(std::clamp(predicted[i], task.low, task.high)));

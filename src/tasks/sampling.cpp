@@ -45,9 +45,12 @@ const std::vector<std::string>& sampling_names() {
   static const std::vector<std::string> names = {"sequential", "round-robin", "proportional"};
   return names;
 }
-Sampling parse_sampling(const std::string& name) { return Sampling(index_of(name, sampling_names(), "sampling")); }
+Sampling parse_sampling(const std::string& name) {
+  return Sampling(index_of(name, sampling_names(), "sampling"));
+}
 
-std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch, const EpochOptions& options) {
+std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,
+                                     const EpochOptions& options) {
   MB_CHECK(options.batch >= 1, "--batch {}: expected 1 or more examples", options.batch);
   const size_t batch = size_t(options.batch);
   std::vector<std::vector<int32_t>> examples;
@@ -61,7 +64,8 @@ std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,
   for (int task : task_order(batches, epoch, options)) {
     const std::vector<int32_t>& all = examples[size_t(task)];
     const size_t begin = done[size_t(task)], end = std::min(begin + batch, all.size());
-    order.push_back({task, std::vector<int32_t>(all.begin() + int64_t(begin), all.begin() + int64_t(end))});
+    order.push_back(
+        {task, std::vector<int32_t>(all.begin() + int64_t(begin), all.begin() + int64_t(end))});
     done[size_t(task)] = end;
   }
   return order;

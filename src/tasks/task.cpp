@@ -1,8 +1,11 @@
-// The table of tasks. An entry holds everything that reading, training, scoring and prediction files need to know.
+// The table of tasks. An entry holds everything that reading, training, scoring and prediction
+// files need to know.
 //
 //   sst quora sts cfimdb    the course's (CS224n minBERT)
-//   sst2 ... mnli           GLUE's (Wang et al. 2019), in its own files; the metrics are those of [LN-PEFT tab.4]
-//   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all agree [NT data]
+//   sst2 ... mnli           GLUE's (Wang et al. 2019), in its own files; the metrics are those of
+//                           [LN-PEFT tab.4]
+//   phrasebank              Financial PhraseBank (Malo et al. 2014), the sentences on which all
+//                           agree [NT data]
 #include "minbert/task.h"
 
 #include <algorithm>
@@ -28,57 +31,67 @@ const std::vector<Task>& all_tasks() {
                      three_words = {"entailment", "neutral", "contradiction"};
   static const TsvFormat glue = {.quoting = false};
   const auto course_files = [](const std::string& stem) {
-    return std::vector<TaskFiles>{{stem + "-train.csv", {stem + "-dev.csv"}, {stem + "-test-student.csv"}}};
+    return std::vector<TaskFiles>{
+        {stem + "-train.csv", {stem + "-dev.csv"}, {stem + "-test-student.csv"}}};
   };
   const auto glue_files = [](const std::string& folder) {
     return TaskFiles{folder + "/train.tsv", {folder + "/dev.tsv"}, {folder + "/test.tsv"}};
   };
-  const std::string mrpc = "MRPC/msr_paraphrase_train.txt", mrpc_test = "MRPC/msr_paraphrase_test.txt";
   static const std::vector<Task> table = {
       {.name = "sst", .title = "SST", .high = 4,
-       .text_columns = text, .label_column = "sentiment", .id_column = "id", .files = course_files("ids-sst"),
+       .text_columns = text, .label_column = "sentiment", .id_column = "id",
+       .files = course_files("ids-sst"),
        .prediction_stem = "sst", .prediction_column = "Predicted_Sentiment",
        .class_names = {"very negative", "negative", "neutral", "positive", "very positive"}},
       {.name = "quora", .title = "Quora", .kind = binary,
-       .text_columns = pair, .label_column = "is_duplicate", .id_column = "id", .files = course_files("quora"),
+       .text_columns = pair, .label_column = "is_duplicate", .id_column = "id",
+       .files = course_files("quora"),
        .prediction_stem = "para", .prediction_column = "Predicted_Is_Paraphrase",
        .class_names = {"different questions", "same question"}},
       {.name = "sts", .title = "STS", .kind = regression, .high = 5, .metrics = {pearson},
-       .text_columns = pair, .label_column = "similarity", .id_column = "id", .files = course_files("sts"),
-       .prediction_stem = "sts", .prediction_column = "Predicted_Similiary"},         // as the course spells it
+       .text_columns = pair, .label_column = "similarity", .id_column = "id",
+       .files = course_files("sts"),
+       .prediction_stem = "sts",
+       .prediction_column = "Predicted_Similiary"},         // as the course spells it
       {.name = "cfimdb", .title = "CFIMDB",
-       .text_columns = text, .label_column = "sentiment", .id_column = "id", .files = course_files("ids-cfimdb"),
+       .text_columns = text, .label_column = "sentiment", .id_column = "id",
+       .files = course_files("ids-cfimdb"),
        .prediction_stem = "cfimdb", .prediction_column = "Predicted_Sentiment",
        .class_names = {"negative", "positive"}},
       {.name = "sst2", .title = "SST-2",
-       .text_columns = text, .files = {glue_files("SST-2")}, .prediction_stem = "SST-2", .format = glue},
+       .text_columns = text, .files = {glue_files("SST-2")}, .prediction_stem = "SST-2",
+       .format = glue},
       {.name = "cola", .title = "CoLA", .metrics = {matthews},
        .text_columns = text, .files = {glue_files("CoLA")}, .prediction_stem = "CoLA",
        .format = {.quoting = false, .names = {"source", "label", "star", "sentence"}}},
       {.name = "mrpc", .title = "MRPC", .metrics = {f1, accuracy},
-       .text_columns = {"#1 String", "#2 String"}, .label_column = "Quality", .row_columns = {"#1 ID", "#2 ID"},
+       .text_columns = {"#1 String", "#2 String"}, .label_column = "Quality",
        .files = {glue_files("MRPC"),
-                 {.train = mrpc, .dev = {mrpc}, .test = {mrpc_test}, .dev_rows = "MRPC/dev_ids.tsv"},
-                 {.train = mrpc, .dev = {mrpc}, .test = {mrpc_test}, .dev_rows = "MRPC/dev.tsv"},
-                 {.train = mrpc, .dev = {mrpc_test}, .test = {"MRPC/test.tsv"}, .warning =
-                  "mrpc: GLUE's dev set is 408 pairs of MRPC/msr_paraphrase_train.txt; MRPC/dev_ids.tsv, which lists "
-                  "them, is not there\n  msr_paraphrase_test.txt stands in for it: its scores cannot be compared with "
-                  "the papers'. `data/download.sh glue-mrpc` fetches the list\n"}},
+                 {.train = "MRPC/msr_paraphrase_train.txt", .dev = {"MRPC/msr_paraphrase_test.txt"},
+                  .test = {"MRPC/test.tsv"}, .warning =
+                  "mrpc: msr_paraphrase_test.txt stands in for GLUE's dev set, which is part of "
+                  "msr_paraphrase_train.txt: its scores cannot be compared with the papers'\n"
+                  "  `data/download.sh glue-mrpc` makes GLUE's train.tsv and dev.tsv\n"}},
        .prediction_stem = "MRPC", .format = glue},
       {.name = "rte", .title = "RTE",
-       .text_columns = pair, .id_column = "index", .files = {glue_files("RTE")}, .prediction_stem = "RTE",
-       .format = glue, .label_words = two_words},
-      {.name = "stsb", .title = "STS-B", .kind = regression, .high = 5, .metrics = {spearman, pearson},
-       .text_columns = pair, .label_column = "score", .id_column = "index", .files = {glue_files("STS-B")},
+       .text_columns = pair, .id_column = "index", .files = {glue_files("RTE")},
+       .prediction_stem = "RTE", .format = glue, .label_words = two_words},
+      {.name = "stsb", .title = "STS-B", .kind = regression, .high = 5,
+       .metrics = {spearman, pearson},
+       .text_columns = pair, .label_column = "score", .id_column = "index",
+       .files = {glue_files("STS-B")},
        .prediction_stem = "STS-B", .format = glue},
       {.name = "qnli", .title = "QNLI",
-       .text_columns = {"question", "sentence"}, .id_column = "index", .files = {glue_files("QNLI")},
+       .text_columns = {"question", "sentence"}, .id_column = "index",
+       .files = {glue_files("QNLI")},
        .prediction_stem = "QNLI", .format = glue, .label_words = two_words},
       {.name = "qqp", .title = "QQP", .metrics = {f1, accuracy},
-       .text_columns = {"question1", "question2"}, .label_column = "is_duplicate", .id_column = "id",
+       .text_columns = {"question1", "question2"}, .label_column = "is_duplicate",
+       .id_column = "id",
        .files = {glue_files("QQP")}, .prediction_stem = "QQP",
-       .format = {.quoting = false, .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
-      {.name = "mnli", .title = "MNLI", .high = 2, .sets = {"m", "mm"},               // matched, mismatched
+       .format = {.quoting = false,
+                  .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
+      {.name = "mnli", .title = "MNLI", .high = 2, .sets = {"m", "mm"},  // matched, mismatched
        .text_columns = pair, .label_column = "gold_label", .id_column = "index",
        .files = {{"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
                   {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}}},
@@ -86,7 +99,8 @@ const std::vector<Task>& all_tasks() {
       {.name = "phrasebank", .title = "PhraseBank", .high = 2,
        .text_columns = text, .files = {{"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}}},
        .prediction_stem = "phrasebank",
-       .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@', .sentences = true},
+       .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@',
+                  .sentences = true},
        .label_words = {"negative", "neutral", "positive"}},
   };
   return table;
@@ -102,7 +116,7 @@ std::string in_words(const Task& task, double value) {
 
 std::string Task::label_text(double label) const {
   if (!label_words.empty()) return label_words.at(size_t(label));
-  char digits[32];                                 // the shortest text that reads back as the same float
+  char digits[32];  // the shortest text that reads back as the same float
   return {digits, std::to_chars(digits, digits + sizeof digits, float(label)).ptr};
 }
 
@@ -113,21 +127,23 @@ namespace {
 // Unlike split(), it keeps an empty last part: "sst," names a task that does not exist.
 std::vector<std::string> parts(std::string_view list, char separator) {
   std::vector<std::string> found;
-  for (const auto part : std::views::split(list, separator)) found.emplace_back(part.begin(), part.end());
+  for (const auto part : std::views::split(list, separator))
+    found.emplace_back(part.begin(), part.end());
   return found;
 }
 
 // An option's list of TASK=VALUE: calls use(task, value, part) for each of its parts.
 template <class Use>
-void for_each_task(const std::string& option, std::string_view list, const char* form, std::vector<Task>& tasks,
-                   Use use) {
+void for_each_task(const std::string& option, std::string_view list, const char* form,
+                   std::vector<Task>& tasks, Use use) {
   std::set<std::string> done;
   for (const std::string& choice : parts(list, ',')) {
     const std::string part = option + " " + choice;
     const std::vector<std::string> words = parts(choice, '=');
     MB_CHECK(words.size() == 2, "{}: expected {}", part, form);
     const auto task = std::ranges::find(tasks, words[0], &Task::name);
-    MB_CHECK(task != tasks.end(), "{}: \"{}\" is none of the tasks here: {}", part, words[0], joined(names_of(tasks)));
+    MB_CHECK(task != tasks.end(), "{}: \"{}\" is none of the tasks here: {}", part, words[0],
+             joined(names_of(tasks)));
     MB_CHECK(done.insert(words[0]).second, "{}: {} is there twice; once is enough", part, words[0]);
     use(*task, words[1], part);
   }
@@ -136,10 +152,10 @@ void for_each_task(const std::string& option, std::string_view list, const char*
 void lead(Task& task, const std::string& metric, const std::string& part) {
   std::vector<std::string> valid;
   for (const Metric m : task.metrics) valid.push_back(metric_key(m));
-  const auto place = std::ranges::find(valid, metric);
-  MB_CHECK(place != valid.end(), "{}: {} is not scored by \"{}\"; valid are: {}", part, task.name, metric,
-           joined(valid));
-  const auto chosen = task.metrics.begin() + (place - valid.begin());
+  const auto leading = std::ranges::find(valid, metric);
+  MB_CHECK(leading != valid.end(), "{}: {} is not scored by \"{}\"; valid are: {}", part, task.name,
+           metric, joined(valid));
+  const auto chosen = task.metrics.begin() + (leading - valid.begin());
   std::rotate(task.metrics.begin(), chosen, chosen + 1);
 }
 
@@ -147,7 +163,8 @@ void weigh(Task& task, const std::string& text, const std::string& part) {
   char* end = nullptr;
   task.loss_weight = std::strtod(text.c_str(), &end);
   MB_CHECK(!text.empty() && *end == 0 && std::isfinite(task.loss_weight) && task.loss_weight > 0,
-           "{}: \"{}\" is not a number above 0; leave a task out of --tasks to train without it", part, text);
+           "{}: \"{}\" is not a number above 0; leave a task out of --tasks to train without it",
+           part, text);
 }
 
 }  // namespace
@@ -158,18 +175,24 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
     const auto times = std::ranges::count(names, name);
     MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, name, times);
     const auto task = std::ranges::find(all_tasks(), name, &Task::name);
-    MB_CHECK(name != "mnli-mm", "{}: \"mnli\" is one model, scored on both dev sets, matched and mismatched", source);
-    MB_CHECK(task != all_tasks().end(), "{}: there is no task \"{}\"\n  expected names among {}, separated by commas",
-             source, name, task_names());
+    MB_CHECK(name != "mnli-mm",
+             "{}: \"mnli\" is one model, scored on both dev sets, matched and mismatched", source);
+    MB_CHECK(task != all_tasks().end(),
+             "{}: there is no task \"{}\"\n  expected names among {}, separated by commas", source,
+             name, task_names());
     tasks.push_back(*task);
   }
   return tasks;
 }
 
-std::vector<Task> parse_tasks(std::string_view list, std::string_view leading, std::string_view weights) {
-  const std::vector<std::string> names = list.empty() ? std::vector<std::string>{""} : parts(list, ',');
+std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
+                              std::string_view weights) {
+  const std::vector<std::string> names =
+      list.empty() ? std::vector<std::string>{""} : parts(list, ',');
   std::vector<Task> tasks = tasks_named(names, formatted("--tasks {}", list));
-  std::ranges::sort(tasks, {}, [](const Task& task) { return std::ranges::find(all_tasks(), task.name, &Task::name); });
+  std::ranges::sort(tasks, {}, [](const Task& task) {
+    return std::ranges::find(all_tasks(), task.name, &Task::name);
+  });
   for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);
   for_each_task("--task-weights", weights, "TASK=NUMBER, such as sts=0.5", tasks, weigh);
   return tasks;
@@ -177,14 +200,13 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading, s
 
 TaskFiles find_files(const std::string& folder, const Task& task) {
   const auto in_folder = [&folder](std::string& file) {
-    if (!file.empty()) file = (std::filesystem::path(folder) / file).string();
-    return file.empty() || std::filesystem::exists(file);
+    file = (std::filesystem::path(folder) / file).string();
+    return std::filesystem::exists(file);
   };
   TaskFiles found;
   for (const TaskFiles& form : task.files) {
     found = form;
     bool whole = in_folder(found.train);
-    whole &= in_folder(found.dev_rows);
     for (std::string& file : found.dev) whole &= in_folder(file);
     for (std::string& file : found.test) in_folder(file);             // may be missing
     if (whole) break;
@@ -194,21 +216,12 @@ TaskFiles find_files(const std::string& folder, const Task& task) {
 
 std::string data_file(const std::string& folder, const Task& task, Split split, size_t set) {
   const TaskFiles files = find_files(folder, task);
-  return split == Split::train ? files.train : (split == Split::dev ? files.dev : files.test).at(set);
+  return split == Split::train ? files.train
+                               : (split == Split::dev ? files.dev : files.test).at(set);
 }
 
-std::vector<std::string> tasks_in(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const Task& task : all_tasks()) {
-    const TaskFiles files = find_files(folder, task);
-    bool whole = std::filesystem::exists(files.train);
-    for (const std::string& file : files.dev) whole &= std::filesystem::exists(file);
-    if (whole) names.push_back(task.name);
-  }
-  return names;
-}
-
-std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set, std::ostream& log) {
+std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set,
+                                          std::ostream& log) {
   const TaskFiles files = find_files(folder, task);
   if (files.test.empty()) return std::nullopt;
   if (std::filesystem::exists(files.test.at(set))) return files.test[set];

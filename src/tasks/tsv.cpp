@@ -43,10 +43,13 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
   if (text_.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
   const size_t begin = position_;
   TsvRow first;
-  MB_CHECK(next(first) || !columns_.empty(),
-           "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
-           file_);
-  const auto is_name = [&](const std::string& field) { return std::ranges::count(columns_, field) > 0; };
+  MB_CHECK(
+      next(first) || !columns_.empty(),
+      "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
+      file_);
+  const auto is_name = [&](const std::string& field) {
+    return std::ranges::count(columns_, field) > 0;
+  };
   if (columns_.empty() || std::ranges::any_of(first.fields, is_name)) {
     columns_ = std::move(first.fields);
   } else {                                         // no header: the first line is a row
@@ -56,16 +59,17 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
 }
 
 std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const {
-  std::vector<size_t> places;
+  std::vector<size_t> indices;
   for (const std::string& name : names) {
     const auto count = std::count(columns_.begin(), columns_.end(), name);
-    MB_CHECK(count == 1,
-             "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by TABs)", file_,
-             count == 0 ? "there is no" : "there is more than one", name, quoted_list(columns_),
-             quoted_list(names));
-    places.push_back(size_t(std::find(columns_.begin(), columns_.end(), name) - columns_.begin()));
+    MB_CHECK(
+        count == 1,
+        "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by TABs)",
+        file_, count == 0 ? "there is no" : "there is more than one", name, quoted_list(columns_),
+        quoted_list(names));
+    indices.push_back(size_t(std::find(columns_.begin(), columns_.end(), name) - columns_.begin()));
   }
-  return places;
+  return indices;
 }
 
 bool TsvReader::next(TsvRow& row) {
@@ -94,13 +98,14 @@ std::string TsvReader::field() {
       const size_t begin = ++position_, end = text_.find('"', begin);
       MB_CHECK(end != text_.npos,
                "{}:{}: the quote that opens a field on this line is never closed\n"
-               "  all lines to the end of the file would be one field; close it, or double it if it is part "
+               "  all lines to the end of the file would be one field; close it, or double it if "
+               "it is part "
                "of the text",
                file_, opened);
       value.append(text_, begin, end - begin);
       line_ += line_ends(std::string_view(text_).substr(begin, end - begin));
       position_ = end + 1;
-      open = peek() == '"';                        // a doubled quote: one in the text, and the field goes on
+      open = peek() == '"';  // a doubled quote: one in the text, and the field goes on
       if (open) value += '"';
     }
   }

@@ -79,7 +79,6 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
       return read_set(o.data, task, split, set, *tokenizer_, reading, std::cerr);
     };
     data_.push_back({task, read(Split::train, 0), {}, {}});
-    if (o.limit == 0) std::cerr << empty_class_warning(task, data_.back().train);
     for (size_t set = 0; set < task.sets.size(); ++set) {
       data_.back().dev.push_back(read(Split::dev, set));
       const bool test = find_test_file(o.data, task, set, std::cerr).has_value();

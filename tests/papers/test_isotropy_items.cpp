@@ -148,16 +148,4 @@ TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that
   CHECK(run_items(o) == 0);
 }
 
-TEST_CASE("isotropy: MRPC's list of dev rows counts among the inputs of its runs") {
-  const SmallWorld world;
-  const std::string header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
-  const std::string rows = "1\t11\t12\ta\tb\n0\t21\t22\ta\tb\n";
-  make_folder(world.path("glue/MRPC"));
-  write_file(world.path("glue/MRPC/msr_paraphrase_train.txt"), header + rows);
-  write_file(world.path("glue/MRPC/dev_ids.tsv"), "21\t22\n");
-  const IsoBnOptions o = small_study<IsoBnOptions>(world, "mrpc");
-  Document document(o, "isobn");
-  CHECK(document.inputs(document.tasks()[0]).contains("data dev_ids.tsv"));
-}
-
 }  // namespace minbert::test

@@ -6,6 +6,20 @@
 
 namespace minbert {
 
+namespace {
+
+// The other split's report of the same file: a row that both skipped counts once.
+void add(LoadReport& report, const LoadReport& other) {
+  for (const SkippedRow& row : other.skipped)
+    if (std::ranges::find(report.skipped, row.line, &SkippedRow::line) == report.skipped.end())
+      report.skipped.push_back(row);
+  std::ranges::sort(report.skipped, {}, &SkippedRow::line);
+  report.taken += other.taken;
+  report.truncated += other.truncated;
+}
+
+}  // namespace
+
 NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, {}};
   const auto read = [&](Split split, LoadReport& report) {
@@ -15,8 +29,7 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   LoadReport of_dev;
   data.train = read(Split::train, data.read);
   data.dev = read(Split::dev, of_dev);
-  data.read.add(of_dev);
-  std::cerr << empty_class_warning(data.task, data.train);
+  add(data.read, of_dev);
   const auto counts_of = [&](const Dataset& set) {
     std::vector<int64_t> counts(size_t(data.task.outputs()));
     for (const Example& e : set.examples) ++counts.at(size_t(e.label));

@@ -52,10 +52,18 @@ std::optional<Numbers> nsp_difference(const std::string& weights, const Tensor& 
   return difference;
 }
 
-// How well a score tells two clusters apart, whichever of them has the larger values: .5 .. 1.
+// How well a score tells two clusters apart, whichever of them has the larger values: .5 .. 1. It is
+// the share of pairs, one of cluster 1 and one not, of which the first has the larger score, or the
+// smaller; a tie counts half (Mann & Whitney 1947). None: one of the two is empty.
 std::optional<double> two_sided(const Numbers& score, const Numbers& cluster) {
-  const std::optional<double> area = auc(score, cluster);
-  return area ? std::optional(std::max(*area, 1 - *area)) : std::nullopt;
+  double larger = 0, pairs = 0;
+  for (size_t i = 0; i < score.size(); ++i)
+    for (size_t j = 0; j < score.size() && cluster[i] == 1; ++j) {
+      if (cluster[j] == 1) continue;
+      ++pairs;
+      larger += score[i] > score[j] ? 1 : score[i] == score[j] ? 0.5 : 0;
+    }
+  return pairs > 0 ? std::optional(std::max(larger, pairs - larger) / pairs) : std::nullopt;
 }
 
 // The mean of that over random directions of h: what a direction does that has nothing to do with
