@@ -69,19 +69,19 @@ struct RowReader {
   // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a
   // SkippedRow that says what is wrong.
   std::optional<Example> example(const TsvRow& row, int64_t number) {
+    const auto skip = [&](const std::string& what, const std::string& expected) {
+      throw SkippedRow{row.line, what, expected};
+    };
     const size_t columns = file.columns().size();
     if (task.format.sentences && row.fields.size() < columns)
-      throw SkippedRow{
-          row.line, "the line has no label",
-          formatted("a sentence, \"{}\" and {}", task.format.separator, expected_label(task))};
+      skip("the line has no label",
+           formatted("a sentence, \"{}\" and {}", task.format.separator, expected_label(task)));
     if (row.fields.size() != columns) {
       const bool one_line = row.last_line == row.line;
-      throw SkippedRow{
-          row.line,
-          formatted("{} fields", row.fields.size()) +
-              (one_line ? "" : formatted(" in a row that runs to line {}", row.last_line)),
-          formatted("{}, one a column; is there a stray quote, or a separator in a text?",
-                    columns)};
+      skip(formatted("{} fields", row.fields.size()) +
+               (one_line ? "" : formatted(" in a row that runs to line {}", row.last_line)),
+           formatted("{}, one a column; is there a stray quote, or a separator in a text?",
+                     columns));
     }
     if (!belongs(row)) return std::nullopt;
     Fields texts;
@@ -91,14 +91,13 @@ struct RowReader {
     if (has_labels) {
       for (size_t i = 0; i <= texts.size(); ++i)
         if (row.fields[column[i]].empty())
-          throw SkippedRow{row.line, formatted("column \"{}\" is empty", file.columns()[column[i]]),
-                           i == texts.size() ? expected_label(task) : "a text"};
+          skip(formatted("column \"{}\" is empty", file.columns()[column[i]]),
+               i == texts.size() ? expected_label(task) : "a text");
       const std::string& label = row.fields[column[texts.size()]];
       const std::optional<double> value = parse_label(task, label);
       if (!value)
-        throw SkippedRow{row.line,
-                         formatted("column \"{}\" is {}", task.label_column, shown(label)),
-                         expected_label(task)};
+        skip(formatted("column \"{}\" is {}", task.label_column, shown(label)),
+             expected_label(task));
       example.label = *value;
     }
     if (row.last_line > row.line) long_rows.push_back(formatted("{}-{}", row.line, row.last_line));

@@ -34,24 +34,22 @@ std::string utf8_of(const std::string& text) {
 TsvReader::TsvReader(std::string file, TsvFormat format)
     : file_(std::move(file)),
       text_(read_file(file_)),
-      quoting_(format.quoting),
-      sentences_(format.sentences),
-      separator_(format.separator),
-      columns_(std::move(format.names)) {
-  if (sentences_) text_ = utf8_of(text_);
+      format_(std::move(format)) {
+  std::vector<std::string>& names = format_.names;
+  if (format_.sentences) text_ = utf8_of(text_);
   check_utf8(text_, file_);
   if (text_.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
   const size_t begin = position_;
   TsvRow first;
   MB_CHECK(
-      next(first) || !columns_.empty(),
+      next(first) || !names.empty(),
       "{}: the file is empty\n  expected a line with the names of the columns, separated by TABs",
       file_);
   const auto is_name = [&](const std::string& field) {
-    return std::ranges::count(columns_, field) > 0;
+    return std::ranges::count(names, field) > 0;
   };
-  if (columns_.empty() || std::ranges::any_of(first.fields, is_name)) {
-    columns_ = std::move(first.fields);
+  if (names.empty() || std::ranges::any_of(first.fields, is_name)) {
+    names = std::move(first.fields);
   } else {                                         // no header: the first line is a row
     position_ = begin;
     line_ = 1;
@@ -61,13 +59,14 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
 std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const {
   std::vector<size_t> indices;
   for (const std::string& name : names) {
-    const auto count = std::count(columns_.begin(), columns_.end(), name);
+    const auto count = std::count(columns().begin(), columns().end(), name);
     MB_CHECK(
         count == 1,
         "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by TABs)",
-        file_, count == 0 ? "there is no" : "there is more than one", name, quoted_list(columns_),
+        file_, count == 0 ? "there is no" : "there is more than one", name, quoted_list(columns()),
         quoted_list(names));
-    indices.push_back(size_t(std::find(columns_.begin(), columns_.end(), name) - columns_.begin()));
+    indices.push_back(
+        size_t(std::find(columns().begin(), columns().end(), name) - columns().begin()));
   }
   return indices;
 }
@@ -77,11 +76,11 @@ bool TsvReader::next(TsvRow& row) {
   if (position_ == text_.size()) return false;
   row.line = line_;
   row.fields.assign(1, field());
-  while (peek() == separator_) {
+  while (peek() == format_.separator) {
     ++position_;
     row.fields.push_back(field());
-    if (!sentences_ || row.fields.size() <= columns_.size()) continue;
-    row.fields[0] += separator_ + row.fields[1];
+    if (!format_.sentences || row.fields.size() <= columns().size()) continue;
+    row.fields[0] += format_.separator + row.fields[1];
     row.fields.erase(row.fields.begin() + 1);
   }
   row.last_line = line_;
@@ -92,7 +91,7 @@ bool TsvReader::next(TsvRow& row) {
 // The quoted part, if there is one, and the text up to the next separator or line end.
 std::string TsvReader::field() {
   std::string value;
-  if (quoting_ && peek() == '"') {
+  if (format_.quoting && peek() == '"') {
     const int64_t opened = line_;
     for (bool open = true; open;) {
       const size_t begin = ++position_, end = text_.find('"', begin);
@@ -110,7 +109,7 @@ std::string TsvReader::field() {
     }
   }
   const size_t begin = position_;
-  const auto ends = [this](char c) { return c == separator_ || c == '\n' || c == '\r'; };
+  const auto ends = [this](char c) { return c == format_.separator || c == '\n' || c == '\r'; };
   while (position_ < text_.size() && !ends(text_[position_])) ++position_;
   value.append(text_, begin, position_ - begin);
   return value;

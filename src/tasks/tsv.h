@@ -29,7 +29,7 @@ class TsvReader {
   explicit TsvReader(std::string file, TsvFormat format = {});
 
   const std::string& file() const { return file_; }
-  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<std::string>& columns() const { return format_.names; }
 
   // The indices of the named columns. Error for a missing or doubled one: lists those of the file.
   std::vector<size_t> find(const std::vector<std::string>& names) const;
@@ -43,9 +43,7 @@ class TsvReader {
   void end_line();
 
   std::string file_, text_;
-  bool quoting_, sentences_;
-  char separator_;
-  std::vector<std::string> columns_;
+  TsvFormat format_;                               // its names are those of the columns
   size_t position_ = 0;
   int64_t line_ = 1;
 };
