@@ -298,12 +298,6 @@ TEST_CASE("transformer_norms: what it cannot use is an error that says so") {
   CHECK(contains(refused([](NtOptions& x) { x.layers = {1}; }), "expected two"));
   CHECK(contains(refused([](NtOptions& x) { x.depths = {1.5}; }), "whole numbers"));
   CHECK(contains(refused([](NtOptions& x) { x.epochs = 1; }), "from 2 on"));
-  std::string text;                                 // without a negative one
-  for (int i = 0; i < 30; ++i) text += formatted("word{} .@{}\n", i, i % 2 ? "neutral" : "positive");
-  write_file(world.path("phrases/Sentences_AllAgree.txt"), text);
-  const Quiet quiet;
-  CHECK(read_nt_data(o, world.path("vocab.txt")).task.outputs() == 3);
-  CHECK(contains(quiet.text(), "no row to train on has the label negative"));
 }
 
 }  // namespace minbert::test
