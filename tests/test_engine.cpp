@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "engine/flat_buffer.h"
 #include "engine/profile.h"
 #include "engine/tape.h"
 #include "error_of.h"
@@ -196,8 +197,8 @@ TEST_CASE("engine: the cotangent is the caller's and has the result's shape") {
 TEST_CASE("engine: gradients go to a place of the caller's choosing, and accumulate there until cleared") {
   Tensor x = leaf("x", {2, 2});
   const Tensor inside = Tensor::zeros({2, 2});
-  CHECK(contains(error_of([&] { x.set_grad_storage(Tensor::zeros({10})); }), "cannot live in [10]"));
-  x.set_grad_storage(inside);
+  CHECK(contains(error_of([&] { FlatBuffer::set_gradient(x, Tensor::zeros({10})); }), "cannot live in [10]"));
+  FlatBuffer::set_gradient(x, inside);
   backward(scale(x, 3));
   CHECK(x.grad().is(inside));
   backward(scale(x, 4));
@@ -210,7 +211,7 @@ TEST_CASE("engine: gradients go to a place of the caller's choosing, and accumul
   backward(x.reshape({4}));                         // what is passed on goes there, too, in x's shape
   CHECK(x.grad().is(inside));
   CHECK(inside.values() == std::vector<real>(4, 1));
-  x.set_grad_storage({});
+  FlatBuffer::set_gradient(x, {});
   x.zero_grad();
   backward(x.reshape({4}));
   CHECK(x.grad().shape() == Shape{2, 2});

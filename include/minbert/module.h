@@ -5,7 +5,7 @@
 //     Linear(in, out) : weight_(parameter("weight", {out, in}, Init::random)), ...
 //   };
 //   Linear linear(3, 4);
-//   Parameters parameters(linear, {.seed = 11711});   // each parameter's place, name, first value
+//   Parameters parameters(linear, {.seed = 11711});   // each parameter's memory, name, first value
 #pragma once
 
 #include <functional>
@@ -27,12 +27,12 @@ enum class Decay { yes, no };                       // does weight decay apply?
 // saved with the model, but not trained: running statistics.
 struct Parameter {
   std::string name;
-  Tensor value;      // without values until Parameters has given it a place
+  Tensor value;      // without values until Parameters is made
   Init init = Init::zeros;
   Decay decay = Decay::no;
 };
 
-// Of each element of a parameter: 1 where it learns, 0 where it is frozen
+// One number for each element of a parameter: 1 where it learns, 0 where it is frozen
 using Mask = std::vector<uint8_t>;
 
 class Module {
@@ -96,7 +96,7 @@ class Parameters {
   std::vector<Parameter> all() const;               // both: what a checkpoint holds
   int64_t count() const;                            // numbers in all parameters
   int64_t trainable() const;                        // and of these, those that learn
-  // Of a parameter or buffer. Error where there is none
+  // The parameter or buffer of this name. Error where there is none
   const Tensor& value(const std::string& name) const;
 
   // Every parameter learns unless this says otherwise; one that does not gets no gradient at all.
@@ -108,9 +108,11 @@ class Parameters {
   void set_trainable(const std::map<std::string, Mask>& masks);
   // The mask of items()[i] on its device; nullptr where all of its elements learn, or none does
   const uint8_t* mask(size_t i) const;
-  // One flat buffer for the gradients of all that learn
+  // From now on the gradients of all that learn lie in one buffer. An Optimizer calls it.
   void reserve_gradients() const;
-  const Tensor& gradients() const { return gradients_; }           // that buffer
+  // Returns that buffer. A parameter that backward has not reached since the last step gets the
+  // gradient 0.
+  const Tensor& gradients() const;
   void zero_grad() const;
 
  private:
@@ -121,7 +123,7 @@ class Parameters {
     std::shared_ptr<Storage> bytes;
     int64_t learning;                               // elements
   };
-  std::map<size_t, Mixed> mixed_;                   // by the place in items_
+  std::map<size_t, Mixed> mixed_;                   // by the index in items_
   int choices_ = 0;                                 // calls of set_trainable
   friend class Optimizer;
 };

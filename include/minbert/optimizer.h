@@ -27,10 +27,10 @@ struct OptimizerOptions {
 //   adamw-course  the course's form: the bias correction in the step size, the decay after the step
 //   sgd           b = momentum b + g + wd p;  p -= lr b   (PyTorch's form)
 // A parameter that got no gradient since the last step is left alone, and so are its moments: the
-// heads of other tasks. A gradient of 0 is one: conditional LayerNorm's task_weight and task_bias
-// [tasks,H] get gradients from every batch, 0 in the rows of other tasks, and AdamW (or SGD's
-// momentum) moves these on by their moments. An element that its parameter's mask freezes is moved
-// by nothing: neither by weight decay nor by a moment, which stays 0.
+// heads of other tasks. A gradient of zeros counts as a gradient: conditional LayerNorm's
+// task_weight and task_bias [tasks,H] get gradients from every batch, 0 in the rows of other tasks,
+// and AdamW (or SGD's momentum) moves these on by their moments. An element that its parameter's
+// mask freezes is moved by nothing: neither by weight decay nor by a moment, which stays 0.
 class Optimizer {
  public:
   // Keeps a reference to the parameters. Error for a kind that is not in optimizer_names
@@ -51,19 +51,17 @@ class Optimizer {
   std::vector<int64_t>& steps() { return steps_; }
 
  private:
-  std::shared_ptr<Storage> table(double learning_rate) const;
   const Parameters& parameters_;
   OptimizerOptions options_;
   Tensor first_, second_;                           // m and v; b of SGD is first_
   Tensor norm_, factor_;            // [1] the gradients' norm, and what they are multiplied by
   std::vector<int64_t> offsets_, steps_;            // of each parameter
-  Indices piece_owner_, piece_begin_;
   size_t kind_;                                     // of OptimizerOptions::kind in optimizer_names
   int choices_;                                     // see Parameters
 };
 
 // The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction
-// of the steps, then down to 0 behind the last [TA sec.5.1]; constant: up, then 1. No step has rate
+// of the steps, then down to 0 after the last [TA sec.5.1]; constant: up, then 1. No step has rate
 // 0. Error for a schedule that is not in schedule_names.
 double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
                        double warmup_fraction);

@@ -56,11 +56,6 @@ class Tensor {
     return from(shape, std::span<const real>(values.begin(), values.size()));
   }
   static Tensor randn(Shape shape, uint64_t seed = 0);       // N(0, 1), the same for the same seed
-  // Part of a flat buffer, `offset` elements from its start.
-  static Tensor view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
-  // A parameter before it has values: place() gives it and all its copies a place in a flat buffer.
-  static Tensor without_values(Shape shape);
-  const Tensor& place(std::shared_ptr<Storage> storage, int64_t offset) const;
 
   explicit operator bool() const { return impl_ != nullptr; }
   bool is(const Tensor& other) const { return impl_ == other.impl_; }
@@ -85,22 +80,20 @@ class Tensor {
   bool requires_grad() const;
   const Tensor& set_requires_grad(bool on) const;
   Tensor grad() const;                             // no tensor until backward has reached this one
-  void zero_grad() const;                         // the next backward overwrites instead of adding
+  void zero_grad() const;                          // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
-  // Where to write the gradient; no tensor: to a new one
-  void set_grad_storage(Tensor place) const;
-  // Makes that place the gradient, as if a backward had written what stands there
-  Tensor take_grad() const;
 
   static int64_t live();                           // tensors alive in the process, for leak tests
 
  private:
   struct Impl;                                     // src/engine/tape.h
+  static Tensor view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape);
   Impl& impl() const;                              // Error for no tensor
   Storage& storage() const;                        // Error for one without values
   std::shared_ptr<Impl> impl_;
   friend class Tape;
   friend class Grads;
+  friend struct FlatBuffer;                        // src/engine/flat_buffer.h
 };
 
 // In NumPy's form. Of more than 1000 values, each dimension shows its first and last three.

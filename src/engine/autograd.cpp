@@ -121,7 +121,7 @@ bool Grads::wants(int input) const { return inputs_[size_t(input)]->required; }
 Sink Grads::sink(int input) {
   Gradient& g = *inputs_[size_t(input)];
   if (g.value) return {g.value, true};
-  g.value = g.place ? g.place : Tensor(g.shape, g.device);
+  g.value = g.storage ? g.storage : Tensor(g.shape, g.device);
   return {g.value, false};
 }
 
@@ -130,7 +130,7 @@ void Grads::pass(int input, const Tensor& dc) {
   Gradient& g = *inputs_[size_t(input)];
   MB_CHECK(dc.size() == g.shape.size(), "backward: a gradient of {} for a tensor of {}", dc.shape(),
            g.shape);
-  if (may_share_ && !g.value && !g.place) {
+  if (may_share_ && !g.value && !g.storage) {
     g.value = dc.shape() == g.shape
                   ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
     may_share_ = false;                             // it has an owner now

@@ -15,7 +15,7 @@ struct Gradient {
   bool retained = false;
   bool recorded = false;                     // the tensor is a result on the tape, not a leaf
   Tensor value;                                     // none until backward reaches this tensor
-  Tensor place;                              // where to write it, for parameters in a flat buffer
+  Tensor storage;                            // where to write it, for parameters in a flat buffer
 };
 
 struct Tensor::Impl {

@@ -57,15 +57,6 @@ Tensor Tensor::view(std::shared_ptr<Storage> storage, int64_t offset, Shape shap
   return t;
 }
 
-Tensor Tensor::without_values(Shape shape) { return view(nullptr, 0, shape); }
-
-const Tensor& Tensor::place(std::shared_ptr<Storage> storage, int64_t offset) const {
-  impl().gradient->device = storage->device();
-  impl_->storage = std::move(storage);
-  impl_->offset = offset;
-  return *this;
-}
-
 Tensor Tensor::zeros(Shape shape, Device device) { return full(shape, 0, device); }
 
 Tensor Tensor::full(Shape shape, real value, Device device) {
@@ -143,8 +134,8 @@ Tensor Tensor::reshape(Shape shape) const {
 Tensor Tensor::detach() const { return view(impl_->storage, impl_->offset, shape()); }
 
 namespace {
-// Prints dimension d of the shape and those after it. v: their values; width: the least of a number.
-// Returns the widest number, of four digits.
+// Prints dimension d of the shape and those after it. v: their values; width: the least of a
+// number. Returns the widest number, of four digits.
 int print(std::ostream& out, const Shape& shape, int d, std::span<const real> v, int width,
           bool whole) {
   if (d == shape.rank()) {
@@ -217,11 +208,5 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
 Tensor Tensor::grad() const { return impl().gradient->value; }
 void Tensor::zero_grad() const { impl().gradient->value = {}; }
 void Tensor::retain_grad() const { impl().gradient->retained = true; }
-void Tensor::set_grad_storage(Tensor place) const {
-  MB_CHECK(!place || place.shape() == shape(), "the gradient of {} cannot live in {}", shape(),
-           place.shape());
-  impl().gradient->place = std::move(place);
-}
-Tensor Tensor::take_grad() const { return impl().gradient->value = impl().gradient->place; }
 
 }  // namespace minbert

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/fill.h"
+#include "engine/flat_buffer.h"
 #include "engine/names.h"
 #include "engine/storage.h"
 
@@ -26,7 +27,7 @@ void Module::set_path(const std::string& path) {
 }
 
 Tensor Module::parameter(const std::string& name, Shape shape, Init init, Decay decay) {
-  parameters_.push_back({name, Tensor::without_values(shape), init, decay});
+  parameters_.push_back({name, FlatBuffer::without_values(shape), init, decay});
   return parameters_.back().value;
 }
 Tensor Module::buffer(const std::string& name, Tensor value) {
@@ -38,22 +39,12 @@ void Module::child(const std::string& name, Module& module) {
 }
 
 namespace {
-
-// Gives each a place in one buffer, and returns that. Each begins at a multiple of 64 bytes,
-// however long the one before it is: matrix products want it.
-Tensor lay_out(const std::vector<Parameter>& list,
-             void (*place)(const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset)) {
-  constexpr int64_t line = 64 / int64_t(sizeof(real));
-  std::vector<int64_t> offsets = {0};
-  for (const Parameter& p : list)
-    offsets.push_back(offsets.back() + (p.value.size() + line - 1) / line * line);
-  const auto flat = Storage::exact(offsets.back() * int64_t(sizeof(real)), default_device());
-  for (size_t i = 0; i < list.size(); ++i) place(list[i].value, flat, offsets[i]);
-  return Tensor::view(flat, 0, {offsets.back()});
-}
-
 bool learns(const Parameter& p) { return p.value.requires_grad(); }
-
+std::vector<Tensor> values_of(const std::vector<Parameter>& list) {
+  std::vector<Tensor> values;
+  for (const Parameter& p : list) values.push_back(p.value);
+  return values;
+}
 }  // namespace
 
 Parameters::Parameters(Module& root, Options options) : options_(options) {
@@ -64,11 +55,11 @@ Parameters::Parameters(Module& root, Options options) : options_(options) {
       items_.push_back({prefix + p.name, p.value, p.init, p.decay});
     for (const Parameter& b : m.own_buffers()) buffers_.push_back({prefix + b.name, b.value});
   });
-  lay_out(items_, [](const Tensor& value, std::shared_ptr<Storage> flat, int64_t offset) {
-    value.place(flat, offset).set_requires_grad(true);
-  });
-  for (const Parameter& p : items_)
+  FlatBuffer::of_values(values_of(items_));
+  for (const Parameter& p : items_) {
+    p.value.set_requires_grad(true);
     if (options.initialise) initialise(p);
+  }
 }
 
 namespace {
@@ -157,7 +148,7 @@ void Parameters::set_trainable(const std::function<bool(const std::string&)>& wa
   gradients_ = {};
   for (const Parameter& p : items_) {
     p.value.zero_grad();
-    p.value.set_grad_storage({});
+    FlatBuffer::set_gradient(p.value, {});
     p.value.set_requires_grad(wanted(p.name));
   }
 }
@@ -189,12 +180,13 @@ const uint8_t* Parameters::mask(size_t i) const {
 void Parameters::reserve_gradients() const {
   std::vector<Parameter> list;
   std::ranges::copy_if(items_, std::back_inserter(list), learns);
-  gradients_ = lay_out(list, [](const Tensor& value, std::shared_ptr<Storage> flat,
-                                int64_t offset) {
-    value.zero_grad();
-    value.set_grad_storage(Tensor::view(flat, offset, value.shape()));
-  });
-  fill(gradients_, 0);                              // also between the gradients: no NaN is there
+  gradients_ = FlatBuffer::of_gradients(values_of(list));
+}
+
+const Tensor& Parameters::gradients() const {
+  for (const Parameter& p : items_)
+    if (learns(p)) FlatBuffer::complete_gradient(p.value);
+  return gradients_;
 }
 
 void Parameters::zero_grad() const {

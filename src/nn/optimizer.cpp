@@ -1,4 +1,4 @@
-// AdamW, the course's AdamW, SGD: one fused pass over parameters, gradients and moments.
+// AdamW, the course's AdamW, SGD: one fused pass over each parameter, its gradient and its moments.
 #include "minbert/optimizer.h"
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "engine/fill.h"
+#include "engine/flat_buffer.h"
 #include "engine/launch.h"
 #include "engine/names.h"
 #include "engine/profile.h"
-#include "engine/storage.h"
 
 namespace minbert {
 namespace {
@@ -17,17 +17,15 @@ namespace {
 // One parameter, as a step sees it.
 struct OptimizedParameter {
   real *p, *m, *v;
-  const real* g;                                    // nullptr: it got no gradient and is left alone
+  const real* g;
   const uint8_t* mask;                              // nullptr: all of its elements learn
-  int64_t size;
+  const real* factor;                               // on every gradient
   real lr, beta1, beta2, eps, momentum;
   // lr wd; of sgd: wd    1 - beta1^t    sqrt(1 - beta2^t)
   real decay, correction1, correction2;
 };
 
-constexpr int64_t piece_size = 8192;
-
-// An element and its moments; the next step's of an element that learns
+// One element of a parameter, with its moments.
 struct Element {
   real p, m, v;
 };
@@ -74,63 +72,47 @@ struct PlainSgd {                                   // without momentum m is not
   }
 };
 
-// All parameters in one launch: a row is a piece of one of them.
-struct Pieces {
-  const OptimizedParameter* parameters;
-  const int32_t *owner, *begin;                     // of each piece: its parameter, its place there
-  int64_t count;
-  HD const OptimizedParameter& parameter_of(int64_t piece) const {
-    return parameters[owner[piece]];
-  }
-  HD int size(int64_t piece) const {
-    const int64_t left = parameter_of(piece).size - begin[piece];
-    return int(left < piece_size ? left : piece_size);
+// A step of one element. A frozen element is written as it was read: a loop without a branch is
+// vectorised.
+template <class Form, bool masked>
+struct StepElement {
+  OptimizedParameter o;
+  HD void operator()(int64_t i) const {
+    const Element before = {o.p[i], Form::has_m ? o.m[i] : 0, Form::has_v ? o.v[i] : 0};
+    const Element after = Form::step(o, before, *o.factor * o.g[i]);
+    const bool learns = !masked || o.mask[i];
+    o.p[i] = learns ? after.p : before.p;
+    if (Form::has_m) o.m[i] = learns ? after.m : before.m;
+    if (Form::has_v) o.v[i] = learns ? after.v : before.v;
   }
 };
-Pieces pieces_of(const Storage& list, const Indices& owner, const Indices& begin) {
-  const Device device = list.device();
-  return {static_cast<const OptimizedParameter*>(list.data()), owner.data(device),
-          begin.data(device), owner.size()};
+template <class Form>
+void step_elements(Device device, int64_t n, const OptimizedParameter& o) {
+  if (o.mask) launch_elements(device, n, StepElement<Form, true>{o});
+  else launch_elements(device, n, StepElement<Form, false>{o});
 }
 
-template <class Form>
-struct StepPiece {
-  Pieces pieces;
-  const real* factor;                               // on every gradient
-  template <class Team>
-  HD void operator()(Team team, int64_t piece) const {
-    const OptimizedParameter o = pieces.parameter_of(piece);
-    const int64_t first = pieces.begin[piece];
-    const real scale = *factor;
-    if (!o.g) return;
-    // A frozen element is written as it was read: a loop without a branch is vectorised.
-    const auto step = [=](int64_t i, bool learns) {
-      const Element before = {o.p[i], Form::has_m ? o.m[i] : 0, Form::has_v ? o.v[i] : 0};
-      const Element after = Form::step(o, before, scale * o.g[i]);
-      o.p[i] = learns ? after.p : before.p;
-      if (Form::has_m) o.m[i] = learns ? after.m : before.m;
-      if (Form::has_v) o.v[i] = learns ? after.v : before.v;
-    };
-    if (!o.mask) return team.each(pieces.size(piece), [=](int i) { step(first + i, true); });
-    team.each(pieces.size(piece), [=](int i) { step(first + i, o.mask[first + i]); });
-  }
-};
+// In the order of optimizer_names.
+constexpr std::array kinds = {step_elements<AdamW>, step_elements<CourseAdamW>, step_elements<Sgd>};
 
-// |g|^2 of each piece, frozen elements left out; then |g| of all of them, and the factor that
-// brings it down to max_norm.
+// |g|^2 of each piece of a gradient, frozen elements left out; then |g| of all of them, and the
+// factor that brings it down to max_norm.
+constexpr int64_t piece_size = 8192;
 struct SquaresOfPiece {
-  Pieces pieces;
+  const real* g;
+  const uint8_t* mask;
+  int64_t size;
   real* squares;
   template <class Team>
   HD void operator()(Team team, int64_t piece) const {
-    const OptimizedParameter& o = pieces.parameter_of(piece);
-    const real* g = o.g ? o.g + pieces.begin[piece] : nullptr;
-    const uint8_t* mask = o.mask ? o.mask + pieces.begin[piece] : nullptr;
-    const int n = g ? pieces.size(piece) : 0;
-    const auto square_of = [=](int i) { return g[i] * g[i]; };
+    const int64_t begin = piece * piece_size, left = size - begin;
+    const real* x = g + begin;
+    const uint8_t* learns = mask ? mask + begin : nullptr;
+    const int n = int(left < piece_size ? left : piece_size);
+    const auto square_of = [=](int i) { return x[i] * x[i]; };
     const real sum =
-        mask ? team.sum(n, [=](int i) { return mask[i] ? square_of(i) : real(0); })
-             : team.sum(n, square_of);
+        learns ? team.sum(n, [=](int i) { return learns[i] ? square_of(i) : real(0); })
+               : team.sum(n, square_of);
     team.each(1, [sum, square = squares + piece](int) { *square = sum; });
   }
 };
@@ -151,21 +133,6 @@ struct NormAndFactor {
   }
 };
 
-template <class Form>
-void step_pieces(const Tensor& m, const Pieces& pieces, const real* factor) {
-  launch_rows(m.device(), pieces.count, m.size(), StepPiece<Form>{pieces, factor});
-}
-
-// In the order of optimizer_names.
-constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
-
-Tensor flat_zeros(int64_t elements) {
-  const Tensor t = Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), default_device()),
-                                0, {elements});
-  fill(t, 0);
-  return t;
-}
-
 }  // namespace
 
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
@@ -174,55 +141,27 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
       kind_(index_of(options.kind, optimizer_names, "optimizer")), choices_(parameters.choices_) {
   parameters.reserve_gradients();
   int64_t offset = 0;
-  std::vector<int32_t> owner, begin;
-  for (size_t i = 0; i < parameters.items().size(); ++i) {
-    const Tensor& value = parameters.items()[i].value;
+  for (const Parameter& p : parameters.items()) {
     offsets_.push_back(offset);
-    if (!value.requires_grad()) continue;
-    offset += value.size();
-    for (int64_t pos = 0; pos < value.size(); pos += piece_size) {
-      owner.push_back(int32_t(i));
-      begin.push_back(int32_t(pos));
-    }
+    if (p.value.requires_grad()) offset += p.value.size();
   }
-  piece_owner_ = std::move(owner);
-  piece_begin_ = std::move(begin);
-  first_ = flat_zeros(offset);
-  if (options.kind != "sgd") second_ = flat_zeros(offset);
-}
-
-// Every OptimizedParameter, where the parameters are: its arrays' places, and its numbers for a
-// step at this rate.
-std::shared_ptr<Storage> Optimizer::table(double learning_rate) const {
-  const OptimizerOptions& o = options_;
-  std::vector<OptimizedParameter> list;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const Parameter& p = parameters_.items()[i];
-    const Tensor g = p.value.grad();
-    const double t = double(steps_[i]), wd = p.decay == Decay::yes ? o.weight_decay : 0;
-    const double lr = learning_rate * (o.rate ? o.rate(p.name) : 1);
-    list.push_back({.p = p.value.data(), .m = first_.data() + offsets_[i],
-                    .v = second_ ? second_.data() + offsets_[i] : nullptr,
-                    .g = g ? g.data() : nullptr, .mask = parameters_.mask(i),
-                    .size = p.value.size(),
-                    .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
-                    .eps = real(o.eps), .momentum = real(o.momentum),
-                    .decay = real(o.kind == "sgd" ? wd : lr * wd),
-                    .correction1 = real(1 - std::pow(o.beta1, t)),
-                    .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
-  }
-  return Storage::copy_of(list.data(), int64_t(list.size() * sizeof(OptimizedParameter)),
-                          first_.device());
+  first_ = FlatBuffer::zeros(offset);
+  if (options.kind != "sgd") second_ = FlatBuffer::zeros(offset);
 }
 
 void Optimizer::clip(double max_norm) {
   const Device device = first_.device();
-  const auto list = table(0);                       // for the places of g alone
-  const Pieces pieces = pieces_of(*list, piece_owner_, piece_begin_);
-  const Tensor squares({pieces.count}, device);
-  launch_rows(device, pieces.count, first_.size(), SquaresOfPiece{pieces, squares.data()});
-  launch_rows(device, 1, pieces.count,
-              NormAndFactor{.squares = squares.data(), .count = int(pieces.count),
+  const Tensor squares({first_.size() / piece_size + int64_t(steps_.size())}, device);
+  int64_t count = 0;                                // of pieces
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (const Tensor g = parameters_.items()[i].value.grad()) {
+      const int64_t pieces = (g.size() + piece_size - 1) / piece_size;
+      launch_rows(device, pieces, g.size(),
+                  SquaresOfPiece{g.data(), parameters_.mask(i), g.size(), squares.data() + count});
+      count += pieces;
+    }
+  launch_rows(device, 1, count,
+              NormAndFactor{.squares = squares.data(), .count = int(count),
                             .max_norm = real(max_norm), .norm = norm_.data(),
                             .factor = factor_.data()});
   profile_charge("gradient norm", "", parameters_.trainable() * int64_t(sizeof(real)));
@@ -231,23 +170,32 @@ void Optimizer::clip(double max_norm) {
 void Optimizer::step(double learning_rate) {
   MB_CHECK(choices_ == parameters_.choices_,
            "step: set_trainable() came after this Optimizer was made; make it afterwards");
+  const OptimizerOptions& o = options_;
+  const auto step = o.kind == "sgd" && o.momentum == 0 ? step_elements<PlainSgd> : kinds.at(kind_);
   bool any = false;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    const bool reached = bool(parameters_.items()[i].value.grad());
-    steps_[i] += reached;
-    any |= reached;
+    const Parameter& p = parameters_.items()[i];
+    const Tensor g = p.value.grad();
+    if (!g) continue;
+    any = true;
+    const double t = double(++steps_[i]), wd = p.decay == Decay::yes ? o.weight_decay : 0;
+    const double lr = learning_rate * (o.rate ? o.rate(p.name) : 1);
+    step(g.device(), g.size(),
+         {.p = p.value.data(), .m = first_.data() + offsets_[i],
+          .v = second_ ? second_.data() + offsets_[i] : nullptr,
+          .g = g.data(), .mask = parameters_.mask(i), .factor = factor_.data(),
+          .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
+          .eps = real(o.eps), .momentum = real(o.momentum),
+          .decay = real(o.kind == "sgd" ? wd : lr * wd),
+          .correction1 = real(1 - std::pow(o.beta1, t)),
+          .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
   }
   MB_CHECK(any, "step: no parameter has a gradient; call backward(loss) first");
-  const auto list = table(learning_rate);
-  const bool plain = options_.kind == "sgd" && options_.momentum == 0;
-  const auto step_all = plain ? step_pieces<PlainSgd> : kinds.at(kind_);
-  step_all(first_, pieces_of(*list, piece_owner_, piece_begin_), factor_.data());
   fill(factor_, 1);
   parameters_.zero_grad();
   // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.
-  const int64_t passes = second_ ? 7 : options_.momentum > 0 ? 5 : 3;
-  profile_charge(options_.kind.c_str(), "",
-                 parameters_.trainable() * int64_t(sizeof(real)) * passes);
+  const int64_t passes = second_ ? 7 : o.momentum > 0 ? 5 : 3;
+  profile_charge(o.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * passes);
 }
 
 std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {

@@ -11,7 +11,6 @@
 #include "engine/fill.h"
 #include "engine/profile.h"
 #include "engine/ranks.h"
-#include "engine/storage.h"
 #include "minbert/files.h"
 
 namespace minbert {
@@ -90,26 +89,18 @@ void RunLog::add(const std::vector<Tensor>& losses, const BatchEntry& entry) {
   count_time();
   ++batches_;
   const Device device = losses[0].device();
-  if (!waiting_losses_)
-    waiting_losses_ = Storage::exact(int64_t(most_waiting * loss_sums_.size() * sizeof(real)), device);
-  for (const Tensor& loss : losses) copy_or_add(loss, Tensor::view(waiting_losses_, used_++, {}), false);
-  waiting_.push_back({entry, losses.size(), step_ + 1, batches_, seconds_});
+  waiting_.push_back({entry, losses, step_ + 1, batches_, seconds_});
   if (device == Device::cpu || waiting_.size() == most_waiting) flush();
 }
 
 void RunLog::flush() {
-  if (waiting_.empty()) return;
-  const std::vector<real> values = Tensor::view(waiting_losses_, 0, {used_}).values();
-  used_ = 0;
-  std::span<const real> unread = values;
-  for (const Waiting& batch : std::exchange(waiting_, {})) {                     // empty, whatever read() throws
-    read(batch, unread.first(batch.losses));
-    unread = unread.subspan(batch.losses);
-  }
+  for (const Waiting& batch : std::exchange(waiting_, {})) read(batch);          // empty, whatever read() throws
 }
 
-void RunLog::read(const Waiting& batch, std::span<const real> losses) {
+void RunLog::read(const Waiting& batch) {
   const BatchEntry& entry = batch.entry;
+  std::vector<real> losses;
+  for (const Tensor& loss : batch.losses) losses.push_back(loss.item());
   const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   if (!std::isfinite(sum)) {
     clear_tape();

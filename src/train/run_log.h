@@ -71,13 +71,13 @@ class RunLog {
  private:
   struct Waiting {                                  // a batch whose losses have not been read
     BatchEntry entry;
-    size_t losses;
+    std::vector<Tensor> losses;
     int64_t step, batch;                            // its numbers, from 1
     double seconds;
   };
   void count_time();
   void flush();
-  void read(const Waiting& batch, std::span<const real> losses);
+  void read(const Waiting& batch);
   void warn_of_growth(const Waiting& batch, size_t sum, double loss);
   std::string advice() const;
 
@@ -94,8 +94,7 @@ class RunLog {
   std::vector<std::optional<double>> first_losses_;           // of this start
   bool warned_ = false;
   std::vector<Waiting> waiting_;
-  std::shared_ptr<Storage> waiting_losses_;         // on the device
-  int64_t used_ = 0, shown_tokens_ = 0;             // used_: of waiting_losses_
+  int64_t shown_tokens_ = 0;
   std::unique_ptr<CsvFile> steps_, reports_;        // of the first rank
   std::unique_ptr<Progress> progress_;
 };

@@ -93,18 +93,16 @@ void Shards::end_shards(int count) {
 void Shards::end_shard() {
   const std::vector<Parameter>& items = parameters_.items();
   double* const reached = numbers_.data() + losses_.size() * losses_of_batch_;
-  for (size_t p = 0; p < items.size(); ++p) {
-    if (!items[p].value.requires_grad()) continue;
+  for (size_t p = 0; p < items.size(); ++p)
     if (items[p].value.grad()) reached[p] = 1;
-    else fill(items[p].value.take_grad(), 0);
-  }
+  const Tensor& gradients = parameters_.gradients();
   for (int bit = 1; done_ & bit; bit *= 2) {
-    copy_or_add(left_.back().gradients, parameters_.gradients(), true);
+    copy_or_add(left_.back().gradients, gradients, true);
     add_to(numbers_, left_.back().numbers);
     left_.pop_back();
   }
   if (done_ + 1 == own_) return;                    // the gradients are this rank's sum
-  left_.push_back({copy_of(parameters_.gradients()), numbers_});
+  left_.push_back({copy_of(gradients), numbers_});
   numbers_.assign(numbers_.size(), 0);
   parameters_.zero_grad();
 }
