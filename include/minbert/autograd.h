@@ -13,7 +13,7 @@
 //   Gradient  a tensor's gradient: shape, and value after backward reached it (src/engine/tape.h)
 //   Grads     the gradients of an operation's inputs: g(i, write) calls write(sink) if i needs one
 //   Sink      the tensor to write a gradient to; the first contribution overwrites it, others add
-//   Target    a Sink inside a kernel: a pointer and the flag `add` (src/engine/map.h)
+//   Target    a Sink inside a kernel: a pointer and the flag `add` (src/engine/rows.h)
 #pragma once
 
 #include <functional>

@@ -5,18 +5,23 @@
 
 namespace minbert {
 namespace {
-struct Constant {
+struct Fill {
   real value;
-  HD void operator()(real& x) const { x = value; }
+  real* x;
+  HD void operator()(int64_t i) const { x[i] = value; }
 };
-struct Same {
-  HD void operator()(real x, real& y) const { y = x; }
+struct Copy {
+  const real* x;
+  Target y;
+  HD void operator()(int64_t i) const { y(i, x[i]); }
 };
 }  // namespace
 
-void fill(const Tensor& t, real value) { launch_map(t.device(), t.size(), Constant{value}, Target(t)); }
+void fill(const Tensor& t, real value) {
+  launch_elements(t.device(), t.size(), Fill{value, t.data()});
+}
 void copy_or_add(const Tensor& x, const Tensor& y, bool add) {
-  launch_map(y.device(), y.size(), Same{}, x.data(), Target{y.data(), add});
+  launch_elements(y.device(), y.size(), Copy{x.data(), {y.data(), add}});
 }
 Tensor copy_of(const Tensor& t) {
   const Tensor copy(t.shape(), t.device());

@@ -1,7 +1,8 @@
 // How kernels run on a GPU. Kernel files alone see this, through launch.h.
 //
-// A warp (32 threads) takes a row where rows are short, else a block does. Neighbouring threads take neighbouring
-// elements, so that a warp reads whole lines. Sums and maxima are trees in a fixed order: the same on every run.
+// A warp (32 threads) takes a row where rows are short, else a block does. Neighbouring threads
+// take neighbouring elements, so that a warp reads whole lines. Sums and maxima are trees in a
+// fixed order: the same on every run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,11 +27,14 @@ struct Max {
   HD real operator()(real a, real b) const { return b > a ? b : a; }
 };
 
-// The threads that share a row. lane(): this thread's index; lanes(): their number; sync(): a barrier.
+// The threads that share a row. lane(): this thread's index; lanes(): their number; sync(): a
+// barrier.
 struct Warp {
   __device__ static int lane() { return int(threadIdx.x) % 32; }
   __device__ static int lanes() { return 32; }
-  __device__ static int64_t first_row() { return int64_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; }
+  __device__ static int64_t first_row() {
+    return int64_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+  }
   __device__ static int64_t rows_at_once() { return int64_t(gridDim.x) * (blockDim.x / 32); }
   __device__ static void sync() { __syncwarp(); }
   template <class Combine>
@@ -95,7 +99,8 @@ struct Elements {
   int64_t n;
   F f;
   __device__ void operator()() const {
-    const int64_t first = blockIdx.x * int64_t(blockDim.x) + threadIdx.x, step = int64_t(gridDim.x) * blockDim.x;
+    const int64_t first = blockIdx.x * int64_t(blockDim.x) + threadIdx.x,
+                  step = int64_t(gridDim.x) * blockDim.x;
     for (int64_t i = first; i < n; i += step) f(i);
   }
 };
@@ -113,7 +118,8 @@ void run_on_gpu(int64_t blocks, int64_t threads, const Body& body) {
 #ifdef __CUDACC__
   kernel<<<grid, unsigned(threads)>>>(body);
 #else
-  rehearse(grid, unsigned(threads), body);          // tests/rehearsal: the same on the CPU, thread by thread
+  // The same on the CPU, thread by thread, is in tests/rehearsal.
+  rehearse(grid, unsigned(threads), body);
 #endif
   cuda::count_launch("a kernel");
 }
@@ -131,27 +137,8 @@ void elements_on_gpu(int64_t n, const F& f) {
   if (n > 0) run_on_gpu((n + 255) / 256, 256, Elements<F>{n, f});
 }
 
-template <class Map>
-struct Fours {
-  int64_t n;
-  Map map;
-  __device__ void operator()(int64_t q) const {
-    if (4 * q + 4 <= n) return map.template apply<Four>(q);
-    for (int64_t i = 4 * q; i < n; ++i) map(i);
-  }
-};
-inline uintptr_t address(const real* array) { return reinterpret_cast<uintptr_t>(array); }
-inline uintptr_t address(const InPlace& array) { return address(array.data); }
-inline uintptr_t address(const Target& target) { return address(target.data); }
-template <class F, class... Arrays>
-void map_on_gpu(int64_t n, const Map<F, Arrays...>& map) {
-  const uintptr_t bits = std::apply([](const Arrays&... array) { return (address(array) | ...); }, map.arrays);
-  if (bits % alignof(Four)) elements_on_gpu(n, map);
-  else elements_on_gpu((n + 3) / 4, Fours<Map<F, Arrays...>>{n, map});
-}
-
-// Sums of columns: each of up to 64 slices of the rows is summed by itself; then the slices' sums are added, by a warp
-// for each sum where sums are few, else by a thread.
+// Sums of columns: each of up to 64 slices of the rows is summed by itself; then the slices' sums
+// are added.
 template <class Sums>
 struct SumsOfSlices {
   Sums sums;
@@ -161,17 +148,12 @@ struct SumsOfSlices {
     const int64_t slice = k / sums.cols, col = k % sums.cols, begin = slice * rows_of_slice;
     const int64_t end = begin + rows_of_slice < sums.rows ? begin + rows_of_slice : sums.rows;
     real* result = slices + slice * sums.groups * sums.cols + col;
-    if (!sums.group) {
-      real s = 0;
-      for (int64_t row = begin; row < end; ++row) s += sums.f(row, col);
-      *result = s;
-      return;
-    }
     for (int g = 0; g < sums.groups; ++g) result[g * sums.cols] = 0;
-    for (int64_t row = begin; row < end; ++row) result[sums.group[row] * sums.cols] += sums.f(row, col);
+    for (int64_t row = begin; row < end; ++row)
+      result[(sums.group ? sums.group[row] : 0) * sums.cols] += sums.f(row, col);
   }
 };
-struct AddSlices {                                  // sum i over all slices, by a thread or by a team
+struct AddSlices {                                  // sum i over all slices
   const real* slices;
   int64_t count, size;                              // size: groups x cols
   Target sums;
@@ -180,25 +162,15 @@ struct AddSlices {                                  // sum i over all slices, by
     for (int64_t k = 0; k < count; ++k) s += slices[k * size + i];
     sums(i, s);
   }
-  template <class Team>
-  __device__ void operator()(Team team, int64_t i) const {
-    const real* parts = slices + i;
-    const int64_t step = size;
-    const real s = team.sum(int(count), [=](int k) { return parts[k * step]; });
-    const Target target = sums;
-    team.each(1, [=](int) { target(i, s); });
-  }
 };
 template <class Sums>
 void column_sums_on_gpu(const Sums& sums) {
-  const int64_t slices = std::clamp<int64_t>(sums.rows / 32, 1, 64), size = sums.groups * sums.cols;
-  if (slices == 1) return elements_on_gpu(sums.cols, sums);
+  const int64_t slices = std::clamp<int64_t>(sums.rows / 32, 1, 64);
+  const int64_t size = sums.groups * sums.cols;
   const int64_t rows_of_slice = (sums.rows + slices - 1) / slices;
   const Tensor parts({slices, size}, Device::cuda);
   elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, rows_of_slice, parts.data()});
-  const AddSlices add{parts.data(), slices, size, sums.sums};
-  if (size < 65536) rows_on_gpu(size, size * slices, add);           // few: a warp each
-  else elements_on_gpu(size, add);
+  elements_on_gpu(size, AddSlices{parts.data(), slices, size, sums.sums});
 }
 
 }  // namespace minbert

@@ -14,14 +14,18 @@ constexpr bool keeps_y = requires(F f) { f.df_of_y(real(0)); };
 template <class F>
 struct Forward {
   F function;
-  HD void operator()(real x, real& y) const { y = function.f(x); }
+  const real* x;
+  real* y;
+  HD void operator()(int64_t i) const { y[i] = function.f(x[i]); }
 };
 template <class F>
 struct BackwardOf {
   F function;
-  HD void operator()(real kept, real dy, real& dx) const {
-    if constexpr (keeps_y<F>) dx = dy * function.df_of_y(kept);
-    else dx = dy * function.df(kept);
+  const real *kept, *dy;
+  Target dx;
+  HD void operator()(int64_t i) const {
+    if constexpr (keeps_y<F>) dx(i, dy[i] * function.df_of_y(kept[i]));
+    else dx(i, dy[i] * function.df(kept[i]));
   }
 };
 
@@ -29,12 +33,12 @@ template <class F>
 Tensor elementwise(const char* name, const Tensor& x, F function = {},
                    SourceLine formula = SourceLine::current()) {
   Tensor y(x.shape(), x.device());
-  launch_map(x.device(), x.size(), Forward<F>{function}, x.data(), Target(y));
+  launch_elements(x.device(), x.size(), Forward<F>{function, x.data(), y.data()});
   const Tensor kept = keeps_y<F> ? y : x;
   return record(name, y, {x}, [kept, function](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
-      const BackwardOf<F> backward{function};
-      launch_map(dy.device(), dy.size(), backward, kept.data(), dy.data(), Target(dx));
+      const BackwardOf<F> backward{function, kept.data(), dy.data(), dx};
+      launch_elements(dy.device(), dy.size(), backward);
     });
   }, formula);
 }

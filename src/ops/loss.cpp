@@ -4,6 +4,8 @@
 #include "engine/gemm.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
+#include "ops/binary.h"
+#include "ops/mean_of_row.h"
 #include "ops/softmax_row.h"
 
 namespace minbert {
@@ -15,16 +17,9 @@ void check_labels(const char* name, const Indices& labels, int64_t classes) {
              classes - 1);
 }
 
-struct MeanOf {
-  template <class Team>
-  HD void operator()(Team team, int n, const real* x, real* mean) const {
-    const real m = team.sum(n, [=](int i) { return x[i]; }) / real(n);
-    team.each(1, [=](int) { *mean = m; });
-  }
-};
 Tensor mean_of(const Tensor& losses) {
   const Tensor mean(Shape{}, losses.device());
-  launch_rows({losses.device(), 1, losses.size()}, MeanOf{}, losses, mean);
+  launch_rows({losses.device(), 1, losses.size()}, RowMean{}, losses, mean);
   return mean;
 }
 
@@ -48,7 +43,7 @@ struct CrossEntropyBackward {
   }
 };
 
-// L = 1/B sum_b l(x_b, t_b)          dL/dx_b = dl/dx (x_b, t_b) / B
+// L = 1/B sum_b l(x_b, t_b), where l is f, dl/dx is da, and dl/dt is db (binary.h).
 
 // l = -t log s(x) - (1-t) log(1-s(x)), s the sigmoid;   dl/dx = s(x) - t          dl/dt = -x
 // without overflow: l = max(x,0) - x t + log(1 + exp(-|x|))
@@ -56,27 +51,14 @@ struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
     return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));
   }
-  HD static real dx(real x, real t) { return 1 / (1 + std::exp(-x)) - t; }
-  HD static real dt(real x, real) { return -x; }
+  HD static real da(real x, real t) { return 1 / (1 + std::exp(-x)) - t; }
+  HD static real db(real x, real) { return -x; }
 };
 // l = (x-t)^2               dl/dx = 2 (x-t)          dl/dt = 2 (t-x)
 struct SquaredError {
   HD static real f(real x, real t) { return (x - t) * (x - t); }
-  HD static real dx(real x, real t) { return 2 * (x - t); }
-  HD static real dt(real x, real t) { return 2 * (t - x); }
-};
-
-template <class L>
-struct EachLoss {
-  HD void operator()(real x, real t, real& loss) const { loss = L::f(x, t); }
-};
-template <class L, bool first>
-struct EachLossBackward {
-  const real* dc;
-  real inverse_batch;
-  HD void operator()(real x, real t, real& gradient) const {
-    gradient = dc[0] * inverse_batch * (first ? L::dx(x, t) : L::dt(x, t));
-  }
+  HD static real da(real x, real t) { return 2 * (x - t); }
+  HD static real db(real x, real t) { return 2 * (t - x); }
 };
 
 template <class L>
@@ -84,15 +66,7 @@ Tensor mean_loss(const char* name, const Tensor& x, const Tensor& t,
                  SourceLine formula = SourceLine::current()) {
   MB_CHECK(x.size() == t.size() && x.size() > 0, "{}: {} predictions and {} targets", name,
            x.shape(), t.shape());
-  const Tensor each(x.shape(), x.device());
-  launch_map(x.device(), x.size(), EachLoss<L>{}, x.data(), t.data(), Target(each));
-  return record(name, mean_of(each), {x, t}, [x, t](const Tensor& dc, Grads& g) {
-    const real w = real(1) / real(x.size());
-    const EachLossBackward<L, true> to_x{dc.data(), w};
-    const EachLossBackward<L, false> to_t{dc.data(), w};
-    g(0, [&](Sink dx) { launch_map(x.device(), x.size(), to_x, x.data(), t.data(), Target(dx)); });
-    g(1, [&](Sink dt) { launch_map(x.device(), x.size(), to_t, x.data(), t.data(), Target(dt)); });
-  }, formula);
+  return mean(binary<L>(name, x, t.reshape(x.shape()), formula));
 }
 
 // c = u.v / (|u| |v|), each norm at least eps
@@ -183,9 +157,9 @@ struct LossOfRow {
 struct ScaleBy {
   const real* dL;
   real inverse_batch;
-  HD void operator()(real gradient, real& scaled) const {
-    scaled = dL[0] * inverse_batch * gradient;
-  }
+  const real* gradient;
+  Target scaled;
+  HD void operator()(int64_t i) const { scaled(i, dL[0] * inverse_batch * gradient[i]); }
 };
 
 }  // namespace
@@ -225,8 +199,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     const Tensor as_if_M[] = {dx, dW, db};
     for (int i = 0; i < 3; ++i)
       g(i, [&](Sink gradient) {
-        launch_map(device, as_if_M[i].size(), ScaleBy{dL.data(), real(1) / real(M)},
-                   as_if_M[i].data(), Target(gradient));
+        launch_elements(device, as_if_M[i].size(),
+                        ScaleBy{dL.data(), real(1) / real(M), as_if_M[i].data(), gradient});
       });
   });
 }

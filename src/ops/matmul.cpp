@@ -33,15 +33,13 @@ Tensor matmul_tn(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-// y = x W^T + b. If the product has no kernel with a bias, each row of y starts as b and the
-// product is added to it: on the CPU this replaces OpenBLAS's clearing of y, on a GPU it costs one
-// more pass over y.
+// y = x W^T + b. Each row of y starts as b, and the product is added to it: so OpenBLAS
+// does not clear y first.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
            "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(),
            bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
-  if (gemm_nt_with_bias(x, weight, bias, y)) return y;
   launch_rows(y, CopyRow{}, RowView{bias.data(), 0}, Sink{y, false});
   gemm_nt(x, weight, {y, true});
   return y;
@@ -49,14 +47,17 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 
 template <class F>
 struct Activate {
-  HD void operator()(real h, real& g) const { g = F::f(h); }
+  const real* h;
+  real* g;
+  HD void operator()(int64_t i) const { g[i] = F::f(h[i]); }
 };
 template <class F>
 struct ActivateInPlace {                      // h becomes g = f(h), dg becomes dh = dg f'(h)
-  HD void operator()(real& h, real& dg) const {
-    const real x = h;
-    h = F::f(x);
-    dg *= F::df(x);
+  real *h, *dg;
+  HD void operator()(int64_t i) const {
+    const real x = h[i];
+    h[i] = F::f(x);
+    dg[i] *= F::df(x);
   }
 };
 
@@ -70,14 +71,14 @@ Tensor feed_forward_of(const Tensor& x, const Tensor& W1, const Tensor& b1, cons
                        const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
   const Tensor activated(h.shape(), h.device());
-  launch_map(h.device(), h.size(), Activate<F>{}, h.data(), Target(activated));
+  launch_elements(h.device(), h.size(), Activate<F>{h.data(), activated.data()});
   const Tensor y = affine(activated, W2, b2);
   const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
   const Tensor kept = W1.requires_grad() ? x : Tensor();           // a frozen W_1 needs no x
   return record("feed_forward", y, inputs, [kept, h, W1, W2](const Tensor& dy, Grads& grads) {
     const Tensor dg = gemm_nn(dy, W2);
     // One pass turns h into g and dg into dh, in place: their old values are not needed again.
-    launch_map(h.device(), h.size(), ActivateInPlace<F>{}, InPlace{h.data()}, InPlace{dg.data()});
+    launch_elements(h.device(), h.size(), ActivateInPlace<F>{h.data(), dg.data()});
     const Tensor &g = h, &dh = dg;
     grads(4, [&](Sink db2) { add_rows(dy, db2); });
     grads(3, [&](Sink dW2) { gemm_tn(dy, g, dW2); });

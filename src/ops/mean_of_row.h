@@ -13,4 +13,12 @@ HD real mean_of_row(Team team, int n, const real* x) {
   return mu + team.sum(n, [=](int i) { return x[i] - mu; }) / real(n);
 }
 
+struct RowMean {
+  template <class Team>
+  HD void operator()(Team team, int n, const real* x, real* m) const {
+    const real mean = mean_of_row(team, n, x);
+    team.each(1, [=](int) { *m = mean; });
+  }
+};
+
 }  // namespace minbert

@@ -17,13 +17,6 @@ struct RowSum {
     team.each(1, [=](int) { *s = total; });
   }
 };
-struct RowMean {
-  template <class Team>
-  HD void operator()(Team team, int n, const real* x, real* m) const {
-    const real mean = mean_of_row(team, n, x);
-    team.each(1, [=](int) { *m = mean; });
-  }
-};
 // Element i of a row gets w times the gradient of its sum, ds[i * step].
 struct BroadcastGradient {
   real w;
