@@ -74,39 +74,6 @@ TEST_CASE("gemm: rows of few-row products may lie apart, and no row is no work")
   CHECK(matmul_nt(Tensor({0, 512}), normal("b", {6, 512})).shape() == Shape{0, 6});
 }
 
-TEST_CASE("gemm: a small product is that of the definition, in all forms, for any sizes and rows that lie apart") {
-  const On cpu("cpu");
-  for (const Transpose form : {Transpose::nn, Transpose::nt, Transpose::tn})
-    for (const int64_t m : {1, 7, 12, 33})
-      for (const int64_t n : {1, 8, 20, 64, 70})
-        for (const int64_t k : {1, 19, 64}) {
-          const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
-          const int64_t lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 1;
-          const Tensor a = normal("a", {ta ? k : m, lda}), b = normal("b", {tb ? n : k, ldb});
-          const Tensor c = normal("c", {m, ldc});
-          const std::vector<real> start = c.values();
-          const Product p{m, n, k, a.data(), lda, b.data(), ldb, c.data(), ldc};
-          for (const bool add : {false, true}) {
-            std::ranges::copy(start, c.data());
-            gemm_small(form, p, real(0.5), add, add ? &p : nullptr);
-            double worst = 0;
-            for (int64_t i = 0; i < m; ++i)
-              for (int64_t j = 0; j < ldc; ++j) {
-                const size_t place = size_t(i * ldc + j);
-                double exact = j == n || add ? double(start[place]) : 0;            // column n is nobody's
-                for (int64_t t = 0; t < k && j < n; ++t)
-                  exact += 0.5 * double(a.data()[ta ? t * lda + i : i * lda + t]) *
-                           double(b.data()[tb ? j * ldb + t : t * ldb + j]);
-                worst = std::max(worst, std::abs(double(c.data()[place]) - exact));
-              }
-            CHECK(worst < tolerance(1e-4, 1e-12));
-          }
-        }
-  const Product long_one{12, 16, 513, nullptr, 513, nullptr, 16, nullptr, 16};
-  CHECK(!is_small(Transpose::nn, long_one));
-  CHECK_THROWS_AS(gemm_small(Transpose::nn, long_one, 1, false, nullptr), Error);
-}
-
 TEST_CASE("gemm: attention is the same for any number of threads, with and without a backward") {
   std::vector<Sequence> sentences;
   for (const size_t length : {3, 40, 1, 90})

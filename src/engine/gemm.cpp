@@ -1,4 +1,5 @@
-// Matrix products: on the CPU by OpenBLAS or, small ones, by small_gemm.cpp; on the GPU by cuBLAS (cublas.cpp).
+// Matrix products: on the CPU by OpenBLAS or, of few rows, by small_gemm.cpp; on the GPU by cuBLAS
+// (cublas.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>
@@ -23,7 +24,8 @@ void cblas_gemm(Transpose form, const Product& p, real alpha, real beta) {
 #else
   cblas_sgemm
 #endif
-      (CblasRowMajor, ta, tb, n(p.m), n(p.n), n(p.k), alpha, p.a, n(p.lda), p.b, n(p.ldb), beta, p.c, n(p.ldc));
+      (CblasRowMajor, ta, tb, n(p.m), n(p.n), n(p.k), alpha, p.a, n(p.lda), p.b, n(p.ldb), beta,
+       p.c, n(p.ldc));
 }
 
 double flops_of(const Product& p) { return 2.0 * double(p.m) * double(p.n) * double(p.k); }
@@ -34,14 +36,14 @@ Product product_of(Transpose form, const Tensor& a, const Tensor& b) {
   const int64_t m = ta ? a.cols() : a.rows(), k = ta ? a.rows() : a.cols();
   const int64_t n = tb ? b.rows() : b.cols(), k_of_b = tb ? b.cols() : b.rows();
   MB_CHECK(k == k_of_b, "{}: inner sizes differ: a {} and b {}",
-           form == Transpose::nn ? "matmul" : form == Transpose::nt ? "matmul_nt" : "matmul_tn", a.shape(),
-           b.shape());
+           tb ? "matmul_nt" : ta ? "matmul_tn" : "matmul", a.shape(), b.shape());
   return {m, n, k, a.data(), a.cols(), b.data(), b.cols(), nullptr, n};
 }
 
 void multiply(Transpose form, const Tensor& a, const Tensor& b, const Sink& c) {
   Product p = product_of(form, a, b);
-  MB_CHECK(c.tensor.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n, c.tensor.shape());
+  MB_CHECK(c.tensor.size() == p.m * p.n, "a product of [{}, {}] does not fit into {}", p.m, p.n,
+           c.tensor.shape());
   p.c = c.tensor.data();
   gemm(c.tensor.device(), form, p, 1, c.add ? 1 : 0);
 }
@@ -55,9 +57,9 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// Few rows of A go their own way. Else each thread computes some rows of C, or some columns where there are more of
-// them. OpenBLAS's own threads wait for each other after every block; these never do (on 2 cores up to 1.3 times
-// faster).
+// Few rows of A go their own way. Else each thread computes some rows of C, or some columns where
+// there are more of them. OpenBLAS's own threads wait for each other after every block; these never
+// do (on 2 cores up to 1.3 times faster).
 void gemm(Device device, Transpose form, const Product& whole, real alpha, real beta) {
   if (device == Device::cuda) {
     profile_flops(flops_of(whole));
@@ -69,7 +71,8 @@ void gemm(Device device, Transpose form, const Product& whole, real alpha, real 
   }
   const bool by_rows = whole.m >= whole.n;
   const int64_t length = by_rows ? whole.m : whole.n, threads = omp_get_max_threads();
-  const int64_t step = ((length + threads - 1) / threads + 15) / 16 * 16;       // 16: the kernels' own block
+  // The kernels' own blocks have 16 rows.
+  const int64_t step = ((length + threads - 1) / threads + 15) / 16 * 16;
   std::vector<Product> parts;
   for (int64_t begin = 0; begin < length; begin += step) {
     Product part = whole;
@@ -82,26 +85,23 @@ void gemm(Device device, Transpose form, const Product& whole, real alpha, real 
   gemm_batch(device, form, parts, alpha, beta);
 }
 
-// Inside the parallel loop the OpenMP build of OpenBLAS runs each product on the calling thread alone.
-void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha, real beta) {
+// Inside the parallel loop the OpenMP build of OpenBLAS runs each product on the calling thread
+// alone.
+void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha,
+                real beta) {
   double flops = 0;
   for (const Product& p : products) flops += flops_of(p);
   profile_flops(flops);
   if (device == Device::cuda) return cuda::gemm_batch(form, products, alpha, beta);
   prepare_openblas();
   const auto multiply = [&](size_t i) {
-    const Product& p = products[i];
-    constexpr size_t ahead = 3;                     // products from one to that which is fetched meanwhile
-    if (p.m == 0 || p.n == 0) return;
-    if ((beta == 0 || beta == 1) && is_small(form, p))
-      gemm_small(form, p, alpha, beta != 0, i + ahead < products.size() ? &products[i + ahead] : nullptr);
-    else cblas_gemm(form, p, alpha, beta);
+    if (products[i].m > 0 && products[i].n > 0) cblas_gemm(form, products[i], alpha, beta);
   };
-  if (omp_in_parallel()) {                          // a region of one thread inside of it would cost half a microsecond
+  if (omp_in_parallel()) {      // a region of one thread inside of it would cost half a microsecond
     for (size_t i = 0; i < products.size(); ++i) multiply(i);
     return;
   }
-#pragma omp parallel for schedule(dynamic) if (flops > 5e5)         // less is not worth a second thread
+#pragma omp parallel for schedule(dynamic) if (flops > 5e5)     // less is not worth a second thread
   for (size_t i = 0; i < products.size(); ++i) multiply(i);
 }
 
@@ -111,13 +111,5 @@ Tensor gemm_tn(const Tensor& a, const Tensor& b) { return multiply(Transpose::tn
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nn, a, b, c); }
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::nt, a, b, c); }
 void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c) { multiply(Transpose::tn, a, b, c); }
-bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
-  if (c.device() == Device::cpu) return false;
-  Product p = product_of(Transpose::nt, a, b);
-  p.c = c.data();
-  const bool done = cuda::gemm_with_bias(p, bias.data());
-  if (done) profile_flops(flops_of(p));
-  return done;
-}
 
 }  // namespace minbert
