@@ -185,38 +185,6 @@ TEST_CASE("cuda: after the first steps, a step neither waits for the GPU nor ask
   MESSAGE("launches a step, 2 layers: " << cuda::launches() - launches);
 }
 
-TEST_CASE("cuda: element by element, four neighbours at once or one, whatever is over at the end") {
-  for (const int64_t n : {1, 4, 7, 1024, 1027})
-    for (const int64_t offset : {0, 1, 4}) {        // elements; 1 is no place for 16 bytes
-      INFO(n << " elements from " << offset << " on");
-      const auto place = Storage::exact((offset + n + 8) * int64_t(sizeof(real)), Device::cuda);
-      const Tensor x = normal("x", {n}), all = Tensor::view(place, 0, {offset + n + 8});
-      const Tensor to = Tensor::view(place, offset, {n});
-      fill(all, 3);
-      copy_or_add(x, to, true);
-      std::vector<real> expected(size_t(offset + n + 8), 3);
-      for (int64_t i = 0; i < n; ++i) expected[size_t(offset + i)] += x.values()[size_t(i)];
-      CHECK(all.values() == expected);
-      CHECK(scale(to, 2).values() == add(to, to).values());
-    }
-}
-
-TEST_CASE("cuda: what goes through the host and back in pieces is changed once, in order") {
-  const WithoutDebugging as_in_training;
-  for (const int64_t n : {0, 7, (2 << 22) + 5}) {
-    Tensor x({n}, Device::cuda);
-    fill(x, 3);
-    int64_t seen = 0;
-    cuda::through_host(x.data(), n, [&](std::span<real> piece) {
-      for (real& v : piece) v = v * 2 + real(seen++ % 5);
-    });
-    CHECK(seen == n);
-    int64_t wrong = 0, i = 0;
-    for (const real v : x.values()) wrong += v != real(6 + i++ % 5);
-    CHECK(wrong == 0);
-  }
-}
-
 TEST_CASE("cuda: out of memory says what was asked for and what to lower, and work goes on") {
   const Tensor before = normal("x", {3, 4});
   {

@@ -9,8 +9,8 @@
 
 namespace minbert {
 
-// One product C = alpha op(A) op(B) + beta C of row-major matrices: op(A) [m,k], op(B) [k,n], C [m,n].
-// ld: elements from one row to the next.
+// One product C = alpha op(A) op(B) + beta C of row-major matrices: op(A) [m,k], op(B) [k,n], C
+// [m,n]. ld: elements from one row to the next.
 struct Product {
   int64_t m, n, k;
   const real* a;
@@ -24,8 +24,10 @@ enum class Transpose { nn, nt, tn };
 
 void gemm(Device device, Transpose form, const Product& product, real alpha, real beta);
 
-// Many small products at once, such as one for each sentence and head: C_i = alpha op(A_i) op(B_i) + beta C_i.
-void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha, real beta);
+// Many small products at once, such as one for each sentence and head: C_i = alpha op(A_i) op(B_i)
+// + beta C_i.
+void gemm_batch(Device device, Transpose form, const std::vector<Product>& products, real alpha,
+                real beta);
 
 // On whole tensors, all sizes but the last counted as rows. The first three return a new tensor.
 // Error where the inner sizes or the result's size do not fit.
@@ -35,7 +37,5 @@ Tensor gemm_tn(const Tensor& a, const Tensor& b);                    // [k,m] [k
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);
-// c = a b^T + bias [n] on each row, in one kernel. false: the device has none, and nothing was done.
-bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c);
 
 }  // namespace minbert

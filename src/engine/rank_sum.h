@@ -7,7 +7,7 @@
 namespace minbert {
 
 // x becomes the sum over all ranks, added as Ranks::sum does it. A tensor of a GPU goes through the
-// pinned memory of the host.
+// host's memory.
 void sum_over_ranks(const Tensor& x);
 
 }  // namespace minbert

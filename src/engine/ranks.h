@@ -25,7 +25,7 @@ class Ranks {
   // Work that is dealt out in turn: is item i this rank's?
   bool takes(size_t i) const { return i % size_t(size_) == size_t(rank_); }
   int on_this_host() const { return on_this_host_; }            // how many of the ranks
-  int place_on_host() const { return place_on_host_; }          // 0 .. on_this_host() - 1
+  int number_on_host() const { return number_on_host_; }        // 0 .. on_this_host() - 1
 
   // x becomes the sum over all ranks, with the same bits on each. The ranks are added as a binary
   // tree: (0 + 1) + (2 + 3). Error if their number is no power of two. T: float or double.
@@ -42,7 +42,7 @@ class Ranks {
  private:
   friend const Ranks& ranks();
   Ranks();
-  int rank_ = 0, size_ = 1, on_this_host_ = 1, place_on_host_ = 0;
+  int rank_ = 0, size_ = 1, on_this_host_ = 1, number_on_host_ = 0;
 };
 
 // The first call joins the others, where mpirun or srun started this program. Where they cannot be

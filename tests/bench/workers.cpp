@@ -63,12 +63,6 @@ struct Work {                                       // of a step
   Indices labels, masked, originals;
 };
 
-// The pool with its free blocks; parameters, gradients and two moments; cuBLAS's workspace.
-int64_t gpu_bytes(const Parameters& parameters) {
-  const int64_t numbers = parameters.count() + 3 * parameters.trainable();
-  return pool_statistics().bytes_held + numbers * int64_t(sizeof(real)) + cuda::cublas_workspace;
-}
-
 }  // namespace
 
 void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
@@ -132,7 +126,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
       }
     });
     std::cout << time;
-    if (on_gpu()) std::cout << ' ' << gpu_bytes(parameters) << ' ' << cuda::launches() - launches;
+    if (on_gpu()) std::cout << ' ' << pool_statistics().bytes_held << ' ' << cuda::launches() - launches;
     std::cout << std::endl;
     for (const real v : result.values()) MB_CHECK(std::isfinite(v), "{}: step {} gives {}", config_name, step, v);
   }

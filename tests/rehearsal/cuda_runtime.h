@@ -3,7 +3,7 @@
 //
 // With -DMINBERT_CUDA -DMINBERT_REHEARSAL -Itests/rehearsal g++ compiles the same code that nvcc compiles for a GPU.
 // Each thread of each block runs by itself up to the next barrier. This finds wrong indices, missing or divergent
-// barriers, races, host code that touches device memory, kernels that get host memory, and copies awaited too late. It
+// barriers, races, host code that touches device memory, and kernels that get host memory. It
 // says nothing about speed, rounding or missing memory fences: one CPU runs all threads.
 //
 //   MINBERT_REHEARSAL_ORDER     forward, backward or shuffled: the order of blocks, warps and threads between barriers.
@@ -69,18 +69,11 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 // SIGSEGV, whose handler opens it (gdb: handle SIGSEGV nostop noprint).
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags = 1);
-cudaError_t cudaMallocHost(void** memory, size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
-// There is one stream. Kernels, cuBLAS and copies run at once, except a copy from memory of cudaMallocHost: it runs
-// when the next of them starts, or when the host waits for it, and copies the values of that moment.
+// There is one stream. Kernels, cuBLAS and copies run at once.
 using cudaStream_t = struct CUstream_st*;
-using cudaEvent_t = struct CUevent_st*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-constexpr unsigned cudaEventDisableTiming = 2;
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
-cudaError_t cudaEventSynchronize(cudaEvent_t event);

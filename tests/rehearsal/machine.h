@@ -14,14 +14,14 @@ const char* environment(const char* name, const char* otherwise);
 [[gnu::format(printf, 1, 2)]] [[noreturn]] void stop(const char* format, ...);
 cudaError_t result(cudaError_t error);             // stores it for cudaGetLastError, and returns it
 
-// The device's turn: performs waiting copies, all or the first ones, and allows access to device memory.
+// The device's turn: allows access to device memory.
 struct Turn {
   std::lock_guard<std::recursive_mutex> lock;
-  explicit Turn(uint64_t copies = ~0ull);
+  Turn();
   ~Turn();
 };
 
-// May the device touch all these bytes? Not if they are host memory, pinned or not.
+// May the device touch all these bytes? Not if they are host memory.
 bool on_device(const void* at, size_t bytes);
 
 // Checks a kernel's arguments, word by word: a host address is an error, as on a GPU.

@@ -12,14 +12,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "machine.h"
-
-struct CUevent_st { uint64_t copies = 0; };        // those issued before it was recorded
 
 using namespace rehearsal;
 
@@ -28,23 +25,16 @@ namespace {
 constexpr int runtime_version = 13000;
 size_t up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-enum class Kind { device, managed, pinned };
+enum class Kind { device, managed };
 struct Allocation {
   Kind kind{};
   size_t mapped = 0, bytes = 0;                    // in whole pages; the caller's, at their end
   std::atomic<bool> open = false;
 };
-struct Copy {
-  void* to;
-  const void* from;
-  size_t bytes;
-};
 struct Machine {
   std::recursive_mutex mutex;
   std::map<uintptr_t, Allocation> memory;          // by address
   size_t in_use = 0;
-  std::deque<Copy> waiting;
-  uint64_t performed = 0;                          // copies that no longer wait
   cudaError_t last_error = cudaSuccess;
   bool turn = false;                               // the device is at work
 };
@@ -99,7 +89,7 @@ cudaError_t allocate(void** memory, size_t bytes, Kind kind) {
   if (bytes == 0) return cudaSuccess;
   std::lock_guard lock(machine.mutex);
   const size_t mapped = up(bytes, page);
-  if (kind != Kind::pinned && (mapped < bytes || machine.in_use + up(bytes, 512) > capacity()))
+  if (mapped < bytes || machine.in_use + up(bytes, 512) > capacity())
     return result(cudaErrorMemoryAllocation);
   void* base = mmap(nullptr, mapped + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED || mprotect(static_cast<char*>(base) + mapped, page, PROT_NONE) != 0)
@@ -108,7 +98,7 @@ cudaError_t allocate(void** memory, size_t bytes, Kind kind) {
   Allocation& in = machine.memory[uintptr_t(base)];
   in.kind = kind, in.mapped = mapped, in.bytes = bytes;
   if (kind == Kind::device) protect({uintptr_t(base), &in}, false);
-  if (kind != Kind::pinned) machine.in_use += up(bytes, 512);
+  machine.in_use += up(bytes, 512);
   *memory = static_cast<char*>(base) + mapped - up(bytes, 16);
   return cudaSuccess;
 }
@@ -137,7 +127,7 @@ cudaError_t rehearsal::result(cudaError_t error) {
   return error;
 }
 
-rehearsal::Turn::Turn(uint64_t copies) : lock(machine.mutex) {
+rehearsal::Turn::Turn() : lock(machine.mutex) {
   static char signal_stack[1 << 16];
   const stack_t stack{signal_stack, 0, sizeof signal_stack};           // a kernel may have run out of its own
   sigaltstack(&stack, nullptr);
@@ -147,8 +137,6 @@ rehearsal::Turn::Turn(uint64_t copies) : lock(machine.mutex) {
   sigaction(SIGSEGV, &action, &old);               // each time: test frameworks put theirs in between
   if (old.sa_sigaction != on_fault) earlier = old;
   machine.turn = true;
-  for (; machine.performed < copies && !machine.waiting.empty(); ++machine.performed, machine.waiting.pop_front())
-    std::memcpy(machine.waiting[0].to, machine.waiting[0].from, machine.waiting[0].bytes);
 }
 rehearsal::Turn::~Turn() {
   machine.turn = false;
@@ -159,7 +147,7 @@ rehearsal::Turn::~Turn() {
 bool rehearsal::on_device(const void* at, size_t bytes) {
   const Place place = find(at);
   if (place.in && machine.turn) open(place);
-  return place.in && place.in->kind != Kind::pinned && uintptr_t(at) + bytes <= place.end();
+  return place.in && uintptr_t(at) + bytes <= place.end();
 }
 void rehearsal::check_arguments(const char* words, size_t bytes) {
   for (size_t i = 0; i + 8 <= bytes; i += 8) {
@@ -219,12 +207,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) { return allocate(memory, bytes, Kind::device); }
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) { return allocate(memory, bytes, Kind::managed); }
-cudaError_t cudaMallocHost(void** memory, size_t bytes) { return allocate(memory, bytes, Kind::pinned); }
 cudaError_t cudaFree(void* memory) {
   if (!memory) return cudaSuccess;
   const Turn turn;
   const Place place = find(memory);
-  if (!place.in || place.in->kind == Kind::pinned || uintptr_t(memory) != place.end() - up(place.in->bytes, 16))
+  if (!place.in || uintptr_t(memory) != place.end() - up(place.in->bytes, 16))
     return result(cudaErrorInvalidValue);
   machine.in_use -= up(place.in->bytes, 512);
   munmap(reinterpret_cast<void*>(place.base), place.in->mapped + page);
@@ -245,10 +232,6 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   };
   if (misplaced(to, kind != cudaMemcpyDeviceToHost) || misplaced(from, kind != cudaMemcpyHostToDevice))
     return result(cudaErrorInvalidValue);
-  if (const Place source = find(from); source.in && source.in->kind == Kind::pinned) {
-    machine.waiting.push_back({to, from, bytes});
-    return cudaSuccess;
-  }
   const Turn turn;
   on_device(to, bytes), on_device(from, bytes);
   std::memcpy(to, from, bytes);
@@ -257,16 +240,4 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
   const Turn turn;
   return cudaSuccess;                              // a kernel that fails has ended the program
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st;
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  event->copies = machine.performed + machine.waiting.size();
-  return cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  const Turn turn(event->copies);
-  return cudaSuccess;
 }
