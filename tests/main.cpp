@@ -66,7 +66,11 @@ int main(int argc, char** argv) {
     if (std::string(argv[i]) == "--operation") operation = argv[i + 1];
   }
   minbert::prepare_threads();
-  if (!kernels.empty()) minbert::use_kernels(kernels);
+  if (!kernels.empty() && !minbert::use_kernels(kernels)) {
+    std::cerr << "OpenBLAS was asked for its " << kernels << " kernels and computes with "
+              << minbert::openblas_kernels() << '\n';
+    return 1;
+  }
   minbert::prepare_openblas();
   std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour " << minbert::openblas_flavour()
             << " (0 sequential, 1 pthread, 2 OpenMP), " << minbert::openblas_kernels() << " kernels\n";

@@ -17,8 +17,8 @@
 
 #include "minbert/error.h"
 
-// Functions of OpenBLAS: drop its kernels, and choose again as OPENBLAS_CORETYPE says. A build for a single processor
-// has neither, and nothing to choose.
+// Functions of OpenBLAS: drop its kernels, and choose again as OPENBLAS_CORETYPE says. A build for
+// a single processor has neither, and nothing to choose.
 extern "C" {
 [[gnu::weak]] void gotoblas_dynamic_quit();
 [[gnu::weak]] void gotoblas_dynamic_init();
@@ -29,7 +29,7 @@ namespace minbert {
 int openblas_flavour() { return openblas_get_parallel(); }
 std::string openblas_kernels() { return openblas_get_corename(); }
 
-std::string openblas_version() {                    // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+std::string openblas_version() {  // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
   std::istringstream in(openblas_get_config());
   std::string name, version;
   in >> name >> version;
@@ -39,35 +39,30 @@ std::string openblas_version() {                    // of "OpenBLAS 0.3.21 NO_LA
 std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);)
-    if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.find(": ") + 2, line.size()));
   return "";
 }
 
 std::string better_kernels(const std::string& chosen, bool avx2, bool avx512) {
-  const std::vector<std::string> before_avx2 = {
-      "Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Sandybridge", "Atom", "Nano", "Athlon", "Opteron",
-      "Opteron_SSE3", "Barcelona", "Bobcat", "Bulldozer", "Piledriver", "Steamroller"};
-  const bool is_older = std::ranges::find(before_avx2, chosen) != before_avx2.end();
+  const std::vector<std::string> before_avx2 = {"Prescott", "Core2", "Nehalem", "Sandybridge",
+                                                "Barcelona"};
+  const bool is_older = std::ranges::count(before_avx2, chosen) > 0;
   if (avx512 && (is_older || chosen == "Haswell")) return "SkylakeX";
   return avx2 && is_older ? "Haswell" : "";
 }
 
-static bool computes_with(const std::string& name) {
+bool use_kernels(const std::string& name) {
   if (gotoblas_dynamic_quit && gotoblas_dynamic_init) {
     gotoblas_dynamic_quit();
     setenv("OPENBLAS_CORETYPE", name.c_str(), 1);   // also for the programs that this one starts
-    gotoblas_dynamic_init();                        // chooses by itself if it does not know the name
+    gotoblas_dynamic_init();                       // chooses by itself if it does not know the name
   }
   return strcasecmp(openblas_kernels().c_str(), name.c_str()) == 0;
 }
 
-void use_kernels(const std::string& name) {
-  MB_CHECK(computes_with(name), "OpenBLAS {} was asked for its {} kernels and computes with {}", openblas_version(),
-           name, openblas_kernels());
-}
-
 void prepare_openblas() {
-  static const bool once = [] {
+  [[maybe_unused]] static const bool once = [] {
     bool avx2 = false, avx512 = false;
 #ifdef __x86_64__
     avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -75,18 +70,19 @@ void prepare_openblas() {
              __builtin_cpu_supports("avx512dq");
 #endif
     const std::string chosen = openblas_kernels(), better = better_kernels(chosen, avx2, avx512);
-    if (better.empty() || std::getenv("OPENBLAS_CORETYPE") || !computes_with(better)) return true;
-    std::cerr << formatted("OpenBLAS {} chose its {} kernels for this {}; its {} kernels are used instead "
-                           "(OPENBLAS_CORETYPE=NAME chooses others)\n",
-                           openblas_version(), chosen, processor_name(), better);
+    if (!better.empty() && !std::getenv("OPENBLAS_CORETYPE") && use_kernels(better))
+      std::cerr << formatted(
+          "OpenBLAS {} chose its {} kernels for this processor; its {} kernels are used "
+          "instead (OPENBLAS_CORETYPE=NAME chooses others)\n",
+          openblas_version(), chosen, better);
     return true;
   }();
-  (void)once;
 }
 
 int usable_cores() {
   double cores = omp_get_num_procs();
-  // "0::/user.slice/some.scope" in /proc/self/cgroup; a group's limit also holds for the groups in it.
+  // "0::/user.slice/some.scope" in /proc/self/cgroup; a group's limit also holds for the groups in
+  // it.
   std::ifstream in("/proc/self/cgroup");
   std::string group;
   while (std::getline(in, group) && !group.starts_with("0::/")) continue;
@@ -94,9 +90,11 @@ int usable_cores() {
     std::filesystem::path path = group.substr(3);
     for (bool more = true; more; path = path.parent_path()) {
       more = path != path.parent_path();
-      std::ifstream limit("/sys/fs/cgroup" + path.string() + "/cpu.max");      // "150000 100000": one and a half cores
+      // "150000 100000" is one and a half cores.
+      std::ifstream limit("/sys/fs/cgroup" + path.string() + "/cpu.max");
       double quota = 0, period = 0;
-      if (limit >> quota >> period && period > 0) cores = std::min(cores, std::ceil(quota / period));
+      if (limit >> quota >> period && period > 0)
+        cores = std::min(cores, std::ceil(quota / period));
     }
   }
   return std::max(1, int(cores));
@@ -114,7 +112,8 @@ void prepare_threads() {
     arguments.push_back(nullptr);
     std::error_code none;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
-    if (!none && !words.empty()) execv(program.c_str(), arguments.data());        // goes on where it fails
+    // Where it fails, this program goes on.
+    if (!none && !words.empty()) execv(program.c_str(), arguments.data());
   }
   if (!std::getenv("OMP_NUM_THREADS")) omp_set_num_threads(usable_cores());
 }

@@ -10,26 +10,30 @@ std::string openblas_kernels();                     // "Haswell"
 std::string openblas_version();                     // "0.3.21"
 std::string processor_name();                       // "AMD EPYC 9R14"; "" where it is not known
 
-// OpenBLAS chooses kernels by the processor's model number; for a model newer than itself it may take the oldest ones,
-// 4 to 9 times slower. Better kernels than the chosen, "" if they will do: those for AVX-512 or AVX2, where the
-// processor has it and the chosen kernels are of an older kind.
+// OpenBLAS chooses kernels by the processor's model number; for a model newer than itself it may
+// take the oldest ones, 4 to 9 times slower. Better kernels than the chosen, "" if they will do:
+// those for AVX-512 or AVX2, where the processor has it and the chosen kernels are of an older
+// kind.
 std::string better_kernels(const std::string& chosen, bool avx2, bool avx512);
 
-// Uses the kernels of this name from now on. Error if OpenBLAS then computes with others: it has none of this name, or
-// sees that the processor cannot run them.
-void use_kernels(const std::string& name);
+// Uses the kernels of this name from now on. false: OpenBLAS computes with others, since it has
+// none of this name, or sees that the processor cannot run them.
+bool use_kernels(const std::string& name);
 
-// Once in a process, before its first product: takes better kernels and says so, unless OPENBLAS_CORETYPE names some.
+// Once in a process, before its first product: takes better kernels and says so, unless
+// OPENBLAS_CORETYPE names some.
 void prepare_openblas();
 
-// For programs, at their very beginning; a library restarts nobody. Threads of GNU OpenMP spin for milliseconds where
-// they wait for each other; beside other programs on the same cores that makes training up to 70 times slower. With
-// GOMP_SPINCOUNT=3000 (LLVM's OpenMP: KMP_BLOCKTIME=1) they sleep after some microseconds. The variable is read when
-// OpenMP is loaded, so the program starts itself anew with it, unless GOMP_SPINCOUNT or OMP_WAIT_POLICY is set. Also
-// takes no more threads than the container may use cores, unless OMP_NUM_THREADS is set.
+// For programs, at their very beginning; a library restarts nobody. Threads of GNU OpenMP spin for
+// milliseconds where they wait for each other; beside other programs on the same cores that makes
+// training up to 70 times slower. With GOMP_SPINCOUNT=3000 (LLVM's OpenMP: KMP_BLOCKTIME=1) they
+// sleep after some microseconds. The variable is read when OpenMP is loaded, so the program starts
+// itself anew with it, unless GOMP_SPINCOUNT or OMP_WAIT_POLICY is set. Also takes no more threads
+// than the container may use cores, unless OMP_NUM_THREADS is set.
 void prepare_threads();
 
-// The cores that this process may use: its affinity, and its control group's limit (a container's --cpus), rounded up.
+// The cores that this process may use: its affinity, and its control group's limit (a container's
+// --cpus), rounded up.
 int usable_cores();
 
 }  // namespace minbert

@@ -1,15 +1,16 @@
-// The table behind --profile.
+// The table that --profile prints.
 #include "engine/profile.h"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <iomanip>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "engine/clock.h"
 #include "engine/cuda.h"
+#include "engine/text.h"
 
 namespace minbert {
 namespace {
@@ -20,10 +21,10 @@ struct Row {
 };
 struct Profile {
   bool on = false;
-  std::chrono::steady_clock::time_point last;
+  double last = 0;                                  // when the last charge was
   std::map<std::string, Row> rows;
 };
-thread_local Profile profile;                       // operations run on the training thread, parts of them on all
+thread_local Profile profile;         // operations run on the training thread, parts of them on all
 std::atomic<double> flops = 0;                      // since the last charge, on all threads
 
 }  // namespace
@@ -37,7 +38,7 @@ void profile_start() {
 }
 
 void profile_resume() {
-  profile.last = std::chrono::steady_clock::now();
+  profile.last = now();
   flops = 0;
 }
 
@@ -45,11 +46,11 @@ void profile_flops(double count) { flops += count; }
 
 void profile_charge(const char* name, const char* suffix, int64_t bytes) {
   if (!profile.on) return;
-  if (default_device() == Device::cuda) cuda::synchronize();       // the time of kernels, not of their launches
+  // The time is that of kernels, not of their launches.
+  if (default_device() == Device::cuda) cuda::synchronize();
   Row& row = profile.rows[std::string(name) + suffix];
-  const auto now = std::chrono::steady_clock::now();
   ++row.calls;
-  row.seconds += std::chrono::duration<double>(now - profile.last).count();
+  row.seconds += now() - profile.last;
   row.flops += flops;
   row.bytes += double(bytes);
   profile_resume();
@@ -57,22 +58,18 @@ void profile_charge(const char* name, const char* suffix, int64_t bytes) {
 
 void profile_report(std::ostream& out) {
   std::vector<std::pair<std::string, Row>> rows(profile.rows.begin(), profile.rows.end());
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  std::ranges::sort(rows, std::greater(), [](const auto& row) { return row.second.seconds; });
   double total = 0;
   for (const auto& [name, row] : rows) total += row.seconds;
-  const auto cell = [&](int width, int digits, double v) -> std::ostream& {
-    return out << std::setw(width) << std::fixed << std::setprecision(digits) << v;
-  };
-  out << std::left << std::setw(32) << "operation" << std::right << std::setw(9) << "calls" << std::setw(10)
-      << "seconds" << std::setw(8) << "share" << std::setw(10) << "GFLOP/s" << std::setw(9) << "GB/s" << '\n';
+  std::vector<std::vector<std::string>> lines = {
+      {"operation", "calls", "seconds", "share", "GFLOP/s", "GB/s"}};
   for (const auto& [name, row] : rows) {
-    out << std::left << std::setw(32) << name << std::right << std::setw(9) << row.calls;
-    cell(10, 3, row.seconds);
-    cell(7, 1, 100 * row.seconds / std::max(total, 1e-9)) << '%';
-    cell(10, 1, row.flops / std::max(row.seconds, 1e-9) * 1e-9);
-    cell(9, 2, row.bytes / std::max(row.seconds, 1e-9) * 1e-9) << '\n';
+    const double seconds = std::max(row.seconds, 1e-9);
+    lines.push_back({name, std::to_string(row.calls), fixed(row.seconds, 3),
+                     fixed(100 * row.seconds / std::max(total, 1e-9), 1) + "%",
+                     fixed(row.flops / seconds * 1e-9, 1), fixed(row.bytes / seconds * 1e-9, 2)});
   }
+  out << text_table(lines);
   out << "(bytes: every input and the result counted once; backward: inputs and their gradients)\n";
 }
 

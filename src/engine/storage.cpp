@@ -3,12 +3,7 @@
 
 #include <sys/mman.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
-
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -21,29 +16,17 @@
 namespace minbert {
 namespace {
 
-constexpr int64_t alignment = 256;                  // more than a cache line and AVX-512's widest access
+constexpr int64_t alignment = 256;             // more than a cache line and AVX-512's widest access
 constexpr int64_t huge_page = 2 << 20;
-#ifdef __SANITIZE_ADDRESS__
-constexpr int64_t red_zone = alignment;             // behind every block, so that no write beyond one stays unseen
-void forbid(Device device, void* begin, int64_t bytes) {
-  if (device == Device::cpu) ASAN_POISON_MEMORY_REGION(begin, size_t(bytes));
-}
-void permit(Device device, void* begin, int64_t bytes) {
-  if (device == Device::cpu) ASAN_UNPOISON_MEMORY_REGION(begin, size_t(bytes));
-}
-#else
-constexpr int64_t red_zone = 0;
-void forbid(Device, void*, int64_t) {}
-void permit(Device, void*, int64_t) {}
-#endif
 
 int64_t rounded_up(int64_t bytes, int64_t step) { return (bytes + step - 1) / step * step; }
 
-// Segments from the system, each cut into blocks in use and the free ranges between them. A freed block may be used
-// again at once, on the GPU, too: all its work runs in one stream, in order.
+// Segments from the system, each cut into blocks in use and the free ranges between them. A freed
+// block may be used again at once, on the GPU, too: all its work runs in one stream, in order.
 struct Pool {
   std::mutex mutex;
-  std::map<char*, int64_t> segments, free_ranges;   // bytes of each; no two free ranges of a segment touch
+  // The bytes of each. No two free ranges of a segment touch.
+  std::map<char*, int64_t> segments, free_ranges;
   std::set<std::pair<int64_t, char*>> free_by_size;
   PoolStatistics statistics{};
 
@@ -57,20 +40,19 @@ struct Pool {
     free_ranges.erase(begin);
     return bytes;
   }
-  // A block out of the smallest free range that is large enough, or all of it if it must not be cut: then *bytes
-  // changes. nullptr if there is none.
-  char* take(int64_t* bytes, bool cut) {
-    const auto found = free_by_size.lower_bound({*bytes, nullptr});
+  // A block out of the smallest free range that is large enough. nullptr if there is none.
+  char* take(int64_t bytes) {
+    const auto found = free_by_size.lower_bound({bytes, nullptr});
     if (found == free_by_size.end()) return nullptr;
     char* begin = found->second;
     const int64_t all = remove_free(begin);
-    if (!cut) *bytes = all;
-    else if (all > *bytes) add_free(begin + *bytes, all - *bytes);
+    if (all > bytes) add_free(begin + bytes, all - bytes);
     return begin;
   }
   // Makes a block a free range, joined with those that it touches.
   void give(char* begin, int64_t bytes) {
-    if (free_ranges.contains(begin + bytes) && !segments.contains(begin + bytes)) bytes += remove_free(begin + bytes);
+    if (free_ranges.contains(begin + bytes) && !segments.contains(begin + bytes))
+      bytes += remove_free(begin + bytes);
     const auto next = free_ranges.upper_bound(begin);
     if (next != free_ranges.begin() && !segments.contains(begin)) {
       const auto [before, size] = *std::prev(next);
@@ -83,7 +65,8 @@ struct Pool {
   }
 };
 Pool& pool(Device device) {
-  static Pool* pools = new Pool[2];                 // never destroyed: tensors in static variables may outlive them
+  // They are never destroyed: tensors in static variables may outlive them.
+  static Pool* pools = new Pool[2];
   return pools[int(device)];
 }
 
@@ -91,10 +74,13 @@ void* from_system(int64_t bytes, const char* maker) {
   const int64_t align = bytes >= huge_page ? huge_page : alignment;
   const int64_t rounded = rounded_up(bytes, align);
   void* block = std::aligned_alloc(size_t(align), size_t(rounded));
-  MB_CHECK(block, "out of memory in {}: {} MB asked for, {} MB held already; lower --batch or --max-length",
-           work_text(maker), bytes >> 20, pool(Device::cpu).statistics.bytes_held >> 20);
+  MB_CHECK(
+      block,
+      "out of memory in {}: {} MB asked for, {} MB held already; lower --batch or --max-length",
+      work_text(maker), bytes >> 20, pool(Device::cpu).statistics.bytes_held >> 20);
 #ifdef MADV_HUGEPAGE
-  if (bytes >= huge_page) madvise(block, size_t(rounded), MADV_HUGEPAGE);   // fewer page faults and TLB misses
+  // It takes fewer page faults and TLB misses.
+  if (bytes >= huge_page) madvise(block, size_t(rounded), MADV_HUGEPAGE);
 #endif
   return block;
 }
@@ -110,14 +96,14 @@ void release_unused_segments(Pool& p, Device device) {
     const auto found = p.free_ranges.find(begin);
     if (found == p.free_ranges.end() || found->second != bytes) return false;
     p.remove_free(begin);
-    permit(device, begin, bytes);
     give_back(begin, device);
     p.statistics.bytes_held -= bytes;
     return true;
   });
 }
 
-// `wanted` bytes, or if the card is full, once the pool's unused segments have gone back to it, at least `least`.
+// `wanted` bytes, or if the card is full, once the pool's unused segments have gone back to it, at
+// least `least`.
 void* from_gpu(int64_t* wanted, int64_t least, const char* maker) {
   if (void* block = cuda::allocate(*wanted)) return block;
   Pool& p = pool(Device::cuda);
@@ -125,59 +111,64 @@ void* from_gpu(int64_t* wanted, int64_t least, const char* maker) {
   *wanted = least;
   if (void* block = cuda::allocate(least)) return block;
   const cuda::Memory card = cuda::memory();
-  fail(formatted("out of GPU memory in {}: {} MB asked for; results and gradients hold {} MB, between which {} MB lie "
-                 "in smaller pieces; of the card's {} MB {} are free. Lower --batch (and raise --accumulate) or "
-                 "--max-length", work_text(maker), least >> 20, p.statistics.bytes_in_use >> 20,
-                 (p.statistics.bytes_held - p.statistics.bytes_in_use) >> 20, card.total >> 20, card.free >> 20));
+  fail(formatted(
+      "out of GPU memory in {}: {} MB asked for; tensors hold {} MB, between which {} MB lie "
+      "in smaller pieces; of the card's {} MB {} are free. Lower --batch (and raise --accumulate) "
+      "or --max-length",
+      work_text(maker), least >> 20, p.statistics.bytes_in_use >> 20,
+      (p.statistics.bytes_held - p.statistics.bytes_in_use) >> 20, card.total >> 20,
+      card.free >> 20));
 }
 
 void* from(Device device, int64_t* wanted, int64_t least, const char* maker) {
   return device == Device::cuda ? from_gpu(wanted, least, maker) : from_system(*wanted, maker);
 }
 
-// While a GPU's kernels are debugged or rehearsed, each block is a segment of its own, so that a write behind its end
-// is seen. Then sizes come in steps of 1/8, so that batches of similar length share blocks.
-bool cuts_blocks(Device device) {
-#ifdef MINBERT_REHEARSAL
+// While errors of memory are looked for, each block is one of its own, so that a write beyond its
+// end is seen.
+bool has_pool([[maybe_unused]] Device device) {
+#ifdef __SANITIZE_ADDRESS__
+  return false;
+#elif defined(MINBERT_REHEARSAL)
   return device == Device::cpu;
 #else
   return device == Device::cpu || !cuda::debugging();
 #endif
 }
-int64_t eighths(int64_t bytes) { return std::max<int64_t>(alignment, int64_t(std::bit_floor(uint64_t(bytes))) / 8); }
 
 }  // namespace
 
 std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const char* maker) {
-  const bool cut = cuts_blocks(device);
-  int64_t size = std::max<int64_t>(bytes, 1) + red_zone;
-  size = rounded_up(size, cut ? alignment : eighths(size));
+  if (!has_pool(device)) return exact(bytes, device, maker);
+  const int64_t size = rounded_up(std::max<int64_t>(bytes, 1), alignment);
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
-  char* block = p.take(&size, cut);
+  char* block = p.take(size);
   if (!block) {
-    // Small requests share a segment of an eighth of what is held: few segments, and little held unused.
-    const int64_t shared = cut ? std::clamp<int64_t>(p.statistics.bytes_held / 8, 64 << 10, 16 << 20) : 0;
+    // Small requests share a segment of an eighth of what is held: few segments, and little held
+    // unused.
+    const int64_t shared = std::clamp<int64_t>(p.statistics.bytes_held / 8, 64 << 10, 16 << 20);
     int64_t segment = std::max(size, shared);
-    segment = rounded_up(segment, cut && segment >= huge_page ? huge_page : alignment);
+    segment = rounded_up(segment, segment >= huge_page ? huge_page : alignment);
     char* begin = static_cast<char*>(from(device, &segment, size, maker));
-    forbid(device, begin, segment);
     ++p.statistics.allocations;
     p.statistics.bytes_held += segment;
     p.segments.emplace(begin, segment);
     p.add_free(begin, segment);
-    block = p.take(&size, cut);
+    block = p.take(size);
   }
-  permit(device, block, bytes);
   p.statistics.bytes_in_use += size;
   return std::shared_ptr<Storage>(new Storage(block, size, device, true));
 }
 
 std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device, const char* maker) {
-  const std::lock_guard lock(pool(device).mutex);
+  Pool& p = pool(device);
+  const std::lock_guard lock(p.mutex);
   int64_t size = std::max<int64_t>(bytes, 1);
   void* block = from(device, &size, size, maker);
-  return std::shared_ptr<Storage>(new Storage(block, bytes, device, false));
+  p.statistics.bytes_held += size;
+  p.statistics.bytes_in_use += size;
+  return std::shared_ptr<Storage>(new Storage(block, size, device, false));
 }
 
 std::shared_ptr<Storage> Storage::copy_of(const void* host, int64_t bytes, Device device) {
@@ -188,15 +179,15 @@ std::shared_ptr<Storage> Storage::copy_of(const void* host, int64_t bytes, Devic
 }
 
 Storage::~Storage() {
-  if (!pooled_) {
-    give_back(data_, device_);
-    return;
-  }
   Pool& p = pool(device_);
   std::lock_guard lock(p.mutex);
-  forbid(device_, data_, bytes_);
-  p.give(static_cast<char*>(data_), bytes_);
   p.statistics.bytes_in_use -= bytes_;
+  if (pooled_) {
+    p.give(static_cast<char*>(data_), bytes_);
+  } else {
+    p.statistics.bytes_held -= bytes_;
+    give_back(data_, device_);
+  }
 }
 
 void release_free_blocks(Device device) {

@@ -1,9 +1,9 @@
 // Storage: a block of memory from its device's pool, which keeps freed blocks for later requests.
 //
-// The pool cuts blocks out of segments that it gets from the system. A request takes the smallest free range that is
-// large enough, and leaves its rest free. A block that is given back becomes one with the free ranges that it touches.
-// So what a step holds at its peak is little more than its tensors need, and after the first batches of a training run
-// no step asks the system again.
+// The pool cuts blocks out of segments that it gets from the system. A request takes the smallest
+// free range that is large enough, and leaves its rest free. A block that is given back becomes one
+// with the free ranges that it touches. So what a step holds at its peak is little more than its
+// tensors need, and after the first batches of a training run no step asks the system again.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,12 @@ namespace minbert {
 
 class Storage {
  public:
-  // pooled: at a multiple of 256 bytes. exact: for flat buffers; not pooled. Error if there is no memory left; it names
-  // `maker`, or the operation whose backward runs.
-  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
-  static std::shared_ptr<Storage> exact(int64_t bytes, Device device, const char* maker = __builtin_FUNCTION());
+  // pooled: at a multiple of 256 bytes. exact: for flat buffers; not pooled. Error if there is no
+  // memory left; it names `maker`, or the operation whose backward runs.
+  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device,
+                                         const char* maker = __builtin_FUNCTION());
+  static std::shared_ptr<Storage> exact(int64_t bytes, Device device,
+                                        const char* maker = __builtin_FUNCTION());
   static std::shared_ptr<Storage> copy_of(const void* host, int64_t bytes, Device device);
   ~Storage();
   Storage(const Storage&) = delete;
@@ -35,13 +37,13 @@ class Storage {
   bool pooled_;
 };
 
-// Statistics of a pool, for tests and for --profile.
+// Statistics of a device's memory, for tests and for --profile.
 struct PoolStatistics {
   int64_t allocations;                              // how often the system was asked for a segment
   int64_t bytes_held;                               // in use and free together
   int64_t bytes_in_use;
 };
-void release_free_blocks(Device device);            // gives segments of which nothing is in use back
+void release_free_blocks(Device device);           // gives segments of which nothing is in use back
 
 PoolStatistics pool_statistics(Device device = default_device());
 
