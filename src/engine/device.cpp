@@ -29,8 +29,9 @@ void set_default_device(const std::string& name) {
 
 std::string device_text() {
   if (device == Device::cpu) return "cpu";
+  const bool in_double = sizeof(real) == sizeof(double);
   return formatted("cuda: {}; matrix products in {}", cuda::describe(),
-                   sizeof(real) == sizeof(double) ? "double" : precision_names()[size_t(precision)]);
+                   in_double ? "double" : precision_names()[size_t(precision)]);
 }
 
 Precision matmul_precision() { return precision; }

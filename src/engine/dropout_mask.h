@@ -1,8 +1,9 @@
 // A dropout mask as a function of key, row and column: 0 with probability p, else 1/(1-p).
 //
-// A Philox block has four words, eight halves of 16 bits; p counts in steps of 2^-16. With n = ceil(cols/8), block j
-// gives the factors of columns j, j+n, ..., j+7n of its row: neighbouring blocks serve neighbouring columns, so the
-// loop over blocks vectorises, and a GPU reads whole lines.
+// A Philox block has four words, eight halves of 16 bits; p counts in steps of 2^-16. With n =
+// ceil(cols/8), block j gives the factors of columns j, j+n, ..., j+7n of its row: neighbouring
+// blocks serve neighbouring columns, so the loop over blocks vectorises, and a GPU reads whole
+// lines.
 #pragma once
 
 #include "engine/launch.h"
@@ -11,8 +12,10 @@ namespace minbert {
 
 class DropoutMask {
  public:
-  DropoutMask(double p, RandomKey key)              // 0 <= p < 1
-      : threshold_(uint32_t(std::min(p * 65536 + 0.5, 65535.0))), keep_(real(1 / (1 - p))), key_(key) {}
+  DropoutMask(double p, RandomKey key)  // 0 <= p < 1
+      : threshold_(uint32_t(std::min(p * 65536 + 0.5, 65535.0))),
+        keep_(real(1 / (1 - p))),
+        key_(key) {}
 
   // Calls f(column, factor) for every column of the row.
   template <class Team, class F>

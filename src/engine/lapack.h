@@ -1,4 +1,5 @@
-// LAPACK, by its Fortran symbols in OpenBLAS. Always in double, since training steps do not call it.
+// LAPACK, by its Fortran symbols in OpenBLAS. Always in double, since training steps do not call
+// it.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,9 @@ namespace minbert {
 // A = sum_k values[k] v_k v_k^T of a symmetric A [n,n].
 struct SymmetricEigen {
   std::vector<double> values;                       // [n], rising
-  std::vector<double> vectors;                      // [n,n], row k is v_k; empty unless with_vectors
+  std::vector<double> vectors;                     // [n,n], row k is v_k; empty unless with_vectors
 };
-SymmetricEigen symmetric_eigen(std::vector<double> A, int n, bool with_vectors);   // Error for a NaN in A
+// Error: A has a NaN
+SymmetricEigen symmetric_eigen(std::vector<double> A, int n, bool with_vectors);
 
 }  // namespace minbert

@@ -8,7 +8,8 @@ namespace minbert {
 
 uint64_t stream_of(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325u;              // FNV-1a's offset basis and prime for 64 bits
-  for (const char c : name) hash = (hash ^ uint64_t(static_cast<unsigned char>(c))) * 0x100000001b3u;
+  for (const char c : name)
+    hash = (hash ^ uint64_t(static_cast<unsigned char>(c))) * 0x100000001b3u;
   return hash;
 }
 
@@ -24,7 +25,8 @@ double Random::uniform() {
 }
 
 uint64_t Random::below(uint64_t n) {
-  const uint64_t limit = ~uint64_t(0) - (~uint64_t(0) % n + 1) % n; // the largest multiple of n, less one
+  // The limit is the largest multiple of n, less one.
+  const uint64_t limit = ~uint64_t(0) - (~uint64_t(0) % n + 1) % n;
   for (;;) {
     const uint64_t high = next(), draw = high << 32 | next();
     if (draw <= limit) return draw % n;
@@ -32,7 +34,7 @@ uint64_t Random::below(uint64_t n) {
 }
 
 double Random::normal() {
-  const double u = 1 - uniform();                                   // (0, 1], so that the logarithm is finite
+  const double u = 1 - uniform();                         // (0, 1], so that the logarithm is finite
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * uniform());
 }
 

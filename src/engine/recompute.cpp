@@ -1,8 +1,9 @@
 // Memory for time: part of a network keeps its input alone, and runs again when its backward comes.
 //
 //   Paper  Chen, Xu, Zhang & Guestrin 2016, Training Deep Nets with Sublinear Memory Cost
-//   Cost   a step is one part forward and two parts backward (two products for each product of the forward); here it
-//          is four parts instead of three. One layer at a time has its activations in memory.
+//   Cost   a step is one part forward and two parts backward (two products for each product of the
+//          forward); here it is four parts instead of three. One layer at a time has its
+//          activations in memory.
 #include <atomic>
 
 #include "engine/tape.h"
@@ -49,8 +50,9 @@ Tensor recompute(const Tensor& x, const std::function<Tensor(const Tensor&)>& pa
     Tensor dx;
     {
       const InnerTape tape;
-      const Tensor again = record("recompute", x.detach(), {x}, [&dx](const Tensor& d, Grads&) { dx = d; });
-      Tape::current().backward(part(again), dy);              // the parameters' gradients, and that of x
+      const Tensor again =
+          record("recompute", x.detach(), {x}, [&dx](const Tensor& d, Grads&) { dx = d; });
+      Tape::current().backward(part(again), dy);         // the parameters' gradients, and that of x
     }
     if (dx) g.pass(0, dx);
   });

@@ -161,7 +161,7 @@ struct IsoBatchNorm : Norm {
     copy_or_add(Tensor::full({1}, 1, h.device()), count_, true);
   }
 
-  // |G| of eq.3, or eq.4's γ, which takes its place: [H]
+  // |G| of eq.3, or eq.4's γ, which stands for it: [H]
   Tensor gamma_of(const Tensor& rho) const {
     if (given_sizes_) return given_sizes_;
     if (preset_.hard_groups)
