@@ -1,4 +1,5 @@
-// Encodes texts with any folder of a BERT or RoBERTa and writes what the encoder says of them to a safetensors file.
+// Encodes texts with any folder of a BERT or RoBERTa and writes what the encoder says of them to a
+// safetensors file.
 //
 //   $ encode --model bert-base-uncased --input texts.txt --output vectors.safetensors --tokens
 //   1101 texts, 27785 tokens -> vectors.safetensors
@@ -17,15 +18,20 @@ int main(int argc, char** argv) {
   EncodeOptions o;
   std::string model;
   bool cased = false;
-  CommandLine line("encode", "Encodes each line of a file (two texts: TAB between them) with a BERT folder.");
+  CommandLine line("encode",
+                   "Encodes each line of a file (two texts: TAB between them) with a BERT folder.");
   line.option("--model", model, "a Hugging Face folder, or a run's", "DIR");
   line.option("--input", o.input, "one text a line", "FILE");
   line.option("--output", o.output, "the safetensors file to write", "FILE");
-  line.option("--task", o.task, "for a conditional norm: as which task; without, as plain LayerNorm", "NAME");
+  line.option("--task", o.task,
+              "for a conditional norm: as which task; without, as plain LayerNorm", "NAME");
   line.option("--max-length", o.max_length, "longer texts are cut to this many tokens", Range{3});
-  line.option("--tokens", o.tokens, "also write every token's last hidden state, and the offsets of the texts");
-  line.option("--attention", o.attention, "also write the attention weights of every layer and head");
-  line.option("--cased", cased, "the vocabulary is cased; decides where tokenizer_config.json does not");
+  line.option("--tokens", o.tokens,
+              "also write every token's last hidden state, and the offsets of the texts");
+  line.option("--attention", o.attention,
+              "also write the attention weights of every layer and head");
+  line.option("--cased", cased,
+              "the vocabulary is cased; decides where tokenizer_config.json does not");
   MachineOptions machine;
   add_machine_options(line, machine);
   line.parse(argc, argv);
@@ -36,14 +42,11 @@ int main(int argc, char** argv) {
     watch_for_interrupt();
     const TrainedModel trained(model, cased ? std::optional(true) : std::nullopt);
     if (!trained.config.has_trained_pooler())
-      std::cerr << model << " was pre-trained without a pooler: pooler_output says nothing; take cls\n";
+      std::cerr << model
+                << " was pre-trained without a pooler: pooler_output says nothing; take cls\n";
     const EncodeReport report = encode(trained, o);
-    if (report.interrupted) {
-      std::cerr << "interrupted: " << o.output << " is not written\n";
-      return 130;
-    }
-    std::cout << report.texts << (report.texts == 1 ? " text, " : " texts, ") << report.tokens << " tokens -> "
-              << o.output << '\n';
+    std::cout << report.texts << (report.texts == 1 ? " text, " : " texts, ") << report.tokens
+              << " tokens -> " << o.output << '\n';
     return 0;
   });
 }

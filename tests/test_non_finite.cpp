@@ -1,4 +1,5 @@
-// What is broken shows: a NaN, an infinity or an overflow spreads to all that depends on it, and no state holds one.
+// What is broken shows: a NaN, an infinity or an overflow spreads to all that depends on it, and no
+// state holds one.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -14,9 +15,10 @@
 namespace minbert::test {
 namespace {
 
-using Parts = std::map<std::string, std::vector<real>>;          // results by name: y, dx, a buffer, ...
+using Parts = std::map<std::string, std::vector<real>>;  // results by name: y, dx, a buffer, ...
 
-constexpr real not_a_number = std::numeric_limits<real>::quiet_NaN(), infinity = std::numeric_limits<real>::infinity();
+constexpr real not_a_number = std::numeric_limits<real>::quiet_NaN(),
+               infinity = std::numeric_limits<real>::infinity();
 constexpr real huge = is_double ? real(1e170) : real(1e25);      // finite, but its square is not
 
 Tensor with(const Tensor& x, int64_t element, real value) {
@@ -25,7 +27,8 @@ Tensor with(const Tensor& x, int64_t element, real value) {
   return Tensor::from(x.shape(), values);
 }
 
-// The places of part `name` that depend on an input: those where two results of different inputs differ.
+// The places of part `name` that depend on an input: those where two results of different inputs
+// differ.
 std::vector<size_t> dependents(const Parts& a, const Parts& b, const std::string& name) {
   std::vector<size_t> places;
   for (size_t i = 0; i < a.at(name).size(); ++i)
@@ -62,7 +65,8 @@ void check_spreads(const Run& run) {
 
 // A step of training, what it leaves in the buffers, and evaluation of what is sound.
 template <class Forward>
-Parts train_and_evaluate(Module& module, const Tensor& x, const Tensor& sound, const Forward& forward) {
+Parts train_and_evaluate(Module& module, const Tensor& x, const Tensor& sound,
+                         const Forward& forward) {
   Parts parts;
   module.train();
   Tensor in = x.detach();
@@ -109,7 +113,8 @@ TEST_CASE("non-finite: what is broken or overflows in a norm spreads as far as i
     }
 }
 
-TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics from what is broken") {
+TEST_CASE(
+    "non-finite: in every norm of [CLS] too, and none takes its statistics from what is broken") {
   const Tensor set = embeddings("set", 21, 6), h = embeddings("h", 7, 6);
   for (const NormEntry& entry : cls_norms().entries)
     for (const std::string& norm_text : with_presets(entry)) {
@@ -128,12 +133,16 @@ TEST_CASE("non-finite: in every norm of [CLS] too, and none takes its statistics
       for (const real broken : {not_a_number, infinity, huge}) {
         INFO("with " << broken);
         const auto norm = make();
-        const std::string error = error_of([&] { norm->fit(with(set, 8, broken)), norm->finish_fit(); });
-        if (broken != huge) CHECK(error.starts_with(formatted("{}: the set has a row with the value", entry.name)));
-        else if (error == "no error")
-          for (const auto& [buffer, values] : buffers_of(*norm)) CHECK(std::isfinite(largest(values)));
+        const std::string error =
+            error_of([&] { norm->fit(with(set, 8, broken)), norm->finish_fit(); });
         if (broken != huge)
-          CHECK_FALSE(std::isfinite(largest((*fitted(entry.name, 6, set))(with(h, 8, broken)).values())));
+          CHECK(error.starts_with(formatted("{}: the set has a row with the value", entry.name)));
+        else if (error == "no error")
+          for (const auto& [buffer, values] : buffers_of(*norm))
+            CHECK(std::isfinite(largest(values)));
+        if (broken != huge)
+          CHECK_FALSE(
+              std::isfinite(largest((*fitted(entry.name, 6, set))(with(h, 8, broken)).values())));
       }
     }
 }
@@ -151,17 +160,21 @@ TEST_CASE("non-finite: gradient normalization spreads it over the whole gradient
     return true;
   };
   CHECK_FALSE(all_broken(h));
-  for (const real broken : {not_a_number, infinity, -infinity}) CHECK(all_broken(with(h, 8, broken)));
-  CHECK(all_broken(Tensor::full({7, 6}, std::numeric_limits<real>::max())));       // their sum overflows
+  for (const real broken : {not_a_number, infinity, -infinity})
+    CHECK(all_broken(with(h, 8, broken)));
+  CHECK(all_broken(Tensor::full({7, 6}, std::numeric_limits<real>::max())));  // their sum overflows
 }
 
 TEST_CASE("non-finite: a run does not save a statistic or a moment that is broken, and names it") {
   BertModel bert(tiny_config("batch"));
   Parameters parameters(bert, {});
   const Optimizer optimizer(parameters, {});
-  const auto error = [&] { return error_of([&] { check_finite(parameters, optimizer, 7, "Try less."); }); };
+  const auto error = [&] {
+    return error_of([&] { check_finite(parameters, optimizer, 7, "Try less."); });
+  };
   CHECK(error() == "no error");
-  const auto named = [&](const std::string& name, const Tensor& values, real broken, const char* text) {
+  const auto named = [&](const std::string& name, const Tensor& values, real broken,
+                         const char* text) {
     const std::vector<real> sound = values.values();
     values.copy_from(with(values, values.size() - 1, broken).values());
     CHECK(error() == formatted("{} has the value {} after step 7\n  Try less.", name, text));
@@ -169,7 +182,8 @@ TEST_CASE("non-finite: a run does not save a statistic or a moment that is broke
   };
   for (const std::string name : {"pooler.dense.weight", "embeddings.LayerNorm.running_var"})
     named(name, parameters.value(name), infinity, "inf");
-  for (const auto& [name, values] : optimizer.moments()) named("optimizer." + name, values, -infinity, "-inf");
+  for (const auto& [name, values] : optimizer.moments())
+    named("optimizer." + name, values, -infinity, "-inf");
 }
 
 TEST_CASE("non-finite: what is loaded holds none; the error names file and tensor") {
@@ -200,11 +214,12 @@ TEST_CASE("non-finite: what is loaded holds none; the error names file and tenso
       const Quiet quiet;
       TrainedModel(world.path("whole"));            // as encode, predict and --evaluate begin
     });
-  for (const std::string name : {"bert.pooler.dense.weight", "bert.embeddings.LayerNorm.running_var",
-                                 "optimizer.second"})
+  for (const std::string name :
+       {"bert.pooler.dense.weight", "bert.embeddings.LayerNorm.running_var", "optimizer.second"})
     refused(world.path("run/state.safetensors"), name, [&] {
       std::filesystem::remove_all(world.path("again"));
-      std::filesystem::copy(world.path("run"), world.path("again"), std::filesystem::copy_options::recursive);
+      std::filesystem::copy(world.path("run"), world.path("again"),
+                            std::filesystem::copy_options::recursive);
       try {
         world.run(o, "again", 0, "batch");
       } catch (const Error& e) {                    // names the copy
@@ -214,7 +229,7 @@ TEST_CASE("non-finite: what is loaded holds none; the error names file and tenso
     });
 }
 
-TEST_CASE("non-finite: encode says which texts overflow, and writes nothing") {
+TEST_CASE("non-finite: encode says what overflows, and writes nothing") {
   const SmallWorld world;
   TrainedModel trained(world.path("start"));
   trained.model.parameters.value("bert.encoder.layer.0.output.LayerNorm.weight")
@@ -223,7 +238,7 @@ TEST_CASE("non-finite: encode says which texts overflow, and writes nothing") {
   EncodeOptions o;
   o.input = world.path("texts"), o.output = world.path("vectors");
   const Quiet quiet;
-  CHECK(error_of([&] { encode(trained, o); }).starts_with("texts 1 to 2 are encoded with the value "));
+  CHECK(error_of([&] { encode(trained, o); }).starts_with("pooler_output has the value "));
   CHECK_FALSE(std::filesystem::exists(o.output));
 }
 

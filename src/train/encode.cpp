@@ -1,14 +1,13 @@
-// Encoding texts. The sizes in the file's header follow from the counts of tokens, so rows are written as they come.
+// Encoding texts. The sizes in the file's header follow from the counts of tokens, so rows are
+// written as they come.
 #include "train/encode.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include "files/progress.h"
+#include "minbert/files.h"
 #include "minbert/ops.h"
 #include "text/lines.h"
 #include "train/interrupt.h"
@@ -16,153 +15,125 @@
 namespace minbert {
 namespace {
 
-using Entry = SafeTensors::Entry;
-
-// The texts of a file or a pipe, tokenized. A line is one text, or two with a TAB between them. The tokens wait in a
-// file without a name beside `output`, which the system removes when the program ends.
-struct TokenizedTexts {
-  TokenizedTexts(const std::string& input, const std::string& output, const Tokenizer& tokenizer, int max_length) {
-    std::ifstream in(input);
-    MB_CHECK(in, "{}: cannot be read", input);
-    const std::string file = formatted("{}.tokens-{}", output, getpid());
-    waiting.open(file, std::ios::in | std::ios::out | std::ios::trunc | std::ios::binary);
-    MB_CHECK(waiting, "{}: cannot be written; it is to hold the tokens of {}", file, input);
-    std::filesystem::remove(file);
-    Progress progress("tokenizing " + input, file_size(input));
-    Lines lines(in, input);
-    for (std::string line; !interrupted() && lines.next(line);) {
-      bool truncated = false;
-      const Sequence text = build_sequence(tokenizer, line, max_length, &truncated);
-      for (const std::vector<int32_t>& list : {text.ids, text.segments})
-        waiting.write(reinterpret_cast<const char*>(list.data()), int64_t(4 * list.size()));
-      lengths.push_back(int32_t(text.ids.size()));
-      tokens += lengths.back();
-      cut += truncated;
-      progress.update(lines.bytes());
-    }
-    MB_CHECK(!lengths.empty() || interrupted(), "{}: no line in it", input);
-    MB_CHECK(waiting.flush(), "{}: cannot be written; is the disk full? It is to hold the tokens of {}", file, input);
-    waiting.seekg(0);
+// The texts of a file or a pipe, tokenized. A line is one text, or two with a TAB between them.
+std::vector<Sequence> read_texts(const std::string& input, const Tokenizer& tokenizer,
+                                 int max_length) {
+  std::ifstream in(input);
+  MB_CHECK(in, "{}: cannot be read", input);
+  Progress progress("tokenizing " + input, file_size(input));
+  Lines lines(in, input);
+  std::vector<Sequence> texts;
+  int64_t cut = 0;
+  for (std::string line; lines.next(line);) {
+    check_interrupt();
+    bool truncated = false;
+    texts.push_back(build_sequence(tokenizer, line, max_length, &truncated));
+    cut += truncated;
+    progress.update(lines.bytes());
   }
-  std::vector<Sequence> next(int64_t enough) {      // until they have so many tokens; none behind the last text
-    std::vector<Sequence> texts;
-    for (int64_t read = 0; read < enough && returned < lengths.size(); ++returned) {
-      const size_t length = size_t(lengths[returned]);
-      read += lengths[returned];
-      texts.push_back({std::vector<int32_t>(length), std::vector<int32_t>(length)});
-      for (std::vector<int32_t>* list : {&texts.back().ids, &texts.back().segments})
-        waiting.read(reinterpret_cast<char*>(list->data()), int64_t(4 * length));
-    }
-    MB_CHECK(waiting, "the tokens that wait on the disk cannot be read");
-    return texts;
-  }
-
-  std::fstream waiting;
-  std::vector<int32_t> lengths;                     // tokens of each text
-  int64_t tokens = 0, cut = 0;                      // of all texts; texts longer than max_length
-  size_t returned = 0;
-};
-
-Entry entry_at(uint64_t begin, const std::string& type, std::vector<int64_t> shape) {
-  uint64_t bytes = type == "I64" ? 8 : 4;
-  for (const int64_t size : shape) bytes *= uint64_t(size);
-  return {type, std::move(shape), begin, begin + bytes};
+  MB_CHECK(!texts.empty(), "{}: no line in it", input);
+  if (cut > 0)
+    std::cerr << formatted("{}: {} of {} texts cut to {} tokens\n", input, cut, texts.size(),
+                           max_length);
+  return texts;
 }
 
 // The output file, to which batches of texts are added in order.
-struct Output {
-  Output(const TokenizedTexts& input, const BertConfig& config, const EncodeOptions& o)
-      : heads(config.num_attention_heads), with_attention(o.attention) {
-    const std::vector<int32_t>& lengths = input.lengths;
-    const int64_t N = int64_t(lengths.size()), H = config.hidden_size;
-    uint64_t end = 0;
-    const auto place = [&](const std::string& name, const std::string& type, std::vector<int64_t> shape) {
-      tensors[name] = entry_at(end, type, std::move(shape));
-      end = tensors[name].end;
-    };
-    if (o.tokens) place("offsets", "I64", {N + 1});             // 8 bytes a value: first, as SafeTensorsWriter has them
-    place("pooler_output", "F32", {N, H});
-    place("cls", "F32", {N, H});
-    if (o.tokens) place("last_hidden_state", "F32", {input.tokens, H});
-    for (size_t i = 0; o.attention && i < lengths.size(); ++i)
-      place(formatted("attention.{}", i), "F32", {config.num_hidden_layers, heads, lengths[i], lengths[i]});
-    file.emplace(o.output, std::map<std::string, std::string>{{"format", "pt"}}, tensors);
+class Output {
+ public:
+  Output(const std::vector<Sequence>& texts, const BertConfig& config, const EncodeOptions& o)
+      : layers_(config.num_hidden_layers), heads_(config.num_attention_heads), tokens_(o.tokens),
+        attention_(o.attention) {
+    for (const Sequence& text : texts)
+      offsets_.push_back(offsets_.back() + int64_t(text.ids.size()));
+    const int64_t N = int64_t(texts.size()), H = config.hidden_size;
+    if (tokens_) add_entry("offsets", "I64", {N + 1});   // 8 bytes a value: first, to be aligned
+    add_entry("pooler_output", "F32", {N, H});
+    add_entry("cls", "F32", {N, H});
+    if (tokens_) add_entry("last_hidden_state", "F32", {offsets_.back(), H});
+    for (size_t i = 0; attention_ && i < texts.size(); ++i) {
+      const int64_t L = int64_t(texts[i].ids.size());
+      add_entry(formatted("attention.{}", i), "F32", {layers_, heads_, L, L});
+    }
+    file_.emplace(o.output, std::map<std::string, std::string>{{"format", "pt"}}, entries_);
+    if (tokens_) file_->write(entries_["offsets"].begin, std::as_bytes(std::span(offsets_)));
   }
-  void add(const BertModel& bert, const Batch& batch);
-  void add_attention(const Batch& batch, const std::vector<Tensor>& weights);
 
-  int64_t heads;
-  bool with_attention;
-  int64_t texts = 0, tokens = 0;                    // added so far
-  SafeTensorsStream::Entries tensors;
-  std::optional<SafeTensorsStream> file;
-};
+  // first: the number of the batch's first text
+  void add(const BertModel& bert, const Batch& batch, size_t first) {
+    std::vector<Tensor> weights;
+    const BertOutput encoded =
+        bert.forward(batch, tokens_ ? all_rows : cls_rows, attention_ ? &weights : nullptr);
+    add_rows("pooler_output", int64_t(first), encoded.pooler_output);
+    add_rows("cls", int64_t(first), encoded.cls);
+    if (tokens_) add_rows("last_hidden_state", offsets_[first], encoded.last_hidden_state);
+    for (size_t layer = 0; layer < weights.size(); ++layer)
+      add_attention(batch, first, int64_t(layer), weights[layer].values());
+  }
 
-void Output::add(const BertModel& bert, const Batch& batch) {
-  std::vector<Tensor> weights;
-  const bool all = tensors.contains("offsets");
-  const BertOutput encoded = bert.forward(batch, all ? all_rows : cls_rows, with_attention ? &weights : nullptr);
-  std::vector<real> room;
-  const auto add_rows = [&](const char* name, int64_t first, const Tensor& rows) {
+  int64_t tokens_before(size_t text) const { return offsets_[text]; }
+  void commit() { file_->commit(); }
+
+ private:
+  void add_entry(const std::string& name, const std::string& type, std::vector<int64_t> shape) {
+    uint64_t bytes = type == "I64" ? 8 : 4;
+    for (const int64_t size : shape) bytes *= uint64_t(size);
+    entries_[name] = {type, std::move(shape), end_, end_ + bytes};
+    end_ += bytes;
+  }
+
+  void add_rows(const std::string& name, int64_t row, const Tensor& rows) {
+    std::vector<real> room;
     const std::span<const real> values = rows.on_host(room);
     if (const auto v = non_finite(values))
-      fail(formatted("texts {} to {} are encoded with the value {}: the weights of this model are too large for it",
-                     texts + 1, texts + batch.sentences(), *v));
-    file->write(tensors[name].begin + uint64_t(4 * first * rows.cols()), "F32", values);
-  };
-  add_rows("pooler_output", texts, encoded.pooler_output);
-  add_rows("cls", texts, encoded.cls);
-  if (all) {
-    add_rows("last_hidden_state", tokens, encoded.last_hidden_state);
-    std::vector<int64_t> offsets;
-    for (const int32_t offset : batch.offsets) offsets.push_back(tokens + offset);
-    file->write(tensors["offsets"].begin + uint64_t(8 * texts), std::as_bytes(std::span(offsets)));
+      fail(formatted("{} has the value {} from its row {} on: the weights of this model are too "
+                     "large for such texts", name, *v, row + 1));
+    file_->write(entries_[name].begin + uint64_t(4 * row * rows.cols()), "F32", values);
   }
-  if (with_attention) add_attention(batch, weights);
-  texts += batch.sentences();
-  tokens += batch.tokens();
-}
 
-// weights: of each layer, head after head, and within a head sentence after sentence.
-void Output::add_attention(const Batch& batch, const std::vector<Tensor>& weights) {
-  std::vector<std::vector<real>> of_layers;
-  for (const Tensor& layer : weights) of_layers.push_back(layer.values());
-  int64_t begin = 0;
-  for (int64_t b = 0; b < batch.sentences(); ++b) {
-    const int64_t L = batch.offsets[b + 1] - batch.offsets[b];
-    std::vector<real> of_sentence;                  // [layers,heads,L,L]
-    for (const std::vector<real>& layer : of_layers)
-      for (int64_t h = 0; h < heads; ++h) {
-        const auto head = layer.begin() + h * int64_t(layer.size()) / heads + begin;
-        of_sentence.insert(of_sentence.end(), head, head + L * L);
+  // weights: head after head, and within a head sentence after sentence
+  void add_attention(const Batch& batch, size_t first, int64_t layer,
+                     const std::vector<real>& weights) {
+    int64_t begin = 0;
+    for (int64_t head = 0; head < heads_; ++head)
+      for (int64_t b = 0; b < batch.sentences(); ++b) {
+        const int64_t L = batch.offsets[b + 1] - batch.offsets[b], before = layer * heads_ + head;
+        const auto& entry = entries_[formatted("attention.{}", int64_t(first) + b)];
+        file_->write(entry.begin + uint64_t(4 * before * L * L), "F32",
+                     std::span(weights).subspan(size_t(begin), size_t(L * L)));
+        begin += attention_block(L);
       }
-    file->write(tensors[formatted("attention.{}", texts + b)].begin, "F32", of_sentence);
-    begin += attention_block(L);
   }
-}
+
+  int64_t layers_, heads_;
+  bool tokens_, attention_;
+  std::vector<int64_t> offsets_ = {0};              // the tokens before each text
+  SafeTensorsStream::Entries entries_;
+  uint64_t end_ = 0;                                // of the last entry
+  std::optional<SafeTensorsStream> file_;
+};
 
 }  // namespace
 
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
-  const Indices task = o.task.empty() ? Indices() : Indices{trained.model.network.task_id(trained.task(o.task).name)};
+  const MultitaskBert& network = trained.model.network;
+  const Indices task =
+      o.task.empty() ? Indices() : Indices{network.task_id(trained.task(o.task).name)};
   const int max_length = std::min(o.max_length, trained.config.max_tokens());
-  TokenizedTexts texts(o.input, o.output, trained.tokenizer, max_length);
-  if (texts.cut > 0)
-    std::cerr << o.input << ": " << texts.cut << " of " << texts.lengths.size() << " texts cut to " << max_length
-              << " tokens\n";
+  const std::vector<Sequence> texts = read_texts(o.input, trained.tokenizer, max_length);
   Output output(texts, trained.config, o);
-  Progress progress("encoding " + o.input, texts.tokens);
+  const int64_t tokens = output.tokens_before(texts.size());
+  Progress progress("encoding " + o.input, tokens);
   const NoGrad no_tape;
-  while (!interrupted()) {
-    const std::vector<Sequence> some = texts.next(encoded_at_a_time);
-    if (some.empty()) {
-      output.file->commit();
-      return {output.texts, output.tokens, false};
-    }
-    output.add(trained.model.network.bert(), pack(some, task));
-    progress.update(output.tokens);
+  for (size_t first = 0, last = 0; first < texts.size(); first = last) {
+    check_interrupt();
+    const int64_t enough = output.tokens_before(first) + encoded_at_a_time;
+    while (last < texts.size() && output.tokens_before(last) < enough) ++last;
+    output.add(network.bert(), pack(std::span(texts).subspan(first, last - first), task), first);
+    progress.update(output.tokens_before(last));
   }
-  return {output.texts, output.tokens, true};
+  output.commit();
+  return {int64_t(texts.size()), tokens};
 }
 
 }  // namespace minbert

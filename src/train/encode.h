@@ -1,5 +1,5 @@
-// An encoder's results for the texts of a file, written to a safetensors file. Needs constant
-// memory, and for each text 16 bytes; with attention, which is far larger in the file, half a KB.
+// An encoder's results for the texts of a file, written to a safetensors file as they come. The
+// memory holds the model and the tokens of all texts.
 //
 //   pooler_output [N,H]   cls [N,H]                always
 //   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
@@ -21,7 +21,6 @@ struct EncodeOptions {
 
 struct EncodeReport {
   int64_t texts, tokens;
-  bool interrupted;                                 // there is no output
 };
 
 // Texts are encoded together until they have so many tokens; half as many cost 3% more time at
@@ -29,6 +28,7 @@ struct EncodeReport {
 constexpr int64_t encoded_at_a_time = 4096;
 
 // Error: a file that cannot be read; a disk without room for the output (before work begins).
+// Throws Interrupted, and leaves no output then.
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options);
 
 }  // namespace minbert
