@@ -19,13 +19,16 @@ struct Network : Module {
 };
 
 int main(int argc, char** argv) {
-  CommandLine("autograd_tour", "Shows tensors, the tape, gradients, and a network that learns XOR.").parse(argc, argv);
+  CommandLine("autograd_tour", "Shows tensors, the tape, gradients, and a network that learns XOR.")
+      .parse(argc, argv);
   return run_program("autograd_tour", [] {
-    // 1. A tensor is values and a shape. One that asks for a gradient puts what is done with it on the tape.
+    // 1. A tensor is values and a shape. One that asks for a gradient puts what is done with it on
+    // the tape.
     Tensor x = Tensor::from({3}, std::vector<real>{1, 2, 3});
     x.set_requires_grad(true);
     const Tensor y = sum(x * exp(-x));                        // y = sum x e^-x
-    std::cout << "y = sum x e^-x at x = 1, 2, 3:  " << y.item() << "\n\nthe tape, first operation first:\n";
+    std::cout << "y = sum x e^-x at x = 1, 2, 3:  " << y.item()
+              << "\n\nthe tape, first operation first:\n";
     print_tape(std::cout);
 
     // 2. backward() walks the tape from its end: dy/dx = (1 - x) e^-x.
@@ -33,8 +36,8 @@ int main(int argc, char** argv) {
     std::cout << "\n   x     dy/dx by the tape   (1 - x) e^-x\n";
     for (int i = 0; i < 3; ++i) {
       const double v = double(x.data()[i]);
-      std::cout << "   " << v << "     " << x.grad().data()[i] << "          " << (1 - v) * std::exp(-v)
-                << '\n';
+      std::cout << "   " << v << "     " << x.grad().data()[i] << "          "
+                << (1 - v) * std::exp(-v) << '\n';
     }
 
     // 3. Modules name their parameters; an optimizer moves them against their gradients.

@@ -1,5 +1,5 @@
-// A tour of LayerNorm's backward: one row, its gradient in four ways, and a row that a plain mean gets wrong.
-// src/norm/hidden/README.md derives what is computed here.
+// A tour of LayerNorm's backward: one row, its gradient in four ways, and a row that a plain mean
+// gets wrong. src/norm/hidden/README.md derives what is computed here.
 #include <cmath>
 #include <iomanip>
 #include <iostream>
@@ -14,7 +14,9 @@ namespace {
 
 constexpr double eps = 1e-12;
 
-Tensor row(const std::vector<real>& values) { return Tensor::from({1, int64_t(values.size())}, values); }
+Tensor row(const std::vector<real>& values) {
+  return Tensor::from({1, int64_t(values.size())}, values);
+}
 
 void print(const char* what, const Tensor& t) {
   std::cout << std::left << std::setw(22) << what << std::right;
@@ -54,7 +56,8 @@ Tensor differences(const Tensor& x, const Tensor& dy, const F& f) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CommandLine("layer_norm_tour", "Shows LayerNorm's gradient of one row in four ways.").parse(argc, argv);
+  CommandLine("layer_norm_tour", "Shows LayerNorm's gradient of one row in four ways.")
+      .parse(argc, argv);
   return run_program("layer_norm_tour", [] {
     std::cout << std::fixed << std::setprecision(2);
     const Tensor x = row({1, 2, 3, 6}), dy = row({1, -2, 3, real(0.5)});
@@ -62,7 +65,8 @@ int main(int argc, char** argv) {
     const auto kernel = [&](const Tensor& t) { return layer_norm(t, gamma, beta, eps); };
 
     // 1. Forward: H = 4, mu = 3, sigma2 = 3.5.
-    const Tensor mu = mean_rows(x), sigma2 = mean_rows(square(x - mu)), rstd = 1 / sqrt(sigma2 + eps);
+    const Tensor mu = mean_rows(x), sigma2 = mean_rows(square(x - mu)),
+                 rstd = 1 / sqrt(sigma2 + eps);
     const Tensor xhat = (x - mu) * rstd;
     print("x", x);
     print("mu, sigma2, rstd", row({mu.item(), sigma2.item(), rstd.item()}));
@@ -75,19 +79,23 @@ int main(int argc, char** argv) {
     print("dy", dy);
     print("dx by the formula", (e - mean_rows(e) - xhat * mean_rows(e * xhat)) * rstd);
     print("dx by the kernel", gradient(x, dy, kernel));
-    print("dx, composed form", gradient(x, dy, [&](const Tensor& t) { return composed(t, gamma, beta); }));
+    print("dx, composed form",
+          gradient(x, dy, [&](const Tensor& t) { return composed(t, gamma, beta); }));
     print("dx by differences", differences(x, dy, kernel));
     const Tensor one = Tensor::full({1, 4}, 1), zero = Tensor::zeros({1, 4});
-    print("dx where e = 1", abs(gradient(x, one, [&](const Tensor& t) { return layer_norm(t, one, zero, eps); })));
+    print("dx where e = 1",
+          abs(gradient(x, one, [&](const Tensor& t) { return layer_norm(t, one, zero, eps); })));
 
     // 3. A row of 768 times 10.1. It has no variance, so y is beta = 0, if mu is 10.1.
     const std::vector<real> equal(768, real(10.1f));
     real total = 0;
     for (const real v : equal) total += v;
     const real d = equal[0] - total / 768;
-    const Tensor corrected = layer_norm(row(equal), Tensor::full({768}, 1), Tensor::zeros({768}), eps);
-    std::cout << "\n768 times 10.1, y:  with the sum of the row over 768 as mu " << d / std::sqrt(d * d + real(eps))
-              << ", with the corrected mean " << corrected.data()[0] << '\n';
+    const Tensor corrected =
+        layer_norm(row(equal), Tensor::full({768}, 1), Tensor::zeros({768}), eps);
+    std::cout << "\n768 times 10.1, y:  with the sum of the row over 768 as mu "
+              << d / std::sqrt(d * d + real(eps)) << ", with the corrected mean "
+              << corrected.data()[0] << '\n';
     return 0;
   });
 }

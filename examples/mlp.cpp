@@ -1,7 +1,8 @@
-// The framework without BERT: a network of three layers learns to tell two spirals apart, and draws what it learnt.
+// The framework without BERT: a network of three layers learns to tell two spirals apart, and draws
+// what it learnt.
 //
 //   $ mlp --out runs/mlp
-//   runs/mlp/spirals.svg: the points of both spirals, and at every place what the network says there
+//   runs/mlp/spirals.svg: both spirals, and what the network says at every point
 #include <cmath>
 #include <iostream>
 #include <numbers>
@@ -69,16 +70,20 @@ std::string drawing(Network& network, const Points& points) {
       for (const int at : {column, row}) places.push_back(real((at + 0.5) / squares * 2.4 - 1.2));
   const NoGrad no_tape;
   network.train(false);
-  const std::vector<real> p = sigmoid(network(Tensor::from({squares * squares, 2}, places))).values();
+  const std::vector<real> p =
+      sigmoid(network(Tensor::from({squares * squares, 2}, places))).values();
   Svg svg;
-  for (int i = 0; i < squares * squares; ++i)                        // from blue, spiral 0, to orange, spiral 1
+  for (int i = 0; i < squares * squares; ++i)  // from blue, spiral 0, to orange, spiral 1
     svg.box(i % squares * size, i / squares * size, size, size,
             formatted("rgb({},{},{})", int(150 + 105 * p[size_t(i)]), int(190 + 10 * p[size_t(i)]),
                       int(255 - 125 * p[size_t(i)])));
   for (int64_t i = 0; i < points.x.rows(); ++i)
-    svg.add("circle", {{"cx", pixel(double(points.x.data()[2 * i]))}, {"cy", pixel(double(points.x.data()[2 * i + 1]))},
-                       {"r", 2.5}, {"fill", points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99"},
-                       {"stroke", "white"}, {"stroke-width", 0.6}});
+    svg.add("circle", {{"cx", pixel(double(points.x.data()[2 * i]))},
+                       {"cy", pixel(double(points.x.data()[2 * i + 1]))},
+                       {"r", 2.5},
+                       {"fill", points.spiral.data()[i] == 1 ? "#b35900" : "#1f4e99"},
+                       {"stroke", "white"},
+                       {"stroke-width", 0.6}});
   return svg.picture(squares * size, squares * size);
 }
 
@@ -86,18 +91,22 @@ int main(int argc, char** argv) {
   int epochs = 300, batch = 32, seed = 11711;
   double lr = 0.01;
   std::string out = "runs/mlp", initialisation = "kaiming";
-  CommandLine line("mlp", "Learns to tell two spirals apart by a network of three layers, and draws what it learnt.");
+  CommandLine line(
+      "mlp",
+      "Learns to tell two spirals apart by a network of three layers, and draws what it learnt.");
   line.option("--epochs", epochs, "passes over the 400 points", Range{1});
   line.option("--batch", batch, "points in a batch", Range{1});
   line.option("--lr", lr, "learning rate; it falls linearly to 0", Range{0});
-  line.option("--initialisation", initialisation, "how the weights are drawn", initialisation_names());
+  line.option("--initialisation", initialisation, "how the weights are drawn",
+              initialisation_names());
   line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "folder for spirals.svg", "DIR");
   line.parse(argc, argv);
   return run_program("mlp", [&] {
     const Points train = spirals(400, uint64_t(seed)), test = spirals(400, uint64_t(seed) + 1);
     Network network;
-    const Parameters parameters(network, {.seed = uint64_t(seed), .initialisation = initialisation});
+    const Parameters parameters(network,
+                                {.seed = uint64_t(seed), .initialisation = initialisation});
     Optimizer optimizer(parameters, {.kind = "adamw"});
     DropoutClock::current().seed = uint64_t(seed);
     std::cout << "two spirals, a network of " << parameters.count() << " parameters\n";
@@ -106,9 +115,11 @@ int main(int argc, char** argv) {
     network.train();
     for (int epoch = 0; epoch < epochs; ++epoch) {
       double sum = 0;
-      const auto batches = epoch_batches({&task, 1}, epoch, {.batch = batch, .seed = uint64_t(seed)});
+      const auto batches =
+          epoch_batches({&task, 1}, epoch, {.batch = batch, .seed = uint64_t(seed)});
       for (const TaskBatch& b : batches) {
-        const Tensor x = index_select(train.x, b.examples), y = index_select(train.spiral, b.examples);
+        const Tensor x = index_select(train.x, b.examples),
+                     y = index_select(train.spiral, b.examples);
         const Tensor loss = binary_cross_entropy_with_logits(network(x), y);
         backward(loss);
         optimizer.step(lr * (1 - double(epoch) / epochs));

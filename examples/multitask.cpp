@@ -1,9 +1,11 @@
 // minBERT on several tasks at once: the main example [CLN].
 //
-//   multitask                                                   one epoch on data/mini, from the small BERT there
-//   multitask --model bert-base-uncased --data data --compare   with LayerNorm and with conditional LayerNorm;
-//                                                               --from-scratch: and without the pre-training
-//   multitask --config tiny --vocab vocab.txt --data data       a small network from scratch
+//   multitask                 one epoch on data/mini, from the small BERT there
+//   multitask --model bert-base-uncased --data data --compare
+//                             with LayerNorm and with conditional LayerNorm; --from-scratch: and
+//                             without the pre-training
+//   multitask --config tiny --vocab vocab.txt --data data
+//                             a small network from scratch
 #include <iomanip>
 #include <iostream>
 
@@ -23,8 +25,8 @@ void print_scores(const Experiment& experiment, const Scores& scores) {
     const Task& task = experiment.data()[i].task;
     const std::vector<Measure> list = measures(task);
     for (size_t j = 0; j < list.size(); ++j)
-      std::cout << "  " << std::left << std::setw(8) << title_of(task, list[j].set) << "dev " << std::setw(9)
-                << metric_name(list[j].metric) << score_text(scores[i][j]) << '\n';
+      std::cout << "  " << std::left << std::setw(8) << title_of(task, list[j].set) << "dev "
+                << std::setw(9) << metric_name(list[j].metric) << score_text(scores[i][j]) << '\n';
   }
 }
 
@@ -37,15 +39,17 @@ int run(CommandLine& line, TrainOptions& o) {
     o.model = o.out;                                // the run's own model, wherever it came from
     o.vocab.clear();
     o.task_weights.clear();                         // nothing is learnt
-    if (line.given("--tasks") && !line.given("--metric")) o.metric.clear();    // the run's may name other tasks
+    if (line.given("--tasks") && !line.given("--metric"))
+      o.metric.clear();  // the run's may name other tasks
     const Experiment experiment(o);
     print_scores(experiment, evaluate(experiment, o.out));
     return 0;
   }
-  if (o.compare && line.given("--norm"))
-    throw UsageError("--compare trains with layer and with conditional-layer; leave out --norm");
+  MB_CHECK(!o.compare || !line.given("--norm"),
+           "--compare trains with layer and with conditional-layer; leave out --norm");
   const Experiment experiment(o);
-  if (!again) remember_options(line, o.out);        // not before: what cannot be read leaves no run behind
+  if (!again)
+    remember_options(line, o.out);  // not before: what cannot be read leaves no run behind
   watch_for_interrupt();
   const std::vector<Variant> variants = variants_of(o);
   if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants);
@@ -66,19 +70,23 @@ int run(CommandLine& line, TrainOptions& o) {
 int main(int argc, char** argv) {
   TrainOptions options;
   options.norm = "conditional-layer";
-  CommandLine line("multitask",
-                   "Trains one BERT on several tasks: SST sentiment, Quora paraphrases, STS similarity.");
+  CommandLine line(
+      "multitask",
+      "Trains one BERT on several tasks: SST sentiment, Quora paraphrases, STS similarity.");
   add_train_options(line, options);
-  line.examples("  multitask --model bert-base-uncased --data data --epochs 3 --batch 16 --out runs/first\n"
-                "  multitask --out runs/first --resume\n"
-                "  multitask --model bert-base-uncased --data data --tasks sst --norm layer --out runs/sst\n"
-                "  multitask --config tiny --vocab vocab.txt --data data --lr 1e-3 --compare --seeds 3\n"
-                "  multitask --model bert-base-uncased --data data --train bitfit --device cuda --out runs/bitfit\n");
+  line.examples(
+      "  multitask --model bert-base-uncased --data data --epochs 3 --batch 16 --out runs/first\n"
+      "  multitask --out runs/first --resume\n"
+      "  multitask --model bert-base-uncased --data data --tasks sst --norm layer --out runs/sst\n"
+      "  multitask --config tiny --vocab vocab.txt --data data --lr 1e-3 --compare --seeds 3\n"
+      "  multitask --model bert-base-uncased --data data --train bitfit --device cuda --out "
+      "runs/bitfit\n");
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4 "
                          "--sampling round-robin");
   return run_program("multitask", [&] {
     const int status = run(line, options);
-    std::cout << "peak memory " << peak_memory() / 1000000 << " MB; results in " << options.out << '\n';
+    std::cout << formatted("peak memory {} MB; results in {}\n", peak_memory() / 1000000,
+                           options.out);
     return status;
   });
 }

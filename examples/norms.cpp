@@ -1,7 +1,7 @@
 // Normalizations side by side.
 //
-//   $ norms                           trains the small multitask model with three norms, in a minute
-//   $ norms --seeds 2                 with every norm in every placement
+//   $ norms                     trains the small multitask model with three norms, in a minute
+//   $ norms --seeds 2           with every norm in every placement
 //   $ norms --norm layer,rms --placement post,pre --seeds 3
 #include <iostream>
 
@@ -33,36 +33,43 @@ int main(int argc, char** argv) {
   o.schedule = "linear";
   o.dropout = 0.1;
   o.seeds = 2;
-  CommandLine line("norms", "Trains one BERT with every normalization, under the same seeds, and prints them side by "
-                            "side.");
+  CommandLine line(
+      "norms",
+      "Trains one BERT with every normalization, under the same seeds, and prints them side by "
+      "side.");
   line.section("What is compared: every one with every other");
   line.option("--norm", lists.norms, "normalizations of the hidden states", &norms());
   line.option("--placement", lists.placements, "where the norms of a layer stand", placement_names);
   line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]", &cls_norms());
-  line.option("--grad-norm", lists.grad_norms, "gradient normalization of [CLS]: strengths, 0: none", Range{0});
+  line.option("--grad-norm", lists.grad_norms,
+              "gradient normalization of [CLS]: strengths, 0: none", Range{0});
   line.option("--seeds", o.seeds, "repeat each with N seeds: seed, seed+1, ...", Range{1});
-  line.option("--to-loss", to_loss, "count the steps until the first task's loss, over ten batches, is below",
-              Range{0});
+  line.option("--to-loss", to_loss,
+              "count the steps until the first task's loss, over ten batches, is below", Range{0});
   line.section("What they learn");
   line.option("--model", o.model, "a Hugging Face folder to fine-tune", "DIR");
   line.option("--from-scratch", o.from_scratch, "its sizes and vocabulary, with new weights");
-  line.option("--data", o.data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
+  line.option("--data", o.data,
+              "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", o.tasks, "tasks, separated by commas", "LIST");
-  line.option("--metric", o.metric, "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
+  line.option("--metric", o.metric,
+              "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
   line.option("--epochs", o.epochs, "passes over the data", Range{1});
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
-  line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch", sampling_names());
+  line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch",
+              sampling_names());
   line.section("How they learn");
   add_learn_options(line, o, "1e-5");
   line.option("--dropout", o.dropout, "before the heads", Range{0, 0.999});
   line.section("Runs");
   add_run_options(line, o);
-  line.examples("  norms --seeds 2\n"
-                "  norms --norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three\n"
-                "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n"
-                "  norms --model bert-base-uncased --data data --tasks sst --epochs 1 --out runs/base\n"
-                "  norms --out runs/base --resume\n");
+  line.examples(
+      "  norms --seeds 2\n"
+      "  norms --norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three\n"
+      "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n"
+      "  norms --model bert-base-uncased --data data --tasks sst --epochs 1 --out runs/base\n"
+      "  norms --out runs/base --resume\n");
   line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
     begin_run(line, o, o.resume, {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});

@@ -1,5 +1,5 @@
-// Labels texts with a trained model. One text a line on stdin, a pair TAB-separated; label and probability
-// (or the score) on stdout, TAB-separated, line by line.
+// Labels texts with a trained model. One text a line on stdin, a pair TAB-separated; label and
+// probability (or the score) on stdout, TAB-separated, line by line.
 //
 //   $ predict --model runs/first --task sst <<< "A lovely film."
 //   4	0.71
@@ -20,10 +20,10 @@ using namespace minbert;
 namespace {
 
 // The line as an example of the task, tokenized as the training data was.
-Example example_of(const std::string& line, int64_t number, const Task& task, const TrainedModel& trained,
-                   bool* cut) {
-  MB_CHECK(std::count(line.begin(), line.end(), '\t') == task.is_pair(), "standard input:{}: {} takes {}",
-           number, task.name,
+Example example_of(const std::string& line, int64_t number, const Task& task,
+                   const TrainedModel& trained, bool* cut) {
+  MB_CHECK(std::count(line.begin(), line.end(), '\t') == task.is_pair(),
+           "standard input:{}: {} takes {}", number, task.name,
            task.is_pair() ? "two texts with one TAB between them" : "one text, without a TAB");
   const size_t tab = line.find('\t');
   std::vector<std::string> texts = {line.substr(0, tab)};
@@ -36,10 +36,12 @@ Example example_of(const std::string& line, int64_t number, const Task& task, co
 int main(int argc, char** argv) {
   std::string folder, task_name;
   int batch = 32;
-  CommandLine line("predict", "Labels each line of standard input, even an empty one, with a trained model.");
+  CommandLine line("predict",
+                   "Labels each line of standard input, even an empty one, with a trained model.");
   line.option("--model", folder, "a run's folder, or its model/", "DIR");
   line.option("--task", task_name, "which of the model's tasks: sst, quora, sts, ...", "NAME");
-  line.option("--batch", batch, "lines at a time; 1 answers every line at once, as on a terminal", Range{1});
+  line.option("--batch", batch, "lines at a time; 1 answers every line at once, as on a terminal",
+              Range{1});
   MachineOptions machine;
   add_machine_options(line, machine);
   line.parse(argc, argv);
@@ -49,7 +51,8 @@ int main(int argc, char** argv) {
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
     if (isatty(STDIN_FILENO)) {
-      std::cerr << (task.is_pair() ? "two texts a line, with a TAB between them" : "one text a line")
+      std::cerr << (task.is_pair() ? "two texts a line, with a TAB between them"
+                                   : "one text a line")
                 << "; Ctrl-D ends\n";
       if (!line.given("--batch")) batch = 1;
     }

@@ -1,8 +1,9 @@
-// Pre-trains a BERT on plain text: masked words and next sentences (Devlin et al. 2019, sec. 3.1); or a RoBERTa: masked
-// words alone, of one run of sentences (Liu et al. 2019, sec. 4.2: DOC-SENTENCES).
+// Pre-trains a BERT on plain text: masked words and next sentences (Devlin et al. 2019, sec. 3.1);
+// or a RoBERTa: masked words alone, of one run of sentences (Liu et al. 2019, sec. 4.2:
+// DOC-SENTENCES).
 //
 //   pretrain --corpus text.txt --vocab-size 8000 --config mini --out runs/first     from nothing
-//   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further       on the text of a task
+//   pretrain --corpus reviews.txt --init bert-base-uncased --out runs/further
 #include <iostream>
 
 #include "engine/ranks.h"
@@ -15,15 +16,20 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   PretrainOptions o;
-  CommandLine line("pretrain", "Pre-trains a BERT or RoBERTa on plain text: masked words and next sentences.");
+  CommandLine line("pretrain",
+                   "Pre-trains a BERT or RoBERTa on plain text: masked words and next sentences.");
   add_pretrain_options(line, o);
-  line.examples("  pretrain --corpus text.txt --vocab-size 8000 --config mini --steps 20000 --out runs/first\n"
-                "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
-                "  pretrain --corpus text.txt --tokenizer bpe --vocab-size 8000 --out runs/roberta\n"
-                "  pretrain --out runs/first --resume\n"
-                "Then fine-tune it: multitask --model runs/first/model --data data\n");
-  line.parse(argc, argv, "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "
-                         "--max-length 64 --batch 32 --lr 1e-3 --steps 200 --evaluate-every 50");
+  line.examples(
+      "  pretrain --corpus text.txt --vocab-size 8000 --config mini --steps 20000 --out "
+      "runs/first\n"
+      "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
+      "  pretrain --corpus text.txt --tokenizer bpe --vocab-size 8000 --out runs/roberta\n"
+      "  pretrain --out runs/first --resume\n"
+      "Then fine-tune it: multitask --model runs/first/model --data data\n");
+  line.parse(
+      argc, argv,
+      "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "
+      "--max-length 64 --batch 32 --lr 1e-3 --steps 200 --evaluate-every 50");
   return run_program("pretrain", [&] {
     begin_run(line, o, o.resume);
     watch_for_interrupt();
@@ -31,7 +37,8 @@ int main(int argc, char** argv) {
     const PretrainResult result = pretrain(o, started);
     if (result.interrupted) return 130;
     if (ranks().first()) draw_pretraining(o, result);
-    std::cout << "peak memory " << peak_memory() / 1000000 << " MB; the model is in " << o.out << "/model\n";
+    std::cout << formatted("peak memory {} MB; the model is in {}/model\n",
+                           peak_memory() / 1000000, o.out);
     return 0;
   });
 }

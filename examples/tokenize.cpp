@@ -33,14 +33,16 @@ struct Form {
 };
 
 void tokenize(const Tokenizer& tokenizer, std::istream& in, const std::string& name, Form form) {
-  Progress progress("", file_size(&in == &std::cin ? "/dev/stdin" : name), Progress::Where::beside_results);
+  Progress progress("", file_size(&in == &std::cin ? "/dev/stdin" : name),
+                    Progress::Where::beside_results);
   Lines lines(in, name);
   for (std::string line, text; lines.next(line);) {
     text.clear();
     for (const int32_t id : encode(tokenizer, line, form.special))
       text += (text.empty() ? "" : " ") + (form.pieces ? tokenizer.token(id) : std::to_string(id));
     MB_CHECK(std::cout << text << '\n', "standard output cannot be written");
-    if (progress.due()) progress.show(lines.bytes(), formatted("{}: {} lines", name, lines.number()));
+    if (progress.due())
+      progress.show(lines.bytes(), formatted("{}: {} lines", name, lines.number()));
   }
 }
 
@@ -51,23 +53,31 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   bool cased = false;
   Form form;
-  CommandLine line("tokenize", "Prints the ids of each line of the files, or of standard input: WordPiece (BERT) with "
-                   "--vocab, byte-level BPE (RoBERTa) with --bpe.");
-  line.option("--vocab", vocab, "a BERT vocabulary: one token a line, its id the line's number from 0", "FILE");
-  line.option("--bpe", bpe, "instead: a folder with vocab.json and merges.txt, or with a tokenizer.json", "DIR");
-  line.option("--cased", cased, "keep capitals and accents (for a cased vocabulary); BPE always does");
+  CommandLine line(
+      "tokenize",
+      "Prints the ids of each line of the files, or of standard input: WordPiece (BERT) with "
+      "--vocab, byte-level BPE (RoBERTa) with --bpe.");
+  line.option("--vocab", vocab,
+              "a BERT vocabulary: one token a line, its id the line's number from 0", "FILE");
+  line.option("--bpe", bpe,
+              "instead: a folder with vocab.json and merges.txt, or with a tokenizer.json", "DIR");
+  line.option("--cased", cased,
+              "keep capitals and accents (for a cased vocabulary); BPE always does");
   line.option("--special", form.special,
               "print [CLS] text [SEP], for BPE <s> text </s>; a TAB in a line separates a pair");
   line.option("--pieces", form.pieces,
-              "print pieces, not ids: ## continues a word; BPE writes a space as Ġ, other bytes as letters too");
+              "print pieces, not ids: ## continues a word; BPE writes a space as Ġ, other bytes as "
+              "letters too");
   line.option("files", files, "texts to tokenize; none: standard input", "FILE");
   line.parse(argc, argv);
   return run_program("tokenize", [&] {
-    if (vocab.empty() == bpe.empty()) throw UsageError("give one of --vocab and --bpe; see --help");
-    const Tokenizer tokenizer = bpe.empty() ? Tokenizer::from_vocab(vocab, cased ? std::optional(true) : std::nullopt)
-                                            : Tokenizer::from_folder(bpe);
-    MB_CHECK(bpe.empty() || tokenizer.kind().name == "bpe", "--bpe {}: this is the folder of a {}; give --vocab {}",
-             bpe, tokenizer.kind().model, bpe);
+    MB_CHECK(vocab.empty() != bpe.empty(), "give one of --vocab and --bpe; see --help");
+    const Tokenizer tokenizer =
+        bpe.empty() ? Tokenizer::from_vocab(vocab, cased ? std::optional(true) : std::nullopt)
+                    : Tokenizer::from_folder(bpe);
+    MB_CHECK(bpe.empty() || tokenizer.kind().name == "bpe",
+             "--bpe {}: this is the folder of a {}; give --vocab {}", bpe, tokenizer.kind().model,
+             bpe);
     if (files.empty() && isatty(STDIN_FILENO)) std::cerr << "one text a line; Ctrl-D ends\n";
     if (files.empty()) tokenize(tokenizer, std::cin, "standard input", form);
     for (const std::string& file : files) {

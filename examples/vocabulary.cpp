@@ -20,19 +20,24 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   std::string output, tokenizer = "wordpiece";
   bool cased = false;
-  CommandLine line("vocabulary", "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level "
-                   "BPE, RoBERTa's.");
+  CommandLine line(
+      "vocabulary",
+      "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level "
+      "BPE, RoBERTa's.");
   line.option("--tokenizer", tokenizer, "whose vocabulary it is", tokenizer_names);
   line.option("--input", files, "the texts, in UTF-8", "FILE");
   line.option("--output", output,
               "the vocabulary: one token a line, its id the line's number from 0; of bpe a folder "
               "for vocab.json and merges.txt", "FILE");
-  line.option("--size", options.size, "tokens at most, special tokens and alphabet included", Range{1});
+  line.option("--size", options.size, "tokens at most, special tokens and alphabet included",
+              Range{1});
   line.option("--cased", cased, "keep capitals and accents; bpe always does");
   line.option("--alphabet", options.alphabet,
-              "characters at most, the most frequent; words with others: [UNK]. bpe's alphabet are the 256 bytes",
+              "characters at most, the most frequent; words with others: [UNK]. bpe's alphabet are "
+              "the 256 bytes",
               Range{1});
-  line.option("--least-frequency", options.least_frequency, "of a pair of pieces that becomes a token", Range{1});
+  line.option("--least-frequency", options.least_frequency,
+              "of a pair of pieces that becomes a token", Range{1});
   line.parse(argc, argv);
   return run_program("vocabulary", [&] {
     line.need({"--input", "--output"});
@@ -41,8 +46,10 @@ int main(int argc, char** argv) {
     std::vector<std::string> tokens;
     if (tokenizer == "bpe") {
       constexpr int roberta_length = 512;          // of RoBERTa's models
-      MB_CHECK(!std::filesystem::exists(output + "/vocab.txt"), "--output {}: has the vocab.txt of a BERT; choose "
-               "another folder", output);
+      MB_CHECK(!std::filesystem::exists(output + "/vocab.txt"),
+               "--output {}: has the vocab.txt of a BERT; choose "
+               "another folder",
+               output);
       const Tokenizer trained = train_bpe(files, options);
       trained.save(output, roberta_length);
       tokens = trained.tokens();
@@ -52,7 +59,8 @@ int main(int argc, char** argv) {
     }
     std::cout << output << ": " << tokens.size() << " tokens";
     if (int(tokens.size()) < options.size)
-      std::cout << "; no other pair of pieces occurs " << options.least_frequency << " times in the text";
+      std::cout << "; no other pair of pieces occurs " << options.least_frequency
+                << " times in the text";
     std::cout << '\n';
     return 0;
   });

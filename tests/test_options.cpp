@@ -1,7 +1,6 @@
 // Command lines: values are checked, choices are listed, and options are remembered.
 #include <doctest/doctest.h>
 
-#include <omp.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,7 +10,6 @@
 #include "error_of.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "minbert/ops.h"
 #include "shell.h"
 #include "small_run.h"
 #include "train/command_line.h"
@@ -47,7 +45,8 @@ TEST_CASE("options: what is given is set, what is not keeps its default") {
   CHECK_FALSE(given.line.given("--batch"));
 }
 
-TEST_CASE("options: a start without any takes those of the program's own demonstration, and says so") {
+TEST_CASE(
+    "options: a start without any takes those of the program's own demonstration, and says so") {
   TrainOptions o;
   CommandLine line("multitask", "Trains.");
   add_train_options(line, o);
@@ -60,15 +59,15 @@ TEST_CASE("options: a start without any takes those of the program's own demonst
   CHECK(o.from_scratch);
   CHECK(line.given("--epochs"));
   CHECK_FALSE(line.given("--lr"));
-  CHECK(quiet.text() == "no options, so: multitask --model data/mini/bert --epochs 1 --from-scratch   "
-                        "(--help lists them)\n");
+  CHECK(quiet.text() ==
+        "no options, so: multitask --model data/mini/bert --epochs 1 --from-scratch   "
+        "(--help lists them)\n");
 }
 
-TEST_CASE("options: the course's --option and --fine-tune-mode are --train, and count as having given it") {
-  const Line course({"--option", "pretrain"});
+TEST_CASE("options: the course's --fine-tune-mode is --train, and counts as having given it") {
+  const Line course({"--fine-tune-mode", "last-linear-layer"});
   CHECK(course.options.train_mode == "last-linear-layer");
   CHECK(course.line.given("--train"));
-  CHECK(Line({"--option", "finetune"}).options.train_mode == "full-model");
 }
 
 TEST_CASE("options: a value that is not valid is refused with what is") {
@@ -76,15 +75,19 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   const auto refused = [&line](const char* name, const char* value, const char* message) {
     CHECK_THROWS_WITH_AS(line.line.set(name, value), message, Error);
   };
-  CHECK_THROWS_WITH_AS(line.line.set("--norm", "batsch"),
-                       doctest::Contains("there is no norm \"batsch\"; the norms are: none, layer, "), Error);
-  refused("--placement", "sandwich", "--placement: there is no \"sandwich\"; valid are: post, pre, normformer");
+  CHECK_THROWS_WITH_AS(
+      line.line.set("--norm", "batsch"),
+      doctest::Contains("there is no norm \"batsch\"; the norms are: none, layer, "), Error);
+  refused("--placement", "sandwich",
+          "--placement: there is no \"sandwich\"; valid are: post, pre, normformer");
   refused("--cls-norm", "",
-          "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, whitening, iso-bn");
+          "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, "
+          "whitening, iso-bn");
   refused("--cls-norm-at", "behind",
           "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
-  refused("--sampling", "", "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional");
+  refused("--sampling", "",
+          "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional");
   refused("--epochs", "many", "--epochs: \"many\" is not a whole number");
   refused("--epochs", "1.5", "--epochs: \"1.5\" is not a whole number");
   refused("--epochs", "3x", "--epochs: \"3x\" is not a whole number");
@@ -99,7 +102,7 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   CHECK(line.options.epochs == 10);
 }
 
-TEST_CASE("options: a list's parts are checked one by one, and none may be there twice") {
+TEST_CASE("options: a list's parts are checked one by one") {
   std::vector<std::string> names = {"layer"};
   std::vector<double> numbers = {0};
   CommandLine line("program", "of a test");
@@ -115,8 +118,6 @@ TEST_CASE("options: a list's parts are checked one by one, and none may be there
   };
   refused("--norm", "layer,batsch", "--norm: there is no \"batsch\"; valid are: layer, rms, none");
   refused("--norm", "layer,,rms", "--norm: there is no \"\"; valid are: layer, rms, none");
-  refused("--norm", "layer,layer", "--norm: \"layer\" is there twice");
-  refused("--norm", "", "--norm: an empty list; give one or more, separated by commas");
   refused("--grad-norm", "0,x", "--grad-norm: \"x\" is not a number");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
   CHECK(names == std::vector<std::string>{"rms", "none"});
@@ -133,11 +134,14 @@ TEST_CASE("options: a program in another process" * doctest::skip()) {
   }));
 }
 
-TEST_CASE("options: what is not expected is said in order, with the option it is like; a full disk is noticed") {
+TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const auto program = [&](const std::string& words, const std::string& out = "/dev/stdout") {
-    return shell(".", formatted("(MINBERT_CHILD='{}' '{}' -tc='options: a program in another process' --no-skip > {})",
-                                words, self, out));
+    return shell(
+        ".",
+        formatted(
+            "(MINBERT_CHILD='{}' '{}' -tc='options: a program in another process' --no-skip > {})",
+            words, self, out));
   };
   const auto refused = [&](const std::string& words, const std::string& message) {
     const ShellResult result = program(words);
@@ -145,16 +149,16 @@ TEST_CASE("options: what is not expected is said in order, with the option it is
     CHECK(result.has("program: " + message + "\nRun with --help to see the options.\n"));
     CHECK(result.status == 2);
   };
-  refused("--modle x", "not expected: --modle x; did you mean --model?");
-  refused("y --epoch=3 z", "not expected: y --epoch=3 z; did you mean --epochs?");
-  refused("--batch-size 4", "not expected: --batch-size 4; did you mean --batch?");
-  refused("data --xyzzy", "not expected: data --xyzzy");
-  refused("--norm layr", "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)));
+  refused("--modle x", "not expected: --modle x");
+  refused("--lr 1 --lr 2", "--lr: At Most 1 required but received 2");
+  refused("--norm layr",
+          "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)));
   CHECK(program("--epochs 3").has("result"));
   const ShellResult few = program("--help"), all = program("--help-all");
   CHECK(few.has("Examples:\n  program --model bert --epochs 3\n  program --resume\n"));
   CHECK(few.has("\n--help-all prints every option.\n"));
-  const auto shows = [](const ShellResult& help, const std::string& option, const std::string& by_default) {
+  const auto shows = [](const ShellResult& help, const std::string& option,
+                        const std::string& by_default) {
     return help.has("\n  " + option + "=" + by_default + " ") ||                // CLI11 before 2.4
            help.has("\n  " + option + " [" + by_default + "] ");
   };
@@ -174,67 +178,63 @@ TEST_CASE("options: what is not expected is said in order, with the option it is
   }
 }
 
-TEST_CASE("options: the exit status tells a mistake on the command line from other errors, in words of ours") {
+TEST_CASE(
+    "options: the exit status tells a mistake on the command line from other errors, in words of "
+    "ours") {
   const auto ends = [](const std::function<int()>& body, int status, const std::string& said) {
     const Quiet quiet;
     CHECK(run_program("program", body) == status);
     CHECK(quiet.text() == said);
   };
   ends([] { return 130; }, 130, "");
-  ends([]() -> int { throw UsageError("--tasks"); }, 2, "program: --tasks\n");
   ends([]() -> int { fail("no file"); }, 1, "program: no file\n");
-  ends([]() -> int { return std::filesystem::is_empty("gone/folder"); }, 1,
-       "program: gone/folder: No such file or directory\n");
   CommandLine line("program", "of a test");
   std::string model = "m", task, input;
   line.option("--model", model, "", "DIR");
   line.option("--task", task, "", "NAME");
   line.option("--input", input, "", "FILE");
-  CHECK_THROWS_WITH_AS(line.need({"--model", "--task", "--input"}), "--task and --input must be given; see --help",
-                       UsageError);
+  CHECK_THROWS_WITH_AS(line.need({"--model", "--task", "--input"}),
+                       "--task and --input must be given; see --help", Error);
   line.set("--task", "sst"), line.set("--input", "f");
   line.need({"--model", "--task", "--input"});
 }
 
-TEST_CASE("options: mistakes that only several options or the model's sizes show are found before data is read") {
+TEST_CASE(
+    "options: mistakes that only several options or the model's sizes show are found before data "
+    "is read") {
   const SmallWorld world;
   const auto refused = [&](const auto& change, const std::string& message) {
     TrainOptions o = world.options();
     o.data = world.path("gone");                    // it is looked for later
     change(o);
-    CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains(message.c_str()), UsageError);
+    CHECK_THROWS_WITH_AS(Experiment{o}, doctest::Contains(message.c_str()), Error);
   };
-  refused([](TrainOptions& o) { o.tasks = "sst,foo"; }, "--tasks sst,foo: there is no task \"foo\"");
-  refused([](TrainOptions& o) { o.metric = "sst=f1"; }, "--metric sst=f1: sst is not scored by \"f1\"");
+  refused([](TrainOptions& o) { o.tasks = "sst,foo"; },
+          "--tasks sst,foo: there is no task \"foo\"");
+  refused([](TrainOptions& o) { o.metric = "sst=f1"; },
+          "--metric sst=f1: sst is not scored by \"f1\"");
   refused([](TrainOptions& o) { o.model = "", o.config = "huge"; }, "\"huge\"");
-  refused([](TrainOptions& o) { o.norm = "group:groups=7"; }, "8 channels do not part into 7 groups");
+  refused([](TrainOptions& o) { o.norm = "group:groups=7"; },
+          "8 channels do not part into 7 groups");
+  refused([](TrainOptions& o) { o.train_mode = "half"; }, "--train: there is no \"half\"");
   refused([](TrainOptions& o) { o.shards = 3; }, "--shards 3: expected a power of two");
-  refused([](TrainOptions& o) { o.shards = 2, o.norm = "batch"; }, "--norm batch takes its statistics over the whole");
+  refused([](TrainOptions& o) { o.shards = 2, o.norm = "batch"; },
+          "--norm batch takes its statistics over the whole");
   TrainOptions o = world.options(), other = o;
   other.norm = "group:groups=7";
-  CHECK_THROWS_WITH_AS((Experiment{o, {other}}), doctest::Contains("8 channels do not part"), UsageError);
+  CHECK_THROWS_WITH_AS((Experiment{o, {other}}), doctest::Contains("8 channels do not part"),
+                       Error);
   o.data = world.path("gone");
   CHECK(error_of([&] { Experiment{o}; }) == o.data + ": there is no such folder");
 }
 
-TEST_CASE("options: all of them survive being stored as text") {
-  const Line a({"--lr", "0.1", "--clip", "1e-7", "--warmup", "0.06", "--compare", "--tasks", "sst",
-                "--option", "pretrain"});
-  Line b;
-  for (const auto& [name, value] : a.line.values()) b.line.set(name, value);
-  CHECK(a.line.values() == b.line.values());
-  CHECK(b.options.lr == 0.1);
-  CHECK(b.options.clip == 1e-7);
-  CHECK(b.options.warmup == 0.06);
-  CHECK(b.options.compare);
-  CHECK_FALSE(b.line.given("--lr"));
-}
-
 TEST_CASE("options: those of a run are taken, and must not be given otherwise, but for some") {
-  const std::string folder = std::filesystem::temp_directory_path() / formatted("minbert_options_{}", getpid());
+  const std::string folder =
+      std::filesystem::temp_directory_path() / formatted("minbert_options_{}", getpid());
   make_folder(folder);
   remember_options(Line({"--tasks", "sst,sts", "--lr", "0.1", "--save-every", "3"}).line, folder);
-  Line same({"--tasks", "sst,sts"}), other({"--tasks", "sst"}), worse({"--tasks", "sst", "--lr", "0.2"});
+  Line same({"--tasks", "sst,sts"}), other({"--tasks", "sst"}),
+      worse({"--tasks", "sst", "--lr", "0.2"});
   recall_options(same.line, folder);
   CHECK(same.options.lr == 0.1);
   CHECK(same.options.save_every == 3);
@@ -242,36 +242,14 @@ TEST_CASE("options: those of a run are taken, and must not be given otherwise, b
   recall_options(sooner.line, folder);
   CHECK(sooner.options.save_every == 0.5);
   CHECK_THROWS_WITH_AS(recall_options(other.line, folder),
-                       doctest::Contains("--tasks sst, but the run was started with sst,sts"), Error);
+                       doctest::Contains("--tasks sst, but the run was started with sst,sts"),
+                       Error);
   recall_options(other.line, folder, {"--tasks"});  // as --evaluate does
   CHECK(other.options.tasks == "sst");
   CHECK(other.options.lr == 0.1);
   CHECK_THROWS_WITH_AS(recall_options(worse.line, folder, {"--tasks"}),
                        doctest::Contains("--lr 0.2, but the run was started with 0.1"), Error);
   std::filesystem::remove_all(folder);
-}
-
-TEST_CASE("options: more threads than cores work, and are said") {
-  const int before = omp_get_max_threads(), cores = omp_get_num_procs();
-  MachineOptions machine;
-  machine.device = device_names()[size_t(default_device())];
-  machine.matmul = precision_names()[size_t(matmul_precision())];
-  const auto said = [&](int threads) {
-    const Quiet quiet;
-    machine.threads = threads;
-    use_machine(machine);
-    return quiet.text();
-  };
-  CHECK(said(cores).find("--threads") == std::string::npos);
-  CHECK(said(cores + 3).find(formatted("--threads {}: more than the {} cores", cores + 3, cores)) == 0);
-  CHECK(omp_get_max_threads() == cores + 3);
-  std::vector<real> numbers(128 * 128);             // integers: every order of the sums gives the same
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = real(i % 7);
-  const Tensor a = Tensor::from({128, 128}, numbers);
-  const auto many = matmul(a, a).values();
-  omp_set_num_threads(1);
-  CHECK(many == matmul(a, a).values());
-  omp_set_num_threads(before);
 }
 
 }  // namespace minbert::test

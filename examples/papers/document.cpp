@@ -62,7 +62,7 @@ Document::Document(const DocumentOptions& options, const std::string& file)
               .jobs = options.jobs,
               .command = options.command,
               .only = options.only_run}),
-      tasks_(check_usage([&] { return parse_tasks(options.tasks, options.metric); })) {
+      tasks_(parse_tasks(options.tasks, options.metric)) {
   const Names order = split(options.tasks);
   const auto position = [&](const Task& task) {
     return std::find(order.begin(), order.end(), task.name);
@@ -334,7 +334,7 @@ int Document::run(const std::vector<Item>& items) {
   if (names.empty()) names = names_of(items);
   std::vector<Item> wanted;
   for (const std::string& name : names)
-    wanted.push_back(items[check_usage([&] { return index_of(name, names_of(items), "item"); })]);
+    wanted.push_back(items[index_of(name, names_of(items), "item")]);
   watch_for_interrupt();
   const auto start = std::chrono::steady_clock::now();
   for (const auto part : {&Item::before, &Item::runs}) {

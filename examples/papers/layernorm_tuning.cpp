@@ -49,8 +49,7 @@ int main(int argc, char** argv) {
               {"--limit", "0"},
               {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
     for (const double f : o.fraction)
-      if (!(f > 0 && f <= 1))
-        throw UsageError(formatted("--fraction {}: expected a share above 0 and at most 1", f));
+      MB_CHECK(f > 0 && f <= 1, "--fraction {}: expected a share above 0 and at most 1", f);
     begin_document(line, o);
     Document document(o, "lnpeft");
     return document.run(lnpeft_items(document, o));

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--data data/mini/phrasebank --grid reduced --out runs/transformer_norms");
   return run_program("transformer_norms", [&] {
     use_grid(line, o, nt_paper_grid, nt_quick_grid);
-    check_usage([&] { check_nt_options(o); });
+    check_nt_options(o);
     begin_document(line, o);
     Document document(o, "transformer-norms");
     return document.run(nt_items(document, o));

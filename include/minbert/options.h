@@ -29,8 +29,6 @@ struct RunOptions : MachineOptions {
   std::string config = "tiny", vocab;               // of a new network
   bool cased = false;
   std::string norm = "layer", placement = "post";
-  std::string initialisation = "config";            // as config.json has it
-  double initializer_range = 0;                     // 0: config.json's
   int batch = 8, accumulate = 1, max_length = 512;
   int shards = 0;                                   // parts of a batch; 0: one for each rank
   std::string optimizer = "adamw", schedule = "constant";
@@ -43,7 +41,6 @@ struct RunOptions : MachineOptions {
   bool recompute = false;                           // layers keep their inputs alone
   bool check_nan = false, profile = false, trace = false;
 };
-
 
 // Fine-tuning on tasks.
 struct TrainOptions : RunOptions {
@@ -87,12 +84,12 @@ struct PretrainOptions : RunOptions {
   }
 };
 
-// Threads and default device; says on stderr what GPU it is, and that threads are more than cores.
-// Error where there is no GPU that can be used.
+// Threads and default device; says on stderr what GPU it is. Error where there is none that can be
+// used.
 void use_machine(const MachineOptions& options);
 
-// main() for a program: prints an exception as "program: message" on stderr and returns 2 for a
-// UsageError, 130 if it was interrupted, else 1; also where stdout could not be written. Where
+// main() for a program: prints an exception as "program: message" on stderr and returns 1, or
+// 130 if it was interrupted; also where stdout could not be written. Where
 // there are several ranks, the message names the rank, and all of them end.
 int run_program(const std::string& program, const std::function<int()>& body);
 

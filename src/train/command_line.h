@@ -7,27 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "minbert/error.h"
 #include "minbert/norm.h"
 #include "minbert/options.h"
 #include "train/option_table.h"
 
 namespace minbert {
-
-// A mistake on the command line: a program ends with status 2, and not with 1 as for other errors.
-class UsageError : public Error {
- public:
-  using Error::Error;
-};
-// What read() returns. An Error in it is a mistake on the command line.
-template <class Read>
-auto check_usage(const Read& read) {
-  try {
-    return read();
-  } catch (const Error& e) {
-    throw UsageError(e.what());
-  }
-}
 
 // A program's command line.
 //
@@ -64,7 +48,9 @@ void add_machine_options(OptionTable& table, MachineOptions& options);
 // Every option on which the result of a run depends, as text by its name.
 std::map<std::string, std::string> settings_of(TrainOptions options);
 std::map<std::string, std::string> settings_of(PretrainOptions options);
-// Sets norm, placement and how new weights are drawn.
+// The network that a run starts from: of the folder, or by --config where that is "".
+BertConfig start_config(const std::string& folder, const RunOptions& options);
+// Sets norm and placement.
 void configure(BertConfig& config, const RunOptions& options);
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those

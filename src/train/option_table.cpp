@@ -2,6 +2,7 @@
 #include "train/option_table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 
@@ -22,87 +23,51 @@ std::string written(double v) {
 }
 
 template <class T>
-T number(const Option& option, const std::string& text) {
-  size_t used = 0;
+std::string written(const std::vector<T>& list) {
+  std::vector<std::string> parts;
+  for (const T& v : list) parts.push_back(written(v));
+  return joined(parts, ",");
+}
+
+template <class Number>
+void read(const Option& option, const std::string& text, Number& number) {
+  const bool whole = std::is_same_v<Number, int>;
+  const char* const end = text.data() + text.size();
   double v = 0;
-  try {
-    v = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const bool whole = std::is_same_v<T, int>;
-  MB_CHECK(used > 0 && used == text.size() && std::isfinite(v) && (!whole || v == std::floor(v)),
+  const auto [rest, error] = std::from_chars(text.data(), end, v);
+  MB_CHECK(error == std::errc() && rest == end && std::isfinite(v) &&
+               (!whole || v == std::floor(v)),
            "{}: \"{}\" is not a {}", option.name(), text, whole ? "whole number" : "number");
   const Range range = std::get<Range>(option.valid);
-  const T most = T(std::min(range.most, double(std::numeric_limits<T>::max())));
+  const auto most = Number(std::min(range.most, double(std::numeric_limits<Number>::max())));
   MB_CHECK(v >= range.least, "{}: {} is too small; the least is {}", option.name(), text,
            range.least);
   MB_CHECK(v <= double(most), "{}: {} is too large; the most is {}", option.name(), text, most);
-  return T(v);
+  number = Number(v);
 }
-
-struct Check {
-  const Option& option;
-  const std::string& text;
-  std::string operator()(const std::string&) const { return text; }
-  std::string operator()(Range) const { return text; }
-  std::string operator()(const std::vector<std::string>& names) const {
-    MB_CHECK(std::ranges::find(names, text) != names.end(),
-             "{}: there is no \"{}\"; valid are: {}", option.name(), text, joined(names));
-    return text;
-  }
-  std::string operator()(const NormTable* norms) const {
-    norms->check(text);
-    return text;
-  }
-  std::string operator()(std::string (*read)(const std::string&)) const { return read(text); }
-};
 
 void read(const Option&, const std::string& text, bool& v) { v = text == "yes"; }
-void read(const Option& option, const std::string& text, int& v) { v = number<int>(option, text); }
-void read(const Option& option, const std::string& text, double& v) {
-  v = number<double>(option, text);
-}
 void read(const Option& option, const std::string& text, std::string& v) {
-  v = std::visit(Check{option, text}, option.valid);
-}
-
-std::vector<std::string> parts_of(const Option& option, const std::string& text) {
-  if (!option.is_words())
-    return std::holds_alternative<const NormTable*>(option.valid) ? split_norms(text) : split(text);
-  std::vector<std::string> words;
-  std::istringstream lines(text);
-  for (std::string word; std::getline(lines, word);) words.push_back(word);
-  return words;
+  if (const auto norms = std::get_if<const NormTable*>(&option.valid)) (*norms)->check(text);
+  if (const auto names = std::get_if<std::vector<std::string>>(&option.valid))
+    MB_CHECK(std::ranges::find(*names, text) != names->end(),
+             "{}: there is no \"{}\"; valid are: {}", option.name(), text, joined(*names));
+  v = text;
 }
 
 template <class T>
 void read(const Option& option, const std::string& text, std::vector<T>& list) {
-  const std::vector<std::string> parts = parts_of(option, text);
-  MB_CHECK(option.is_words() || !parts.empty(),
-           "{}: an empty list; give one or more, separated by commas", option.name());
+  const bool of_norms = std::holds_alternative<const NormTable*>(option.valid);
+  const std::vector<std::string> parts = of_norms ? split_norms(text) : split(text);
   std::vector<T> all;
-  for (auto part = parts.begin(); part != parts.end(); ++part) {
-    MB_CHECK(option.is_words() || std::find(parts.begin(), part, *part) == part,
-             "{}: \"{}\" is there twice", option.name(), *part);
-    read(option, *part, all.emplace_back());
-  }
+  for (const std::string& part : parts) read(option, part, all.emplace_back());
   list = all;
-}
-
-template <class T>
-std::string text_of(const Option&, const T& v) { return written(v); }
-template <class T>
-std::string text_of(const Option& option, const std::vector<T>& list) {
-  std::vector<std::string> parts;
-  for (const T& v : list) parts.push_back(written(v));
-  return joined(parts, option.is_words() ? "\n" : ",");
 }
 
 }  // namespace
 
 std::string Option::text() const {
-  return std::visit([&](const auto* v) { return text_of(*this, *v); }, variable);
+  return std::visit([](const auto* v) { return written(*v); }, variable);
 }
 void Option::set(const std::string& text) const {
   std::visit([&](auto* v) { read(*this, text, *v); }, variable);
@@ -116,16 +81,14 @@ std::string Option::what() const {
   if (const auto* word = std::get_if<std::string>(&valid)) return *word;
   if (std::holds_alternative<int*>(variable)) return "N";
   if (std::holds_alternative<double*>(variable)) return "X";
-  if (!std::holds_alternative<std::string*>(variable)) return "LIST";
-  return std::holds_alternative<const NormTable*>(valid) ? "NORM" : "NAME";
+  return std::holds_alternative<std::string*>(variable) ? "NAME" : "LIST";
 }
 
 std::string Option::full_help() const {
   if (const auto* choices = std::get_if<std::vector<std::string>>(&valid))
     return help + ": " + joined(*choices);
   if (!std::holds_alternative<const NormTable*>(valid)) return help;
-  return help + (what() == "LIST" ? ", each" : ",") +
-         " as NAME:option=value,option=value; help: a table";
+  return help + ", as NAME:option=value,option=value; help: a table";
 }
 
 void OptionTable::add(std::vector<Option> options) {

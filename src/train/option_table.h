@@ -18,14 +18,13 @@ struct Range {
 
 struct Option {
   std::string names;      // separated by commas; the first is the one that is stored
-  // Holds the default. Lists are separated by commas; words of any kind, as files, stand alone.
+  // Holds the default. Lists are separated by commas; on a command line files may be words, too.
   std::variant<bool*, int*, double*, std::string*, std::vector<std::string>*, std::vector<double>*>
       variable;
   std::string help;
   // What a value may be: any text, which --help calls by this word; a number in a range; one of
-  // these names; a norm of a table; what a function makes of it, or Error.
-  using Valid = std::variant<std::string, Range, std::vector<std::string>, const NormTable*,
-                             std::string (*)(const std::string&)>;
+  // these names; a norm of a table.
+  using Valid = std::variant<std::string, Range, std::vector<std::string>, const NormTable*>;
   Valid valid = {};
   std::string section = {};                         // its heading in --help
 

@@ -9,13 +9,11 @@
 
 #include "engine/process.h"
 #include "engine/ranks.h"
-#include "minbert/bert.h"
+#include "minbert/checkpoint.h"
 #include "minbert/files.h"
-#include "minbert/norm.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "minbert/task.h"
-#include "minbert/tokenizer.h"
 #include "minbert/vocabulary.h"
 #include "train/train_mode.h"
 
@@ -31,17 +29,13 @@ const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "
 
 std::string options_file(const std::string& folder) { return folder + "/options.json"; }
 
-// pretrained: the option that brings a network.
-void add_network_options(OptionTable& table, RunOptions& o, const std::string& pretrained) {
+void add_network_options(OptionTable& table, RunOptions& o) {
   table.add({
       {"--config", &o.config,
-       "without " + pretrained +
-           ": a new network: tiny, mini, small, base, large, narrow-1 to wide-5, or its "
-           "config.json",
+       "or a new network: tiny, mini, small, base, large, narrow-1 to wide-5, or its config.json",
        "NAME"},
       {"--vocab", &o.vocab,
-       "without " + pretrained + ": its vocab.txt, or a folder with vocab.json and merges.txt",
-       "FILE"},
+       "of a new network: its vocab.txt, or a folder with vocab.json and merges.txt", "FILE"},
       {"--cased", &o.cased,
        "the vocabulary is cased; decides where tokenizer_config.json does not"}});
 }
@@ -55,13 +49,7 @@ void add_norm_options(OptionTable& table, RunOptions& o) {
 }  // namespace
 
 void add_learn_options(OptionTable& table, RunOptions& o, const std::string& default_lr) {
-  std::vector<std::string> initialisations = initialisation_names();
-  initialisations.insert(initialisations.begin(), "config");
   table.add({
-      {"--initialisation", &o.initialisation,
-       "how new weights are drawn; config: as config.json has it", initialisations},
-      {"--initializer-range", &o.initializer_range,
-       "of normal and uniform; 0: as config.json has it", Range{0}},
       {"--batch", &o.batch, "examples in a batch", Range{1}},
       {"--accumulate", &o.accumulate,
        "batches that make one step: its loss is the mean over their examples", Range{1}},
@@ -111,7 +99,7 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
       {"--from-scratch", &o.from_scratch,
        "the sizes and vocabulary of --model, with new weights; with --compare: that too, for "
        "comparison"}});
-  add_network_options(table, o, "--model");
+  add_network_options(table, o);
 
   table.section("What it learns");
   table.add({
@@ -130,10 +118,8 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
       {"--grad-norm", &o.grad_norm,
        "gradient normalization of [CLS], of this strength; 0: off", Range{0}},
       {"--pairs", &o.pairs, "pairs as one sequence, or as two compared", pair_names},
-      {"--train,--fine-tune-mode,--option", &o.train_mode,
-       "what is trained beside the heads: " + train_modes() +
-           "; the course's finetune = full-model, pretrain = last-linear-layer",
-       check_train_mode}});
+      {"--train,--fine-tune-mode", &o.train_mode,
+       "what is trained beside the heads: " + train_modes(), "MODE"}});
 
   table.section("How it learns");
   table.add({
@@ -146,8 +132,8 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
   add_learn_options(table, o, "1e-5, or 1e-3 where a part is trained");
   table.add({
       {"--dropout", &o.dropout, "before the heads", Range{0, 0.999}},
-      {"--encoder-dropout", &o.encoder_dropout, "inside the encoder; -1: as config.json has it",
-       Range{-1, 0.999}},
+      {"--encoder-dropout", &o.encoder_dropout,
+       "inside the encoder; below 0: as config.json has it", Range{-1, 0.999}},
       {"--patience", &o.patience, "stop after N epochs without a better dev score; 0: never",
        Range{0}}});
 
@@ -179,7 +165,7 @@ void add_pretrain_options(OptionTable& table, PretrainOptions& o) {
   table.add({
       {"--init", &o.init, "a Hugging Face folder, or a run's, to go on from with its vocabulary",
        "DIR"}});
-  add_network_options(table, o, "--init");
+  add_network_options(table, o);
   table.add({
       {"--vocab-size", &o.vocab_size,
        "instead of --vocab: make one of N tokens from the corpus", Range{0}},
@@ -202,11 +188,14 @@ void add_pretrain_options(OptionTable& table, PretrainOptions& o) {
   add_run_options(table, o);
 }
 
+BertConfig start_config(const std::string& folder, const RunOptions& o) {
+  return folder.empty() ? BertConfig::named(o.config)
+                        : BertConfig::load(model_folder(folder) + "/config.json");
+}
+
 void configure(BertConfig& config, const RunOptions& o) {
   config.set_norm(o.norm);
   config.placement = o.placement;
-  if (o.initialisation != "config") config.initialisation = o.initialisation;
-  if (o.initializer_range > 0) config.initializer_range = o.initializer_range;
   MB_CHECK(!o.recompute || norms().find(config.norm).mixes != Mixes::batch,
            "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
            config.norm);
@@ -240,10 +229,6 @@ std::map<std::string, std::string> settings_of(PretrainOptions options) {
 void use_machine(const MachineOptions& o) {
   const int cores = std::max(1, usable_cores() / ranks().on_this_host());
   if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
-  if (o.threads > cores)
-    std::cerr << formatted("--threads {}: more than the {} cores that this process may use, where "
-                           "threads wait for each other; --threads {} is likely faster\n",
-                           o.threads, cores, cores);
   if (ranks().size() > 1)
     std::cerr << formatted("{} ranks, {} of them on this host; threads of each: {}\n",
                            ranks().size(), ranks().on_this_host(), omp_get_max_threads());
@@ -261,7 +246,6 @@ void begin_run(CommandLine& line, const RunOptions& o, bool again,
   // The run remembers its shards, so that it can go on with another number of ranks.
   if (o.shards == 0) line.set("--shards", std::to_string(ranks().size()));
   if (again) return;
-  MB_CHECK(!o.out.empty(), "--out is empty; expected the name of a folder");
   std::error_code none;
   MB_CHECK(!std::filesystem::exists(o.out, none) || std::filesystem::is_empty(o.out, none),
            "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
