@@ -7,9 +7,8 @@
 //   bitfit             every bias                             Ben Zaken et al. 2021
 //   layer-norm         the output.LayerNorm of every layer    [LN-PEFT sec.3.1]
 //   layer-norm:all     every LayerNorm
-//   random, random:N   elements drawn by the seed; N in all, with those of the heads; without N as
-//                      many as with layer-norm                [LN-PEFT tab.2]
-//   regex:PATTERN      every parameter in whose name the pattern is found: regex:encoder.layer.1[01]
+//   random             elements drawn by the seed, as many as with layer-norm  [LN-PEFT tab.2]
+//   regex:PATTERN      every parameter in whose name it is found: regex:encoder.layer.1[01]
 //   mask:FILE          what FILE says, of the heads too: see read_masks
 //
 // Statistics of norms are no parameters: they follow the data in every mode.
@@ -24,13 +23,11 @@
 namespace minbert {
 
 std::string train_modes();                          // their list: "full-model, bitfit, ..."
-// The mode itself; of the course's words finetune and pretrain, what they mean. Error lists the
-// modes.
-std::string check_train_mode(const std::string& mode);
+void check_train_mode(const std::string& mode);     // Error lists the modes
 
 // Sets what is trained from now on. new_pooler: the pooler starts new, as that of a pre-trained
-// RoBERTa, and is part of the head. Errors: those of check_train_mode and read_masks; an N that is
-// smaller than the heads or larger than the model.
+// RoBERTa, and is part of the head. Errors: those of check_train_mode and read_masks; a pattern
+// that is found in no name.
 void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed,
                  bool new_pooler = false);
 
@@ -39,7 +36,5 @@ std::string mask_file(const std::string& mode);
 // A safetensors file with a BOOL tensor for every parameter, under its name and of its shape.
 // Errors name the file and the tensor: a name that is unknown or missing, another shape or type.
 std::map<std::string, Mask> read_masks(const std::string& file, const Parameters& parameters);
-void write_masks(const std::string& file, const Parameters& parameters,
-                 const std::map<std::string, Mask>& masks);
 
 }  // namespace minbert

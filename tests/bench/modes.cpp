@@ -15,6 +15,7 @@
 #include "common.h"
 #include "minbert/bert.h"
 #include "minbert/error.h"
+#include "masks.h"
 #include "paired.h"
 #include "train/train_mode.h"
 
@@ -41,7 +42,7 @@ void write_half_mask(const fs::path& file) {
     Mask& mask = masks[p.name] = Mask(size_t(p.value.size()));
     for (uint8_t& learns : mask) learns = uint8_t(random.below(2));
   }
-  write_masks(file, parameters, masks);
+  test::write_masks(file, parameters, masks);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int 
   t.train_mode = "mask:" + file;
   Run run = document.fine_tuning(task, t, name);
   run.options = known.options;
-  run.scratch.insert(run.scratch.end(), {"wanted.safetensors", "mask.safetensors"});
+  run.scratch.push_back("wanted.safetensors");
   const Json parameters = document.result(fisher(task))["parameters"];
   run.work = [train = run.work, file, masks, parameters](const std::string& folder) {
     write_mask(file, parameters, masks);
