@@ -1,13 +1,12 @@
-// Fine-tuning, whole: the loop of multitask without what stands around it (tables, saving, going on, figures).
+// Fine-tuning, whole: the loop of multitask without what a run needs around it (tables,
+// saving, going on, figures).
 //
-//   $ fine_tune --model bert-base-uncased --data data --tasks sst --epochs 3 --lr 2e-5 --out runs/sst
+//   $ fine_tune --model bert-base-uncased --data data --tasks sst --lr 2e-5 --out runs/sst
 //
-// OUT/model is the model of the last epoch: byte for byte that of multitask with these options, --norm layer and
-// --clip 1, where the last epoch is its best.
-#include <algorithm>
+// OUT/model is the model of the last epoch: byte for byte that of multitask with these options,
+// --norm layer and --clip 1, where the last epoch is its best.
 #include <iostream>
 
-#include "engine/names.h"
 #include "files/about.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
@@ -23,7 +22,8 @@ int main(int argc, char** argv) {
   double lr = 1e-5;
   CommandLine line("fine_tune", "Fine-tunes a BERT or RoBERTa on one or several tasks.");
   line.option("--model", folder, "a Hugging Face folder to fine-tune", "DIR");
-  line.option("--data", data, "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
+  line.option("--data", data,
+              "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", list, "tasks, separated by commas: " + task_names(), "LIST");
   line.option("--epochs", epochs, "passes over the data", Range{0});
   line.option("--batch", batch, "examples in a batch", Range{1});
@@ -33,21 +33,17 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 
   return run_program("fine_tune", [&] {
-    const std::vector<Task> tasks = check_usage([&] { return parse_tasks(list); });
-    folder = model_folder(folder);
-    const BertConfig saved = BertConfig::load(folder + "/config.json");
-    BertConfig config = saved;
-    const Tokenizer tokenizer = tokenizer_of(folder, config);
-    config.tasks = names_of(tasks);
-    config.pairs = "cross";
-    config.max_length = std::min(512, config.max_tokens());
-    Model model(config, seed, false, heads_of(tasks), 0.3);
-    load_weights(folder, model.parameters, &saved);
+    const std::vector<Task> tasks = parse_tasks(list);
+    Model model =
+        Model::from_pretrained(folder, tasks, {.seed = uint64_t(seed), .head_dropout = 0.3});
+    const BertConfig& config = model.network.bert().config();
+    const Tokenizer tokenizer = tokenizer_of(model_folder(folder), config);
 
     std::vector<Dataset> train, dev;
     std::vector<TaskSize> sizes;
     for (const Task& task : tasks) {
-      train.push_back(read_set(data, task, Split::train, 0, tokenizer, {config.max_length}, std::cerr));
+      train.push_back(
+          read_set(data, task, Split::train, 0, tokenizer, {config.max_length}, std::cerr));
       dev.push_back(read_set(data, task, Split::dev, 0, tokenizer, {config.max_length}, std::cerr));
       sizes.push_back({task.name, int64_t(train.back().examples.size())});
     }
@@ -56,7 +52,8 @@ int main(int argc, char** argv) {
     DropoutClock::current() = {uint64_t(seed), 0};
     for (int epoch = 0; epoch < epochs; ++epoch) {
       model.network.train();
-      for (const auto& [t, examples] : epoch_batches(sizes, epoch, {.batch = batch, .seed = uint64_t(seed)})) {
+      for (const auto& [t, examples] :
+           epoch_batches(sizes, epoch, {.batch = batch, .seed = uint64_t(seed)})) {
         const Batch input = pack(inputs(train[t], examples), {t});
         const Tensor logits = model.network.forward(input, t);
         const Tensor loss = task_loss(tasks[t], logits, labels(train[t], examples));
@@ -67,7 +64,8 @@ int main(int argc, char** argv) {
       std::cout << "epoch " << epoch + 1;
       for (size_t t = 0; t < tasks.size(); ++t)
         std::cout << "   " << tasks[t].name << " dev " << metric_name(tasks[t].metrics[0]) << ' '
-                  << score_text(scores(tasks[t], dev[t], predict(model.network, tasks[t], dev[t]))[0]);
+                  << score_text(
+                         scores(tasks[t], dev[t], predict(model.network, tasks[t], dev[t]))[0]);
       std::cout << std::endl;
     }
     save_model(out + "/model", config, tokenizer, model.parameters);

@@ -4,6 +4,7 @@
 #define main fine_tune                              // the program, to be called from here
 #include "../examples/fine_tune.cpp"
 #undef main
+#include "engine/names.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -21,24 +22,56 @@ void run_fine_tune(std::vector<std::string> words) {
 
 }  // namespace
 
+TEST_CASE(
+    "fine_tune: from_pretrained has the folder's weights, and heads of these tasks that follow "
+    "from the seed") {
+  const SmallWorld world;
+  const std::vector<Task> tasks = parse_tasks("sts,sst");
+  Model model = Model::from_pretrained(world.path("start"), tasks, {.seed = 3});
+  const BertConfig& config = model.network.bert().config();
+  CHECK(config.tasks == names_of(tasks));
+  CHECK(config.max_length == 16);
+  const SafeTensors start(world.path("start/model.safetensors"));
+  for (const auto& [name, entry] : start.entries())
+    CHECK(model.parameters.value(name).values() == start.read(name));
+  CHECK(model.parameters.value("heads.sst.weight").shape() == Shape{5, 8});
+  const auto head = [&](uint64_t seed) {
+    return Model::from_pretrained(world.path("start"), tasks, {.seed = seed})
+        .parameters.value("heads.sst.weight")
+        .values();
+  };
+  CHECK(model.parameters.value("heads.sst.weight").values() == head(3));
+  CHECK(head(3) != head(4));
+  const Quiet quiet;                                // a trained head is taken over
+  save_model(world.path("tuned"), config, Tokenizer::from_folder(world.path("start")),
+             model.parameters);
+  CHECK(Model::from_pretrained(world.path("tuned"), parse_tasks("sst"), {.seed = 4})
+            .parameters.value("heads.sst.weight").values() == head(3));
+}
+
 TEST_CASE("fine_tune: the seventy lines write the model that multitask does, byte for byte") {
   SmallWorld world;
   for (const int epochs : {1, 3}) {
     INFO(epochs, " epochs");
-    const std::string out = world.path(formatted("loop-{}", epochs)), run = formatted("run-{}", epochs);
-    run_fine_tune({"--model", world.path("start"), "--data", world.path("data"), "--epochs", formatted("{}", epochs),
-                   "--batch", "4", "--lr", "0.01", "--seed", "7", "--out", out});
+    const std::string out = world.path(formatted("loop-{}", epochs)),
+                      run = formatted("run-{}", epochs);
+    run_fine_tune({"--model", world.path("start"), "--data", world.path("data"), "--epochs",
+                   formatted("{}", epochs), "--batch", "4", "--lr", "0.01", "--seed", "7", "--out",
+                   out});
     TrainOptions o;
-    o.model = world.path("start"), o.data = world.path("data"), o.lr = 0.01, o.batch = 4, o.epochs = epochs, o.clip = 1;
+    o.model = world.path("start"), o.data = world.path("data"), o.lr = 0.01, o.batch = 4,
+    o.epochs = epochs, o.clip = 1;
     const RunResult result = world.run(o, run, 0, "layer", 7);
-    const SafeTensors written(out + "/model/model.safetensors"), state(world.path(run + "/state.safetensors"));
+    const SafeTensors written(out + "/model/model.safetensors"),
+        state(world.path(run + "/state.safetensors"));
     for (const auto& [name, entry] : written.entries()) {        // the state is of the last epoch
       INFO(name);
       std::vector<real> last = state.read(name);
       for (real& v : last) v = real(float(v));                   // a model's folder holds floats
       CHECK(written.read(name) == last);
     }
-    if (result.best_epoch == epochs - 1) CHECK(contents(out + "/model") == contents(world.path(run + "/model")));
+    if (result.best_epoch == epochs - 1)
+      CHECK(contents(out + "/model") == contents(world.path(run + "/model")));
     else CHECK(epochs > 1);
   }
 }

@@ -27,7 +27,6 @@ struct WithParameters {
   Network network;
   Parameters parameters;
 };
-using Model = WithParameters<MultitaskBert>;        // rest: heads, dropout before them
 
 // The folder itself, or a run's model/ in it. Error where neither has a config.json.
 std::string model_folder(const std::string& folder);

@@ -1,10 +1,11 @@
-// The tasks' heads: their shapes, their losses, and what their outputs say.
+// A BERT with the heads of tasks: their shapes, their losses, and what their outputs say.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "minbert/bert.h"
+#include "minbert/checkpoint.h"
 #include "minbert/dataset.h"
 #include "minbert/task.h"
 
@@ -12,6 +13,25 @@ namespace minbert {
 
 // The shape of each task's head, in the tasks' order.
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
+
+struct FineTuneOptions {
+  uint64_t seed = 0;                                // of the heads
+  double head_dropout = 0;                          // before them
+};
+
+// A BERT with a head for each task.
+struct Model : WithParameters<MultitaskBert> {
+  // After config, seed and initialise: the heads, and the dropout before them
+  using WithParameters::WithParameters;
+  // The model of a Hugging Face folder or a run, to be fine-tuned on these tasks; a head that its
+  // weights lack is new. Errors: those of load_weights.
+  static Model from_pretrained(const std::string& folder, const std::vector<Task>& tasks,
+                               const FineTuneOptions& options = {});
+
+ private:
+  Model(const std::string& folder, const BertConfig& saved, const std::vector<Task>& tasks,
+        const FineTuneOptions& options);
+};
 
 // The loss of a task's head, by its kind [CLN losses].        logits [B,outputs], labels [B] -> []
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/names.h"
 #include "minbert/ops.h"
 
 namespace minbert {
 namespace {
 
-// One row of logits: the likeliest class and its probability; the side of 1/2 that the probability of 1 is
-// on; or the score.
+// One row of logits: the likeliest class and its probability; the side of 1/2 that the probability
+// of 1 is on; or the score.
 std::pair<double, double> read_row(TaskKind kind, const real* x, int64_t outputs) {
   switch (kind) {
     case TaskKind::classification: {
@@ -37,6 +38,28 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
   return heads;
 }
 
+namespace {
+BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks) {
+  config.tasks = names_of(tasks);
+  config.pairs = "cross";
+  config.max_length = std::min(512, config.max_tokens());
+  return config;
+}
+}  // namespace
+
+Model Model::from_pretrained(const std::string& folder, const std::vector<Task>& tasks,
+                             const FineTuneOptions& options) {
+  const std::string source = model_folder(folder);
+  return Model(source, BertConfig::load(source + "/config.json"), tasks, options);
+}
+
+Model::Model(const std::string& folder, const BertConfig& saved, const std::vector<Task>& tasks,
+             const FineTuneOptions& o)
+    : WithParameters(with_tasks(saved, tasks), o.seed, false, heads_of(tasks),
+                     o.head_dropout) {
+  load_weights(folder, parameters, &saved);
+}
+
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {
   const std::vector<int32_t> classes(labels.begin(), labels.end());
   const std::vector<real> values(labels.begin(), labels.end());
@@ -49,14 +72,15 @@ Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double>
   fail("unknown kind of task");
 }
 
-void read_logits(const Task& task, const std::string& file, const Tensor& logits, Predictions& predictions) {
+void read_logits(const Task& task, const std::string& file, const Tensor& logits,
+                 Predictions& predictions) {
   std::vector<real> room;
   const std::span<const real> values = logits.on_host(room);
   for (int64_t row = 0; row < logits.rows(); ++row) {
     const real* x = values.data() + row * logits.cols();
     MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
-             "{}: the output of {} for example {} is not a finite number: the weights have diverged. Train "
-             "again with a smaller --lr, --clip 1 or --warmup 0.1",
+             "{}: the output of {} for example {} is not a finite number: the weights have "
+             "diverged. Train again with a smaller --lr, --clip 1 or --warmup 0.1",
              file, task.name, predictions.values.size() + 1);
     const auto [value, probability] = read_row(task.kind, x, logits.cols());
     predictions.values.push_back(value);
