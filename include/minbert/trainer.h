@@ -93,8 +93,8 @@ void write_predictions(const std::string& folder, MultitaskBert& network,
 Scores evaluate(const Experiment& experiment, const std::string& folder);
 
 // The pass over the training set in which a norm of [CLS] takes its statistics, once, before the
-// first step [TA sec.4.2]; nothing to do for norms that need no set. False: interrupted.
-bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
+// first step [TA sec.4.2]; nothing to do for norms that need no set. Throws Interrupted.
+void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 
 // ---- Training
 
@@ -108,14 +108,10 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// One training run in options.out, new or resumed. Errors: those of Experiment; a state in the
-// folder that does not fit the model or the data; a loss, a weight or a moment that is not finite;
-// a full disk.
-RunResult train(const TrainOptions& options);
-
-// The same beside other runs of an experiment, in a folder of its own. stop_after: stop (and save)
-// after so many optimizer steps; 0: never. score_training: score the best model on the training
-// set, too.
+// One training run in the folder, new or resumed. stop_after: stop (and save) after so many
+// optimizer steps; 0: never. score_training: score the best model on the training set, too. Errors:
+// a state in the folder that does not fit the model or the data; a loss, a weight or a moment that
+// is not finite; a full disk.
 RunResult train(const Experiment& experiment, const TrainOptions& options,
                 const std::string& folder, int64_t stop_after = 0, bool score_training = false);
 

@@ -6,26 +6,13 @@
 #include <numeric>
 #include <span>
 
-#include "engine/clock.h"
 #include "engine/profile.h"
 #include "engine/ranks.h"
-#include "engine/text.h"
 #include "files/progress.h"
 #include "train/batches.h"
 #include "train/interrupt.h"
 
 namespace minbert {
-namespace {
-
-constexpr size_t most_examples = 64;                // in a batch
-
-std::vector<int32_t> evaluation_batch(const Dataset& data, size_t begin) {
-  std::vector<int32_t> examples(std::min(most_examples, data.examples.size() - begin));
-  std::iota(examples.begin(), examples.end(), int32_t(begin));
-  return examples;
-}
-
-}  // namespace
 
 void for_each_batch(const std::string& what, std::span<const int32_t> examples,
                     const VisitBatch& visit, size_t at_a_time) {
@@ -52,12 +39,12 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   Predictions predictions;
   size_t batch = 0;
   const auto visit = [&](std::span<const int32_t> examples) {
-    if (!ranks().takes(batch++)) {                  // another rank's, which writes where 0 stands here
+    if (!ranks().takes(batch++)) {       // another rank's, which writes where 0 stands here
       predictions.values.resize(predictions.values.size() + examples.size());
       predictions.probabilities.resize(predictions.values.size());
       return;
     }
-    profile_resume();                               // saving a checkpoint, say, is no operation's time
+    profile_resume();                    // saving a checkpoint, say, is no operation's time
     const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
     read_logits(task, data.file, logits, predictions);
   };
@@ -73,7 +60,8 @@ TaskScores scores(const Task& task, const Dataset& data, const Predictions& pred
   return scores(task, predictions.values, labels);
 }
 
-TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task, std::ostream* warnings) {
+TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
+                     std::ostream* warnings) {
   TaskScores all;
   for (const Dataset& data : sets) {
     const Predictions predictions = predict(network, task, data);
@@ -84,10 +72,12 @@ TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, cons
   return all;
 }
 
-void write_predictions(const std::string& folder, MultitaskBert& network, const std::vector<TaskData>& data) {
+void write_predictions(const std::string& folder, MultitaskBert& network,
+                       const std::vector<TaskData>& data) {
   make_folder(folder);
   for (const TaskData& d : data)
-    for (const auto& [sets, split] : {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
+    for (const auto& [sets, split] :
+         {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
       for (size_t i = 0; i < sets->size(); ++i)
         if (const Dataset& set = (*sets)[i]; !set.examples.empty()) {
           const std::vector<double> values = predict(network, d.task, set).values;
@@ -99,64 +89,27 @@ void write_predictions(const std::string& folder, MultitaskBert& network, const 
 Scores evaluate(const Experiment& experiment, const std::string& folder) {
   TrainedModel trained(folder);
   Scores all;
-  for (const TaskData& d : experiment.data()) all.push_back(scores_on(d.dev, trained.model.network, d.task));
+  for (const TaskData& d : experiment.data())
+    all.push_back(scores_on(d.dev, trained.model.network, d.task));
   return all;
 }
 
-namespace {
-
-// What the norm of [CLS] sees of some batches, one for each rank, which encodes its own: in their order, on every rank.
-std::vector<Tensor> cls_of_batches(const BertModel& bert, std::span<const Batch> batches) {
-  const size_t mine = size_t(ranks().rank()), H = size_t(bert.config().hidden_size);
-  Tensor h;
-  if (mine < batches.size()) h = bert.cls_before_norm(batches[mine]);
-  if (ranks().size() == 1) return {h};
-  std::vector<size_t> begin = {0};
-  for (const Batch& batch : batches) begin.push_back(begin.back() + size_t(batch.sentences()) * H);
-  std::vector<real> all(begin.back());              // 0 where others write
-  if (h) std::ranges::copy(h.values(), all.begin() + std::ptrdiff_t(begin[mine]));
-  ranks().sum(std::span(all));
-  std::vector<Tensor> list;
-  for (size_t i = 0; i < batches.size(); ++i) {
-    const auto rows = std::span(all).subspan(begin[i], begin[i + 1] - begin[i]);
-    list.push_back(Tensor::from({batches[i].sentences(), int64_t(H)}, rows));
-  }
-  return list;
-}
-
-}  // namespace
-
 // All tasks' training sets are one set; each example is encoded as a sentence of its own task.
-bool fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
+void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   BertModel& bert = network.bert();
-  if (!bert.cls_norm().wants_set()) return true;
-  size_t total = 0, done = 0;
-  for (const TaskData& d : data) total += d.train.examples.size();
-  const std::string what =
-      formatted("{}: statistics of [CLS] over {} examples to learn from", bert.config().cls_norm, total);
-  Progress progress(what, int64_t(total));
-  const double start = now();
+  if (!bert.cls_norm().wants_set()) return;
   network.train(false);
-  std::vector<std::pair<const TaskData*, size_t>> begins;         // of all batches
-  for (const TaskData& d : data)
-    for (size_t begin = 0; begin < d.train.examples.size(); begin += most_examples) begins.emplace_back(&d, begin);
-  for (auto rest = std::span(begins); !rest.empty();) {
-    const size_t count = std::min(rest.size(), size_t(ranks().size()));
-    std::vector<Batch> batches;                     // one for each rank
-    for (const auto& [d, begin] : rest.first(count)) {
-      const std::vector<int32_t> examples = evaluation_batch(d->train, begin);
-      batches.push_back(pack(inputs(d->train, examples), {network.task_id(d->task.name)}));
-      done += examples.size();
-    }
-    for (const Tensor& h : cls_of_batches(bert, batches)) bert.cls_norm().fit(h);
-    if (ranks().any(interrupted())) return false;
-    progress.update(int64_t(done));
-    rest = rest.subspan(count);
+  for (const TaskData& d : data) {
+    const int id = network.task_id(d.task.name);
+    const auto visit = [&](std::span<const int32_t> examples) {
+      bert.cls_norm().fit(bert.cls_before_norm(pack(inputs(d.train, examples), {id})));
+    };
+    const std::string what = formatted("{}: statistics of [CLS] over {}", bert.config().cls_norm,
+                                       d.train.file);
+    std::cerr << what << '\n';
+    for_each_batch(what, d.train.examples.size(), visit);
   }
   bert.cls_norm().finish_fit();
-  progress.finish();
-  std::cerr << formatted("{}, {} s\n", what, fixed(now() - start, 1));
-  return true;
 }
 
 }  // namespace minbert

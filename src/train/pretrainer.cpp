@@ -1,9 +1,9 @@
-// The pre-training loop                                                    Devlin et al. 2019, sec. 3.1, app. A.2
+// The pre-training loop                                 Devlin et al. 2019, sec. 3.1, app. A.2
 //
-//   L = L_MLM + L_NSP      L_MLM: the mean over the masked words of a step, L_NSP: over its pairs of sentences
+//   L = L_MLM + L_NSP      L_MLM: the mean over the masked words of a step,
+//                          L_NSP: over its pairs of sentences
 #include "minbert/pretrainer.h"
 
-#include <filesystem>
 #include <iostream>
 #include <numeric>
 
@@ -34,26 +34,23 @@ double masked_words(std::span<const PretrainingExample> examples) {
 }
 
 // What can be wrong is found before a vocabulary is made of the corpus, which may take minutes.
-void check(const PretrainOptions& o, BertConfig config) {
+void check(const PretrainOptions& o) {
   MB_CHECK(!o.corpus.empty(), "--corpus must be given; see --help");
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
-           "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by --vocab-size N: "
-           "give one of the three");
-  MB_CHECK(o.vocab_size > 0 || o.tokenizer == "wordpiece", "--tokenizer {}: it says how --vocab-size makes a "
-           "vocabulary; {} brings one, of its own kind: leave --tokenizer out", o.tokenizer,
-           o.init.empty() ? "--vocab" : "--init");
+           "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by "
+           "--vocab-size N: give one of the three");
   check_shards(o);
+  BertConfig config = start_config(o.init, o);
   configure(config, o);
   const BertModel network(config, 1);
 }
 
-// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus, in OUT.
+// --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus,
+// in OUT.
 Tokenizer tokenizer_of(const PretrainOptions& o) {
-  if (!o.init.empty()) {
-    const std::string folder = model_folder(o.init);
-    return tokenizer_of(folder, BertConfig::load(folder + "/config.json"), cased_option(o.cased));
-  }
-  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+  const std::optional<bool> cased = cased_option(o.cased);
+  if (!o.init.empty()) return tokenizer_of(model_folder(o.init), start_config(o.init, o), cased);
+  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased);
   if (!has_state(o.out) && ranks().first()) {
     const VocabularyOptions options{.size = o.vocab_size, .lower_case = !o.cased};
     if (o.tokenizer == "bpe") train_bpe(o.corpus, options).save(o.out, o.max_length);
@@ -64,14 +61,13 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
 }
 
 BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
-  BertConfig config =
-      o.init.empty() ? new_config(o.config, tokenizer) : BertConfig::load(model_folder(o.init) + "/config.json");
+  BertConfig config = o.init.empty() ? new_config(o.config, tokenizer) : start_config(o.init, o);
   MB_CHECK(o.max_length <= config.max_tokens(), "--max-length {}: this network has {} positions",
            o.max_length, config.max_tokens());
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
   configure(config, o);
   config.max_length = o.max_length;
-  config.tasks.clear();                             // of a fine-tuned --init: their heads are not in this network
+  config.tasks.clear();          // of a fine-tuned --init: their heads are not in this network
   return config;
 }
 
@@ -81,43 +77,44 @@ class PretrainRun {
       : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
         next_sentence_(!o.no_nsp && config_.family().next_sentence),
         data_(corpus_, tokenizer_, {.max_length = o.max_length, .whole_words = o.whole_words,
-                                    .next_sentence = next_sentence_, .one_text = !config_.family().next_sentence,
-                                    .page = o.page, .held_out = o.held_out, .seed = uint64_t(o.seed)}),
-        held_out_(data_.held_out()), model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
+                                    .next_sentence = next_sentence_,
+                                    .one_text = !config_.family().next_sentence, .page = o.page,
+                                    .held_out = o.held_out, .seed = uint64_t(o.seed)}),
+        held_out_(data_.held_out()),
+        model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
         shards_(o, model_.parameters, 2),
-        optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay, .momentum = o.momentum}),
+        optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay,
+                                       .momentum = o.momentum}),
         log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
           return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_)
               .set("reported", reported_);
         }) {
-    std::cerr << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} tokens; {} parameters\n",
-                           corpus_.documents(), fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
+    std::cerr << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} "
+                           "tokens; {} parameters\n", corpus_.documents(),
+                           fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                            tokenizer_.size(), model_.parameters.count());
     if (const Json& state = log_.loaded(); !state.is_null()) {
-      epoch_ = log_.count("epoch");
-      shard_ = log_.count("shard", data_.shards() - 1);
-      example_ = log_.count("example");
-      reported_ = log_.count("reported", log_.step());
+      epoch_ = state["epoch"].integer();
+      shard_ = state["shard"].integer();
+      example_ = state["example"].integer();
+      reported_ = state["reported"].integer();
     } else if (!o.init.empty()) {
       const std::string folder = model_folder(o.init);
-      const BertConfig saved = BertConfig::load(folder + "/config.json");
+      const BertConfig saved = start_config(o.init, o);
       print_report(std::cerr, load_all_layers(folder, saved, model_.parameters), o.init);
       print_placement(std::cerr, folder, saved, o.placement);
     }
     examples_ = data_.shard(epoch_, shard_);
-    log_.keeps("the last good weights");
     result_.next_sentence = next_sentence_;
-    compare_start(settings_of(o), [&] { return fingerprint(held_out_, fingerprint(examples_, 0)); },
-                  model_.parameters);
+    compare_start(settings_of(o), formatted("{} bytes", corpus_.bytes()), model_.parameters);
   }
 
   PretrainResult go(int64_t stop_after) {
     try {
       print_start();
       learn(stop_after);
-      result_.interrupted = !finished();
-    } catch (const Interrupted&) {                  // while the held-out text was scored
-      log_.say_stopped();
+    } catch (const Interrupted&) {
+      log_.stop(!done());
       result_.interrupted = true;
     }
     ranks().wait();                                 // until rank 0 has saved
@@ -128,27 +125,23 @@ class PretrainRun {
  private:
   void learn(int64_t stop_after) {
     model_.network.train();
-    log_.open("step,mlm_loss,nsp_loss", "evaluations.csv", "step,mlm_loss,nsp_accuracy", evaluations());
-    log_.start(int64_t(o_.steps) * o_.accumulate);
-    try {
-      if (report_is_due()) report();                // saved before the held-out text was scored
-      else if (finished() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
-      while (!finished() && log_.goes_on(stop_after, shards_)) {
+    log_.start(int64_t(o_.steps) * o_.accumulate, "step,mlm_loss,nsp_loss", "evaluations.csv",
+               "step,mlm_loss,nsp_accuracy");
+    if (done() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
+    while (!done()) {
+      if (report_is_due()) {
+        report();
+      } else {
+        log_.before_step(stop_after, shards_);
         step(next_batches());
-        if (report_is_due()) report();
       }
-    } catch (const Interrupted&) {
-      log_.save();
-      throw;
     }
   }
 
+  bool done() const { return reported_ >= o_.steps; }
   bool report_is_due() const {
-    return reported_ < log_.step() && (log_.step() % o_.evaluate_every == 0 || finished());
-  }
-  int64_t evaluations() const {                     // rows of evaluations.csv
-    const bool extra = reported_ == o_.steps && o_.steps % o_.evaluate_every != 0;
-    return held_out_.empty() ? 0 : reported_ / o_.evaluate_every + extra;
+    const int64_t step = log_.step();
+    return reported_ < step && (step % o_.evaluate_every == 0 || step >= o_.steps);
   }
 
   std::vector<Examples> next_batches() {            // some 20 bytes a token
@@ -160,9 +153,12 @@ class PretrainRun {
   // What is left of a shard and fills no batch is left out of this epoch.
   Examples next_batch() {
     const int64_t batch = o_.batch;
-    const auto used_up = [&] { return example_ > 0 && example_ + batch > int64_t(examples_.size()); };
+    const auto used_up = [&] {
+      return example_ > 0 && example_ + batch > int64_t(examples_.size());
+    };
     for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
-      MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus", corpus_.name());
+      MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus",
+               corpus_.name());
       example_ = 0;
       if (++shard_ == data_.shards()) {
         shard_ = 0;
@@ -208,51 +204,49 @@ class PretrainRun {
     return {out.mlm_loss, nsp_loss};
   }
 
-  static uint64_t fingerprint(std::span<const PretrainingExample> examples, uint64_t h) {
-    for (const PretrainingExample& example : examples)
-      h = minbert::fingerprint(example.originals, minbert::fingerprint(example.sequence.ids, h));
-    return h;
-  }
-
-  void log(const Examples& batch, const std::vector<Tensor>& losses) {
-    const std::string place = formatted("step {}", log_.step() + 1);
+  void log(const Examples& batch, std::span<const double> losses) {
+    const std::string where = formatted("step {}", log_.step() + 1);
     int64_t tokens = 0;
-    for (const PretrainingExample& example : batch) tokens += int64_t(example.sequence.ids.size());
+    for (const PretrainingExample& example : batch)
+      tokens += int64_t(example.sequence.ids.size());
     log_.add(losses, {.counts = {masked_words(batch), double(batch.size())},
                       .learning_rate = learning_rate(), .tokens = tokens,
-                      .progress = formatted("{}/{}", place, o_.steps), .place = place});
+                      .progress = formatted("{}/{}", where, o_.steps), .where = where});
   }
 
-  double learning_rate() const { return o_.lr * schedule_factor(o_.schedule, log_.step(), o_.steps, o_.warmup); }
-  bool finished() const { return log_.step() >= o_.steps; }
+  double learning_rate() const {
+    return o_.lr * schedule_factor(o_.schedule, log_.step(), o_.steps, o_.warmup);
+  }
 
   PretrainScores evaluate(BertForPreTraining& network) const {
     network.train(false);
     const size_t size = size_t(o_.batch), batches = (held_out_.size() + size - 1) / size;
-    std::vector<double> all_nats(batches);          // of each batch: 0 until the ranks' are summed
-    std::vector<double> all_right(batches);
+    // Nats and right judgements of each batch: 0 until the ranks' are summed
+    std::vector<double> nats(batches), right(batches);
     const auto visit = [&](std::span<const int32_t> examples) {
       const size_t begin = size_t(examples.front()), i = begin / size;
       if (!ranks().takes(i)) return;
       const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, examples.size()));
       const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
-      all_nats[i] = double(out.mlm_loss.item()) * double(batch.masked.size());
+      nats[i] = double(out.mlm_loss.item()) * double(batch.masked.size());
       const std::vector<real> logits = out.nsp_logits.values();
       for (int64_t b = 0; b < batch.not_next.size(); ++b) {
         const real* x = logits.data() + 2 * b;
-        all_right[i] += (x[1] > x[0]) == (batch.not_next[b] == 1);
+        right[i] += (x[1] > x[0]) == (batch.not_next[b] == 1);
       }
     };
     for_each_batch("held-out examples", held_out_.size(), visit, size);
     network.train();
-    ranks().sum(std::span(all_nats));
-    ranks().sum(std::span(all_right));
-    const double nats = std::accumulate(all_nats.begin(), all_nats.end(), 0.0);
-    const double right = std::accumulate(all_right.begin(), all_right.end(), 0.0);
-    return {nats / masked_words(held_out_), right / double(held_out_.size())};
+    ranks().sum(std::span(nats));
+    ranks().sum(std::span(right));
+    const auto total = [](const std::vector<double>& v) {
+      return std::accumulate(v.begin(), v.end(), 0.0);
+    };
+    return {total(nats) / masked_words(held_out_), total(right) / double(held_out_.size())};
   }
 
-  // Losses since the last report and on the held-out text. The model is saved before the state, which counts on it.
+  // Losses since the last report and on the held-out text. The model is saved before the state,
+  // which counts on it.
   void report() {
     log_.pause();
     std::string row, line = formatted("step {}/{}   training: MLM loss {}", log_.step(), o_.steps,
@@ -260,8 +254,7 @@ class PretrainRun {
     if (next_sentence_) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
     if (!held_out_.empty()) {
       const PretrainScores scores = result_.held_out = evaluate(model_.network);
-      line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
-      if (next_sentence_) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
+      line += "   held out: " + text_of(scores);
       row = formatted("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
     }
     log_.report(line, row);
@@ -272,23 +265,23 @@ class PretrainRun {
     log_.save();
   }
 
-  // The yardsticks: the words' frequencies, the untrained network, and the one that --init brought.
+  std::string text_of(const PretrainScores& scores) const {
+    return "MLM loss " + fixed(scores.mlm_loss, 4) +
+           (next_sentence_ ? "  NSP accuracy " + fixed(scores.nsp_accuracy, 4) : "");
+  }
+
+  // The yardsticks: the words' frequencies, a network untrained, and the one that --init brought.
   void print_start() {
-    if (held_out_.empty()) {
-      std::cerr << "nothing is held out (--held-out 0, or fewer than 4 documents): no held-out loss\n";
-      return;
-    }
-    const bool is_new = log_.step() == 0 && o_.init.empty();
-    if (is_new) result_.untrained = evaluate(model_.network);
-    else result_.untrained = evaluate(std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true)->network);
+    if (held_out_.empty()) return;
+    const auto untrained = std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true);
+    result_.untrained = evaluate(untrained->network);
     result_.unigram_entropy = data_.unigram_entropy(held_out_);
-    std::cout << formatted("held-out MLM loss: {} by the words' frequencies alone, {} by this network untrained\n",
-                           fixed(result_.unigram_entropy, 4), fixed(result_.untrained.mlm_loss, 4));
-    if (log_.step() == 0 && !is_new) {
-      const PretrainScores start = evaluate(model_.network);
-      const std::string nsp = next_sentence_ ? ", NSP accuracy " + fixed(start.nsp_accuracy, 4) : "";
-      std::cout << formatted("as it starts from {}: held-out MLM loss {}{}\n", o_.init, fixed(start.mlm_loss, 4), nsp);
-    }
+    std::cout << formatted("held-out MLM loss: {} by the words' frequencies alone, {} by this "
+                           "network untrained\n", fixed(result_.unigram_entropy, 4),
+                           fixed(result_.untrained.mlm_loss, 4));
+    if (log_.step() == 0 && !o_.init.empty())
+      std::cout << formatted("as it starts from {}: held-out {}\n", o_.init,
+                             text_of(evaluate(model_.network)));
   }
 
   const PretrainOptions& o_;
@@ -297,7 +290,7 @@ class PretrainRun {
   BertConfig config_;
   bool next_sentence_;                              // is it learnt?
   PretrainingData data_;
-  std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard at work
+  std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard
   PretrainModel model_;
   Shards shards_;
   Optimizer optimizer_;
@@ -309,21 +302,13 @@ class PretrainRun {
 
 }  // namespace
 
-PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started, int64_t stop_after) {
-  const BertConfig start = options.init.empty() ? check_usage([&] { return BertConfig::named(options.config); })
-                                                : BertConfig::load(model_folder(options.init) + "/config.json");
-  check_usage([&] { check(options, start); });
+PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started,
+                        int64_t stop_after) {
+  check(options);
   make_folder(options.out);
-  std::unique_ptr<PretrainRun> run;
-  try {
-    run = std::make_unique<PretrainRun>(options);
-  } catch (const std::exception&) {                 // what cannot start leaves nothing behind
-    for (const char* file : tokenizer_files)
-      if (!has_state(options.out)) std::filesystem::remove(options.out + "/" + file);
-    throw;
-  }
+  PretrainRun run(options);
   if (started) started();
-  return run->go(stop_after);
+  return run.go(stop_after);
 }
 
 }  // namespace minbert

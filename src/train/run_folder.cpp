@@ -2,7 +2,7 @@
 #include "run_folder.h"
 
 #include <filesystem>
-#include <iostream>
+#include <sstream>
 
 #include "minbert/files.h"
 #include "minbert/safetensors.h"
@@ -13,35 +13,27 @@ namespace {
 std::string state_file(const std::string& folder) { return folder + "/state.safetensors"; }
 
 // Everything of a state that may be no number.
-std::vector<std::pair<std::string, Tensor>> tensors_of(const Parameters& parameters, const Optimizer& optimizer) {
+std::vector<std::pair<std::string, Tensor>> tensors_of(const Parameters& parameters,
+                                                       const Optimizer& optimizer) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const Parameter& item : parameters.all()) tensors.emplace_back(item.name, item.value);
-  for (const auto& [name, values] : optimizer.moments()) tensors.emplace_back("optimizer." + name, values);
+  for (const auto& [name, values] : optimizer.moments())
+    tensors.emplace_back("optimizer." + name, values);
   return tensors;
 }
 
 }  // namespace
 
 CsvFile::CsvFile(const std::string& file, const std::string& header, int64_t rows) : file_(file) {
-  std::string old = rows > 0 && std::filesystem::exists(file) ? read_file(file) : "";
-  size_t begin = old.find('\n') + 1, end = begin;   // of the rows; what has no line end is none
-  for (int64_t row = 0; row < rows; ++row) {
-    const size_t line_end = old.find('\n', end);
-    if (line_end == old.npos) {
-      std::cerr << formatted("{}: {} of its {} rows are missing; the run goes on without them\n", file, rows - row,
-                             rows);
-      break;
-    }
-    end = line_end + 1;
-  }
-  write_file(file, header + "\n" + old.substr(begin, end - begin));
+  std::istringstream old(rows > 0 && std::filesystem::exists(file) ? read_file(file) : "");
+  std::string text = header + "\n", line;
+  std::getline(old, line);                          // its header
+  for (int64_t row = 0; row < rows && std::getline(old, line); ++row) text += line + "\n";
+  write_file(file, text);
   out_.open(file, std::ios::app);
 }
 
-void CsvFile::row(const std::string& line) {
-  out_ << line << '\n';
-  MB_CHECK(out_, "{}: cannot be written; is the disk full?", file_);
-}
+void CsvFile::row(const std::string& line) { out_ << line << '\n'; }
 
 void CsvFile::flush() {
   out_.flush();
@@ -49,7 +41,8 @@ void CsvFile::flush() {
   sync_to_disk(file_);
 }
 
-void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step, const std::string& advice) {
+void check_finite(const Parameters& parameters, const Optimizer& optimizer, int64_t step,
+                  const std::string& advice) {
   std::vector<real> room;
   for (const auto& [name, values] : tensors_of(parameters, optimizer))
     if (const auto v = non_finite(values.on_host(room)))
@@ -57,30 +50,33 @@ void check_finite(const Parameters& parameters, const Optimizer& optimizer, int6
 }
 
 // One file, so that parameters, moments and position can never be of different steps.
-void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer, const Json& position) {
+void save_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer,
+                const Json& position) {
   SafeTensorsWriter writer;
   writer.metadata["position"] = position.dump();
   for (const auto& [name, values] : tensors_of(parameters, optimizer))
     writer.add(name, values, SafeTensorsWriter::As::real_type);
-  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())}, std::span<const int64_t>(optimizer.steps()));
+  writer.add("optimizer.steps", {int64_t(optimizer.steps().size())},
+             std::span<const int64_t>(optimizer.steps()));
   writer.write(state_file(folder));
 }
 
 Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
   const SafeTensors file(state_file(folder));
   const auto position = file.metadata().find("position");
-  MB_CHECK(position != file.metadata().end(), "{}: this is not the state of a run (no position in it)", file.file());
+  MB_CHECK(position != file.metadata().end(),
+           "{}: this is not the state of a run (no position in it)", file.file());
   for (const auto& [name, values] : tensors_of(parameters, optimizer)) {
     const auto found = file.entries().find(name);
     MB_CHECK(found != file.entries().end() && found->second.shape == sizes_of(values.shape()),
-             "{}: there is no {} {} in it\n  this state is not of the model that the options describe; is it another "
-             "run's?", file.file(), name, values.shape());
+             "{}: there is no {} {} in it\n  this state is not of the model that the options "
+             "describe; is it another run's?", file.file(), name, values.shape());
     file.read(name, values);
   }
   std::vector<int64_t> steps = file.read_integers("optimizer.steps");
   MB_CHECK(steps.size() == optimizer.steps().size(),
-           "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(), steps.size(),
-           optimizer.steps().size());
+           "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(),
+           steps.size(), optimizer.steps().size());
   optimizer.steps() = std::move(steps);
   return Json::parse(position->second, file.file());
 }

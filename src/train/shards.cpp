@@ -1,7 +1,9 @@
 // The sum of the shards' gradients.
 #include "shards.h"
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 #include <utility>
 
 #include "engine/fill.h"
@@ -13,10 +15,6 @@ namespace minbert {
 namespace {
 
 int count_of(const RunOptions& o) { return o.shards > 0 ? o.shards : ranks().size(); }
-
-void add_to(std::vector<double>& sums, const std::vector<double>& numbers) {
-  for (size_t i = 0; i < sums.size(); ++i) sums[i] += numbers[i];
-}
 
 // what: "--norm batch"
 void check_whole_batches(const RunOptions& o, const std::string& what) {
@@ -51,8 +49,8 @@ Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
 std::vector<Part> Shards::parts(int64_t first_batch, const std::vector<size_t>& sizes) {
   size_t all = 0;
   for (const size_t size : sizes) all += size;
-  losses_.assign(sizes.size(), {});
-  numbers_.assign(sizes.size() * losses_of_batch_ + parameters_.items().size() + 2, 0);
+  batches_ = sizes.size();
+  numbers_.assign(batches_ * losses_of_batch_ + parameters_.items().size() + 2, 0);
   left_.clear();
   done_ = 0;
   std::vector<Part> list;
@@ -75,11 +73,9 @@ std::vector<Part> Shards::parts(int64_t first_batch, const std::vector<size_t>& 
 }
 
 void Shards::fold(const Part& part, const std::vector<PartLoss>& losses) {
-  for (size_t l = 0; l < losses.size(); ++l) {
-    if (count_ == 1) losses_[part.batch].push_back(losses[l].value);  // no GPU waits for its value
-    else numbers_[part.batch * losses_of_batch_ + l] +=
+  for (size_t l = 0; l < losses.size(); ++l)
+    numbers_[part.batch * losses_of_batch_ + l] +=
         double(losses[l].value.item()) * losses[l].share;
-  }
   end_shards(part.shards_done);
 }
 
@@ -92,13 +88,13 @@ void Shards::end_shards(int count) {
 // reached counts as 0.
 void Shards::end_shard() {
   const std::vector<Parameter>& items = parameters_.items();
-  double* const reached = numbers_.data() + losses_.size() * losses_of_batch_;
+  double* const reached = numbers_.data() + batches_ * losses_of_batch_;
   for (size_t p = 0; p < items.size(); ++p)
     if (items[p].value.grad()) reached[p] = 1;
   const Tensor& gradients = parameters_.gradients();
   for (int bit = 1; done_ & bit; bit *= 2) {
     copy_or_add(left_.back().gradients, gradients, true);
-    add_to(numbers_, left_.back().numbers);
+    std::ranges::transform(numbers_, left_.back().numbers, numbers_.begin(), std::plus());
     left_.pop_back();
   }
   if (done_ + 1 == own_) return;                    // the gradients are this rank's sum
@@ -119,16 +115,9 @@ void Shards::sum(bool save_due) {
   ranks().sum(std::span(numbers_));
   interrupted_ = any_interrupted > 0;
   save_due_ = any_save > 0;
-  size_t next = 0;
-  for (std::vector<Tensor>& losses : losses_)
-    for (size_t l = 0; l < losses_of_batch_; ++l)
-      losses.push_back(Tensor::full({}, real(numbers_[next++]), Device::cpu));
+  size_t next = batches_ * losses_of_batch_;
   for (const Parameter& p : parameters_.items())    // the heads of other tasks, say, are left alone
     if (numbers_[next++] == 0) p.value.zero_grad();
-}
-
-bool Shards::interrupted() const {
-  return ranks().size() > 1 ? interrupted_ : minbert::interrupted();
 }
 
 }  // namespace minbert

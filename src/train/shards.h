@@ -61,9 +61,12 @@ class Shards {
   // no shard has reached has none. save_due: does the first rank ask for a save?
   void sum(bool save_due);
 
-  const std::vector<Tensor>& losses(size_t batch) const { return losses_[batch]; }
+  // The losses of one of the step's batches, as of the last sum()
+  std::span<const double> losses(size_t batch) const {
+    return std::span(numbers_).subspan(batch * losses_of_batch_, losses_of_batch_);
+  }
   // The same on all ranks, as of the last sum(): has Ctrl-C reached one of them? Is a save due?
-  bool interrupted() const;
+  bool interrupted() const { return interrupted_; }
   bool save_due() const { return save_due_; }
 
  private:
@@ -80,10 +83,9 @@ class Shards {
   int count_;                                       // of all shards
   int own_;                                         // of this rank's
   const Parameters& parameters_;
-  size_t losses_of_batch_;
-  std::vector<std::vector<Tensor>> losses_;         // of each batch of the step
+  size_t losses_of_batch_, batches_ = 0;            // batches_: of the step
   int done_ = 0;                                    // this rank's shards that are complete
-  std::vector<double> numbers_;                     // of the shard at work
+  std::vector<double> numbers_;                     // of the shard at work; after sum(): of all
   std::vector<Sum> left_;           // sums of 1, 2, 4, ... shards that wait for their right halves
   bool interrupted_ = false, save_due_ = false;
 };

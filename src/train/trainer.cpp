@@ -3,11 +3,10 @@
 #include "minbert/trainer.h"
 
 #include <iostream>
-#include <set>
-#include <sstream>
 
 #include "agreement.h"
 #include "engine/ranks.h"
+#include "files/fingerprint.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
@@ -15,100 +14,75 @@
 #include "shards.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
-#include "train/train_mode.h"
 
 namespace minbert {
 namespace {
-
-std::string kept_mask(const std::string& folder) { return folder + "/mask.safetensors"; }
-
-// A run keeps the mask with which it began, and goes on with that.
-TrainOptions with_kept_mask(TrainOptions o, const std::string& folder) {
-  if (!mask_file(o.train_mode).empty() && has_state(folder))
-    o.train_mode = "mask:" + kept_mask(folder);
-  return o;
-}
 
 class Run {
  public:
   Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
       : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
-        model_(new_model(experiment, with_kept_mask(o, folder), !has_state(folder))),
+        model_(new_model(experiment, o, !has_state(folder))),
         shards_(o, model_->parameters, 1),
         optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay,
                                         .momentum = o.momentum}),
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(),
-             [this] { return state(); }),
-        finished_(o.epochs == 0) {
+             [this] { return state(); }) {
     if (!log_.loaded().is_null()) load(log_.loaded());
-    else if (const std::string file = mask_file(o.train_mode); ranks().first() && !file.empty())
-      write_file(kept_mask(folder), read_file(file));
-    std::string columns = "epoch";
-    for (const TaskData& d : experiment.data()) {
-      columns += "," + d.task.name + "_train_loss";
-      for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
-    }
-    log_.open("step,task,loss", "epochs.csv", columns + ",dev_mean", epoch_);
-    compare_start(settings_of(o), [&] { return data_fingerprint(); },
-                  model_->parameters);
+    compare_start(settings_of(o), std::to_string(data_fingerprint()), model_->parameters);
   }
 
   RunResult go(int64_t stop_after, bool score_training) {
-    if (log_.batches() == 0) {
-      if (!fit_cls_norm(model_->network, experiment_.data())) {
-        std::cerr << formatted("stopped before the first step; begin again with --resume "
-                               "--out {}\n", o_.out);
-        result_.interrupted = true;
-        return result_;
-      }
-      save_best();
-    }
-    model_->network.train();
     result_.parameters = model_->parameters.count();
     result_.trained = model_->parameters.trainable();
-    const double share = double(result_.trained) / double(result_.parameters);
-    std::cerr << formatted("{} parameters, {} of them trained ({} %); {} batches an epoch\n",
-                           result_.parameters, result_.trained, fixed(100 * share, 3),
-                           epoch_batches_);
-    const Json trained = Json::object().set("mode", o_.train_mode)
-        .set("parameters", result_.parameters).set("trained", result_.trained).set("share", share);
-    if (ranks().first()) write_file(folder_ + "/trained.json", trained.dump());
-    log_.start(epoch_batches_ * o_.epochs);
+    std::cerr << formatted("{} parameters, {} of them trained; {} batches an epoch\n",
+                           result_.parameters, result_.trained, epoch_batches_);
     try {
+      if (log_.batches() == 0) {
+        fit_cls_norm(model_->network, experiment_.data());
+        save_best();
+      }
       learn(stop_after);
-    } catch (const Interrupted&) {                  // while an epoch was scored
-      log_.save();
-      log_.say_stopped();
-    }
-    result_.interrupted = !finished_;
-    result_.steps = log_.step();
-    result_.seconds = log_.seconds();
-    ranks().wait();                                 // until rank 0 has saved
-    if (result_.interrupted || o_.epochs == 0) return result_;
-    try {
-      score_best(score_training);
-    } catch (const Interrupted&) {                  // all was saved before
-      log_.say_stopped();
+      if (o_.epochs > 0) score_best(score_training);
+    } catch (const Interrupted&) {
+      log_.stop(!finished());                       // a finished run was saved before it was scored
       result_.interrupted = true;
     }
+    ranks().wait();                                 // until rank 0 has saved
+    result_.steps = log_.step();
+    result_.seconds = log_.seconds();
     return result_;
   }
 
  private:
   void learn(int64_t stop_after) {
-    if (batch_in_epoch() == epoch_batches_) finish_epoch();   // saved before this epoch was scored
-    while (!finished_ && log_.goes_on(stop_after, shards_)) {
-      step(next_batches());
-      if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
-      if (batch_in_epoch() == epoch_batches_) finish_epoch();
+    std::string columns = "epoch";
+    for (const TaskData& d : experiment_.data()) {
+      columns += "," + d.task.name + "_train_loss";
+      for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
+    }
+    log_.start(epoch_batches_ * o_.epochs, "step,task,loss", "epochs.csv", columns + ",dev_mean");
+    model_->network.train();
+    while (!finished()) {
+      if (batch_in_epoch() == epoch_batches_) {
+        finish_epoch();
+      } else {
+        log_.before_step(stop_after, shards_);
+        step(next_batches());
+        if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
+      }
     }
   }
 
   void score_best(bool score_training) {
+    ranks().wait();                                 // until rank 0 has saved
     const BertConfig config = experiment_.config(o_);
     load_weights(folder_ + "/model", model_->parameters, &config);
-    result_.dev = score_all(false);
-    if (score_training) result_.train = score_all(true);
+    for (const TaskData& d : experiment_.data()) {
+      result_.dev.push_back(scores_on(d.dev, model_->network, d.task, &std::cerr));
+      if (score_training)
+        result_.train.push_back(scores_on({&d.train, 1}, model_->network, d.task));
+    }
     write_predictions(folder_ + "/predictions", model_->network, experiment_.data());
   }
 
@@ -153,22 +127,17 @@ class Run {
     return sizes;
   }
 
-  static uint64_t fingerprint(const Example& example, uint64_t h) {
-    for (const Sequence& input : example.inputs) h = minbert::fingerprint(input.ids, h);
-    return minbert::fingerprint(std::span(&example.label, 1), minbert::fingerprint(example.id, h));
-  }
-  uint64_t data_fingerprint() const {               // of all that is learnt from, or scored on
+  uint64_t data_fingerprint() const {
     uint64_t h = 0;
-    for (const TaskData& d : experiment_.data()) {
-      for (const Example& e : d.train.examples) h = fingerprint(e, h);
-      for (const auto* sets : {&d.dev, &d.test})
-        for (const Dataset& set : *sets)
-          for (const Example& e : set.examples) h = fingerprint(e, h);
-    }
+    for (const TaskData& d : experiment_.data())
+      for (const Example& e : d.train.examples) {
+        for (const Sequence& input : e.inputs) h = fingerprint(input.ids, h);
+        h = fingerprint(std::span(&e.label, 1), h);
+      }
     return h;
   }
 
-  void log(const TaskBatch& batch, const std::vector<Tensor>& losses) {
+  void log(const TaskBatch& batch, std::span<const double> losses) {
     const std::string& task = data_of(batch).task.name;
     int64_t tokens = 0;
     std::string ids;
@@ -177,18 +146,21 @@ class Run {
       ids += " " + example.id;
       for (const Sequence& input : example.inputs) tokens += int64_t(input.ids.size());
     }
-    const std::string place = formatted("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1,
+    const std::string where = formatted("epoch {}, batch {} (step {}); its examples:{}", epoch_ + 1,
                                         batch_in_epoch() + 1, log_.step() + 1, ids);
     log_.add(losses, {.name = task, .first_sum = size_t(batch.task),
                       .counts = {double(batch.examples.size())},
                       .learning_rate = learning_rate(), .tokens = tokens,
                       .progress = formatted("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task),
-                      .place = place});
+                      .where = where});
   }
 
   void finish_epoch() {
     log_.pause();
-    const Scores dev = score_all(false);
+    Scores dev;
+    for (const TaskData& d : experiment_.data())
+      dev.push_back(scores_on(d.dev, model_->network, d.task));
+    model_->network.train();
     std::string row = std::to_string(epoch_ + 1);
     std::string line = formatted("epoch {}/{}", epoch_ + 1, o_.epochs);
     for (size_t i = 0; i < dev.size(); ++i) {
@@ -206,27 +178,13 @@ class Run {
     const bool better = mean > best_;                 // ties keep the earlier
     log_.report(line + "   mean " + fixed(mean, 4) + (better ? "  *" : ""),
                 row + "," + exact(mean));
-    epochs_since_best_ = better ? 0 : epochs_since_best_ + 1;
     if (better) {
       best_ = mean;
       result_.best_epoch = epoch_;
       save_best();
-      log_.keeps(formatted("the model of epoch {}", epoch_ + 1));
     }
     ++epoch_;
-    finished_ = epoch_ >= o_.epochs || (o_.patience > 0 && epochs_since_best_ >= o_.patience);
     log_.save();
-  }
-
-  Scores score_all(bool on_train) {
-    Scores scores;
-    std::ostringstream warnings;
-    for (const TaskData& d : experiment_.data())
-      scores.push_back(on_train ? scores_on({&d.train, 1}, model_->network, d.task)
-                                : scores_on(d.dev, model_->network, d.task, &warnings));
-    if (said_.insert(warnings.str()).second) std::cerr << warnings.str();        // once a run
-    model_->network.train();
-    return scores;
   }
 
   void save_best() {
@@ -254,27 +212,25 @@ class Run {
   }
   int64_t batch_in_epoch() const { return log_.batches() - epoch_ * epoch_batches_; }
 
+  bool finished() const {
+    const int64_t since_best = epoch_ - 1 - result_.best_epoch;
+    return epoch_ >= o_.epochs || (o_.patience > 0 && since_best >= o_.patience);
+  }
+
   Json state() const {
-    return Json::object().set("epoch", epoch_).set("batch_in_epoch", batch_in_epoch())
+    return Json::object().set("epoch", epoch_).set("epoch_batches", epoch_batches_)
         .set("best", best_).set("best_epoch", result_.best_epoch)
-        .set("epochs_since_best", epochs_since_best_).set("first_gradient", result_.first_gradient)
-        .set("finished", finished_);
+        .set("first_gradient", result_.first_gradient);
   }
 
   void load(const Json& state) {
-    epoch_ = log_.count("epoch");
+    epoch_ = state["epoch"].integer();
     best_ = state["best"].number();
     result_.best_epoch = state["best_epoch"].integer();
-    epochs_since_best_ = state["epochs_since_best"].integer();
     result_.first_gradient = state["first_gradient"].number();
-    finished_ = state["finished"].boolean();
-    if (result_.best_epoch >= 0)
-      log_.keeps(formatted("the model of epoch {}", result_.best_epoch + 1));
-    const int64_t in_epoch = state["batch_in_epoch"].integer();
-    MB_CHECK(in_epoch == batch_in_epoch(),
-             "{}: this run stopped at batch {} of epoch {} after {} batches in all, but now an "
-             "epoch has {}: the data is not that with which it began", folder_, in_epoch,
-             epoch_ + 1, log_.batches(), epoch_batches_);
+    MB_CHECK(state["epoch_batches"].integer() == epoch_batches_,
+             "{}: an epoch of this run had {} batches, but now has {}: the data is not that with "
+             "which it began", folder_, state["epoch_batches"].integer(), epoch_batches_);
   }
 
   const Experiment& experiment_;
@@ -285,12 +241,9 @@ class Run {
   Shards shards_;
   Optimizer optimizer_;
   RunLog log_;
-  int64_t epoch_ = 0;
+  int64_t epoch_ = 0;                               // epochs that were scored
   std::vector<TaskBatch> batches_;                  // of this epoch
-  double best_ = -1e300;                            // the best mean dev score, and the epochs since
-  int64_t epochs_since_best_ = 0;
-  bool finished_;
-  std::set<std::string> said_;                      // warnings
+  double best_ = -1e300;                            // the best mean dev score
   RunResult result_;
 };
 
@@ -300,10 +253,6 @@ RunResult train(const Experiment& experiment, const TrainOptions& options,
                 const std::string& folder, int64_t stop_after, bool score_training) {
   check_shards(options);
   return Run(experiment, options, folder).go(stop_after, score_training);
-}
-
-RunResult train(const TrainOptions& options) {
-  return train(Experiment(options), options, options.out);
 }
 
 }  // namespace minbert

@@ -113,7 +113,7 @@ TEST_CASE("isotropy: a model that was trained on tasks, with conditional LayerNo
   trained.norm = "conditional-layer";
   trained.epochs = 0;
   trained.out = world.path("trained");
-  train(trained);
+  train(Experiment(trained), trained, trained.out);
   IsoBnOptions o = small_options(world);
   o.model = world.path("trained");
   o.items = {"tab2"};
