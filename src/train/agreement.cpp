@@ -34,7 +34,7 @@ void compare_start(std::map<std::string, std::string> settings, const std::strin
   if (ranks().size() == 1) return;
   settings["the data"] = data;
   settings["the parameters"] = text_of(parameters);
-  compare(settings, "\n  They would not do the same work.");
+  compare(settings, "");
 }
 
 void compare_parameters(int64_t step, const Parameters& parameters) {

@@ -17,7 +17,7 @@ std::vector<Task> tasks_of(const BertConfig& config) {
 }
 
 // Says what becomes of the tasks of a trained model.
-void print_tasks(std::ostream& out, const std::string& source, const std::vector<std::string>& old,
+void print_tasks(const std::string& source, const std::vector<std::string>& old,
                  const std::vector<TaskData>& data) {
   if (old.empty()) return;
   std::vector<std::string> taken_over, fresh, resting = old;
@@ -26,8 +26,9 @@ void print_tasks(std::ostream& out, const std::string& source, const std::vector
   const auto list = [](const std::vector<std::string>& names) {
     return names.empty() ? "none" : joined(names);
   };
-  out << formatted("{}: tasks taken over: {}; new: {}; at rest, with heads and task parameters as "
-                   "they are: {}\n", source, list(taken_over), list(fresh), list(resting));
+  std::cerr << formatted("{}: tasks taken over: {}; new: {}; at rest, with heads and task "
+                         "parameters as they are: {}\n", source, list(taken_over), list(fresh),
+                         list(resting));
 }
 
 }  // namespace
@@ -109,7 +110,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
       const std::string folder = model_folder(o.model);
       print_report(std::cerr, load_all_layers(folder, saved, model->parameters), o.model);
       print_placement(std::cerr, folder, saved, o.placement);
-      print_tasks(std::cerr, o.model, saved.tasks, experiment.data());
+      print_tasks(o.model, saved.tasks, experiment.data());
     }
   }
   const bool pooled = o.cls_norm_at == cls_place::pooled;

@@ -229,9 +229,6 @@ std::map<std::string, std::string> settings_of(PretrainOptions options) {
 void use_machine(const MachineOptions& o) {
   const int cores = std::max(1, usable_cores() / ranks().on_this_host());
   if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
-  if (ranks().size() > 1)
-    std::cerr << formatted("{} ranks, {} of them on this host; threads of each: {}\n",
-                           ranks().size(), ranks().on_this_host(), omp_get_max_threads());
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
   if (o.device != "cpu") std::cerr << device_text() << '\n';

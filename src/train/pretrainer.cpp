@@ -254,7 +254,8 @@ class PretrainRun {
     if (next_sentence_) line += "  NSP loss " + fixed(log_.mean_loss(1), 4);
     if (!held_out_.empty()) {
       const PretrainScores scores = result_.held_out = evaluate(model_.network);
-      line += "   held out: " + text_of(scores);
+      line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
+      if (next_sentence_) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
       row = formatted("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
     }
     log_.report(line, row);
@@ -265,12 +266,7 @@ class PretrainRun {
     log_.save();
   }
 
-  std::string text_of(const PretrainScores& scores) const {
-    return "MLM loss " + fixed(scores.mlm_loss, 4) +
-           (next_sentence_ ? "  NSP accuracy " + fixed(scores.nsp_accuracy, 4) : "");
-  }
-
-  // The yardsticks: the words' frequencies, a network untrained, and the one that --init brought.
+  // The yardsticks: the words' frequencies, and a network untrained.
   void print_start() {
     if (held_out_.empty()) return;
     const auto untrained = std::make_unique<PretrainModel>(config_, uint64_t(o_.seed), true);
@@ -279,9 +275,6 @@ class PretrainRun {
     std::cout << formatted("held-out MLM loss: {} by the words' frequencies alone, {} by this "
                            "network untrained\n", fixed(result_.unigram_entropy, 4),
                            fixed(result_.untrained.mlm_loss, 4));
-    if (log_.step() == 0 && !o_.init.empty())
-      std::cout << formatted("as it starts from {}: held-out {}\n", o_.init,
-                             text_of(evaluate(model_.network)));
   }
 
   const PretrainOptions& o_;
