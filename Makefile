@@ -93,7 +93,7 @@ find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 LIBRARY    := $(call find,src,*.cpp)
 BESIDE     := $(addprefix examples/,report inside papers papers/isobn papers/lnpeft papers/nt papers/ta)
 MAINS      := $(shell grep -l '^int main' $(addsuffix /*.cpp,examples $(BESIDE)))
-STUDIES    := $(filter-out $(MAINS),$(wildcard $(addsuffix /*.cpp,$(BESIDE))))
+STUDIES    := $(filter-out $(MAINS),$(wildcard $(addsuffix /*.cpp,examples $(BESIDE))))
 TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp
 BENCHMARK  := $(wildcard tests/bench/*.cpp)
 WORLD      := $(wildcard data/*.cpp)

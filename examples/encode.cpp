@@ -4,12 +4,12 @@
 //   $ encode --model bert-base-uncased --input texts.txt --output vectors.safetensors --tokens
 //   1101 texts, 27785 tokens -> vectors.safetensors
 //
-// src/train/encode.h says what the file holds.
+// encode_file.h says what the file holds.
 #include <iostream>
 
+#include "encode_file.h"
 #include "minbert/files.h"
 #include "train/command_line.h"
-#include "train/encode.h"
 #include "train/interrupt.h"
 
 using namespace minbert;

@@ -1,11 +1,11 @@
 // Encoding a file: what is written is what the encoder gives for each text alone.
 #include <doctest/doctest.h>
 
+#include "encode_file.h"
 #include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
 #include "small_run.h"
-#include "train/encode.h"
 
 namespace minbert::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "lone_norm.h"
 #include "op_cases.h"
 #include "small_run.h"
-#include "train/encode.h"
+#include "encode_file.h"
 
 namespace minbert::test {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cls_set.h"
+#include "encode_file.h"
 #include "engine/names.h"
 #include "error_of.h"
 #include "golden_file.h"
@@ -15,7 +16,6 @@
 #include "papers/ta/task_adaptation.h"
 #include "papers/small_study.h"
 #include "tiny_bert.h"
-#include "train/encode.h"
 
 namespace minbert::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "inside/look.h"
 #include "small_run.h"
 #include "tiny_bert.h"
-#include "train/encode.h"
+#include "encode_file.h"
 
 namespace minbert::test {
 namespace {

@@ -1,6 +1,6 @@
 // Encoding texts. The sizes in the file's header follow from the counts of tokens, so rows are
 // written as they come.
-#include "train/encode.h"
+#include "encode_file.h"
 
 #include <algorithm>
 #include <fstream>
