@@ -29,8 +29,9 @@ struct OptimizerOptions {
 // A parameter that got no gradient since the last step is left alone, and so are its moments: the
 // heads of other tasks. A gradient of zeros counts as a gradient: conditional LayerNorm's
 // task_weight and task_bias [tasks,H] get gradients from every batch, 0 in the rows of other tasks,
-// and AdamW (or SGD's momentum) moves these on by their moments. An element that its parameter's
-// mask freezes is moved by nothing: neither by weight decay nor by a moment, which stays 0.
+// and AdamW (or SGD's momentum) moves these on by their moments. The gradient of an element that a
+// mask freezes is made 0, so that its moments stay 0 and nothing moves it; a parameter with such a
+// mask has no weight decay.
 class Optimizer {
  public:
   // Keeps a reference to the parameters. Error for a kind that is not in optimizer_names
@@ -51,6 +52,7 @@ class Optimizer {
   std::vector<int64_t>& steps() { return steps_; }
 
  private:
+  void freeze() const;                              // by the masks of Parameters
   const Parameters& parameters_;
   OptimizerOptions options_;
   Tensor first_, second_;                           // m and v; b of SGD is first_

@@ -18,7 +18,6 @@ namespace {
 struct OptimizedParameter {
   real *p, *m, *v;
   const real* g;
-  const uint8_t* mask;                              // nullptr: all of its elements learn
   const real* factor;                               // on every gradient
   real lr, beta1, beta2, eps, momentum;
   // lr wd; of sgd: wd    1 - beta1^t    sqrt(1 - beta2^t)
@@ -72,47 +71,45 @@ struct PlainSgd {                                   // without momentum m is not
   }
 };
 
-// A step of one element. A frozen element is written as it was read: a loop without a branch is
-// vectorised.
-template <class Form, bool masked>
+template <class Form>
 struct StepElement {
   OptimizedParameter o;
   HD void operator()(int64_t i) const {
     const Element before = {o.p[i], Form::has_m ? o.m[i] : 0, Form::has_v ? o.v[i] : 0};
     const Element after = Form::step(o, before, *o.factor * o.g[i]);
-    const bool learns = !masked || o.mask[i];
-    o.p[i] = learns ? after.p : before.p;
-    if (Form::has_m) o.m[i] = learns ? after.m : before.m;
-    if (Form::has_v) o.v[i] = learns ? after.v : before.v;
+    o.p[i] = after.p;
+    if (Form::has_m) o.m[i] = after.m;
+    if (Form::has_v) o.v[i] = after.v;
   }
 };
 template <class Form>
 void step_elements(Device device, int64_t n, const OptimizedParameter& o) {
-  if (o.mask) launch_elements(device, n, StepElement<Form, true>{o});
-  else launch_elements(device, n, StepElement<Form, false>{o});
+  launch_elements(device, n, StepElement<Form>{o});
 }
 
 // In the order of optimizer_names.
 constexpr std::array kinds = {step_elements<AdamW>, step_elements<CourseAdamW>, step_elements<Sgd>};
 
-// |g|^2 of each piece of a gradient, frozen elements left out; then |g| of all of them, and the
-// factor that brings it down to max_norm.
+// The gradient of a frozen element is 0: its moments stay 0, and nothing moves it.
+struct FreezeElement {
+  real* g;
+  const uint8_t* learns;
+  HD void operator()(int64_t i) const { g[i] = learns[i] ? g[i] : 0; }
+};
+
+// |g|^2 of each piece of a gradient; then |g| of all of them, and the factor that brings it down to
+// max_norm.
 constexpr int64_t piece_size = 8192;
 struct SquaresOfPiece {
   const real* g;
-  const uint8_t* mask;
   int64_t size;
   real* squares;
   template <class Team>
   HD void operator()(Team team, int64_t piece) const {
     const int64_t begin = piece * piece_size, left = size - begin;
     const real* x = g + begin;
-    const uint8_t* learns = mask ? mask + begin : nullptr;
     const int n = int(left < piece_size ? left : piece_size);
-    const auto square_of = [=](int i) { return x[i] * x[i]; };
-    const real sum =
-        learns ? team.sum(n, [=](int i) { return learns[i] ? square_of(i) : real(0); })
-               : team.sum(n, square_of);
+    const real sum = team.sum(n, [=](int i) { return x[i] * x[i]; });
     team.each(1, [sum, square = squares + piece](int) { *square = sum; });
   }
 };
@@ -149,7 +146,14 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
   if (options.kind != "sgd") second_ = FlatBuffer::zeros(offset);
 }
 
+void Optimizer::freeze() const {
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (const Tensor g = parameters_.items()[i].value.grad(); g && parameters_.mask(i))
+      launch_elements(g.device(), g.size(), FreezeElement{g.data(), parameters_.mask(i)});
+}
+
 void Optimizer::clip(double max_norm) {
+  freeze();
   const Device device = first_.device();
   const Tensor squares({first_.size() / piece_size + int64_t(steps_.size())}, device);
   int64_t count = 0;                                // of pieces
@@ -157,7 +161,7 @@ void Optimizer::clip(double max_norm) {
     if (const Tensor g = parameters_.items()[i].value.grad()) {
       const int64_t pieces = (g.size() + piece_size - 1) / piece_size;
       launch_rows(device, pieces, g.size(),
-                  SquaresOfPiece{g.data(), parameters_.mask(i), g.size(), squares.data() + count});
+                  SquaresOfPiece{g.data(), g.size(), squares.data() + count});
       count += pieces;
     }
   launch_rows(device, 1, count,
@@ -170,6 +174,7 @@ void Optimizer::clip(double max_norm) {
 void Optimizer::step(double learning_rate) {
   MB_CHECK(choices_ == parameters_.choices_,
            "step: set_trainable() came after this Optimizer was made; make it afterwards");
+  freeze();
   const OptimizerOptions& o = options_;
   const auto step = o.kind == "sgd" && o.momentum == 0 ? step_elements<PlainSgd> : kinds.at(kind_);
   bool any = false;
@@ -178,12 +183,13 @@ void Optimizer::step(double learning_rate) {
     const Tensor g = p.value.grad();
     if (!g) continue;
     any = true;
-    const double t = double(++steps_[i]), wd = p.decay == Decay::yes ? o.weight_decay : 0;
+    const bool decays = p.decay == Decay::yes && !parameters_.mask(i);
+    const double t = double(++steps_[i]), wd = decays ? o.weight_decay : 0;
     const double lr = learning_rate * (o.rate ? o.rate(p.name) : 1);
     step(g.device(), g.size(),
          {.p = p.value.data(), .m = first_.data() + offsets_[i],
           .v = second_ ? second_.data() + offsets_[i] : nullptr,
-          .g = g.data(), .mask = parameters_.mask(i), .factor = factor_.data(),
+          .g = g.data(), .factor = factor_.data(),
           .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
           .eps = real(o.eps), .momentum = real(o.momentum),
           .decay = real(o.kind == "sgd" ? wd : lr * wd),
