@@ -100,7 +100,8 @@ TEST_CASE("bpe: letters, numbers and white space are Hugging Face's") {
     std::fill(theirs.begin() + ptrdiff_t(first), theirs.begin() + ptrdiff_t(last) + 1, classes.at(name));
   int differ = 0;
   for (int32_t c = 0; c < 0x110000; ++c)
-    differ += class_of(c) != theirs[size_t(c)] && !(newer_than_theirs && theirs[size_t(c)] == CharacterClass::other);
+    if (utf8proc_category(c) != UTF8PROC_CATEGORY_CN)       // what utf8proc does not know yet
+      differ += class_of(c) != theirs[size_t(c)] && !(newer_than_theirs && theirs[size_t(c)] == CharacterClass::other);
   CHECK(differ == 0);
 }
 

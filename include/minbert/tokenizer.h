@@ -5,11 +5,9 @@
 //   byte-level BPE  RoBERTa's: Sennrich et al. 2016, sec. 3.2; Radford et al. 2019, sec. 2.2.
 //                   vocab.json and merges.txt, or tokenizer.json. See src/text/bpe.cpp.
 //
-// Deviation: Hugging Face's WordPiece uses the tables of Unicode 8, and utf8proc those of its own
-// version (15 in 2.8). Characters that are newer or changed their category may differ: about 600
-// punctuation characters, combining marks, format characters and capital letters, all of rare
-// scripts. BPE has the tables of Unicode 16, as Hugging Face's: the 5004 letters and numbers that
-// utf8proc 2.8 lacks are listed in src/text/unicode.cpp.
+// Deviation: the tables of Unicode are utf8proc's (version 15 in utf8proc 2.8). Hugging Face's
+// WordPiece has those of Unicode 8 and its BPE those of Unicode 16: characters that came or changed
+// their category in between may differ, all of them of rare scripts.
 #pragma once
 
 #include <array>

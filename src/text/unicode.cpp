@@ -38,24 +38,6 @@ bool is_chinese(int32_t c) {
          (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-// Letters and numbers of Unicode 15.1 and 16. Hugging Face's BPE knows them, utf8proc 2.8 (Unicode
-// 15) does not.
-struct Newer {
-  CharacterClass kind;
-  std::vector<std::pair<int32_t, int32_t>> ranges;             // first, last
-};
-const Newer newer[] = {
-    {CharacterClass::letter,
-     {{0x1C89, 0x1C8A},   {0xA7CB, 0xA7CD},   {0xA7DA, 0xA7DC},   {0x105C0, 0x105F3},
-      {0x10D4A, 0x10D65}, {0x10D6F, 0x10D85}, {0x10EC2, 0x10EC4}, {0x11380, 0x11389},
-      {0x1138B, 0x1138B}, {0x1138E, 0x1138E}, {0x11390, 0x113B5}, {0x113B7, 0x113B7},
-      {0x113D1, 0x113D1}, {0x113D3, 0x113D3}, {0x11BC0, 0x11BE0}, {0x13460, 0x143FA},
-      {0x16100, 0x1611D}, {0x16D40, 0x16D6C}, {0x18CFF, 0x18CFF}, {0x1E5D0, 0x1E5ED},
-      {0x1E5F0, 0x1E5F0}, {0x2EBF0, 0x2EE5D}}},
-    {CharacterClass::number,
-     {{0x10D40, 0x10D49}, {0x116D0, 0x116E3}, {0x11BF0, 0x11BF9}, {0x16130, 0x16139},
-      {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9}, {0x1E5F1, 0x1E5FA}}}};
-
 bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 
 // The output of normalize().
@@ -158,10 +140,6 @@ CharacterClass class_of(int32_t c) {
   if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO)
     return CharacterClass::number;
   if (is_separator(c) || c == 0x0B || c == 0x0C || c == 0x85) return CharacterClass::space;
-  if (category == UTF8PROC_CATEGORY_CN)
-    for (const auto& [kind, ranges] : newer)
-      for (const auto& [first, last] : ranges)
-        if (first <= c && c <= last) return kind;
   return CharacterClass::other;
 }
 
