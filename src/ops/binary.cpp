@@ -1,4 +1,6 @@
 // Sums, differences, products and quotients of two tensors.
+#include "engine/launch.h"
+#include "minbert/ops.h"
 #include "ops/binary.h"
 
 namespace minbert {
