@@ -169,6 +169,7 @@ TEST_CASE("bert: dropout acts while training only, and its masks follow clock an
     DropoutClock::current().step = step;
     return network.model.forward(batch, sst).values();
   };
+  network.model.train(false);
   CHECK(run(1) == run(2));
   network.model.train();
   CHECK(network.model.bert().training());

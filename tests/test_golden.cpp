@@ -150,6 +150,7 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
     INFO(std::string(name));
     const SafeTensors file(golden_file(formatted("{}-expected.safetensors", name)));
     MultitaskBert model(stored_config(form), {}, 0);
+    model.train(false);
     Parameters parameters(model, {});
     const WeightsReport report = load_weights(golden_file(formatted("{}.safetensors", name)), parameters);
     CHECK(report.loaded.size() == parameters.items().size());
@@ -167,6 +168,7 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
 TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; the decoder is the word embeddings") {
   const SafeTensors file(golden_file("pretraining-expected.safetensors"));
   BertForPreTraining model(stored_config());
+  model.train(false);
   Parameters parameters(model, {});
   const WeightsReport report = load_weights(golden_file("pretraining.safetensors"), parameters);
   CHECK(report.loaded.size() == parameters.items().size());
@@ -188,6 +190,7 @@ TEST_CASE("golden: a RoBERTa's two heads and their gradients are those of one wr
   CHECK(plain.max_position_embeddings == 14);       // two more than tokens: padding_idx + 1
   CHECK(plain.max_tokens() == 12);
   BertForPreTraining masked(plain);
+  masked.train(false);
   Parameters parameters(masked, {});
   const WeightsReport report = load_weights(golden_file("roberta.safetensors"), parameters, &plain);
   CHECK(report.initialised == std::vector<std::string>{"bert.pooler.dense.weight", "bert.pooler.dense.bias",
@@ -205,6 +208,7 @@ TEST_CASE("golden: a RoBERTa's two heads and their gradients are those of one wr
   check_gradients(parameters, file, [](const std::string& ours) { return "mlm." + roberta_name(ours); });
 
   MultitaskBert model(tuned, {{"mnli", 3, true, false}}, 0);
+  model.train(false);
   Parameters all(model, {});
   const WeightsReport whole = load_weights(golden_file("roberta.safetensors"), all, &tuned);
   CHECK(whole.loaded.size() == all.items().size());

@@ -142,6 +142,7 @@ TEST_CASE("memory: with --recompute a layer keeps its input alone; values and gr
   const Recompute on;
   MultitaskBert model(tiny_config("batch"), three_heads(), 0);
   const Parameters parameters(model, {});
+  model.train(false);
   model.forward(batch, 0);                          // evaluation recomputes nothing
   clear_tape();
   model.train();

@@ -160,6 +160,7 @@ TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerN
     const BertConfig config = tiny_config(entry.name, 64);
     BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);
     const Parameters p(trained, {}), q(loaded, {.seed = 1}), r(plain, {}), s(taken, {.seed = 2});
+    for (BertModel* model : {&loaded, &plain, &taken}) model->train(false);
     randomise(p);
     trained.train(true);
     trained.forward(batch);

@@ -26,6 +26,7 @@ struct Network {
   Parameters parameters;
   explicit Network(const BertConfig& config, double deviation = 0.4) : bert(config, 3), parameters(bert, {}) {
     randomise(parameters, deviation);
+    bert.train(false);
   }
   std::vector<real> hidden(const Batch& batch) const { return bert.forward(batch).last_hidden_state.values(); }
 };

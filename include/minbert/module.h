@@ -45,7 +45,8 @@ class Module {
   // "bert.encoder.layer.3.output.dense"; set by Parameters
   const std::string& path() const { return path_; }
   bool training() const { return training_; }
-  // With all children. Off, as at first: no dropout, and running statistics are used.
+  // With all children. A new module is in training mode, as in PyTorch. Off: no dropout, and norms
+  // use their running statistics.
   void train(bool on = true);
   // This module and all below, in order of registration
   void visit(const std::function<void(Module&)>& f);
@@ -60,7 +61,7 @@ class Module {
 
  private:
   std::string path_;
-  bool training_ = false;
+  bool training_ = true;
   std::vector<Parameter> parameters_, buffers_;
   std::vector<std::pair<std::string, Module*>> children_;
 };
@@ -103,8 +104,8 @@ class Parameters {
   // Before the Optimizer is made: its step() is an error otherwise.
   void set_trainable(const std::function<bool(const std::string& name)>& learns);
   // Element by element: every parameter has a mask under its name. Without a 1 in it, the parameter
-  // does not learn; where 0 and 1 are mixed it gets a whole gradient, but the optimizer leaves its
-  // frozen elements and their moments alone. Error for a mask that is missing or of another size.
+  // does not learn; where 0 and 1 are mixed it gets a whole gradient, and the optimizer leaves its
+  // frozen elements alone. Error for a mask that is missing or of another size.
   void set_trainable(const std::map<std::string, Mask>& masks);
   // The mask of items()[i] on its device; nullptr where all of its elements learn, or none does
   const uint8_t* mask(size_t i) const;

@@ -127,6 +127,7 @@ TrainedModel::TrainedModel(const std::string& source, std::optional<bool> cased)
   const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
   if (!report.initialised.empty() || !report.unused.empty())
     print_report(std::cerr, report, folder);
+  model.network.train(false);
 }
 
 DatasetOptions TrainedModel::dataset_options() const {

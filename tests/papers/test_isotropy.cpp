@@ -32,6 +32,7 @@ TEST_CASE("isotropy: the covariance behind a norm of [CLS], from the norm's matr
   for (const char* name : {"batch", "iso-bn:beta=1,eps=0.1", "iso-bn:preset=eq3", "iso-bn:preset=eq5"}) {
     CAPTURE(name);
     const auto norm = cls_norms().make(name, {.hidden = H});
+    norm->train(false);
     const Parameters parameters(*norm, {});
     set_statistics(*norm, set.mean(), set.matrix());
     const Vector fast = covariance_after(*norm, set.matrix()), slow = covariance_of((*norm)(h));

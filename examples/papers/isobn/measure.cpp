@@ -55,6 +55,7 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
       continue;
     }
     const auto norm = cls_norms().make(t.norm, {.hidden = H});
+    norm->train(false);
     const Parameters parameters(*norm, {});
     if (t.norm != std::string("whitening")) set_statistics(*norm, covariance.mean(), Sigma);
     const Norm& used = t.norm == std::string("whitening") ? *whitening : *norm;
