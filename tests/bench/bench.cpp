@@ -16,7 +16,7 @@
 //   sgemm     the rate of the best of some large products; it is measured again in every round
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: the same OpenBLAS, as many threads, sentences padded to the batch's longest
-//   Encode    encode.cpp: small batches, beside ONNX Runtime, too; contention: the same beside busy processes
+//   Encode    encode.cpp: small batches, beside ONNX Runtime, too
 //   Modes     modes.cpp
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
@@ -267,7 +267,7 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "contention", "norms", "modes", "modes-4x128", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "norms", "modes", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -312,9 +312,7 @@ int bench(int argc, char** argv) {
     if (chosen("norms")) bench.run_norms();
   }
   if (std::ranges::any_of(encode_cases(), is_here)) run_encode(options);
-  if (chosen("contention")) run_contention(options);
-  if (chosen("modes")) run_modes(options, 16);
-  if (options.only == "modes-4x128") run_modes(options, 4);
+  if (chosen("modes")) run_modes(options);
   omp_set_num_threads(options.threads);
   if (chosen("tokenizer")) tokenizer_speed();
   if (chosen("load")) load_time();

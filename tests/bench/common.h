@@ -66,11 +66,10 @@ struct OnnxRuntime {
 };
 
 // modes.cpp: the modes of training beside full fine-tuning
-void run_modes(const Options& options, int sentences);      // BERT-base, so many sentences of 128 tokens
+void run_modes(const Options& options);             // BERT-base, 16 sentences of 128 tokens
 
 std::vector<Case> encode_cases();                   // encode.cpp
 void run_encode(const Options& options);
-void run_contention(const Options& options);        // the same beside busy processes
 
 // gpu.cpp
 std::vector<Case> gpu_cases();

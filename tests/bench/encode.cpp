@@ -8,13 +8,10 @@
 //             begins with another one. Before each block there is a pause, until the threads of the program before have
 //             stopped waiting for more work. Times: the median over the rounds of ours over theirs, with its 95%
 //             interval (paired.h).
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 
@@ -145,38 +142,6 @@ std::vector<Case> encode_cases() {
                       .share = smallest ? 1.6 : 0, .ratio = long_one ? 0.0 : 1.0, .memory = 0});
     }
   return list;
-}
-
-namespace {
-
-// Processes that compute without end, until this is destroyed.
-class Busy {
- public:
-  explicit Busy(int count) {
-    for (int i = 0; i < count; ++i) {
-      processes_.push_back(fork());
-      if (processes_.back() > 0) continue;
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      for (volatile double x = 1;;) x = x * 1.0000001;
-    }
-  }
-  ~Busy() {
-    for (const pid_t process : processes_) kill(process, SIGKILL), waitpid(process, nullptr, 0);
-  }
-
- private:
-  std::vector<pid_t> processes_;
-};
-
-}  // namespace
-
-void run_contention(const Options& options) {
-  SmallBatches bench(options);
-  for (const int count : {0, 1, 2, 4}) {
-    const Busy busy(count);
-    bench.run({.name = formatted("beside {} busy", count), .config = "base", .mode = "encode", .sentences = 8,
-               .length = 32, .steps = 9, .share = 0, .ratio = count > 0 ? 1.05 : 1, .memory = 0});
-  }
 }
 
 void run_encode(const Options& options) {

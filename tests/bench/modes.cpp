@@ -3,26 +3,17 @@
 //   Modes   --train: a step of BERT-base (as in bench.cpp) in each mode, every mode a process of its own. A round asks
 //           all of them for the same batch, each round beginning with another one; a ratio is the median over the
 //           rounds, with its 95% interval. Memory: the most that the process held in RAM.
-//   Mask    each element of every parameter with probability 1/2
 //   --recompute  full fine-tuning whose layers keep their input alone
-#include <unistd.h>
-
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "child.h"
 #include "common.h"
-#include "minbert/bert.h"
-#include "minbert/error.h"
-#include "masks.h"
 #include "paired.h"
 #include "train/train_mode.h"
 
 namespace minbert::bench {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Mode {
   std::string name, trained;
@@ -32,40 +23,23 @@ struct Mode {
   std::vector<double> seconds = {};
 };
 
-// For the model that bert_worker builds: it has the same parameters.
-void write_half_mask(const fs::path& file) {
-  MultitaskBert model(BertConfig::named("base"), {{"sst", 5, false, false}}, 0);
-  const Parameters parameters(model, {.initialise = false});
-  Random random(11711, "mask");
-  std::map<std::string, Mask> masks;
-  for (const Parameter& p : parameters.items()) {
-    Mask& mask = masks[p.name] = Mask(size_t(p.value.size()));
-    for (uint8_t& learns : mask) learns = uint8_t(random.below(2));
-  }
-  test::write_masks(file, parameters, masks);
-}
-
 }  // namespace
 
-void run_modes(const Options& options, int sentences) {
-  const fs::path mask = fs::temp_directory_path() / formatted("minbert-bench-mask-{}.safetensors", getpid());
-  write_half_mask(mask);
+void run_modes(const Options& options) {
   std::vector<Mode> modes;
   modes.push_back({trained::full_model, trained::full_model, 0, 0});
   modes.push_back({trained::layer_norm, trained::layer_norm, 0.7, 0.45});
   modes.push_back({trained::bitfit, trained::bitfit, 0.735, 0.4725});      // LayerNorm's, and 5%
   modes.push_back({trained::random, trained::random, 0, 0});
-  modes.push_back({"mask:half", "mask:" + mask.string(), 1.01, 0});
   modes.push_back({"--recompute", trained::full_model, 1.35, 0.75, "recompute"});      // .45 of PyTorch's memory
   for (Mode& m : modes) {
     m.child = std::make_unique<Child>(bert_command(options, "fp32", "base", m.step, "layer", "none", m.trained),
                                       environment_of(options.threads));
     m.child->listen();
   }
-  fs::remove(mask);
 
   std::string line;
-  for (int b = 0; b < sentences; ++b) line += "128 ";
+  for (int b = 0; b < 16; ++b) line += "128 ";
   const int rounds = options.steps ? options.steps : 9;
   for (int round = -warm_up; round < rounds; ++round)
     for (size_t i = 0; i < modes.size(); ++i) {
@@ -74,8 +48,8 @@ void run_modes(const Options& options, int sentences) {
       if (round >= 0) m.seconds.push_back(seconds);
     }
 
-  std::printf("\n%-15s%5s%9s  %-21s%6s%11s%9s%9s%6s        BERT-base, %d x 128 tokens\n", "mode", "n", "seconds",
-              "times full's [95%]", "goal", "", "peak MB", "of full", "goal", sentences);
+  std::printf("\n%-15s%5s%9s  %-21s%6s%11s%9s%9s%6s        BERT-base, 16 x 128 tokens\n", "mode", "n", "seconds",
+              "times full's [95%]", "goal", "", "peak MB", "of full", "goal");
   double full_memory = 0;
   for (Mode& m : modes) {
     const double held = m.child->finish() / 1e6;
