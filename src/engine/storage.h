@@ -37,7 +37,7 @@ class Storage {
   bool pooled_;
 };
 
-// Statistics of a device's memory, for tests and for --profile.
+// Statistics of a device's memory, for tests.
 struct PoolStatistics {
   int64_t allocations;                              // how often the system was asked for a segment
   int64_t bytes_held;                               // in use and free together
