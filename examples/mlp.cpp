@@ -16,7 +16,7 @@
 
 using namespace minbert;
 
-// 2 -> 64 -> 64 -> 1: ReLU and dropout behind each hidden layer; the last is the logit of spiral 1.
+// 2 -> 64 -> 64 -> 1: ReLU and dropout after each hidden layer; the last is the logit of spiral 1.
 struct Network : Module {
   Linear first{2, 64, Init::random_relu}, second{64, 64, Init::random_relu}, last{64, 1};
   Dropout dropout1{0.1}, dropout2{0.1};
@@ -64,14 +64,14 @@ double accuracy(Network& network, const Points& points) {
 std::string drawing(Network& network, const Points& points) {
   constexpr int squares = 80, size = 5;
   const auto pixel = [](double v) { return (v + 1.2) / 2.4 * squares * size; };
-  std::vector<real> places;
+  std::vector<real> pixels;
   for (int row = 0; row < squares; ++row)
     for (int column = 0; column < squares; ++column)
-      for (const int at : {column, row}) places.push_back(real((at + 0.5) / squares * 2.4 - 1.2));
+      for (const int at : {column, row}) pixels.push_back(real((at + 0.5) / squares * 2.4 - 1.2));
   const NoGrad no_tape;
   network.train(false);
   const std::vector<real> p =
-      sigmoid(network(Tensor::from({squares * squares, 2}, places))).values();
+      sigmoid(network(Tensor::from({squares * squares, 2}, pixels))).values();
   Svg svg;
   for (int i = 0; i < squares * squares; ++i)  // from blue, spiral 0, to orange, spiral 1
     svg.box(i % squares * size, i / squares * size, size, size,
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     }
     make_folder(out);
     write_file(out + "/spirals.svg", drawing(network, train));
-    std::cout << out << "/spirals.svg: both spirals, and what the network says at every place\n";
+    std::cout << out << "/spirals.svg: both spirals, and what the network says at every point\n";
     return 0;
   });
 }

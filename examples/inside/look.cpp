@@ -14,7 +14,7 @@ namespace {
 
 using Operations = std::vector<Trace::Operation>;
 
-// Of one row of numbers: sums in double.
+// The mean of one row, summed in double.
 double row_mean(std::span<const real> x) {
   double sum = 0;
   for (const auto v : x) sum += double(v);
@@ -103,8 +103,8 @@ std::vector<std::pair<std::string, const Trace::Operation*>> states_of(const Mea
   return found;
 }
 
-// Of each token in a state: cosines with its start and with the state before, lengths |x| and, with
-// a label, |dL/dx|.
+// What is shown of each token in a state: its cosines with its start and with the state before, its
+// length |x| and, with a label, |dL/dx|.
 Json state_json(const std::string& name, const Tensor& x, const Tensor& first,
                 const Tensor& previous) {
   std::vector<double> start, before, length, gradient;
@@ -259,7 +259,7 @@ Example example_of(const TrainedModel& trained, const Task* task, const InsideOp
   return {.id = "", .inputs = {build_sequence(trained.tokenizer, a, pair, most, cut)}};
 }
 
-// Of one head: each class with its probability, or in words why there is no prediction.
+// What one head predicts: each class with its probability, or in words why there is no prediction.
 Json prediction_json(TrainedModel& trained, const Task& task, const InsideOptions& o) {
   Json prediction =
       Json::object({{"task", task.name}, {"not_run", ""}, {"choices", Json::array()}});

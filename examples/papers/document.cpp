@@ -87,8 +87,8 @@ Settings Document::inputs(const Task& task) {
   const std::string rows =
       options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
   Settings all = {{"task", task.name},
-                                            {"rows", rows},
-                                            {"max-length", std::to_string(options_.max_length)}};
+                  {"rows", rows},
+                  {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
   std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
   files.insert(files.end(), {"config.json", "model.safetensors"});
@@ -175,7 +175,7 @@ TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
 Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
   o = on_task(task, o);
   Run run{name, settings_of(o), {}, double(o.epochs)};
-  // their contents count
+  // their fingerprints count, not their names
   for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
   run.options.merge(inputs(task));
   // 4 times the model's size, and their work is done
@@ -266,14 +266,13 @@ Names Document::model_differences() const {
     all.push_back(formatted("the model is a {}; the document has none", config.model_type));
   if (!config.has_trained_pooler())
     all.push_back(
-        "the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its "
-        "last hidden "
-        "state, and fine-tuning starts with a new pooler");
+        "the model is pre-trained without a pooler: [CLS] of the pre-trained model is h^l, its last "
+        "hidden state, and fine-tuning starts with a new pooler");
   return all;
 }
 
-// That makes one item again: this program's own options, with this item in the place of all that
-// were asked for.
+// The command line that makes one item again: this program's options, with this item instead of
+// those that were asked for.
 std::string Document::command(const std::string& item) const {
   std::string words =
       (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;

@@ -20,9 +20,8 @@ void require_pooler(const WeightsReport& weights, const BertConfig& saved,
   if (!saved.has_trained_pooler()) return;
   for (const std::string& name : weights.initialised)
     MB_CHECK(name.find("pooler") == name.npos,
-             "{}: has no trained pooler ({} is missing), so [CLS] behind it means nothing\n  take "
-             "a model that has "
-             "one; isotropy can do without it: --cls-norm-at pre-pooler",
+             "{}: has no trained pooler ({} is missing), so [CLS] after it means nothing\n"
+             "  take a model that has one; isotropy can do without it: --cls-norm-at pre-pooler",
              model, name);
 }
 

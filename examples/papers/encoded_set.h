@@ -48,7 +48,7 @@ class EncodedSet {
   Dataset data_;
 };
 
-// [CLS] behind the pooler (place "pooled"), or before it ("pre-pooler"), [B,H]. Error for a value
+// [CLS] after the pooler (place "pooled"), or before it ("pre-pooler"), [B,H]. Error for a value
 // that is not finite: names the example of data that has it.
 Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset& data,
               std::span<const int32_t> examples);

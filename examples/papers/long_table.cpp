@@ -97,8 +97,8 @@ double median(Numbers v) {
 }
 
 Verdict judge(const Claim& claim, const LongTable& ours) {
-  // Of every combination of the open columns: the difference; then their means over each pair's
-  // name.
+  // Takes the difference in every combination of the open columns; then their means over each
+  // pair's name.
   const Names& columns = ours.columns();
   const bool seeds = std::find(columns.begin(), columns.end(), "seed") != columns.end();
   const std::string pair_column = seeds ? "seed" : "task";

@@ -75,7 +75,7 @@ struct Verdict {
   std::string verdict, why;
 };
 Verdict judge(const Claim& claim, const LongTable& ours);
-// The same for a claim of all values at a place: each of them is `value`. "reproduced" or "not".
+// The same for a claim that every value that `where` selects is `value`. "reproduced" or "not".
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours);
 
 double median(Numbers values);                  // of 1 or more

@@ -212,7 +212,7 @@ std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& option
   const auto item = [&](const char* name, const char* title, const auto& show) {
     return Item{name, title, runs,
                 [m, show](ItemReport& report) {
-      report.caption(m.o.cls_norm_at == cls_place::pooled ? "[CLS] behind the pooler's tanh"
+      report.caption(m.o.cls_norm_at == cls_place::pooled ? "[CLS] after the pooler's tanh"
                                                           : "[CLS] before the pooler");
       show(m, report);
                 }};

@@ -15,7 +15,7 @@ struct IsoBnOptions : DocumentOptions {
 // result: rows; std [H]; ev, for each transformation of tab.2, eq.3, eq.5 and alg.1 its EV_k [H];
 // order and cluster [H] of average_linkage(rho, .2); alike, the number of dimensions with 2 or more
 // others above |rho| = .8. In the folder: correlation.safetensors with rho [H,H]. Errors: one
-// sentence; a model whose pooler has no weights, if [CLS] is wanted behind it.
+// sentence; a model whose pooler has no weights, if [CLS] is wanted after it.
 Json measure_cls(const IsoBnOptions& options, const Task& task, const std::string& folder);
 
 // fig1 fig2 fig3 eq3 eq5 alg1 tab2 fig4: of [CLS] of the pre-trained encoder over the training set.

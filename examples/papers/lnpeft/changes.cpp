@@ -48,7 +48,7 @@ struct Change {
   double D() const { return L1 / n; }
 };
 
-// Of every component of every layer, weight and bias together, in the model's order.
+// The change of every component of every layer, weight and bias together, in the model's order.
 Json changes(const Parameters& before, const Parameters& after) {
   std::map<std::pair<int, size_t>, Change> all;
   for (const Parameter& p : after.items()) {

@@ -116,7 +116,7 @@ void fig1(const Json& result, ItemReport& report) {
                  "upwards, and which results each of them reads");
   report.caption("drawn from the tape of one forward pass through each layer");
   report.differs(
-      "with pre-LN the sum is normalized once more behind the last layer, which is not drawn");
+      "with pre-LN the sum is normalized once more after the last layer, which is not drawn");
 }
 
 Run modules() {

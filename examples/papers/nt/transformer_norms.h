@@ -38,7 +38,7 @@ extern const GridValues nt_paper_grid, nt_quick_grid;
 // one epoch, from which no verdict can be told.
 void check_nt_options(const NtOptions& options);
 
-// ---- Verdicts (nt_verdict.cpp)
+// ---- Verdicts (verdict.cpp)
 
 struct EpochLoss {
   double mean, deviation;                   // of the losses of its batches; not finite: left early
@@ -47,14 +47,14 @@ struct EpochLoss {
 
 // Whether a run converged [NT tab.1-6]. The slides do not say what "converged" is; this is ours.
 enum class Convergence {
-  converged,                                // the last epoch's mean is below the first one's
-  slow,                                     // the same, but by less than a tenth
-  flat,                                     // the same, but no epoch is below the entropy
-  not_converged,                            // it is not
-  diverged                                  // a loss was not finite
+  converged,        // the mean loss falls by more than 2 standard errors (verdict.cpp)
+  slow,             // it falls so, but by less than a tenth
+  flat,             // it falls so, but no epoch is clearly below the entropy
+  not_converged,    // it does not fall so
+  diverged          // a loss was not finite
 };
 inline const Names convergence_names = {"converged", "slow", "flat",
-                                                           "not-converged", "diverged"};
+                                        "not-converged", "diverged"};
 // entropy: of the classes' shares in the training set, in nats: the loss of a model that knows them
 // and nothing of the sentence. Error: no epochs, or one that is finite.
 Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy);
@@ -81,7 +81,7 @@ struct NtCell {
   ItemReport::Cell shown() const;
 };
 
-// ---- Data and network (nt_data.cpp)
+// ---- Data and network (data.cpp)
 
 struct NtData {
   Task task;
@@ -121,7 +121,7 @@ struct NtSetup {
 // The configuration of its encoder [NT model].
 BertConfig nt_config(const NtOptions& options, const NtSetup& setup, const Tokenizer& tokenizer);
 
-// ---- Training (nt_training.cpp, nt_landscape.cpp)
+// ---- Training (training.cpp, landscape.cpp)
 
 // max over a of |L(W) - L(W - a ∇L)| and ‖∇L(W) - ∇L(W - a ∇L)‖, a = i lr / 11 for i = 1..10
 // [NT fig.5] [NT fig.6]. Infinite where a loss or a gradient on the way is not finite.
@@ -140,7 +140,7 @@ Json train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup
 // ‖∇L(W)‖ of the new network, the mean over the first batches [NT fig.2] [NT fig.3].
 double first_gradient(const NtOptions& options, const NtData& data, const NtSetup& setup);
 
-// ---- The gradient slide (nt_gradient.cpp)
+// ---- The gradient slide (gradient.cpp)
 
 // dL/dx_k through all sublayers, twice: by the tape, and by one vector-Jacobian product after
 // another [NT gradient]:
@@ -152,7 +152,7 @@ struct GradientWalk {
   struct Factor {
     int sublayer;                                   // k
     std::string name;                               // "norm" or "1 + F'"; "term" or "sum" with pre
-    double gradient;                                // ‖g‖ behind it; of a term, its own
+    double gradient;                                // ‖g‖ after it; of a term, its own
   };
   std::vector<Factor> factors;                      // from the last sublayer down
   // max over k of ‖dL/dx_k by products - by the tape‖ / ‖dL/dx_k‖

@@ -188,7 +188,7 @@ void influence_of_hl(const TaskAdaptation& ta, ItemReport& report, LongTable& ta
   report.figure(
       figure,
       "Influence of h^l: the larger it is, the more the tanh is saturated and the smaller is the "
-      "gradient behind it");
+      "gradient below it");
 }
 
 }  // namespace

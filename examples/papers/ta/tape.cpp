@@ -63,7 +63,7 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   return {steps.begin() + int64_t(cls), steps.end()};
 }
 
-// Of each operation from [CLS] on: how far its result and the gradient of that are from those of
+// For each operation from [CLS] on, how far its result and the gradient of that are from those of
 // the step without a method. An operation that the method adds has no counterpart there; it is
 // compared with the operation before it, whose result the next one would read without the method.
 Json compared(const Operations& steps, const Operations& plain) {

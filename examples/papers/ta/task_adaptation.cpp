@@ -39,7 +39,7 @@ Run TaskAdaptation::fine_tuning(const Task& task, const TaMethod& method, int se
 }
 
 std::string TaskAdaptation::where_text() const {
-  return o.cls_norm_at == "pooled" ? "at h, behind the pooler's tanh" : "at h^l, before the pooler";
+  return o.cls_norm_at == "pooled" ? "at h, after the pooler's tanh" : "at h^l, before the pooler";
 }
 
 std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& o) {

@@ -1,7 +1,7 @@
 // The items of Efficient Task Adaptation with Normalization (Zhou), for build/bin/task_adaptation.
 //
 //   h^l [B,H]   the last hidden state of [CLS], before the pooler ("pre-pooler")
-//   h [B,H]     tanh(W_f h^l + b_f), behind it ("pooled")
+//   h [B,H]     tanh(W_f h^l + b_f), after it ("pooled")
 #pragma once
 
 #include "papers/document.h"
