@@ -21,7 +21,7 @@ struct FineTuneOptions {
 
 // A BERT with a head for each task.
 struct Model : WithParameters<MultitaskBert> {
-  // After config, seed and initialise: the heads, and the dropout before them
+  // Model(config, seed, initialise, heads, head_dropout)
   using WithParameters::WithParameters;
   // The model of a Hugging Face folder or a run, to be fine-tuned on these tasks; a head that its
   // weights lack is new. Errors: those of load_weights.

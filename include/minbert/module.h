@@ -89,7 +89,7 @@ class Parameters {
     bool initialise = true;                         // false: load_weights does it where it must
   };
   Parameters(Module& root, Options options);
-  // Its first value: a function of the seed and its name alone
+  // Gives a parameter its first value, which depends on the seed and its name alone.
   void initialise(const Parameter& parameter) const;
 
   const std::vector<Parameter>& items() const { return items_; }

@@ -83,7 +83,8 @@ struct NormEntry {
   Mixes mixes = Mixes::nothing;
   const char* statistics = "none";              // those of evaluation, if they are not x's own
   const char* parameters = "0";                 // how many, in H and tasks
-  const char* place = "embeddings, layers";     // of [CLS]: pre-pooler or pooled, by default
+  const char* place = "embeddings, layers";     // where it stands; of a norm of [CLS]: its
+                                                // default, pre-pooler or pooled
   std::vector<NormOption> options = {};
   std::unique_ptr<Norm> (*make)(const NormOptions&);
 };

@@ -42,8 +42,9 @@ class Optimizer {
   // step scales them down to it.
   void clip(double max_norm);
   double gradient_norm() const { return double(norm_.item()); }  // of the last clip(); GPU: waits
-  // Then clears the gradients. Errors: no parameter has one, since backward() did not run; what
-  // learns was chosen anew (set_trainable) after this Optimizer was made.
+  // Moves the parameters one step against their gradients, and clears these. Errors: no parameter
+  // has one, since backward() did not run; what learns was chosen anew (set_trainable) after this
+  // Optimizer was made.
   void step(double learning_rate);
 
   // What a checkpoint must keep: moments (flat, over trainable parameters) and each parameter's

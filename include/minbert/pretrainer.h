@@ -9,15 +9,15 @@
 namespace minbert {
 
 struct PretrainScores {                             // on the held-out text
-  // Nats a masked word; share of pairs judged right
+  // mlm_loss: nats per masked word; nsp_accuracy: the share of pairs judged right
   double mlm_loss = 0, nsp_accuracy = 0;
 };
 struct PretrainResult {
-  // Of the network now, and of one with new weights
+  // held_out: the network's scores now; untrained: those of one with new weights
   PretrainScores held_out, untrained;
   double unigram_entropy = 0;                       // MLM loss of the word frequencies alone
   int64_t steps = 0;
-  bool interrupted = false, next_sentence = true;   // the latter: was it learnt?
+  bool interrupted = false, next_sentence = true;   // next_sentence: was it a task of this run?
 };
 
 // One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv,

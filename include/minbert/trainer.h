@@ -22,7 +22,7 @@ namespace minbert {
 struct TaskData {
   Task task;
   Dataset train;
-  // Of each of the task's sets; those of test may be empty
+  // One data set for each of the task's sets; in `test` it may be empty
   std::vector<Dataset> dev, test;
 };
 
@@ -36,10 +36,10 @@ class Experiment {
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
-  // Of a run's model; the run's options may differ from the experiment's, but for those of the data
-  // and of --model. Its tasks are those --model has, in that order, then the run's new ones; from
-  // scratch, the run's alone. A task that is not the run's rests: its head and its rows of task
-  // parameters stay as they are.
+  // The configuration of a run's model. The run's options may differ from the experiment's, but for
+  // those of the data and of --model. Its tasks are those --model has, in that order, then the
+  // run's new ones; from scratch, the run's alone. A task that is not the run's rests: its head and
+  // its rows of task parameters stay as they are.
   BertConfig config(const TrainOptions& run) const;
 
  private:
@@ -84,7 +84,7 @@ TaskScores scores(const Task& task, const Dataset& data, const Predictions& pred
 TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
                      std::ostream* warnings = nullptr);
 
-// Into the folder, of every task: the predictions for its dev sets, and for its test sets where it
+// Writes every task's predictions into the folder: for its dev sets, and for its test sets where it
 // has them.
 void write_predictions(const std::string& folder, MultitaskBert& network,
                        const std::vector<TaskData>& data);
@@ -99,7 +99,7 @@ void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 // ---- Training
 
 struct RunResult {
-  // Of the best model; train: where it was asked for
+  // They are the best model's; train: where it was asked for
   Scores train, dev;
   int64_t best_epoch = -1, steps = 0;
   double first_gradient = 0;                        // the norm of the first step's gradient

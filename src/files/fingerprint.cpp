@@ -1,3 +1,4 @@
+// A fingerprint of bytes.
 #include "files/fingerprint.h"
 
 #include <algorithm>

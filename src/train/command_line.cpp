@@ -23,7 +23,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// In lines of `width` characters at most.
+// Breaks the text into lines of at most `width` characters.
 std::string wrapped(const std::string& text, size_t width) {
   std::string lines;
   size_t column = 0;

@@ -144,7 +144,7 @@ class PretrainRun {
     return reported_ < step && (step % o_.evaluate_every == 0 || step >= o_.steps);
   }
 
-  std::vector<Examples> next_batches() {            // some 20 bytes a token
+  std::vector<Examples> next_batches() {
     std::vector<Examples> batches;
     for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
     return batches;

@@ -49,21 +49,21 @@ class RunLog {
   struct BatchEntry {
     std::string name = {};                          // of the task; pre-training has none
     size_t first_sum = 0;                           // which of the run's losses it begins with
-    // Of each loss: it is a mean over so many rows, or masked words
+    // counts[i]: how many rows, or masked words, loss i is the mean of
     std::vector<double> counts;
     double learning_rate;
     int64_t tokens;
     std::string progress;                           // "epoch 1/3  sst"
     std::string where;                              // "step 10", should a loss not be finite
   };
-  // After every batch
+  // Logs a batch; called after every one.
   void add(std::span<const double> losses, const BatchEntry& entry);
   void end_step() { ++step_; }
 
   // Time from here to save() is not counted as training. Error for a weight, statistic or moment
   // that is not finite, or not the same on all ranks.
   void pause();
-  // Over all rows, or masked words, since the last report
+  // The mean of a loss over all rows, or masked words, since the last report.
   double mean_loss(size_t sum) const;
   // Prints the line and adds the row, if there is one, with the seconds in a last column. Sums
   // begin anew.

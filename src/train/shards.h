@@ -55,10 +55,10 @@ class Shards {
   // Begins a step. This rank's parts of batches that have so many examples, shard by shard, and
   // without the empty ones. first_batch: how many batches came before.
   std::vector<Part> parts(int64_t first_batch, const std::vector<size_t>& sizes);
-  // After each part's backward
+  // Takes a part's losses and gradients; called after its backward.
   void fold(const Part& part, const std::vector<PartLoss>& losses);
-  // After the last part. The gradients become those of all shards, on every rank; a parameter that
-  // no shard has reached has none. save_due: does the first rank ask for a save?
+  // Ends the step, after the last part: the gradients become those of all shards, on every rank; a
+  // parameter that no shard has reached has none. save_due: does the first rank ask for a save?
   void sum(bool save_due);
 
   // The losses of one of the step's batches, as of the last sum()
