@@ -10,11 +10,7 @@ using namespace minbert;
 
 // A network of two layers: tanh in the middle, one output.
 struct Network : Module {
-  Linear hidden{2, 8}, out{8, 1};
-  Network() {
-    child("hidden", hidden);
-    child("out", out);
-  }
+  Child<Linear> hidden{this, "hidden", 2, 8}, out{this, "out", 8, 1};
   Tensor operator()(const Tensor& x) const { return out(tanh(hidden(x))); }
 };
 
@@ -24,7 +20,7 @@ int main(int argc, char** argv) {
   return run_program("autograd_tour", [] {
     // 1. A tensor is values and a shape. One that asks for a gradient puts what is done with it on
     // the tape.
-    Tensor x = Tensor::from({3}, std::vector<real>{1, 2, 3});
+    Tensor x = Tensor::from({3}, {1, 2, 3});
     x.set_requires_grad(true);
     const Tensor y = sum(x * exp(-x));                        // y = sum x e^-x
     std::cout << "y = sum x e^-x at x = 1, 2, 3:  " << y.item()
@@ -44,8 +40,8 @@ int main(int argc, char** argv) {
     Network network;
     Parameters parameters(network, {.seed = 1, .initializer_range = 1});
     Optimizer optimizer(parameters, {.kind = "adamw"});
-    const Tensor inputs = Tensor::from({4, 2}, std::vector<real>{0, 0, 0, 1, 1, 0, 1, 1});
-    const Tensor xor_of = Tensor::from({4, 1}, std::vector<real>{0, 1, 1, 0});
+    const Tensor inputs = Tensor::from({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1});
+    const Tensor xor_of = Tensor::from({4, 1}, {0, 1, 1, 0});
     std::cout << "\nXOR by a network of " << parameters.count() << " parameters:\n";
     for (int step = 0; step <= 300; ++step) {
       const Tensor loss = binary_cross_entropy_with_logits(network(inputs), xor_of);

@@ -18,15 +18,11 @@ using namespace minbert;
 
 // 2 -> 64 -> 64 -> 1: ReLU and dropout after each hidden layer; the last is the logit of spiral 1.
 struct Network : Module {
-  Linear first{2, 64, Init::random_relu}, second{64, 64, Init::random_relu}, last{64, 1};
-  Dropout dropout1{0.1}, dropout2{0.1};
-  Network() {
-    child("first", first);
-    child("second", second);
-    child("last", last);
-    child("dropout1", dropout1);
-    child("dropout2", dropout2);
-  }
+  Child<Linear> first{this, "first", 2, 64, Init::random_relu};
+  Child<Dropout> dropout1{this, "dropout1", 0.1};
+  Child<Linear> second{this, "second", 64, 64, Init::random_relu};
+  Child<Dropout> dropout2{this, "dropout2", 0.1};
+  Child<Linear> last{this, "last", 64, 1};
   Tensor operator()(const Tensor& x) const {                         // [B,2] -> [B,1]
     return last(dropout2(relu(second(dropout1(relu(first(x)))))));
   }
@@ -112,7 +108,6 @@ int main(int argc, char** argv) {
     std::cout << "two spirals, a network of " << parameters.count() << " parameters\n";
 
     const TaskSize task{"spirals", train.x.rows()};
-    network.train();
     for (int epoch = 0; epoch < epochs; ++epoch) {
       double sum = 0;
       const auto batches =

@@ -84,7 +84,7 @@ struct GpuTeam {
 
 // Bodies of kernels: the work of one thread.
 template <class Threads, class Program>
-struct Rows {
+struct RowsBody {
   int64_t rows;
   Program program;
   __device__ void operator()() const {
@@ -95,7 +95,7 @@ struct Rows {
   }
 };
 template <class F>
-struct Elements {
+struct ElementsBody {
   int64_t n;
   F f;
   __device__ void operator()() const {
@@ -128,13 +128,13 @@ template <class Program>
 void rows_on_gpu(int64_t rows, int64_t elements, const Program& program) {
   if (rows == 0) return;
   const int64_t length = elements / rows;
-  if (length <= 1024) run_on_gpu((rows + 3) / 4, 128, Rows<Warp, Program>{rows, program});
-  else run_on_gpu(rows, length <= 8192 ? 256 : 1024, Rows<Block, Program>{rows, program});
+  if (length <= 1024) run_on_gpu((rows + 3) / 4, 128, RowsBody<Warp, Program>{rows, program});
+  else run_on_gpu(rows, length <= 8192 ? 256 : 1024, RowsBody<Block, Program>{rows, program});
 }
 
 template <class F>
 void elements_on_gpu(int64_t n, const F& f) {
-  if (n > 0) run_on_gpu((n + 255) / 256, 256, Elements<F>{n, f});
+  if (n > 0) run_on_gpu((n + 255) / 256, 256, ElementsBody<F>{n, f});
 }
 
 // Sums of columns: each of up to 64 slices of the rows is summed by itself; then the slices' sums

@@ -13,20 +13,6 @@
 #include "train/interrupt.h"
 
 namespace minbert {
-namespace {
-
-Json array_of(const std::vector<double>& values) {
-  return Json::array({values.begin(), values.end()});
-}
-
-std::vector<double> numbers(const Json& array) {
-  std::vector<double> values;
-  for (const Json& v : array.items()) values.push_back(v.number());
-  return values;
-}
-
-}  // namespace
-
 RunLog::RunLog(const RunOptions& options, const std::string& folder, const Parameters& parameters,
                Optimizer& optimizer, size_t losses, std::function<Json()> state)
     : options_(options), folder_(folder), parameters_(parameters), optimizer_(optimizer),
@@ -39,8 +25,8 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
     batches_ = loaded_["batches"].integer();
     report_rows_ = loaded_["report_rows"].integer();
     seconds_ = loaded_["seconds"].number();
-    loss_sums_ = numbers(loaded_["loss_sums"]);
-    loss_counts_ = numbers(loaded_["loss_counts"]);
+    loss_sums_ = loaded_["loss_sums"].numbers();
+    loss_counts_ = loaded_["loss_counts"].numbers();
     std::cerr << formatted("going on after step {}\n", step_);
   } else if (options_.resume) {
     std::cerr << "nothing was saved yet: from the beginning\n";
@@ -142,7 +128,8 @@ void RunLog::save() {
     Json state = state_();
     state.set("step", step_).set("batches", batches_).set("report_rows", report_rows_);
     state.set("seconds", seconds_);
-    state.set("loss_sums", array_of(loss_sums_)).set("loss_counts", array_of(loss_counts_));
+    state.set("loss_sums", Json::array_of(loss_sums_))
+        .set("loss_counts", Json::array_of(loss_counts_));
     save_state(folder_, parameters_, optimizer_, state);
   }
   saved_ = now();
