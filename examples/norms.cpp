@@ -3,12 +3,10 @@
 //   $ norms                     trains the small multitask model with three norms, in a minute
 //   $ norms --seeds 2           with every norm in every placement
 //   $ norms --norm layer,rms --placement post,pre --seeds 3
-#include <iostream>
 
 #include "engine/names.h"
 #include "files/about.h"
 #include "minbert/bert.h"
-#include "minbert/files.h"
 #include "minbert/norm.h"
 #include "minbert/sampling.h"
 #include "papers/comparison.h"

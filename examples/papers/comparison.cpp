@@ -111,13 +111,13 @@ std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
          return runs.variant.grad_norm > 0 ? formatted("{}", runs.variant.grad_norm) : "-";
        }}};
   for (const Column& column : score_columns(experiment, Set::dev)) columns.push_back(column);
-  columns.push_back(
-      {formatted("steps to {} loss {}", first.title, to_loss), [=](const VariantRuns& runs) {
+  const auto mean_steps = [=](const VariantRuns& runs) {
     std::vector<std::optional<double>> steps;
     for (const std::string& folder : runs.folders)
       steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
     return mean_cell(steps, 0, "never", false);
-  }});
+  };
+  columns.push_back({formatted("steps to {} loss {}", first.title, to_loss), mean_steps});
   columns.push_back(
       mean_column("|g| at first", 2, [](const RunResult& run) { return run.first_gradient; }));
   columns.push_back(mean_column("ms a step", 1, [](const RunResult& run) {

@@ -136,9 +136,7 @@ ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& se
 
 void show_differences(ItemReport& report, const LongTable& scores, const std::string& column,
                       const Names& methods, const std::vector<DevSet>& sets, double factor) {
-  report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed",
-               "mean difference to none", methods, sets,
-               [&](const std::string& method, const DevSet& set) -> ItemReport::Cell {
+  const auto difference = [&](const std::string& method, const DevSet& set) -> ItemReport::Cell {
     Numbers differences = scores.values({{"task", set.key()}, {column, method}});
     const Numbers plain = scores.values({{"task", set.key()}, {column, "none"}});
     if (differences.size() != plain.size()) return {"", "undefined"};
@@ -147,7 +145,9 @@ void show_differences(ItemReport& report, const LongTable& scores, const std::st
             .ours = fixed(summarize(differences).mean, 2),
             .note = formatted("p {} (least {})", fixed(sign_flip_p(differences), 3),
                               fixed(least_sign_flip_p(differences.size()), 3))};
-  });
+  };
+  report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed",
+               "mean difference to none", methods, sets, difference);
 }
 
 Run Document::run_on(const Task& task, const std::string& kind, double cost, Settings options,

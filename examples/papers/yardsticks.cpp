@@ -61,11 +61,12 @@ std::function<std::vector<Run>()> yardstick_runs(Document& document,
 }
 
 void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report) {
-  report.table("Yardsticks, in percent: what needs no BERT", "", yardsticks, first_dev_sets(tasks),
-               [&](const std::string& row, const DevSet& set) {
+  const auto score_text = [&](const std::string& row, const DevSet& set) {
     const auto score = document.result(measured(document, set.task))[row].number_if();
     return score ? formatted("{}", std::round(*score * 1e4) / 100) : "undefined";
-  });
+  };
+  report.table("Yardsticks, in percent: what needs no BERT", "", yardsticks, first_dev_sets(tasks),
+               score_text);
   report.differs("the best epoch and the best setting are chosen on the dev set on which they are "
                  "scored, as there");
   report.differs("an undefined score counts as 0");

@@ -63,16 +63,16 @@ Panel heat(const std::string& title, const Matrix& rho, const char* x_label) {
 // [IsoBN sec.2.1]
 void sec21(const Measured& m, ItemReport& report) {
   report.csv(m.deviations());
-  report.table("Standard deviation of a dimension", "",
-               Names{"least", "median", "most", "constant dimensions"}, m.tasks(),
-               [&](const std::string& row, const Task& task) {
+  const auto statistic_text = [&](const std::string& row, const Task& task) {
     const Numbers s = m.sigma(task);
     if (row == "constant dimensions")
       return formatted("{} of {}", std::ranges::count(s, 0.0), s.size());
     return formatted("{}", row == "median"  ? median(s)
                            : row == "least" ? std::ranges::min(s)
                                             : std::ranges::max(s));
-  });
+  };
+  report.table("Standard deviation of a dimension", "",
+               Names{"least", "median", "most", "constant dimensions"}, m.tasks(), statistic_text);
 }
 
 // [IsoBN fig.1]
@@ -92,9 +92,7 @@ void fig1(const Measured& m, ItemReport& report) {
 // [IsoBN sec.2.2]
 void sec22(const Measured& m, ItemReport& report) {
   LongTable table({"task", "measure", "value"});
-  report.table("Correlated dimensions", "",
-               Names{"dimensions with 2 or more others above .8", "pairs above .8"}, m.tasks(),
-               [&](const std::string& row, const Task& task) {
+  const auto correlated_share = [&](const std::string& row, const Task& task) {
     const double H = double(m.order(task).size());
     if (row != "pairs above .8") return formatted("{} of {}", m.of(task)["alike"].integer(), H);
     double above = -H;  // without the diagonal
@@ -104,7 +102,10 @@ void sec22(const Measured& m, ItemReport& report) {
     table(task.name, "dimensions") = double(m.of(task)["alike"].integer());
     table(task.name, "pairs") = share;
     return fixed(100 * share, 1) + " %";
-  });
+  };
+  report.table("Correlated dimensions", "",
+               Names{"dimensions with 2 or more others above .8", "pairs above .8"}, m.tasks(),
+               correlated_share);
   report.csv(table);
   report.differs("the document shows its matrices and gives no numbers; these are ours");
 }
@@ -140,18 +141,17 @@ void fig3(const Measured& m, ItemReport& report) {
   const std::vector<std::pair<std::string, Matrix>> kinds = {
       {"batch normalization", diagonal}, {"IsoBN", blocks}, {"real", real_one}};
   LongTable table({"assumption", "row", "column", "value"});
-  report.figure(
-      "The absolute correlations that batch normalization assumes (a diagonal), that IsoBN assumes "
-      "(blocks of ones), and the real ones",
-      kinds,
-      [&](const auto& kind) {
+  const auto draw_kind = [&](const auto& kind) {
     for (size_t i = 0; const Numbers& row : kind.second) {
       for (size_t j = 0; const double r : row) table(kind.first, i, j++) = r;
       ++i;
     }
     return heat(kind.first, kind.second, "dimension");
-      },
-      3);
+  };
+  report.figure(
+      "The absolute correlations that batch normalization assumes (a diagonal), that IsoBN assumes "
+      "(blocks of ones), and the real ones",
+      kinds, draw_kind, 3);
   report.csv(table);
   report.caption(task.title + "; blocks: clusters by average linkage up to the distance .2");
   report.differs("the document draws a sketch; these are the correlations of " + task.title);
@@ -165,14 +165,15 @@ void tab2(const Measured& m, ItemReport& report, const Names& norms) {
     for (const double v : values) text += (text.empty() ? "" : " / ") + fixed(v, 2);
     return text;
   };
-  report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, m.tasks(),
-               [&](const std::string& norm, const Task& task) {
+  const auto explained_cell = [&](const std::string& norm, const Task& task) {
     const std::string ours = text_of(m.explained(table, task, norm, 3));
     if (report.printed().rows().empty()) return ItemReport::Cell{"", ours};
     const LongTable::Where where = {
         {"model", m.document.printed_model()}, {"task", task.name}, {"norm", norm}};
     return ItemReport::Cell{text_of(report.printed().values(where)), ours};
-  });
+  };
+  report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, m.tasks(),
+               explained_cell);
   report.csv(table);
   report.caption("centered; the statistics of a norm are those of the whole training set");
   for (const auto& [norm, sentence] :
@@ -210,12 +211,12 @@ std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& option
       place_in(BertConfig::load(model_folder(options.model) + "/config.json"), options.cls_norm_at);
   const RunGrid runs([m](const Task& task) { return m.run(task); }, m.tasks());
   const auto item = [&](const char* name, const char* title, const auto& show) {
-    return Item{name, title, runs,
-                [m, show](ItemReport& report) {
+    const auto show_item = [m, show](ItemReport& report) {
       report.caption(m.o.cls_norm_at == cls_place::pooled ? "[CLS] after the pooler's tanh"
                                                           : "[CLS] before the pooler");
       show(m, report);
-                }};
+    };
+    return Item{name, title, runs, show_item};
   };
   const auto variances = [&](const char* name, const char* title, const Names& norms) {
     return item(name, title,

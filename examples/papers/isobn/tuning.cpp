@@ -29,11 +29,10 @@ struct Tuning {
   std::vector<Setting> settings(const std::string& norm) const {
     std::vector<Setting> all;
     const Numbers betas = norm == "iso-bn" ? o.beta : Numbers{0};
-    product(
-        [&](double lr, double batch, double beta) {
+    const auto add_setting = [&](double lr, double batch, double beta) {
       all.push_back({norm, lr, batch, beta});
-        },
-        o.lr, o.batch, betas);
+    };
+    product(add_setting, o.lr, o.batch, betas);
     return all;
   }
   std::vector<Setting> all_settings() const {
@@ -98,18 +97,15 @@ void tab1(const Tuning& t, ItemReport& report) {
           result[column_name(task, m)].number_if();
   });
   LongTable best({"task", "norm", "seed", "score"});
-  product(
-      [&](const DevSet& set, const std::string& norm) {
+  const auto add_scores = [&](const DevSet& set, const std::string& norm) {
     for (int seed = t.o.seed; const double score : t.best_of(norm, set).points)
       best(set.key(), norm, seed++) = score;
-      },
-      sets, cls_norm_names);
+  };
+  product(add_scores, sets, cls_norm_names);
   report.csv(all);
   report.csv(best, "best");
   report.judge_by(best);
-  report.table("Dev scores in percent: the best setting of each norm by its median over the seeds",
-               "median (std)", cls_norm_names, sets,
-               [&](const std::string& norm, const DevSet& set) {
+  const auto best_cell = [&](const std::string& norm, const DevSet& set) {
     ItemReport::Cell cell = t.best_of(norm, set);
     const LongTable printed = report.printed().only(
         {{"model", document.printed_model()}, {"task", set.task.name}, {"norm", norm}});
@@ -120,7 +116,9 @@ void tab1(const Tuning& t, ItemReport& report) {
     for (const double v : printed.values({{"statistic", "deviation"}}))
       cell.printed += formatted(" ({})", v);
     return cell;
-  });
+  };
+  report.table("Dev scores in percent: the best setting of each norm by its median over the seeds",
+               "median (std)", cls_norm_names, sets, best_cell);
   show_differences(report, best, "norm", {"batch", "iso-bn"}, sets);
   show_yardsticks(document, document.tasks(), report);
   report.caption(counted(t.o.seeds, "seed") + ", " + counted(t.o.epochs, "epoch"));

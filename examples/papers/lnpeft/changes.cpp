@@ -208,11 +208,11 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
           judged(task.name, layer, "the largest other") = D;
         return panel;
       });
-  report.table("1000 D", "mean over the layers", components, runs.tasks(),
-               [&](const std::string& component, const Task& task) {
+  const auto mean_change = [&](const std::string& component, const Task& task) {
     const Numbers D = judged.values({{"task", task.name}, {"component", component}});
     return fixed(1000 * std::accumulate(D.begin(), D.end(), 0.0) / double(D.size()), 3);
-  });
+  };
+  report.table("1000 D", "mean over the layers", components, runs.tasks(), mean_change);
   report.csv(table);
   report.judge_by(judged);
   report.caption(rate_text(runs));

@@ -75,11 +75,7 @@ void fig6(const Json& measured, ItemReport& report) {
     for (int64_t i = 1; i <= count; ++i) all.push_back(std::to_string(i));
     return all;
   };
-  report.figure(
-      "For each norm, the elements of x [7 tokens, 6 features] on which one element of y depends: "
-      "feature 3 of token 4, in the second of three sentences (tokens 1-2, 3-5, 6-7)",
-      norm_names(),
-      [&](const std::string& name) {
+  const auto draw_dependence = [&](const std::string& name) {
     Panel panel{.title = name,
                 .x_label = "feature",
                 .y_label = "token",
@@ -95,8 +91,11 @@ void fig6(const Json& measured, ItemReport& report) {
       panel.heat.values.push_back(features);
     }
     return panel;
-      },
-      4);
+  };
+  report.figure(
+      "For each norm, the elements of x [7 tokens, 6 features] on which one element of y depends: "
+      "feature 3 of token 4, in the second of three sentences (tokens 1-2, 3-5, 6-7)",
+      norm_names(), draw_dependence, 4);
   report.csv(table);
   report.caption(
       "drawn from the norms themselves, in training: where y changes with x; groups: 2; the means "

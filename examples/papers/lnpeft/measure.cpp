@@ -82,12 +82,13 @@ std::optional<LayerSite> layer_site(const std::string& parameter) {
 
 Run LnPeftRuns::fisher(const Task& task) const {
   const TrainOptions t = document.on_task(task, train_options(trained::full_model, 0, o.seed));
+  const auto measure = [t, N = o.fisher_examples](const std::string& folder) {
+    return measure_fisher(t, N, folder);
+  };
   return document.run_on(
       task, "fisher", 2,
       {{"seed", std::to_string(o.seed)}, {"fisher-examples", std::to_string(o.fisher_examples)}},
-      [t, N = o.fisher_examples](const std::string& folder) {
-    return measure_fisher(t, N, folder);
-      });
+      measure);
 }
 
 ElementValues LnPeftRuns::norm_fisher(const Task& task) const {

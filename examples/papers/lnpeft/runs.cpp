@@ -4,7 +4,6 @@
 #include "files/fingerprint.h"
 #include "minbert/safetensors.h"
 #include "papers/lnpeft/lnpeft.h"
-#include "train/train_mode.h"
 
 namespace minbert {
 namespace {

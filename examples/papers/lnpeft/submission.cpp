@@ -33,11 +33,7 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
   }
   LongTable table({"mode", "task", "file", "dev"});
   Names missing;
-  report.table(
-      "Files for GLUE's server, of the best rate and seed on the dev set: zip -j tab3-MODE.zip "
-      "tab3-MODE/*",
-      "printed; our files", runs.modes(), sets,
-      [&](const std::string& mode, const DevSet& set) {
+  const auto copy_predictions = [&](const std::string& mode, const DevSet& set) {
     const Run run = best_run(runs, set.task, mode);
     const std::string& which = set.measure.set;
     const std::string name = set.task.prediction_stem + (which.empty() ? "" : "-" + which) + ".tsv";
@@ -53,7 +49,11 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
     for (const double v : report.printed().values({{"mode", mode}, {"task", set.key()}}))
       cell.printed = fixed(v, 3);
     return cell;
-      });
+  };
+  report.table(
+      "Files for GLUE's server, of the best rate and seed on the dev set: zip -j tab3-MODE.zip "
+      "tab3-MODE/*",
+      "printed; our files", runs.modes(), sets, copy_predictions);
   report.csv(table);
   if (!missing.empty()) report.differs("these test files are missing: " + joined(missing));
   report.differs(

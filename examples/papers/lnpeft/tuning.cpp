@@ -1,5 +1,4 @@
 // LN-PEFT's table of dev scores, and the test between BitFit and LayerNorm.
-
 #include "engine/text.h"
 #include "papers/kruskal_wallis.h"
 #include "papers/lnpeft/lnpeft.h"
@@ -37,19 +36,16 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
     all(set.key(), s.mode, s.lr, seed, document.result(run)["epoch"].integer()) =
         document.score(run, set).value_or(0);
   });
-  product(
-      [&](const DevSet& set, const std::string& mode) {
+  const auto add_scores = [&](const DevSet& set, const std::string& mode) {
     for (int seed = runs.o.seed;
          const double score : runs.scores(set, runs.best(set.task, mode)).points)
       best(set.key(), mode, seed++) = score;
-      },
-      sets, runs.modes());
+  };
+  product(add_scores, sets, runs.modes());
   report.csv(all);
   report.csv(best, "best");
   report.judge_by(best);
-  report.table("Dev scores of the best epoch at the best rate by the mean over the seeds",
-               "mean (std)", modes_with_sizes(runs), sets,
-               [&](const Mode& mode, const DevSet& set) {
+  const auto best_cell = [&](const Mode& mode, const DevSet& set) {
     const LnPeftSetting setting = runs.best(set.task, mode.name);
     ItemReport::Cell cell = runs.scores(set, setting);
     const Summary summary = summarize(cell.points);
@@ -61,7 +57,9 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
       cell.printed_point = v;
     }
     return cell;
-  });
+  };
+  report.table("Dev scores of the best epoch at the best rate by the mean over the seeds",
+               "mean (std)", modes_with_sizes(runs), sets, best_cell);
   show_yardsticks(runs.document, runs.tasks(), report);
   report.caption(formatted("{}, {}; batch 16, linear schedule", counted(runs.o.seeds, "seed"),
                            counted(runs.o.epochs, "epoch")));

@@ -92,21 +92,22 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
 }  // namespace
 
 std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
-  return {{"fig4", "Training and validation loss", curve_grid(runs, false),
-           std::bind_front(fig4, runs)},
-          {"fig5", "Lipschitz of the loss function", curve_grid(runs, true),
-           [=](ItemReport& r) {
+  const auto show_loss = [=](ItemReport& r) {
     landscape(
         runs, "loss", "max |L(W) - L(W - a ∇L)|, in nats",
         "How far the loss changes along a step, for the largest of ten a below the learning rate",
         r);
-           }},
-          {"fig6", "Smoothness of the loss function", curve_grid(runs, true), [=](ItemReport& r) {
-             landscape(runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
-                       "How far the gradient changes along a step, for the largest of ten a below "
-                       "the learning rate",
-                       r);
-           }}};
+  };
+  const auto show_gradient = [=](ItemReport& r) {
+    landscape(runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
+              "How far the gradient changes along a step, for the largest of ten a below the "
+              "learning rate",
+              r);
+  };
+  return {{"fig4", "Training and validation loss", curve_grid(runs, false),
+           std::bind_front(fig4, runs)},
+          {"fig5", "Lipschitz of the loss function", curve_grid(runs, true), show_loss},
+          {"fig6", "Smoothness of the loss function", curve_grid(runs, true), show_gradient}};
 }
 
 }  // namespace minbert

@@ -1,6 +1,5 @@
 // The sentences, their vocabulary and the network that reads them.
 #include <algorithm>
-#include <iostream>
 
 #include "papers/nt/transformer_norms.h"
 

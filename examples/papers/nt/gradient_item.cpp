@@ -111,23 +111,18 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
     return geometric_mean(of_seeds);
   };
   const std::vector<Placed> all_placed = placed_norms(runs->o);
-  report.figure(
-      "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
-      "for networks of several depths",
-      depths(runs->o),
-      [&](const Depth& depth) {
+  const auto draw_layers = [&](const Depth& depth) {
     Panel panel{
         .title = depth.title(), .x_label = "layer", .y_label = "norm of dL/dx", .log_y = true};
     for (const Placed& placed : all_placed)
       panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_layers)));
     return panel;
-      },
-      3);
+  };
   report.figure(
-      "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between two "
-      "numbers) and each 1 + F' (at a number); pre-LN's sum, after each term",
-      depths(runs->o),
-      [&](const Depth& depth) {
+      "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
+      "for networks of several depths",
+      depths(runs->o), draw_layers, 3);
+  const auto draw_factors = [&](const Depth& depth) {
     Panel panel{.title = depth.title(),
                 .x_label = "sublayers passed, from the last down",
                 .y_label = "norm after the factor",
@@ -138,8 +133,11 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
         for (double& x : panel.curves.back().x) x /= 2;
     }
     return panel;
-      },
-      3, "factors");
+  };
+  report.figure(
+      "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between two "
+      "numbers) and each 1 + F' (at a number); pre-LN's sum, after each term",
+      depths(runs->o), draw_factors, 3, "factors");
   std::vector<Depth> deep = depths(runs->o);
   std::erase_if(deep, [](const Depth& depth) { return depth.layers == 1; });
   if (!deep.empty())

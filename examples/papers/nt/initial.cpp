@@ -82,8 +82,7 @@ struct Setting {
 };
 std::vector<Setting> settings_of(const NtOptions& o) {
   std::vector<Setting> all;
-  product(
-      [&](double layers, size_t width, const Start& start) {
+  const auto add_setting = [&](double layers, size_t width, const Start& start) {
     const double lr = layers == o.layers[0] ? 0.1 : width < 2 ? 0.001 : 0.0001;
     all.push_back({formatted("{}, {}: {}", counted(int64_t(layers), "layer"), nt_width_names[width],
                              start.title),
@@ -93,8 +92,8 @@ std::vector<Setting> settings_of(const NtOptions& o) {
                     .norm = "",
                     .lr = lr,
                     .uniform = start.uniform}});
-      },
-      o.layers, std::vector<size_t>{0, 2}, starts);
+  };
+  product(add_setting, o.layers, std::vector<size_t>{0, 2}, starts);
   return all;
 }
 

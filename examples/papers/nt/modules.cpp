@@ -120,12 +120,10 @@ void fig1(const Json& result, ItemReport& report) {
 }
 
 Run modules() {
-  return {"modules",
-          {{"placements", "post pre"}},
-          [](const std::string&) {
+  const auto find_boxes = [](const std::string&) {
     return Json::object({{"post", boxes_of("post")}, {"pre", boxes_of("pre")}});
-          },
-          0.1};
+  };
+  return {"modules", {{"placements", "post pre"}}, find_boxes, 0.1};
 }
 
 }  // namespace

@@ -47,8 +47,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   LongTable judged({"measure", "layers", "placement", "norm", "seed", "value"});
   const auto grid = placement_grid(runs);
   bool post = false;  // did the run with post-LN converge, of the same layers and seed?
-  product(
-      [&](const std::string& norm, double layers, int seed) {
+  const auto judge_placements = [&](const std::string& norm, double layers, int seed) {
     for (const Placed& p : placed(runs->o)) {
       if (p.layers != layers) continue;
       const bool converged =
@@ -58,8 +57,8 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
       else
         judged("as pre-LN", layers, "post", norm, seed) = post || !converged;
     }
-      },
-      norms_of(runs->o), runs->o.layers, runs->seeds());
+  };
+  product(judge_placements, norms_of(runs->o), runs->o.layers, runs->seeds());
   grid.each([&](const std::string& norm, const Placed& p, int seed) {
     const Json result = runs->result(grid.run(norm, p, seed));
     const Names shown = outcome(result);

@@ -15,13 +15,12 @@ double cost_of(const NtSetup& s) { return s.layers * (0.3 + (s.width / 64.0) * (
 
 Run NtRuns::vocabulary() const {
   const Task task = document.tasks()[0];
-  Run run{"vocabulary", document.inputs(task),
-          [this, task](const std::string& folder) {
+  const auto make_vocabulary = [this, task](const std::string& folder) {
     const Tokenizer tokenizer = own_tokenizer(o.data, std::span(&task, 1), o.vocab_size, true);
     write_vocabulary(folder + "/vocab.txt", tokenizer.tokens());
     return Json::object({{"tokens", tokenizer.size()}});
-          },
-          0.1};
+  };
+  Run run{"vocabulary", document.inputs(task), make_vocabulary, 0.1};
   run.options["vocab-size"] = std::to_string(o.vocab_size);
   for (const char* unused : {"rows", "max-length"})
     run.options.erase(unused);  // it reads whole sentences, all

@@ -86,23 +86,25 @@ Panel bars(const Task& task, const char* x_label, const char* y_label, const Num
 void fig2(const TaskAdaptation& ta, ItemReport& report) {
   LongTable table({"task", "dimension", "mean"}), judged({"task", "what", "value"});
   const auto within = [](double m) { return std::abs(m) <= 0.5; };
-  report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
-                [&](const Task& task) {
+  const auto draw_means = [&](const Task& task) {
     const Numbers mean = measured(ta, task, "hl", "mean");
     for (int j = 0; const double m : mean) table(task.name, j++) = m;
     judged(task.name, "share within .5") = share_of(mean, within);
     judged(task.name, "half") = 0.5;
     return bars(task, "dimension of h^l", "mean", mean);
-  });
-  report.table("Mean of a dimension of h^l over the training set", "",
-               Names{"within -.5 .. .5", "largest", "its dimension"}, ta.document.tasks(),
-               [&](const std::string& row, const Task& task) {
+  };
+  report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
+                draw_means);
+  const auto describe_means = [&](const std::string& row, const Task& task) {
     const Numbers mean = measured(ta, task, "hl", "mean");
     const auto largest = std::ranges::max_element(mean, {}, [](double m) { return std::abs(m); });
     if (row == "largest") return fixed(*largest, 2);
     return row == "its dimension" ? std::to_string(largest - mean.begin())
                                   : percent(share_of(mean, within));
-  });
+  };
+  report.table("Mean of a dimension of h^l over the training set", "",
+               Names{"within -.5 .. .5", "largest", "its dimension"}, ta.document.tasks(),
+               describe_means);
   report.csv(table);
   report.judge_by(judged);
 }
@@ -141,11 +143,7 @@ std::string type_of(double correlation, double small) {
 void fig3(const TaskAdaptation& ta, ItemReport& report) {
   LongTable table({"task", "rank", "dimension", "score", "std"}), judged({"task", "what", "value"});
   const std::vector<Task> tasks = tasks_with_score(ta, report);
-  report.figure(
-      "For each task, the standard deviation of every dimension of h; the dimension with the "
-      "highest Fisher score stands left",
-      tasks,
-      [&](const Task& task) {
+  const auto draw_deviations = [&](const Task& task) {
     const Numbers score = measured(ta, task, "h", "score"), sigma = measured(ta, task, "h", "std");
     std::vector<size_t> order(sigma.size());
     std::iota(order.begin(), order.end(), size_t(0));
@@ -164,10 +162,12 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
         share_of(sigma, [=](double s) { return s < largest / 10; });
     judged(task.name, "half") = 0.5;
     return bars(task, "dimension of h, ordered by Fisher score", "standard deviation", ranked);
-      });
-  report.table("Which of the document's three types a data set is", "",
-               Names{"rank correlation", "small", "type"}, tasks,
-               [&](const std::string& row, const Task& task) {
+  };
+  report.figure(
+      "For each task, the standard deviation of every dimension of h; the dimension with the "
+      "highest Fisher score stands left",
+      tasks, draw_deviations);
+  const auto describe_type = [&](const std::string& row, const Task& task) {
     const auto value = [&](const char* what) {
       return judged.values({{"task", task.name}, {"what", what}}).at(0);
     };
@@ -176,7 +176,9 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
     return row == "type"    ? type_of(correlation, small)
            : row == "small" ? percent(small)
                             : fixed(correlation, 2);
-  });
+  };
+  report.table("Which of the document's three types a data set is", "",
+               Names{"rank correlation", "small", "type"}, tasks, describe_type);
   report.csv(table);
   report.judge_by(judged);
   report.caption(

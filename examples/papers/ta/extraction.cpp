@@ -190,11 +190,10 @@ void show(const TaskAdaptation& ta, ItemReport& report) {
     return ta.document.result(extraction(ta, set.task))[std::to_string(seed)]["score"].number_if();
   };
   LongTable table({"task", "method", "seed", "score"});
-  product(
-      [&](const DevSet& set, int seed, const std::string& method) {
+  const auto add_score = [&](const DevSet& set, int seed, const std::string& method) {
     table(set.task.name, method, seed) = score(set, method, seed);
-      },
-      sets, ta.document.seeds(), methods);
+  };
+  product(add_score, sets, ta.document.seeds(), methods);
   weights(ta, report);
   report.csv(table);
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",

@@ -138,12 +138,12 @@ void differences(const TaskAdaptation& ta, ItemReport& report, LongTable& table)
   for (const Task& task : tasks)
     for (size_t i = 0; i < titles.size(); ++i)
       table(task.name, "closed form against tape", titles[i]) = difference(task, i);
-  report.table("Closed-form gradients against the tape: the largest relative difference", "",
-               titles, tasks,
-               [&](const std::string& title, const Task& task) {
+  const auto difference_text = [&](const std::string& title, const Task& task) {
     return formatted(
         "{}", float(difference(task, size_t(std::ranges::find(titles, title) - titles.begin()))));
-  });
+  };
+  report.table("Closed-form gradients against the tape: the largest relative difference", "",
+               titles, tasks, difference_text);
   const bool trained =
       BertConfig::load(model_folder(ta.o.model) + "/config.json").has_trained_pooler();
   report.caption(formatted("on h^l of the first 32 examples, with {} pooler and a new classifier",
@@ -194,15 +194,16 @@ void influence_of_hl(const TaskAdaptation& ta, ItemReport& report, LongTable& ta
 }  // namespace
 
 Item ta_gradients_item(const TaskAdaptation& ta) {
-  return {"sec3.1", "Back propagation in the last two layers",
-          RunGrid([ta](const Task& task) { return measurement(ta, task); }, tasks_with_classes(ta)),
-          [ta](ItemReport& report) {
+  const auto show_item = [ta](ItemReport& report) {
     LongTable table({"task", "what", "of", "value"});
     differences(ta, report, table);
     influence_of_h(ta, report, table);
     influence_of_hl(ta, report, table);
     report.csv(table);
-          }};
+  };
+  return {"sec3.1", "Back propagation in the last two layers",
+          RunGrid([ta](const Task& task) { return measurement(ta, task); }, tasks_with_classes(ta)),
+          show_item};
 }
 
 }  // namespace minbert

@@ -105,11 +105,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
 // [TA sec.5.2]
 void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
   LongTable all({"task", "method", "eps", "seed", "score"});
-  report.figure(
-      "For each task, the dev score over ε with Z and min-max normalization, mean and deviation "
-      "over the seeds, beside the score without a norm",
-      first_dev_sets(ta.tasks(false)),
-      [&](const DevSet& set) {
+  const auto draw_curves = [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "epsilon", .y_label = "dev score, %", .log_x = true};
     for (const TaMethod& method : eps_methods) {
       Curve curve{.title = method.title, .style = Curve::Style::line_and_points};
@@ -127,7 +123,11 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
       panel.curves.push_back(curve);
     }
     return panel;
-      });
+  };
+  report.figure(
+      "For each task, the dev score over ε with Z and min-max normalization, mean and deviation "
+      "over the seeds, beside the score without a norm",
+      first_dev_sets(ta.tasks(false)), draw_curves);
   report.csv(all);
   report.caption("the methods stand " + ta.where_text());
   report.differs(

@@ -14,7 +14,6 @@ class Covariance {
  public:
   explicit Covariance(int64_t hidden);
   void add(const Tensor& x);                        // [n,H]
-  int64_t rows() const { return rows_; }
   const std::vector<double>& mean() const { return mean_; }      // [H]
   std::vector<double> matrix() const;               // [H,H] S / n: biased, as in the papers
 
