@@ -20,6 +20,7 @@ TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB,
   CHECK(SafeTensors(folder + "/bert/model.safetensors").entry("cls.predictions.bias").type == "F16");
   const Tokenizer tokenizer = Tokenizer::from_folder(folder + "/bert");
   BertForPreTraining network(BertConfig::load(folder + "/bert/config.json"));
+  network.train(false);
   Parameters parameters(network, {.initialise = false});
   const WeightsReport report = load_weights(folder + "/bert", parameters);
   CHECK(report.initialised.empty());

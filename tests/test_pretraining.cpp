@@ -460,6 +460,7 @@ TEST_CASE("real data: a published-style checkpoint has the held-out losses that 
   const Corpus corpus({folder + std::string("/corpus/wiki-small.txt")});
   const PretrainingData data(corpus, tokenizer, {.max_length = 64, .held_out = 0.002});
   BertForPreTraining network(BertConfig::load(model + "/config.json"));
+  network.train(false);
   Parameters parameters(network, {.initialise = false});
   CHECK(load_weights(model, parameters).initialised.empty());
   const NoGrad no_tape;
