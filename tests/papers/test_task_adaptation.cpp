@@ -58,6 +58,28 @@ void change_weights(const std::string& file, const std::string& part, std::optio
 
 }  // namespace
 
+TEST_CASE("task_adaptation: [CLS] of every layer is that of a model that ends there") {
+  const BertConfig two_layers = tiny_config("layer", 16);
+  BertConfig one_layer = two_layers;
+  one_layer.num_hidden_layers = 1;
+  BertModel bert(two_layers), shorter(one_layer);
+  Parameters parameters(bert, {}), of_shorter(shorter, {});
+  bert.train(false);
+  shorter.train(false);
+  randomise(parameters);
+  for (const Parameter& item : of_shorter.items())
+    item.value.copy_from(parameters.value(item.name).values());
+  const Batch batch = pack(sentences({5, 1, 17}));
+  const std::vector<Tensor> layers = cls_of_layers(bert, batch);
+  REQUIRE(layers.size() == 3);                      // the embeddings, and two layers
+  const Tensor embeddings = bert.embeddings().forward(batch);
+  CHECK(layers[0].values() == index_select(embeddings, {0, 5, 6}).values());
+  const double rounding = tolerance(1e-6, 1e-14);
+  CHECK(difference(layers[1].values(), shorter.forward(batch).cls.values()) < rounding);
+  CHECK(difference(layers[2].values(), bert.forward(batch).cls.values()) < rounding);
+  CHECK(difference(layers[1].values(), layers[2].values()) > 0.01);
+}
+
 TEST_CASE("task_adaptation: all items of a small model leave their tables, and are not computed twice") {
   const SmallWorld world;
   for (const char* name : {"SST-2", "QNLI", "STS-B"}) write_glue(world, name);

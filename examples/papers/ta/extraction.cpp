@@ -63,17 +63,6 @@ struct Features {
 };
 
 // The hidden states of [CLS] after the embeddings and after every layer: L+1 tensors [B,H]
-std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch) {
-  const Indices first = std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
-  Tensor x = bert.embeddings().forward(batch);
-  std::vector<Tensor> states = {index_select(x, first)};
-  for (int l = 0; l < bert.config().num_hidden_layers; ++l) {
-    x = bert.layer(l).forward(x, batch);
-    states.push_back(index_select(x, first));
-  }
-  return states;
-}
-
 Features features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
   EncodedSet set(o, task, split, Pooler::unused);
   Features features;
@@ -216,6 +205,17 @@ void show(const TaskAdaptation& ta, ItemReport& report) {
 }
 
 }  // namespace
+
+std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch) {
+  const Indices first = std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
+  Tensor x = bert.embeddings().forward(batch);
+  std::vector<Tensor> states = {index_select(x, first)};
+  for (int l = 0; l < bert.config().num_hidden_layers; ++l) {
+    x = bert.layer(l).forward(x, batch);
+    states.push_back(index_select(x, first));
+  }
+  return states;
+}
 
 Item ta_extraction_item(const TaskAdaptation& ta) {
   const RunGrid extractions([ta](const Task& task) { return extraction(ta, task); },
