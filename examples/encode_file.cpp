@@ -91,18 +91,20 @@ class Output {
     file_->write(entries_[name].begin + uint64_t(4 * row * rows.cols()), "F32", values);
   }
 
-  // weights: head after head, and within a head sentence after sentence
+  // weights: sentence after sentence, and in a sentence head after head
   void add_attention(const Batch& batch, size_t first, int64_t layer,
                      const std::vector<real>& weights) {
     int64_t begin = 0;
-    for (int64_t head = 0; head < heads_; ++head)
-      for (int64_t b = 0; b < batch.sentences(); ++b) {
-        const int64_t L = batch.offsets[b + 1] - batch.offsets[b], before = layer * heads_ + head;
-        const auto& entry = entries_[formatted("attention.{}", int64_t(first) + b)];
+    for (int64_t b = 0; b < batch.sentences(); ++b) {
+      const int64_t L = batch.offsets[b + 1] - batch.offsets[b];
+      const auto& entry = entries_[formatted("attention.{}", int64_t(first) + b)];
+      for (int64_t head = 0; head < heads_; ++head) {
+        const int64_t before = layer * heads_ + head;
         file_->write(entry.begin + uint64_t(4 * before * L * L), "F32",
                      std::span(weights).subspan(size_t(begin), size_t(L * L)));
         begin += attention_block(L);
       }
+    }
   }
 
   int64_t layers_, heads_;

@@ -89,12 +89,12 @@ static std::vector<real> matrices(const Tensor& weights, const std::vector<int>&
   const std::vector<real> all = weights.values();
   std::vector<real> list;
   int64_t begin = 0;
-  for (const int L : lengths) {
-    for (const int64_t head : {int64_t(0), weights.size() / 2})
-      list.insert(list.end(), all.begin() + head + begin, all.begin() + head + begin + L * L);
-    begin += attention_block(L);
-  }
-  CHECK(2 * begin == weights.size());
+  for (const int L : lengths)
+    for (int head = 0; head < 2; ++head) {
+      list.insert(list.end(), all.begin() + begin, all.begin() + begin + L * L);
+      begin += attention_block(L);
+    }
+  CHECK(begin == weights.size());
   return list;
 }
 

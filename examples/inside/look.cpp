@@ -62,19 +62,20 @@ struct Measuring {
   }
 };
 
-// The weights of a layer [heads,T,T], from those of the sentences of a head, one after the other.
+// The weights of a layer [heads,T,T], from those of each sentence's heads, one after the other.
 void add_attention(const Tensor& packed, Measuring& m) {
   const std::vector<real> weights = packed.values();
   const int64_t T = m.tokens(), heads = m.config().num_attention_heads;
   std::vector<real> all(size_t(heads * T * T));
   const real* block = weights.data();
-  for (int64_t h = 0; h < heads; ++h)
-    for (int64_t b = 0; b < m.batch.sentences(); ++b) {
-      const int64_t begin = m.batch.offsets[b], L = m.batch.offsets[b + 1] - begin;
+  for (int64_t b = 0; b < m.batch.sentences(); ++b) {
+    const int64_t begin = m.batch.offsets[b], L = m.batch.offsets[b + 1] - begin;
+    for (int64_t h = 0; h < heads; ++h) {
       for (int64_t i = 0; i < L; ++i)
         std::copy_n(block + i * L, L, all.begin() + (h * T + begin + i) * T + begin);
       block += attention_block(L);
     }
+  }
   m.attention.insert(m.attention.end(), all.begin(), all.end());
 }
 

@@ -108,8 +108,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,
 // with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1).
 // q, k, v [T,H] -> [T,H]
-// weights, if given, receives the weights before dropout, head by head, and in a head sentence by
-// sentence: its L_b x L_b weights, then 0 to 3 numbers without meaning: attention_block(L_b) in
+// weights, if given, receives the weights before dropout, sentence by sentence, and in a sentence
+// head by head: L_b x L_b weights, then 0 to 3 numbers without meaning: attention_block(L_b) in
 // all. No gradient passes through them.
 constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads,

@@ -3,12 +3,15 @@
 //   Paper       Vaswani et al., Attention Is All You Need, 2017, eq. 1, for each head:
 //               O = softmax(Q K^T / sqrt(d)) V
 //   Shapes      q, k, v, result [T,H]; head h is in columns h d .. (h+1) d - 1
-//               P: L_b x L_b for each head and sentence b, packed; each begins at a multiple of
+//               P: a block of L_b x L_b for each sentence b and head; each begins at a multiple of
 //               4 numbers, the alignment that cuBLAS needs
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
-//   Parts       On the CPU a thread takes a few heads at a time from the first product to the last:
-//               their scores stay in its cache. A GPU takes all heads at once.
+//   Parts       On the CPU a thread takes a few blocks at a time from the first product to the last;
+//               their scores stay in its cache. A GPU takes all blocks at once.
+//   To read     ops/attention_composed.h: the same in other operations; tests compare the two
 //   Not kept    P: L_b numbers for each token and head. The backward computes it again from Q and K
+#include <span>
+
 #include "engine/dropout_mask.h"
 #include "engine/gemm.h"
 #include "engine/launch.h"
@@ -19,57 +22,121 @@
 namespace minbert {
 namespace {
 
-// Where the scores stand: head by head, and in a head sentence by sentence, the L_b x L_b of block
-// h * sentences + b.
+// Where a part's rows and blocks of scores begin, in elements of the part. Scores stand sentence by
+// sentence, and in sentence b head by head: a block of L_b x L_b for each, heads L_b rows in all.
+struct Scores {
+  const int32_t *offsets, *sentence, *start;        // [B+1]; [T]; [B] elements of a head before b
+  int64_t heads, first_block, first_row, first_element;
+  HD int64_t block(int64_t b, int64_t h, int64_t L) const {
+    return heads * start[b] + h * attention_block(L) - first_element;
+  }
+  HD int64_t begin(int64_t row_of_part, int* length) const {
+    const int64_t row = first_row + row_of_part, b = sentence[row / heads];
+    const int64_t L = offsets[b + 1] - offsets[b], row_of_sentence = row - heads * offsets[b];
+    *length = int(L);
+    return block(b, row_of_sentence / L, L) + row_of_sentence % L * L;
+  }
+};
+
+// P = softmax(S), in place
+struct SoftmaxScores {
+  Scores at;
+  real* scores;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    real* p = scores + at.begin(row, &n);
+    softmax_row(team, n, p, p);
+  }
+};
+// P' = m P / (1-p), with a mask for all scores of a block, since a row alone may have too few to
+// fill the vectors of a processor.
+struct DropScores {
+  Scores at;
+  const real* scores;
+  real* dropped;
+  DropoutMask mask;
+  template <class Team>
+  HD void operator()(Team team, int64_t block_of_part) const {
+    const int64_t block = at.first_block + block_of_part, b = block / at.heads;
+    const int64_t L = at.offsets[b + 1] - at.offsets[b];
+    const int64_t begin = at.block(b, block % at.heads, L);
+    const real* p = scores + begin;
+    real* out = dropped + begin;
+    mask.each(team, int(L * L), block, [=](int i, real factor) { out[i] = factor * p[i]; });
+  }
+};
+// dP = m dP' / (1-p), so P_i dP_i = P'_i dP'_i; dS overwrites dP'
+// dS_i = P_i (dP_i - sum_j dP_j P_j) = P'_i dP'_i - P_i sum_j P'_j dP'_j
+struct ScoresBackward {
+  Scores at;
+  const real *scores, *after_dropout;
+  real* d_scores;
+  template <class Team>
+  HD void operator()(Team team, int64_t row) const {
+    int n;
+    const int64_t begin = at.begin(row, &n);
+    const real *p = scores + begin, *p_dropped = after_dropout + begin;
+    real* dp = d_scores + begin;
+    const real sum = team.sum(n, [=](int i) { return p_dropped[i] * dp[i]; });
+    team.each(n, [=](int i) { dp[i] = p_dropped[i] * dp[i] - p[i] * sum; });
+  }
+};
+
+// The scores of one head of one sentence, L x L.
+struct Block {
+  int64_t L;
+  int64_t token;                                    // its first element in q, k, v and O
+  int64_t row, element;                             // rows and elements of scores before it
+};
+
+// All blocks; the last is empty and stands for their end.
 struct Layout {
   int heads;
   int64_t H, d;
   Batch batch;
-  Indices start;                                    // [B+1], elements of a head before sentence b
+  std::vector<Block> blocks;                        // [B heads + 1]
+  Indices start;                                    // [B], elements of one head before sentence b
 
   Layout(const Tensor& q, const Batch& packed, int head_count)
       : heads(head_count), H(q.cols()), d(H / head_count), batch(packed) {
-    std::vector<int32_t> starts = {0};
+    std::vector<int32_t> starts;
+    Block next{};
     for (int64_t b = 0; b < batch.sentences(); ++b) {
-      const int64_t end = starts.back() + attention_block(length(b));
-      MB_CHECK(end <= INT32_MAX,
-               "attention: the scores of {} sentences would be {} for each head; lower --batch or "
-               "--max-length", batch.sentences(), end);
-      starts.push_back(int32_t(end));
+      starts.push_back(int32_t(next.element / heads));
+      next.L = batch.offsets[b + 1] - batch.offsets[b];
+      for (int64_t h = 0; h < heads; ++h) {
+        next.token = batch.offsets[b] * H + h * d;
+        blocks.push_back(next);
+        next.row += next.L;
+        next.element += attention_block(next.L);
+      }
     }
+    blocks.push_back(next);
+    MB_CHECK(next.element / heads <= INT32_MAX,
+             "attention: the scores of {} sentences would be {} for each head; lower --batch or "
+             "--max-length", batch.sentences(), next.element / heads);
     start = std::move(starts);
-  }
-  int64_t B() const { return batch.sentences(); }
-  int64_t length(int64_t b) const { return batch.offsets[b + 1] - batch.offsets[b]; }
-  int64_t blocks() const { return heads * B(); }
-  int64_t head_elements() const { return start[B()]; }
-  int64_t elements() const { return heads * head_elements(); }
-  int64_t elements_before(int64_t block) const {
-    return block / B() * head_elements() + start[block % B()];
-  }
-  int64_t rows_before(int64_t block) const {
-    return block / B() * batch.tokens() + batch.offsets[block % B()];
   }
 };
 
-// Some blocks in a row, first .. last-1.
+// The blocks first .. last-1. Their rows and elements are counted from the first block's.
 struct Part {
   const Layout& layout;
-  int64_t first, last;
-  int64_t begin() const { return layout.elements_before(first); }
-  int64_t elements() const { return layout.elements_before(last) - begin(); }
-  int64_t rows() const { return layout.rows_before(last) - layout.rows_before(first); }
+  size_t first, last;
+  const Block& begin() const { return layout.blocks[first]; }
+  const Block& end() const { return layout.blocks[last]; }
+  int64_t rows() const { return end().row - begin().row; }
+  int64_t elements() const { return end().element - begin().element; }
 
-  // One product for each block. ld is H for tokens [T,H], and L for scores, which are this part's.
+  // One product for each block. ld is H for tokens [T,H], and L for scores.
   enum class Kind { scores_from_tokens, tokens_from_scores };
   std::vector<Product> products(Kind kind, const real* a, const real* b, real* c) const {
     std::vector<Product> list;
-    list.reserve(size_t(last - first));
+    list.reserve(last - first);
     const int64_t H = layout.H, d = layout.d;
-    for (int64_t block = first; block < last; ++block) {
-      const int64_t s = block % layout.B(), h = block / layout.B(), L = layout.length(s);
-      const int64_t token = layout.batch.offsets[s] * H + h * d;
-      const int64_t score = layout.elements_before(block) - begin();
+    for (const Block& block : std::span(layout.blocks).subspan(first, last - first)) {
+      const int64_t L = block.L, token = block.token, score = block.element - begin().element;
       if (kind == Kind::scores_from_tokens)
         list.push_back({L, L, d, a + token, H, b + token, H, c + score, L});
       else
@@ -82,81 +149,25 @@ struct Part {
 // Calls f for parts that together are all blocks.
 template <class F>
 void each_part(const Layout& layout, Device device, const F& f) {
-  if (device == Device::cuda) return f(Part{layout, 0, layout.blocks()});
+  const Part all{layout, 0, layout.blocks.size() - 1};
+  if (device == Device::cuda) return f(all);
   constexpr int64_t in_cache = 65536;               // 256 KB in float, a head of 256 tokens
-  const int64_t most_elements = std::min(in_cache, layout.elements() / omp_get_max_threads());
-  std::vector<int64_t> ends = {0};
-  for (int64_t block = 1; block <= layout.blocks(); ++block) {
-    const int64_t before = layout.elements_before(ends.back());
-    if (block == layout.blocks() || layout.elements_before(block + 1) - before > most_elements)
-      ends.push_back(block);
+  const int64_t most_elements = std::min(in_cache, all.elements() / omp_get_max_threads());
+  std::vector<Part> parts;
+  for (size_t first = 0; first < all.last; first = parts.back().last) {
+    Part part{layout, first, first + 1};
+    while (part.last < all.last && Part{layout, first, part.last + 1}.elements() <= most_elements)
+      ++part.last;
+    parts.push_back(part);
   }
-  parallel_each(ends.size() - 1, [&](size_t i) { f(Part{layout, ends[i], ends[i + 1]}); });
+  parallel_each(parts.size(), [&](size_t i) { f(parts[i]); });
 }
 
-// The rows of a part's scores: row h * T + t of all is token t's in head h.
-struct ScoreRows {
-  const int32_t *offsets, *sentence, *start;
-  int64_t T, head_elements, first_row, first_element;
-  HD int64_t begin_of_block(int64_t h, int64_t b) const {
-    return h * head_elements + start[b] - first_element;
-  }
-  HD int64_t begin(int64_t row_of_part, int* length) const {
-    const int64_t row = first_row + row_of_part, t = row % T, b = sentence[t];
-    *length = offsets[b + 1] - offsets[b];
-    return begin_of_block(row / T, b) + (t - offsets[b]) * *length;
-  }
-};
-ScoreRows rows_of(const Part& part, Device device) {
+Scores scores_of(const Part& part, Device device) {
   const Layout& l = part.layout;
   return {l.batch.offsets.data(device), l.batch.sentence.data(device), l.start.data(device),
-          l.batch.tokens(), l.head_elements(), l.rows_before(part.first), part.begin()};
+          l.heads, int64_t(part.first), part.begin().row, part.begin().element};
 }
-
-// P = softmax(S), in place
-struct SoftmaxScores {
-  ScoreRows rows;
-  real* scores;
-  template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    int n;
-    real* p = scores + rows.begin(row, &n);
-    softmax_row(team, n, p, p);
-  }
-};
-// P' = m P / (1-p), with a mask for all scores of a block, since a row alone may have too few to
-// fill the vectors of a processor.
-struct DropScores {
-  ScoreRows rows;
-  int64_t heads, B, first_block;
-  const real* scores;
-  real* dropped;
-  DropoutMask mask;
-  template <class Team>
-  HD void operator()(Team team, int64_t block_of_part) const {
-    const int64_t block = first_block + block_of_part, h = block / B, b = block % B;
-    const int64_t begin = rows.begin_of_block(h, b), L = rows.offsets[b + 1] - rows.offsets[b];
-    const real* p = scores + begin;
-    real* out = dropped + begin;
-    mask.each(team, int(L * L), b * heads + h, [=](int i, real factor) { out[i] = factor * p[i]; });
-  }
-};
-// dP = m dP' / (1-p), so P_i dP_i = P'_i dP'_i; dS overwrites dP'
-// dS_i = P_i (dP_i - sum_j dP_j P_j) = P'_i dP'_i - P_i sum_j P'_j dP'_j
-struct ScoresBackward {
-  ScoreRows rows;
-  const real *scores, *after_dropout;
-  real* d_scores;
-  template <class Team>
-  HD void operator()(Team team, int64_t row) const {
-    int n;
-    const int64_t begin = rows.begin(row, &n);
-    const real *p = scores + begin, *p_dropped = after_dropout + begin;
-    real* dp = d_scores + begin;
-    const real sum = team.sum(n, [=](int i) { return p_dropped[i] * dp[i]; });
-    team.each(n, [=](int i) { dp[i] = p_dropped[i] * dp[i] - p[i] * sum; });
-  }
-};
 
 }  // namespace
 
@@ -181,12 +192,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
 
   // P = softmax(Q K^T / sqrt(d)) of a part. Returns P': in `dropped`, or without dropout P itself
   const auto attend = [=](const Part& part, real* P, const Tensor& dropped) -> const real* {
-    const ScoreRows rows = rows_of(part, device);
+    const Scores at = scores_of(part, device);
     multiply(part, Transpose::nt, scores_from_tokens, q.data(), k.data(), P, scaling, 0);
-    launch_rows(device, part.rows(), part.elements(), SoftmaxScores{rows, P});
+    launch_rows(device, part.rows(), part.elements(), SoftmaxScores{at, P});
     if (!dropped) return P;
-    launch_rows(device, part.last - part.first, part.elements(),
-                DropScores{rows, heads, layout.B(), part.first, P, dropped.data(), mask});
+    launch_rows(device, int64_t(part.last - part.first), part.elements(),
+                DropScores{at, P, dropped.data(), mask});
     return dropped.data();
   };
   const auto scratch = [=](const Part& part, bool wanted) {
@@ -194,10 +205,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   };
 
   const Tensor O(q.shape(), device);
-  if (weights) *weights = Tensor({layout.elements()}, device);
+  if (weights) *weights = Tensor({layout.blocks.back().element}, device);
   each_part(layout, device, [&](const Part& part) {
     const Tensor own = scratch(part, !weights), dropped = scratch(part, p > 0);
-    real* const P = weights ? weights->data() + part.begin() : own.data();
+    real* const P = weights ? weights->data() + part.begin().element : own.data();
     const real* const after_dropout = attend(part, P, dropped);
     multiply(part, Transpose::nn, tokens_from_scores, after_dropout, v.data(), O.data(), 1, 0);
   });
@@ -221,7 +232,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
       const Tensor dS = scratch(part, true);                         // holds dP' = dO V^T, then dS
       multiply(part, Transpose::nt, scores_from_tokens, dO.data(), v.data(), dS.data(), 1, 0);
       launch_rows(device, part.rows(), part.elements(),
-                  ScoresBackward{.rows = rows_of(part, device), .scores = P.data(),
+                  ScoresBackward{.at = scores_of(part, device), .scores = P.data(),
                                  .after_dropout = after_dropout, .d_scores = dS.data()});
       add_to(dQ, Transpose::nn, dS.data(), k.data(), scaling);              // dQ = dS K / sqrt(d)
       add_to(dK, Transpose::tn, dS.data(), q.data(), scaling);            // dK = dS^T Q / sqrt(d)

@@ -5,11 +5,13 @@
 #include <cmath>
 
 #include "error_of.h"
+#include "gradcheck.h"
 #include "minbert/safetensors.h"
 #include "papers/encoded_set.h"
 #include "papers/long_table.h"
 #include "papers/ta/task_adaptation.h"
 #include "papers/small_study.h"
+#include "tiny_bert.h"
 
 namespace minbert::test {
 namespace {
