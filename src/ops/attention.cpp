@@ -6,7 +6,7 @@
 //               P: a block of L_b x L_b for each sentence b and head; each begins at a multiple of
 //               4 numbers, the alignment that cuBLAS needs
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
-//   Parts       On the CPU a thread takes a few blocks at a time from the first product to the last;
+//   Parts       A CPU thread takes some blocks at a time, from the first product to the last;
 //               their scores stay in its cache. A GPU takes all blocks at once.
 //   To read     ops/attention_composed.h: the same in other operations; tests compare the two
 //   Not kept    P: L_b numbers for each token and head. The backward computes it again from Q and K
