@@ -252,6 +252,25 @@ TEST_CASE("pretraining data: with whole words, a word's pieces are masked togeth
     }
 }
 
+// Ten pieces are two sentences of five, which cut words of three: most B begin within a word.
+TEST_CASE("pretraining data: a piece at the start of B belongs to no word of A") {
+  const Examples world;
+  const Corpus corpus = corpus_of(world.library, "abc abc abc abc abc abc abc abc\n");
+  const PretrainingData data(corpus, world.tokenizer,
+                             {.max_length = 13, .whole_words = true, .next_sentence = false});
+  int masked_alone = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch)
+    for (const PretrainingExample& e : data.shard(epoch, 0))
+      for (size_t i = 0; i < e.masked.size(); ++i) {
+        const int32_t first = e.masked[i], last_of_a = first - 2;             // [SEP] stands between
+        const bool begins_b =
+            e.sequence.segments.at(size_t(first) - 1) < e.sequence.segments.at(size_t(first));
+        if (begins_b && world.tokenizer.token(e.originals[i]).starts_with("##"))
+          masked_alone += std::ranges::count(e.masked, last_of_a) == 0;
+      }
+  CHECK(masked_alone > 0);
+}
+
 TEST_CASE(
     "pretraining data: an epoch reads every document but those held out, and repeats itself on no "
     "other") {
