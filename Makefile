@@ -18,8 +18,8 @@
 #   make bench         the benchmark; ARGS="..." goes to it, as --against FILE: beside another build; DEVICE=cuda:
 #                      on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
-#   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns (100 where equations
-#                      are read), #pragma once; that no room includes one above it; that minbert.h
+#   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns (100 in src and
+#                      include), #pragma once; that no room includes one above it; that minbert.h
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md

@@ -17,7 +17,6 @@ using namespace minbert;
 int main(int argc, char** argv) {
   EncodeOptions o;
   std::string model;
-  bool cased = false;
   CommandLine line("encode",
                    "Encodes each line of a file (two texts: TAB between them) with a BERT folder.");
   line.option("--model", model, "a Hugging Face folder, or a run's", "DIR");
@@ -30,8 +29,6 @@ int main(int argc, char** argv) {
               "also write every token's last hidden state, and the offsets of the texts");
   line.option("--attention", o.attention,
               "also write the attention weights of every layer and head");
-  line.option("--cased", cased,
-              "the vocabulary is cased; decides where tokenizer_config.json does not");
   MachineOptions machine;
   add_machine_options(line, machine);
   line.parse(argc, argv);
@@ -40,7 +37,7 @@ int main(int argc, char** argv) {
     line.need({"--model", "--input", "--output"});
     check_folder_of(o.output);
     watch_for_interrupt();
-    const TrainedModel trained(model, cased ? std::optional(true) : std::nullopt);
+    const TrainedModel trained(model);
     if (!trained.config.has_trained_pooler())
       std::cerr << model
                 << " was pre-trained without a pooler: pooler_output says nothing; take cls\n";

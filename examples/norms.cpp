@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   line.option("--epochs", o.epochs, "passes over the data", Range{1});
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
   line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch",
-              sampling_names());
+              sampling_names);
   line.section("How they learn");
   add_learn_options(line, o, "1e-5");
   line.option("--dropout", o.dropout, "before the heads", Range{0, 0.999});

@@ -73,8 +73,7 @@ int main(int argc, char** argv) {
   return run_program("tokenize", [&] {
     MB_CHECK(vocab.empty() != bpe.empty(), "give one of --vocab and --bpe; see --help");
     const Tokenizer tokenizer =
-        bpe.empty() ? Tokenizer::from_vocab(vocab, cased ? std::optional(true) : std::nullopt)
-                    : Tokenizer::from_folder(bpe);
+        bpe.empty() ? Tokenizer::from_vocab(vocab, cased) : Tokenizer::from_folder(bpe);
     MB_CHECK(bpe.empty() || tokenizer.kind().name == "bpe",
              "--bpe {}: this is the folder of a {}; give --vocab {}", bpe, tokenizer.kind().model,
              bpe);

@@ -2,6 +2,7 @@
 // --kernels NAME: with OpenBLAS's kernels of this name. --operation NAME: the gradient check of this operation of ops.h
 // alone.
 #define DOCTEST_CONFIG_IMPLEMENT
+#include <cblas.h>
 #include <doctest/doctest.h>
 
 #include <iostream>
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   minbert::prepare_openblas();
-  std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour " << minbert::openblas_flavour()
+  std::cout << "real: " << (is_double ? "double" : "float") << ", OpenBLAS flavour " << openblas_get_parallel()
             << " (0 sequential, 1 pthread, 2 OpenMP), " << minbert::openblas_kernels() << " kernels\n";
   if (!is_double)
     std::cout << "gradient checks: finite differences not run (they need the double build, MINBERT_DOUBLE)\n";

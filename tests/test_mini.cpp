@@ -50,7 +50,7 @@ TEST_CASE("mini: QNLI and MNLI are whole, and no single word gives a label away"
     const auto read = [&](Split split, size_t set) {
       return read_set(folder + "/glue", task, split, set, tokenizer, options, log).examples;
     };
-    for (size_t set = 0; set < find_files(folder + "/glue", task).dev.size(); ++set) {
+    for (size_t set = 0; set < files_in(folder + "/glue", task).dev.size(); ++set) {
       CHECK(read(Split::dev, set).size() == 500);
       CHECK(read(Split::test, set).size() == 500);
     }

@@ -1,4 +1,5 @@
 // What prepares a process: OpenBLAS's kernels, and the threads of OpenMP.
+#include <cblas.h>
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -23,7 +24,7 @@ TEST_CASE("process: the OpenMP flavour of OpenBLAS is loaded where it is install
     if (fs::is_directory(root))
       for (const auto& folder : fs::directory_iterator(root))
         installed = installed || fs::exists(folder.path() / "openblas-openmp/libopenblas.so.0");
-  if (installed) CHECK(openblas_flavour() == 2);
+  if (installed) CHECK(openblas_get_parallel() == 2);
   else std::cout << "OpenMP flavour of OpenBLAS: not run (it is not installed)\n";
 }
 

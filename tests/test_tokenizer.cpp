@@ -249,27 +249,28 @@ TEST_CASE("tokenizer: a bad vocabulary is an error that says where") {
 
 TEST_CASE("tokenizer: a folder's settings, and who decides the case") {
   const VocabFolder plain(specials + "the\ncat\n"), capitals(specials + "The\nCat\n");
-  const auto lower_case = [](const VocabFolder& folder, std::optional<bool> is_cased) {
-    return Tokenizer::from_folder(folder.path.string(), is_cased).lower_case();
+  const auto lower_case = [](const VocabFolder& folder) {
+    return Tokenizer::from_folder(folder.path.string()).lower_case();
   };
-  CHECK(captured_stderr([&] { CHECK(lower_case(plain, {})); }) == "");
-  CHECK(captured_stderr([&] { CHECK_FALSE(lower_case(capitals, true)); }) == "");
-  CHECK(captured_stderr([&] { CHECK(lower_case(capitals, false)); }) == "");
-  check_contains(captured_stderr([&] { CHECK(lower_case(capitals, {})); }), "2 of 7 tokens are capitalised");
+  CHECK(captured_stderr([&] { CHECK(lower_case(plain)); }) == "");
+  check_contains(captured_stderr([&] { CHECK(lower_case(capitals)); }), "2 of 7 tokens are capitalised");
+  const std::string file = (capitals.path / "vocab.txt").string();
+  CHECK(captured_stderr([&] { CHECK_FALSE(Tokenizer::from_vocab(file, true).lower_case()); }) == "");
 
   capitals.write("tokenizer_config.json", R"({"model_max_length": 512})");
-  check_contains(captured_stderr([&] { CHECK(lower_case(capitals, {})); }), "--cased");
+  check_contains(captured_stderr([&] { CHECK(lower_case(capitals)); }),
+                 "\"do_lower_case\": false in its tokenizer_config.json");
   capitals.write("tokenizer_config.json", R"({"do_lower_case": false})");
-  CHECK(captured_stderr([&] { CHECK_FALSE(lower_case(capitals, {})); }) == "");
-  CHECK(captured_stderr([&] { CHECK_FALSE(lower_case(capitals, true)); }) == "");
-  check_contains(captured_stderr([&] { CHECK(lower_case(capitals, false)); }), "records a cased vocabulary");
+  CHECK(captured_stderr([&] { CHECK_FALSE(lower_case(capitals)); }) == "");
+  capitals.write("tokenizer_config.json", R"({"do_lower_case": true})");
+  CHECK(captured_stderr([&] { CHECK(lower_case(capitals)); }) == "");
 
   plain.write("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": null})");
-  CHECK(lower_case(plain, {}));
+  CHECK(lower_case(plain));
   plain.write("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
-  CHECK_THROWS_AS(lower_case(plain, {}), Error);
+  CHECK_THROWS_AS(lower_case(plain), Error);
   plain.write("tokenizer_config.json", R"({"do_lower_case": true, "tokenize_chinese_chars": false})");
-  CHECK_THROWS_AS(lower_case(plain, {}), Error);
+  CHECK_THROWS_AS(lower_case(plain), Error);
 }
 
 TEST_CASE("tokenizer: real text, every line, both vocabularies") {

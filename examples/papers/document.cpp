@@ -90,9 +90,8 @@ Settings Document::inputs(const Task& task) {
                   {"rows", rows},
                   {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
-  std::vector<const char*> files(tokenizer_files.begin(), tokenizer_files.end());
-  files.insert(files.end(), {"config.json", "model.safetensors"});
-  for (const char* file : files)
+  for (const char* file : {"vocab.txt", "vocab.json", "merges.txt", "tokenizer.json",
+                           "tokenizer_config.json", "config.json", "model.safetensors"})
     if (!folder.empty() && fs::exists(folder + "/" + file))
       all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
   for (const Split split : {Split::train, Split::dev})
@@ -239,11 +238,6 @@ Names Document::differences() const {
         formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0)
     all.push_back(formatted("{} rows of each file, evenly spaced, instead of all", options_.limit));
-  for (const Task& task : tasks_)
-    if (std::string warning = find_files(options_.data, task).warning; !warning.empty()) {
-      std::replace(warning.begin(), warning.end(), '\n', ' ');
-      all.push_back(warning);
-    }
   return all;
 }
 

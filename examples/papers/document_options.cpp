@@ -21,7 +21,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   const bool one = tasks.size() == 1;
   line.option("--data", o.data,
               formatted("folder with the {}: {}{}", one ? tasks[0].title : "tasks",
-                        tasks[0].files[0].train, one ? "" : ", ..."),
+                        tasks[0].files.train, one ? "" : ", ..."),
               "DIR");
   line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});

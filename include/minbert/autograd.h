@@ -19,7 +19,6 @@
 #include <functional>
 #include <ostream>
 #include <source_location>
-#include <string>
 #include <vector>
 
 #include "minbert/tensor.h"

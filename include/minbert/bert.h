@@ -92,6 +92,10 @@ class BertLayer : public Module {
   std::unique_ptr<Norm> after_attention_norm_, intermediate_norm_;
 };
 
+// Error for a network that --recompute cannot run a second time: its norm would move its statistics
+// again.
+void check_recompute(const BertConfig& config);
+
 class BertModel : public Module {
  public:
   // tasks: the number of task ids of a conditional norm.

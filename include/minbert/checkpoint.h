@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -32,13 +31,10 @@ struct WithParameters {
 std::string model_folder(const std::string& folder);
 
 // The vocabulary of a model's folder. Error where it has more tokens than its config.json says.
-Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
-                       std::optional<bool> cased = {});
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config);
 // BertConfig::named, with the tokenizer's vocabulary; byte-level BPE makes it a RoBERTa. Error for
 // the config.json of a RoBERTa with a vocabulary of WordPiece.
 BertConfig new_config(const std::string& name, const Tokenizer& tokenizer);
-// What --cased says of a vocabulary: that it is cased, or nothing.
-std::optional<bool> cased_option(bool cased);
 
 struct WeightsReport {
   std::vector<std::string> loaded, initialised;   // parameters and buffers: found; not in the file
@@ -67,10 +63,6 @@ WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved
 
 // Lists the tensors that were loaded, that got initial values, and that were left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& source);
-// If the folder's weights were trained with another placement, says what becomes of them. saved:
-// the folder's config.json.
-void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
-                     const std::string& placement);
 
 // Writes a Hugging Face folder: config.json, the tokenizer's files, model.safetensors. config.json
 // names the class of Hugging Face whose tensors these are, and the outputs of the head of one task.

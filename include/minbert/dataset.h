@@ -66,7 +66,7 @@ struct LoadReport {
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
 
-// One of the task's sets in the folder. `log` receives the report, and for a dev set the warning.
+// One of the task's sets in the folder. `log` receives the report.
 Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set,
                  const Tokenizer& tokenizer, DatasetOptions options, std::ostream& log);
 

@@ -7,10 +7,10 @@
 namespace minbert {
 
 enum class Device { cpu, cuda };
+inline const std::vector<std::string> device_names = {"cpu", "cuda"};   // as --device has them
 
 // The device of new tensors if none is given; cpu at first. Operations run where their inputs are.
 Device default_device();
-const std::vector<std::string>& device_names();   // cpu, cuda
 // name: as for --device. Error for "cuda" if no GPU can be used: it says what was looked for.
 void set_default_device(const std::string& name);
 std::string device_text();                        // a description of the default device, for a log
@@ -18,7 +18,7 @@ std::string device_text();                        // a description of the defaul
 // The bits of the fraction that a GPU uses of a product's operands (a float has 23); it always adds
 // in float. With bf16, attention's products use tf32. On the CPU always fp32.
 enum class Precision { fp32, tf32, bf16 };          // all 23 bits; 10 bits; 7 bits
-const std::vector<std::string>& precision_names();  // in the enum's order
+inline const std::vector<std::string> precision_names = {"fp32", "tf32", "bf16"};
 Precision matmul_precision();                       // tf32 at first
 void set_matmul_precision(const std::string& name); // Error lists the names
 // While it lives, products are in fp32: for covariances, small differences of large sums.

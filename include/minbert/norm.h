@@ -15,13 +15,12 @@
 
 namespace minbert {
 
-// An option of a norm: a number from min to max, one of some words, or a text that the norm reads.
+// An option of a norm: a number from min to max, or one of some words.
 struct NormOption {
   const char* name;
   const char* value = nullptr;                      // the default; nullptr: the norm computes it
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
-  bool text = false;
   bool in_config = false;                           // the default is layer_norm_eps of config.json
   const char* otherwise = "";                       // without a default: the source, for the tables
 };

@@ -2,7 +2,6 @@
 // (src/train/options.cpp has the options' help.)
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

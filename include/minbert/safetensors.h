@@ -41,7 +41,7 @@ class SafeTensors {
   void read(const std::string& name, const Tensor& to) const;
   void check_finite(const std::string& name, std::span<const real> values) const;
   std::vector<real> read(const std::string& name) const;
-  std::vector<int64_t> read_integers(const std::string& name) const;  // I64, I32
+  std::vector<int64_t> read_integers(const std::string& name) const;  // I64
   std::vector<uint8_t> read_booleans(const std::string& name) const;  // BOOL: 0 or 1
 
  private:

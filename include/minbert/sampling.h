@@ -14,7 +14,8 @@ enum class Sampling {
   proportional                            // drawn in proportion to the batches that each has left
 };
 
-const std::vector<std::string>& sampling_names();  // in the enum's order
+inline const std::vector<std::string> sampling_names = {"sequential", "round-robin",
+                                                        "proportional"};
 Sampling parse_sampling(const std::string& name);  // Error for any other name: lists these
 
 struct TaskSize {

@@ -27,11 +27,10 @@ struct TsvFormat {
   bool sentences = false;
 };
 
-// One set of file names for a task's files in the data folder.
+// The names of a task's files.
 struct TaskFiles {
   std::string train;
   std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
-  std::string warning = {};                 // printed with scores on these files
 };
 
 struct Task {
@@ -44,7 +43,7 @@ struct Task {
   std::vector<std::string> text_columns;           // one, or two for a pair
   std::string label_column = "label";
   std::string id_column = {};         // "": rows are numbered from 0, as in GLUE
-  std::vector<TaskFiles> files;       // the first complete one is used
+  TaskFiles files;                    // in the data folder
   // "sst", "Predicted_Sentiment": see write_predictions
   std::string prediction_stem, prediction_column = {};
   TsvFormat format = {};
@@ -73,8 +72,8 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = 
 // The same in the order of the names: a model's tasks; the t-th has task id t. source: for errors.
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 
-// The first of task.files that is complete in the folder, or else the last, with the folder's name.
-TaskFiles find_files(const std::string& folder, const Task& task);
+// task.files with the folder's name.
+TaskFiles files_in(const std::string& folder, const Task& task);
 std::string data_file(const std::string& folder, const Task& task, Split split, size_t set = 0);
 
 // The task's test file; if it is missing, one line in `log` says so.

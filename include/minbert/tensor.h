@@ -46,9 +46,8 @@ class Storage;                          // a block of a device's memory pool (sr
 class Tensor {
  public:
   Tensor() = default;                              // no tensor: bool(t) is false
-  // Values are not initialised. Error if there is no memory left; it names the caller (maker).
-  explicit Tensor(Shape shape, Device device = default_device(),
-                  const char* maker = __builtin_FUNCTION());
+  // Values are not initialised. Error if there is no memory left.
+  explicit Tensor(Shape shape, Device device = default_device());
   static Tensor zeros(Shape shape, Device device = default_device());
   static Tensor full(Shape shape, real value, Device device = default_device());
   static Tensor from(Shape shape, std::span<const real> values, Device device = default_device());
@@ -82,8 +81,6 @@ class Tensor {
   Tensor grad() const;                             // no tensor until backward has reached this one
   void zero_grad() const;                          // the next backward overwrites instead of adding
   void retain_grad() const;                        // keep the gradient of an intermediate result
-
-  static int64_t live();                           // tensors alive in the process, for leak tests
 
  private:
   struct Impl;                                     // src/engine/tape.h

@@ -36,10 +36,6 @@ struct TokenizerKind {
   std::string_view setting;                      // the flag in tokenizer_config.json
 };
 
-// The files of a folder that make up a tokenizer, of either kind.
-inline constexpr std::array<const char*, 5> tokenizer_files = {
-    "vocab.txt", "vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json"};
-
 class Pieces;                                    // WordPiece or BPE: src/text/pieces.h
 
 // A tokenizer never changes: one serves any number of threads, and copies share its memory.
@@ -53,22 +49,21 @@ class Tokenizer {
   Tokenizer(const std::vector<std::string>& tokens, const std::string& source, bool lower_case);
   explicit Tokenizer(std::shared_ptr<const Pieces> pieces) : pieces_(std::move(pieces)) {}
 
-  // WordPiece, lower case unless `cased`. If `cased` is not given and the vocabulary has
-  // capitalised words, warns on stderr. A folder instead of a file: from_folder.
-  static Tokenizer from_vocab(const std::string& vocab_file, std::optional<bool> cased = {});
+  // WordPiece, lower case unless `cased`. If it is not, and the vocabulary has capitalised words,
+  // warns on stderr. A folder instead of a file: from_folder, whose files decide.
+  static Tokenizer from_vocab(const std::string& vocab_file, bool cased = false);
 
   // The tokenizer of a model's folder, whose files decide its kind.
   //
-  // vocab.txt: WordPiece, with do_lower_case from tokenizer_config.json. `cased` overrides the
-  // file, with a message on stderr if they disagree, and decides if the file has nothing. Error
-  // for a tokenizer that strips accents without lower case or the reverse, or keeps Chinese words
-  // together.
+  // vocab.txt: WordPiece, with do_lower_case from tokenizer_config.json; without it, from_vocab.
+  // Error for a tokenizer that strips accents without lower case or the reverse, or keeps Chinese
+  // words together.
   //
   // vocab.json and merges.txt, or tokenizer.json alone: byte-level BPE, with add_prefix_space from
-  // tokenizer_config.json or tokenizer.json, otherwise false. `cased` has no meaning: BPE keeps
-  // capitals. Error for ids with holes or that two tokens share, a merge of unknown pieces, with
-  // file and line, a missing <pad>, <unk>, <s>, </s> or <mask>.
-  static Tokenizer from_folder(const std::string& folder, std::optional<bool> cased = {});
+  // tokenizer_config.json or tokenizer.json, otherwise false; BPE keeps capitals. Error for ids
+  // with holes or that two tokens share, a merge of unknown pieces, with file and line, a missing
+  // <pad>, <unk>, <s>, </s> or <mask>.
+  static Tokenizer from_folder(const std::string& folder);
 
   // The ids of a text of any length. Special tokens are only those in the text: "a [MASK] b" has
   // one. WordPiece: bytes that are not UTF-8 count as U+FFFD, which the clean-up removes; time is

@@ -58,7 +58,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
 // A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need
 // no more.
 struct TrainedModel {
-  explicit TrainedModel(const std::string& folder, std::optional<bool> cased = {});
+  explicit TrainedModel(const std::string& folder);
   DatasetOptions dataset_options() const;           // as its training data was read
   const Task& task(const std::string& name) const;  // Error lists the tasks it was trained on
   BertConfig config;

@@ -41,17 +41,14 @@ WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved
   return report;
 }
 
-std::optional<bool> cased_option(bool cased) { return cased ? std::optional(true) : std::nullopt; }
-
 namespace {
 std::string model_type_of(const Tokenizer& tokenizer) {
   return tokenizer.kind().name == "bpe" ? "roberta" : "bert";
 }
 }  // namespace
 
-Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config,
-                       std::optional<bool> cased) {
-  Tokenizer tokenizer = Tokenizer::from_folder(folder, cased);
+Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config) {
+  Tokenizer tokenizer = Tokenizer::from_folder(folder);
   MB_CHECK(
       tokenizer.size() <= config.vocab_size,
       "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
@@ -90,17 +87,6 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   for (size_t i = 0; i < report.unused.size() && i < 6; ++i) out << ' ' << report.unused[i];
   if (report.unused.size() > 6) out << " and " << report.unused.size() - 6 << " more";
   out << '\n';
-}
-
-void print_placement(std::ostream& out, const std::string& folder, const BertConfig& saved,
-                     const std::string& placement) {
-  if (saved.placement == placement) return;
-  out << formatted(
-      "{}: trained with --placement {}, now {}: the weights are taken over under their names, but "
-      "the norms stand elsewhere, so this is another function, which has to be learnt anew; a head "
-      "scale or norm that the file lacks starts with weight 1 and bias 0. --placement {} goes on "
-      "with the network as it was.\n",
-      folder, saved.placement, placement, saved.placement);
 }
 
 void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,

@@ -14,6 +14,12 @@ Indices first_rows(const Batch& batch) {
 
 }  // namespace
 
+void check_recompute(const BertConfig& config) {
+  MB_CHECK(norms().find(config.norm).mixes != Mixes::batch,
+           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
+           config.norm);
+}
+
 BertModel::BertModel(const BertConfig& config, int tasks)
     : config_(config), embeddings_(config, {config.hidden_size, tasks, config.layer_norm_eps}),
       pooler_(config.hidden_size, config.hidden_size),
@@ -36,9 +42,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 
 Tensor BertModel::encode(const Batch& batch, const Rows& rows,
                          std::vector<Tensor>* attention_weights) const {
-  MB_CHECK(!recomputes() || !training() || norm_mixes_ != Mixes::batch,
-           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
-           config_.norm);
+  if (recomputes() && training()) check_recompute(config_);
   const Rows last_rows = norm_mixes_ != Mixes::nothing ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {

@@ -13,7 +13,6 @@ namespace minbert {
 namespace {
 
 std::atomic<bool> check_nan = false;
-thread_local const char* running_backward = nullptr;      // the name of its operation
 
 int64_t bytes_of(const std::vector<std::shared_ptr<Gradient>>& gradients) {
   int64_t elements = 0;
@@ -29,10 +28,6 @@ void check_values(const char* what, const char* name, const Tensor& t) {
 }
 
 }  // namespace
-
-std::string work_text(const char* maker) {
-  return running_backward ? formatted("the backward of {}", running_backward) : maker;
-}
 
 Tape& Tape::current() {
   thread_local Tape tape;
@@ -76,9 +71,7 @@ void Tape::step_back(Entry& entry) const {
   static const std::string no_module;
   const Scope scope(entry.path ? *entry.path : no_module);
   Grads grads(entry.inputs, !result.retained);
-  running_backward = entry.name;
   entry.backward(result.value, grads);
-  running_backward = nullptr;
   if (profile_is_on())
     profile_charge(entry.name, " backward", 2 * bytes_of(entry.inputs) + bytes_of({entry.result}));
   if (check_nan)
@@ -111,7 +104,6 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
 }
 
 void Tape::clear() {
-  running_backward = nullptr;
   for (Entry& entry : entries) entry.result->recorded = false;
   entries.clear();
 }

@@ -19,7 +19,7 @@ void check(cublasStatus_t status, const char* what) {
 struct Blas {
   static constexpr int64_t bytes = 32 << 20;        // of its workspace
   cublasHandle_t handle{};
-  std::shared_ptr<Storage> workspace = Storage::exact(bytes, Device::cuda, "cuBLAS");
+  std::shared_ptr<Storage> workspace = Storage::exact(bytes, Device::cuda);
   Blas() {
     check(cublasCreate(&handle), "starting");
     check(cublasSetWorkspace(handle, workspace->data(), size_t(bytes)), "setting its workspace");

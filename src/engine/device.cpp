@@ -10,19 +10,10 @@ Device device = Device::cpu;
 Precision precision = Precision::tf32;
 }  // namespace
 
-const std::vector<std::string>& device_names() {
-  static const std::vector<std::string> names = {"cpu", "cuda"};
-  return names;
-}
-const std::vector<std::string>& precision_names() {
-  static const std::vector<std::string> names = {"fp32", "tf32", "bf16"};
-  return names;
-}
-
 Device default_device() { return device; }
 
 void set_default_device(const std::string& name) {
-  const Device chosen = Device(index_of(name, device_names(), "device"));
+  const Device chosen = Device(index_of(name, device_names, "device"));
   if (chosen == Device::cuda) cuda::require();
   device = chosen;
 }
@@ -31,7 +22,7 @@ std::string device_text() {
   if (device == Device::cpu) return "cpu";
   const bool in_double = sizeof(real) == sizeof(double);
   return formatted("cuda: {}; matrix products in {}", cuda::describe(),
-                   in_double ? "double" : precision_names()[size_t(precision)]);
+                   in_double ? "double" : precision_names[size_t(precision)]);
 }
 
 Precision matmul_precision() { return precision; }
@@ -39,7 +30,7 @@ ExactProducts::ExactProducts() : outer_(precision) { precision = Precision::fp32
 ExactProducts::~ExactProducts() { precision = outer_; }
 
 void set_matmul_precision(const std::string& name) {
-  precision = Precision(index_of(name, precision_names(), "precision"));
+  precision = Precision(index_of(name, precision_names, "precision"));
 }
 
 }  // namespace minbert

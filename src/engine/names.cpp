@@ -2,7 +2,7 @@
 #include "engine/names.h"
 
 #include <algorithm>
-#include <sstream>
+#include <ranges>
 
 #include "minbert/error.h"
 
@@ -14,10 +14,10 @@ std::string joined(const std::vector<std::string>& names, const std::string& bet
   return all;
 }
 
-std::vector<std::string> split(const std::string& list) {
+std::vector<std::string> split(std::string_view list, char separator) {
   std::vector<std::string> parts;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  for (const auto part : std::views::split(list, separator))
+    parts.emplace_back(part.begin(), part.end());
   return parts;
 }
 

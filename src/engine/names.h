@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace minbert {
@@ -15,7 +16,8 @@ std::vector<std::string> names_of(const Table& table) {
 
 std::string joined(const std::vector<std::string>& names, const std::string& between = ", ");
 
-std::vector<std::string> split(const std::string& list);         // at its commas; "": none
+// The parts between the commas, or between others; of "" none, but of "a," the second is "".
+std::vector<std::string> split(std::string_view list, char separator = ',');
 
 // The index of the name in the list. Error: there is no WHAT "NAME"; the WHATs are: A, B
 size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what);

@@ -26,7 +26,6 @@ extern "C" {
 
 namespace minbert {
 
-int openblas_flavour() { return openblas_get_parallel(); }
 std::string openblas_kernels() { return openblas_get_corename(); }
 
 std::string openblas_version() {  // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
@@ -80,24 +79,11 @@ void prepare_openblas() {
 }
 
 int usable_cores() {
-  double cores = omp_get_num_procs();
-  // "0::/user.slice/some.scope" in /proc/self/cgroup; a group's limit also holds for the groups in
-  // it.
-  std::ifstream in("/proc/self/cgroup");
-  std::string group;
-  while (std::getline(in, group) && !group.starts_with("0::/")) continue;
-  if (group.starts_with("0::/")) {
-    std::filesystem::path path = group.substr(3);
-    for (bool more = true; more; path = path.parent_path()) {
-      more = path != path.parent_path();
-      // "150000 100000" is one and a half cores.
-      std::ifstream limit("/sys/fs/cgroup" + path.string() + "/cpu.max");
-      double quota = 0, period = 0;
-      if (limit >> quota >> period && period > 0)
-        cores = std::min(cores, std::ceil(quota / period));
-    }
-  }
-  return std::max(1, int(cores));
+  const double cores = omp_get_num_procs();
+  std::ifstream limit("/sys/fs/cgroup/cpu.max");    // "150000 100000" is one and a half cores
+  double quota = 0, period = 0;
+  const bool limited = limit >> quota >> period && period > 0;
+  return std::max(1, int(limited ? std::min(cores, std::ceil(quota / period)) : cores));
 }
 
 void prepare_threads() {

@@ -5,7 +5,6 @@
 
 namespace minbert {
 
-int openblas_flavour();                             // 0 sequential, 1 pthread, 2 OpenMP
 std::string openblas_kernels();                     // "Haswell"
 std::string openblas_version();                     // "0.3.21"
 std::string processor_name();                       // "AMD EPYC 9R14"; "" where it is not known
@@ -32,8 +31,8 @@ void prepare_openblas();
 // than the container may use cores, unless OMP_NUM_THREADS is set.
 void prepare_threads();
 
-// The cores that this process may use: its affinity, and its control group's limit (a container's
-// --cpus), rounded up.
+// The cores that this process may use: its affinity and, in a container, the limit of its --cpus,
+// rounded up.
 int usable_cores();
 
 }  // namespace minbert

@@ -5,7 +5,6 @@
 //   mpirun -n 4 build/bin/multitask ...
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

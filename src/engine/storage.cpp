@@ -11,7 +11,6 @@
 #include <set>
 
 #include "engine/cuda.h"
-#include "engine/tape.h"
 
 namespace minbert {
 namespace {
@@ -70,14 +69,13 @@ Pool& pool(Device device) {
   return pools[int(device)];
 }
 
-void* from_system(int64_t bytes, const char* maker) {
+void* from_system(int64_t bytes) {
   const int64_t align = bytes >= huge_page ? huge_page : alignment;
   const int64_t rounded = rounded_up(bytes, align);
   void* block = std::aligned_alloc(size_t(align), size_t(rounded));
-  MB_CHECK(
-      block,
-      "out of memory in {}: {} MB asked for, {} MB held already; lower --batch or --max-length",
-      work_text(maker), bytes >> 20, pool(Device::cpu).statistics.bytes_held >> 20);
+  MB_CHECK(block,
+           "out of memory: {} MB asked for, {} MB held already; lower --batch or --max-length",
+           bytes >> 20, pool(Device::cpu).statistics.bytes_held >> 20);
 #ifdef MADV_HUGEPAGE
   // It takes fewer page faults and TLB misses.
   if (bytes >= huge_page) madvise(block, size_t(rounded), MADV_HUGEPAGE);
@@ -104,7 +102,7 @@ void release_unused_segments(Pool& p, Device device) {
 
 // `wanted` bytes, or if the card is full, once the pool's unused segments have gone back to it, at
 // least `least`.
-void* from_gpu(int64_t* wanted, int64_t least, const char* maker) {
+void* from_gpu(int64_t* wanted, int64_t least) {
   if (void* block = cuda::allocate(*wanted)) return block;
   Pool& p = pool(Device::cuda);
   release_unused_segments(p, Device::cuda);
@@ -112,16 +110,16 @@ void* from_gpu(int64_t* wanted, int64_t least, const char* maker) {
   if (void* block = cuda::allocate(least)) return block;
   const cuda::Memory card = cuda::memory();
   fail(formatted(
-      "out of GPU memory in {}: {} MB asked for; tensors hold {} MB, between which {} MB lie "
+      "out of GPU memory: {} MB asked for; tensors hold {} MB, between which {} MB lie "
       "in smaller pieces; of the card's {} MB {} are free. Lower --batch (and raise --accumulate) "
       "or --max-length",
-      work_text(maker), least >> 20, p.statistics.bytes_in_use >> 20,
+      least >> 20, p.statistics.bytes_in_use >> 20,
       (p.statistics.bytes_held - p.statistics.bytes_in_use) >> 20, card.total >> 20,
       card.free >> 20));
 }
 
-void* from(Device device, int64_t* wanted, int64_t least, const char* maker) {
-  return device == Device::cuda ? from_gpu(wanted, least, maker) : from_system(*wanted, maker);
+void* from(Device device, int64_t* wanted, int64_t least) {
+  return device == Device::cuda ? from_gpu(wanted, least) : from_system(*wanted);
 }
 
 // While errors of memory are looked for, each block is one of its own, so that a write beyond its
@@ -138,8 +136,8 @@ bool has_pool([[maybe_unused]] Device device) {
 
 }  // namespace
 
-std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const char* maker) {
-  if (!has_pool(device)) return exact(bytes, device, maker);
+std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
+  if (!has_pool(device)) return exact(bytes, device);
   const int64_t size = rounded_up(std::max<int64_t>(bytes, 1), alignment);
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
@@ -150,7 +148,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const cha
     const int64_t shared = std::clamp<int64_t>(p.statistics.bytes_held / 8, 64 << 10, 16 << 20);
     int64_t segment = std::max(size, shared);
     segment = rounded_up(segment, segment >= huge_page ? huge_page : alignment);
-    char* begin = static_cast<char*>(from(device, &segment, size, maker));
+    char* begin = static_cast<char*>(from(device, &segment, size));
     ++p.statistics.allocations;
     p.statistics.bytes_held += segment;
     p.segments.emplace(begin, segment);
@@ -161,11 +159,11 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device, const cha
   return std::shared_ptr<Storage>(new Storage(block, size, device, true));
 }
 
-std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device, const char* maker) {
+std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device) {
   Pool& p = pool(device);
   const std::lock_guard lock(p.mutex);
   int64_t size = std::max<int64_t>(bytes, 1);
-  void* block = from(device, &size, size, maker);
+  void* block = from(device, &size, size);
   p.statistics.bytes_held += size;
   p.statistics.bytes_in_use += size;
   return std::shared_ptr<Storage>(new Storage(block, size, device, false));

@@ -15,11 +15,9 @@ namespace minbert {
 class Storage {
  public:
   // pooled: at a multiple of 256 bytes. exact: for flat buffers; not pooled. Error if there is no
-  // memory left; it names `maker`, or the operation whose backward runs.
-  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device,
-                                         const char* maker = __builtin_FUNCTION());
-  static std::shared_ptr<Storage> exact(int64_t bytes, Device device,
-                                        const char* maker = __builtin_FUNCTION());
+  // memory left.
+  static std::shared_ptr<Storage> pooled(int64_t bytes, Device device);
+  static std::shared_ptr<Storage> exact(int64_t bytes, Device device);
   static std::shared_ptr<Storage> copy_of(const void* host, int64_t bytes, Device device);
   ~Storage();
   Storage(const Storage&) = delete;

@@ -20,7 +20,6 @@ struct Gradient {
 
 struct Tensor::Impl {
   Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh);
-  ~Impl();
   std::shared_ptr<Storage> storage;
   int64_t offset;                                   // in elements
   Shape shape;
@@ -75,8 +74,5 @@ class Tape {
   void keep(const Tensor& result, const std::vector<Tensor>& inputs, SourceLine formula) const;
   void step_back(Entry& entry) const;
 };
-
-// "the backward of linear"; outside of a backward: maker
-std::string work_text(const char* maker);
 
 }  // namespace minbert

@@ -2,7 +2,6 @@
 #include "minbert/tensor.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <iomanip>
 #include <numeric>
@@ -13,9 +12,6 @@
 #include "minbert/random.h"
 
 namespace minbert {
-namespace {
-std::atomic<int64_t> live_tensors = 0;
-}
 
 Shape::Shape(std::initializer_list<int64_t> sizes) : rank_(int(sizes.size())) {
   MB_CHECK(sizes.size() <= sizes_.size(), "a tensor has at most {} dimensions, not {}",
@@ -41,15 +37,11 @@ Tensor::Impl::Impl(std::shared_ptr<Storage> s, int64_t o, Shape sh)
       gradient(std::make_shared<Gradient>()) {
   gradient->shape = shape;
   if (storage) gradient->device = storage->device();
-  ++live_tensors;
 }
-Tensor::Impl::~Impl() { --live_tensors; }
-int64_t Tensor::live() { return live_tensors; }
 
-Tensor::Tensor(Shape shape, Device device, const char* maker)
-    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device,
-                                                   maker),
-                                   0, shape)) {}
+Tensor::Tensor(Shape shape, Device device)
+    : impl_(std::make_shared<Impl>(Storage::pooled(shape.size() * int64_t(sizeof(real)), device), 0,
+                                   shape)) {}
 
 Tensor Tensor::view(std::shared_ptr<Storage> storage, int64_t offset, Shape shape) {
   Tensor t;

@@ -34,17 +34,12 @@ Progress::Progress(std::string what, int64_t total, Where where, int64_t done)
       where == Where::log || (rewrite_ && (where == Where::terminal || !isatty(STDOUT_FILENO)));
 }
 
-double Progress::since_shown() const {
-  return std::chrono::duration<double>(Clock::now() - shown_).count();
-}
-
 bool Progress::due() const { return shown_at_all_ && since_shown() >= (rewrite_ ? 0.2 : 15.0); }
 
 void Progress::show(int64_t done, const std::string& what) {
   std::ostringstream text;
   if (total_ > 0) {
-    const double per_unit = std::chrono::duration<double>(Clock::now() - start_).count() /
-                            double(std::max<int64_t>(1, done - done_at_start_));
+    const double per_unit = (now() - start_) / double(std::max<int64_t>(1, done - done_at_start_));
     const double left = per_unit * double(std::max<int64_t>(0, total_ - done));
     text << std::setw(3) << 100 * done / total_ << "%  " << duration(left) << " left  ";
   }
@@ -52,7 +47,7 @@ void Progress::show(int64_t done, const std::string& what) {
   // Without line wrap: the terminal cuts a line that is too long.
   if (rewrite_) std::cerr << clear << "\033[?7l" << text.str() << "\033[?7h" << std::flush;
   else std::cerr << text.str() << std::endl;
-  shown_ = Clock::now();
+  shown_ = now();
   on_screen_ = rewrite_;
 }
 

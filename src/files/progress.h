@@ -5,9 +5,10 @@
 //   while (...) progress.update(bytes_read);       //  34%  12 s left  reading quora-train.csv
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
+
+#include "engine/clock.h"
 
 namespace minbert {
 
@@ -29,16 +30,16 @@ class Progress {
   }
   bool due() const;                               // is it time for a new line?
   void show(int64_t done, const std::string& what);
-  double since_shown() const;                     // seconds since the last line, or since the start
+  // Seconds since the last line, or since the start
+  double since_shown() const { return now() - shown_; }
   void line(const std::string& text);             // a line on stdout that stays
   void finish();                                  // clears the line
 
  private:
-  using Clock = std::chrono::steady_clock;
   std::string what_;
   int64_t total_, done_at_start_;
   bool shown_at_all_, rewrite_, on_screen_ = false;
-  Clock::time_point start_ = Clock::now(), shown_ = start_;
+  double start_ = now(), shown_ = start_;
 };
 
 }  // namespace minbert

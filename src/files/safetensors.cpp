@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "minbert/json.h"
 #include "stored_types.h"
@@ -162,11 +161,9 @@ std::vector<real> SafeTensors::read(const std::string& name) const {
 
 std::vector<int64_t> SafeTensors::read_integers(const std::string& name) const {
   const Entry& e = entry(name);
-  MB_CHECK(e.type == "I64" || e.type == "I32", "{}: {} is of type {}, expected I64 or I32", file_,
-           name, e.type);
+  MB_CHECK(e.type == "I64", "{}: {} is of type {}, expected I64", file_, name, e.type);
   std::vector<int64_t> values((e.end - e.begin) / width(e.type));
-  if (e.type == "I64") unpack<int64_t>(e, std::span(values));
-  else unpack<int32_t>(e, std::span(values));
+  unpack<int64_t>(e, std::span(values));
   return values;
 }
 

@@ -1,6 +1,6 @@
 // The types of the values in a safetensors file: their widths, and the two of 16 bits: F16 (1 sign,
-// 5 exponent, 10 mantissa bits) and BF16 (the upper half of a float). _Float16 would do for F16, but
-// g++ 12 on arm64 and clang++ 14 do not have it in C++.
+// 5 exponent, 10 mantissa bits) and BF16 (the upper half of a float). _Float16 would do for F16,
+// but g++ 12 on arm64 and clang++ 14 do not have it in C++.
 #pragma once
 
 #include <bit>
@@ -35,7 +35,7 @@ inline uint16_t to_f16(double x) {
   const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
   x = std::fabs(x);
   if (std::isnan(x)) return sign | 0x7e00;
-  if (x >= 65520) return sign | 0x7c00;  // half way from the largest number to the next power of two
+  if (x >= 65520) return sign | 0x7c00;      // half way from the largest to the next power of two
   const int exponent = int(std::bit_cast<uint64_t>(x) >> 52) - 1023;
   const int e = exponent > -14 ? exponent : -14;
   const double scale = std::bit_cast<double>(uint64_t(1023 + 10 - e) << 52);

@@ -24,8 +24,8 @@ struct OptimizedParameter {
   real decay, correction1, correction2;
 };
 
-// One element of a parameter, with its moments.
-struct Element {
+// One number of a parameter, with its moments.
+struct Weight {
   real p, m, v;
 };
 
@@ -34,8 +34,8 @@ struct Element {
 //   m = β₁ m + (1-β₁) g    v = β₂ v + (1-β₂) g²    m̂ = m / (1-β₁ᵗ)    v̂ = v / (1-β₂ᵗ)
 //   θ = θ - lr λ θ - lr m̂ / (√v̂ + ε)                                    θ: p   λ: weight decay
 struct AdamW {
-  static constexpr bool has_m = true, has_v = true;
-  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+  static constexpr bool has_v = true;
+  HD static Weight step(const OptimizedParameter& o, const Weight& e, real g) {
     const real m = o.beta1 * e.m + (1 - o.beta1) * g;
     const real v = o.beta2 * e.v + (1 - o.beta2) * g * g;
     const real p = e.p - o.decay * e.p -
@@ -47,8 +47,8 @@ struct AdamW {
 // The course's: step size alpha sqrt(1-beta2^t)/(1-beta1^t), eps beside the uncorrected root, decay
 // of the new value.
 struct CourseAdamW {
-  static constexpr bool has_m = true, has_v = true;
-  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+  static constexpr bool has_v = true;
+  HD static Weight step(const OptimizedParameter& o, const Weight& e, real g) {
     const real m = o.beta1 * e.m + (1 - o.beta1) * g;
     const real v = o.beta2 * e.v + (1 - o.beta2) * g * g;
     const real moved = e.p - o.lr * o.correction2 / o.correction1 * m / (std::sqrt(v) + o.eps);
@@ -57,17 +57,10 @@ struct CourseAdamW {
 };
 
 struct Sgd {
-  static constexpr bool has_m = true, has_v = false;
-  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
+  static constexpr bool has_v = false;
+  HD static Weight step(const OptimizedParameter& o, const Weight& e, real g) {
     const real b = o.momentum * e.m + g + o.decay * e.p;
     return {e.p - o.lr * b, b, 0};
-  }
-};
-
-struct PlainSgd {                                   // without momentum m is not touched
-  static constexpr bool has_m = false, has_v = false;
-  HD static Element step(const OptimizedParameter& o, const Element& e, real g) {
-    return {e.p - o.lr * (g + o.decay * e.p), 0, 0};
   }
 };
 
@@ -75,10 +68,10 @@ template <class Form>
 struct StepElement {
   OptimizedParameter o;
   HD void operator()(int64_t i) const {
-    const Element before = {o.p[i], Form::has_m ? o.m[i] : 0, Form::has_v ? o.v[i] : 0};
-    const Element after = Form::step(o, before, *o.factor * o.g[i]);
+    const Weight before = {o.p[i], o.m[i], Form::has_v ? o.v[i] : 0};
+    const Weight after = Form::step(o, before, *o.factor * o.g[i]);
     o.p[i] = after.p;
-    if (Form::has_m) o.m[i] = after.m;
+    o.m[i] = after.m;
     if (Form::has_v) o.v[i] = after.v;
   }
 };
@@ -176,7 +169,6 @@ void Optimizer::step(double learning_rate) {
            "step: set_trainable() came after this Optimizer was made; make it afterwards");
   freeze();
   const OptimizerOptions& o = options_;
-  const auto step = o.kind == "sgd" && o.momentum == 0 ? step_elements<PlainSgd> : kinds.at(kind_);
   bool any = false;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Parameter& p = parameters_.items()[i];
@@ -186,21 +178,21 @@ void Optimizer::step(double learning_rate) {
     const bool decays = p.decay == Decay::yes && !parameters_.mask(i);
     const double t = double(++steps_[i]), wd = decays ? o.weight_decay : 0;
     const double lr = learning_rate * (o.rate ? o.rate(p.name) : 1);
-    step(g.device(), g.size(),
-         {.p = p.value.data(), .m = first_.data() + offsets_[i],
-          .v = second_ ? second_.data() + offsets_[i] : nullptr,
-          .g = g.data(), .factor = factor_.data(),
-          .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
-          .eps = real(o.eps), .momentum = real(o.momentum),
-          .decay = real(o.kind == "sgd" ? wd : lr * wd),
-          .correction1 = real(1 - std::pow(o.beta1, t)),
-          .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
+    kinds.at(kind_)(
+        g.device(), g.size(),
+        {.p = p.value.data(), .m = first_.data() + offsets_[i],
+         .v = second_ ? second_.data() + offsets_[i] : nullptr,
+         .g = g.data(), .factor = factor_.data(),
+         .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
+         .eps = real(o.eps), .momentum = real(o.momentum),
+         .decay = real(o.kind == "sgd" ? wd : lr * wd),
+         .correction1 = real(1 - std::pow(o.beta1, t)),
+         .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
   }
   MB_CHECK(any, "step: no parameter has a gradient; call backward(loss) first");
   fill(factor_, 1);
   parameters_.zero_grad();
-  // Reads p, m, v, g and writes p, m, v; SGD has no v, and plain SGD no m.
-  const int64_t passes = second_ ? 7 : o.momentum > 0 ? 5 : 3;
+  const int64_t passes = second_ ? 7 : 5;           // reads p, m, v, g; writes p, m, v (SGD: no v)
   profile_charge(o.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * passes);
 }
 

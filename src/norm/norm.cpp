@@ -39,7 +39,6 @@ std::optional<double> number_in(const std::string& text) {
 }
 
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
-  if (option.text) return;
   if (!option.words.empty()) {
     MB_CHECK(std::ranges::count(option.words, value) > 0,
              "{}: {} is \"{}\", expected one of: {}", norm, option.name, value,

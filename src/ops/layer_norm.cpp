@@ -72,8 +72,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   for (const int32_t g : group)
     MB_CHECK(g >= 0 && g < G, "layer_norm: group {} is outside of 0..{}", g, G - 1);
 
-  const Tensor y(x.shape(), x.device(), "layer_norm");
-  const Tensor mean({T, 1}, x.device(), "layer_norm"), rstd({T, 1}, x.device(), "layer_norm");
+  const Tensor y(x.shape(), x.device()), mean({T, 1}, x.device()), rstd({T, 1}, x.device());
   launch_rows(x, LayerNormForward{real(eps)}, x, Grouped{weight, group}, Grouped{bias, group}, y,
               mean, rstd);
   return record("layer_norm", y, {x, weight, bias}, [=](const Tensor& dy, Grads& g) {

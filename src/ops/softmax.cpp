@@ -12,10 +12,12 @@ struct Softmax {
     softmax_row(team, n, x, y);
   }
 };
+// dL/dx_i = y_i (dy_i - sum_j dy_j y_j)
 struct SoftmaxBackward {
   template <class Team>
   HD void operator()(Team team, int n, const real* y, const real* dy, Target dx) const {
-    softmax_row_backward(team, n, y, dy, dx);
+    const real dot = team.sum(n, [=](int i) { return dy[i] * y[i]; });
+    team.each(n, [=](int i) { dx(i, y[i] * (dy[i] - dot)); });
   }
 };
 

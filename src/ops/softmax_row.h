@@ -1,5 +1,4 @@
-// Softmax of one row and its gradient, for the kernels of softmax, attention (the first) and
-// cross-entropy.
+// Softmax and cross-entropy of one row: what the kernels of softmax, attention and losses call.
 #pragma once
 
 #include "engine/launch.h"
@@ -25,13 +24,6 @@ HD real cross_entropy_row(Team team, int n, X x, int label, real* p) {
   const real inverse = 1 / s;
   team.each(n, [=](int i) { p[i] *= inverse; });
   return std::log(s) - (x_label - m);
-}
-
-// dL/dx_i = y_i (dy_i - sum_j dy_j y_j)                y, dy, dx [n]; dx may be dy's array
-template <class Team>
-HD void softmax_row_backward(Team team, int n, const real* y, const real* dy, Target dx) {
-  const real dot = team.sum(n, [=](int i) { return dy[i] * y[i]; });
-  team.each(n, [=](int i) { dx(i, y[i] * (dy[i] - dot)); });
 }
 
 }  // namespace minbert

@@ -61,7 +61,7 @@ struct RowReader {
 
   // Is the row in the split? See load_dataset.
   bool belongs(const TsvRow& row) const {
-    if (!has_labels || task.files[0].train != task.files[0].dev[0]) return true;
+    if (!has_labels || task.files.train != task.files.dev[0]) return true;
     const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
     return (Random(11711, stream).below(5) == 0) == (options.split == Split::dev);
   }
@@ -114,22 +114,18 @@ std::string first_of(std::vector<std::string> lines) {
   return joined(lines) + (more ? ", ..." : "");
 }
 
-// All forms of the task's files, for an error.
+// The names of the task's files, for an error.
 std::string files_of(const Task& task) {
-  std::vector<std::string> forms;
-  for (const TaskFiles& files : task.files) {
-    std::vector<std::string> names = {files.train};
-    for (const auto& more : {files.dev, files.test})
-      for (const std::string& name : more)
-        if (std::ranges::count(names, name) == 0) names.push_back(name);
-    forms.push_back(joined(names));
-  }
-  return joined(forms, ";\n    or ");
+  std::vector<std::string> names = {task.files.train};
+  for (const auto& more : {task.files.dev, task.files.test})
+    for (const std::string& name : more)
+      if (std::ranges::count(names, name) == 0) names.push_back(name);
+  return joined(names);
 }
 
 // The first of the task's training and dev files that is not in the folder; "" if all are.
 std::string missing_file_of(const std::string& folder, const Task& task) {
-  const TaskFiles found = find_files(folder, task);
+  const TaskFiles found = files_in(folder, task);
   std::vector<std::string> files = found.dev;
   files.insert(files.begin(), found.train);
   const auto gone = [](const std::string& file) { return !std::filesystem::exists(file); };
@@ -261,9 +257,7 @@ std::string LoadReport::text() const {
 
 Dataset read_set(const std::string& folder, const Task& task, Split split, size_t set,
                  const Tokenizer& tokenizer, DatasetOptions options, std::ostream& log) {
-  const TaskFiles files = find_files(folder, task);
   options.split = split;
-  if (split == Split::dev && set == 0) log << files.warning;
   LoadReport report;
   Dataset data =
       load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);

@@ -41,12 +41,8 @@ std::vector<int> task_order(std::vector<int64_t> left, int epoch, const EpochOpt
 
 }  // namespace
 
-const std::vector<std::string>& sampling_names() {
-  static const std::vector<std::string> names = {"sequential", "round-robin", "proportional"};
-  return names;
-}
 Sampling parse_sampling(const std::string& name) {
-  return Sampling(index_of(name, sampling_names(), "sampling"));
+  return Sampling(index_of(name, sampling_names, "sampling"));
 }
 
 std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,

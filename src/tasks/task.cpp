@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <ranges>
 #include <set>
 
 #include "engine/names.h"
@@ -31,8 +30,7 @@ const std::vector<Task>& all_tasks() {
                      three_words = {"entailment", "neutral", "contradiction"};
   static const TsvFormat glue = {.quoting = false};
   const auto course_files = [](const std::string& stem) {
-    return std::vector<TaskFiles>{
-        {stem + "-train.csv", {stem + "-dev.csv"}, {stem + "-test-student.csv"}}};
+    return TaskFiles{stem + "-train.csv", {stem + "-dev.csv"}, {stem + "-test-student.csv"}};
   };
   const auto glue_files = [](const std::string& folder) {
     return TaskFiles{folder + "/train.tsv", {folder + "/dev.tsv"}, {folder + "/test.tsv"}};
@@ -59,45 +57,39 @@ const std::vector<Task>& all_tasks() {
        .prediction_stem = "cfimdb", .prediction_column = "Predicted_Sentiment",
        .class_names = {"negative", "positive"}},
       {.name = "sst2", .title = "SST-2",
-       .text_columns = text, .files = {glue_files("SST-2")}, .prediction_stem = "SST-2",
+       .text_columns = text, .files = glue_files("SST-2"), .prediction_stem = "SST-2",
        .format = glue},
       {.name = "cola", .title = "CoLA", .metrics = {matthews},
-       .text_columns = text, .files = {glue_files("CoLA")}, .prediction_stem = "CoLA",
+       .text_columns = text, .files = glue_files("CoLA"), .prediction_stem = "CoLA",
        .format = {.quoting = false, .names = {"source", "label", "star", "sentence"}}},
       {.name = "mrpc", .title = "MRPC", .metrics = {f1, accuracy},
        .text_columns = {"#1 String", "#2 String"}, .label_column = "Quality",
-       .files = {glue_files("MRPC"),
-                 {.train = "MRPC/msr_paraphrase_train.txt", .dev = {"MRPC/msr_paraphrase_test.txt"},
-                  .test = {"MRPC/test.tsv"}, .warning =
-                  "mrpc: msr_paraphrase_test.txt stands in for GLUE's dev set, which is part of "
-                  "msr_paraphrase_train.txt: its scores cannot be compared with the papers'\n"
-                  "  `data/download.sh glue-mrpc` makes GLUE's train.tsv and dev.tsv\n"}},
-       .prediction_stem = "MRPC", .format = glue},
+       .files = glue_files("MRPC"), .prediction_stem = "MRPC", .format = glue},
       {.name = "rte", .title = "RTE",
-       .text_columns = pair, .id_column = "index", .files = {glue_files("RTE")},
+       .text_columns = pair, .id_column = "index", .files = glue_files("RTE"),
        .prediction_stem = "RTE", .format = glue, .label_words = two_words},
       {.name = "stsb", .title = "STS-B", .kind = regression, .high = 5,
        .metrics = {spearman, pearson},
        .text_columns = pair, .label_column = "score", .id_column = "index",
-       .files = {glue_files("STS-B")},
+       .files = glue_files("STS-B"),
        .prediction_stem = "STS-B", .format = glue},
       {.name = "qnli", .title = "QNLI",
        .text_columns = {"question", "sentence"}, .id_column = "index",
-       .files = {glue_files("QNLI")},
+       .files = glue_files("QNLI"),
        .prediction_stem = "QNLI", .format = glue, .label_words = two_words},
       {.name = "qqp", .title = "QQP", .metrics = {f1, accuracy},
        .text_columns = {"question1", "question2"}, .label_column = "is_duplicate",
        .id_column = "id",
-       .files = {glue_files("QQP")}, .prediction_stem = "QQP",
+       .files = glue_files("QQP"), .prediction_stem = "QQP",
        .format = {.quoting = false,
                   .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
       {.name = "mnli", .title = "MNLI", .high = 2, .sets = {"m", "mm"},  // matched, mismatched
        .text_columns = pair, .label_column = "gold_label", .id_column = "index",
-       .files = {{"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
-                  {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}}},
+       .files = {"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
+                 {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}},
        .prediction_stem = "MNLI", .format = glue, .label_words = three_words},
       {.name = "phrasebank", .title = "PhraseBank", .high = 2,
-       .text_columns = text, .files = {{"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}}},
+       .text_columns = text, .files = {"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}},
        .prediction_stem = "phrasebank",
        .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@',
                   .sentences = true},
@@ -124,22 +116,14 @@ std::string task_names() { return joined(names_of(all_tasks())); }
 
 namespace {
 
-// Unlike split(), it keeps an empty last part: "sst," names a task that does not exist.
-std::vector<std::string> parts(std::string_view list, char separator) {
-  std::vector<std::string> found;
-  for (const auto part : std::views::split(list, separator))
-    found.emplace_back(part.begin(), part.end());
-  return found;
-}
-
 // An option's list of TASK=VALUE: calls use(task, value, part) for each of its parts.
 template <class Use>
 void for_each_task(const std::string& option, std::string_view list, const char* form,
                    std::vector<Task>& tasks, Use use) {
   std::set<std::string> done;
-  for (const std::string& choice : parts(list, ',')) {
+  for (const std::string& choice : split(list)) {
     const std::string part = option + " " + choice;
-    const std::vector<std::string> words = parts(choice, '=');
+    const std::vector<std::string> words = split(choice, '=');
     MB_CHECK(words.size() == 2, "{}: expected {}", part, form);
     const auto task = std::ranges::find(tasks, words[0], &Task::name);
     MB_CHECK(task != tasks.end(), "{}: \"{}\" is none of the tasks here: {}", part, words[0],
@@ -188,7 +172,7 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
                               std::string_view weights) {
   const std::vector<std::string> names =
-      list.empty() ? std::vector<std::string>{""} : parts(list, ',');
+      list.empty() ? std::vector<std::string>{""} : split(list);
   std::vector<Task> tasks = tasks_named(names, formatted("--tasks {}", list));
   std::ranges::sort(tasks, {}, [](const Task& task) {
     return std::ranges::find(all_tasks(), task.name, &Task::name);
@@ -198,31 +182,23 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
   return tasks;
 }
 
-TaskFiles find_files(const std::string& folder, const Task& task) {
-  const auto in_folder = [&folder](std::string& file) {
-    file = (std::filesystem::path(folder) / file).string();
-    return std::filesystem::exists(file);
-  };
-  TaskFiles found;
-  for (const TaskFiles& form : task.files) {
-    found = form;
-    bool whole = in_folder(found.train);
-    for (std::string& file : found.dev) whole &= in_folder(file);
-    for (std::string& file : found.test) in_folder(file);             // may be missing
-    if (whole) break;
-  }
-  return found;
+TaskFiles files_in(const std::string& folder, const Task& task) {
+  TaskFiles files = task.files;
+  for (auto* names : {&files.dev, &files.test})
+    for (std::string& name : *names) name = (std::filesystem::path(folder) / name).string();
+  files.train = (std::filesystem::path(folder) / files.train).string();
+  return files;
 }
 
 std::string data_file(const std::string& folder, const Task& task, Split split, size_t set) {
-  const TaskFiles files = find_files(folder, task);
+  const TaskFiles files = files_in(folder, task);
   return split == Split::train ? files.train
                                : (split == Split::dev ? files.dev : files.test).at(set);
 }
 
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set,
                                           std::ostream& log) {
-  const TaskFiles files = find_files(folder, task);
+  const TaskFiles files = files_in(folder, task);
   if (files.test.empty()) return std::nullopt;
   if (std::filesystem::exists(files.test.at(set))) return files.test[set];
   log << files.test[set] << ": not there, so no test predictions for " << task.name << "\n";

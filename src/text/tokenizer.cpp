@@ -111,9 +111,9 @@ const std::string& Tokenizer::token(int32_t id) const {
   return tokens()[size_t(id)];
 }
 
-Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, std::optional<bool> cased) {
-  if (std::filesystem::is_directory(vocab_file)) return from_folder(vocab_file, cased);
-  const Tokenizer tokenizer(vocab_file, !cased.value_or(false));
+Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, bool cased) {
+  if (std::filesystem::is_directory(vocab_file)) return from_folder(vocab_file);
+  const Tokenizer tokenizer(vocab_file, !cased);
   const auto is_capitalised = [](const std::string& token) {
     return token[0] >= 'A' && token[0] <= 'Z';
   };
@@ -121,14 +121,14 @@ Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, std::optional<boo
   if (!cased && 20 * capitalised > tokenizer.size()) {
     std::cerr << formatted(
         "{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
-        "is this a cased vocabulary? then say --cased, or record \"do_lower_case\": false in "
-        "tokenizer_config.json\n",
+        "is this a cased vocabulary? then say --cased, or of a model's folder "
+        "\"do_lower_case\": false in its tokenizer_config.json\n",
         vocab_file, capitalised, tokenizer.size());
   }
   return tokenizer;
 }
 
-Tokenizer Tokenizer::from_folder(const std::string& folder, std::optional<bool> cased) {
+Tokenizer Tokenizer::from_folder(const std::string& folder) {
   const auto path = std::filesystem::path(folder);
   const auto has = [&](const char* name) { return std::filesystem::exists(path / name); };
   const std::string vocab_file = (path / "vocab.txt").string();
@@ -143,21 +143,17 @@ Tokenizer Tokenizer::from_folder(const std::string& folder, std::optional<bool> 
            "{}: there is no vocabulary in it; expected vocab.txt (of a BERT), vocab.json and "
            "merges.txt, or tokenizer.json (of a RoBERTa)",
            folder);
-  if (!has("tokenizer_config.json")) return from_vocab(vocab_file, cased);
+  if (!has("tokenizer_config.json")) return from_vocab(vocab_file);
   const Json config = Json::load(config_file);
-  if (!config.has("do_lower_case")) return from_vocab(vocab_file, cased);
-  const bool recorded = !config["do_lower_case"].boolean();
+  if (!config.has("do_lower_case")) return from_vocab(vocab_file);
+  const bool lower_case = config["do_lower_case"].boolean();
   for (const auto& [key, ours] :
-       {std::pair{"strip_accents", !recorded}, {"tokenize_chinese_chars", true}}) {
+       {std::pair{"strip_accents", lower_case}, {"tokenize_chinese_chars", true}}) {
     if (!config.has(key) || config[key].is_null()) continue;
     MB_CHECK(config[key].boolean() == ours, "{}: {} is {}; only {} is supported here", config_file,
              key, ours ? "false" : "true", ours ? "true" : "false");
   }
-  if (cased && *cased != recorded) {
-    std::cerr << formatted("{} records a {} vocabulary; used as {}, as told\n", config_file,
-                           recorded ? "cased" : "uncased", *cased ? "cased" : "uncased");
-  }
-  return from_vocab(vocab_file, cased.value_or(recorded));
+  return Tokenizer(vocab_file, lower_case);
 }
 
 }  // namespace minbert

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "minbert/norm.h"
 #include "minbert/options.h"
 #include "train/option_table.h"
 
@@ -50,8 +49,11 @@ std::map<std::string, std::string> settings_of(TrainOptions options);
 std::map<std::string, std::string> settings_of(PretrainOptions options);
 // The network that a run starts from: of the folder, or by --config where that is "".
 BertConfig start_config(const std::string& folder, const RunOptions& options);
-// Sets norm and placement.
+// Sets norm and placement. Error for a norm that cannot run twice, with --recompute.
 void configure(BertConfig& config, const RunOptions& options);
+// Fills the parameters from the model or run in the folder `source`, and says what was loaded, and
+// what it means if they were trained with another placement.
+void load_start(const std::string& source, const RunOptions& options, const Parameters& parameters);
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those
 // options.

@@ -38,20 +38,20 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
   MB_CHECK(!o.model.empty() || !o.from_scratch,
            "--from-scratch: new weights of --model's sizes need a --model; a network by --config "
            "is new anyway");
-  MB_CHECK(o.model.empty() || o.vocab.empty(),
-           "--vocab {}: --model {} brings its own vocabulary; leave one of them out", o.vocab,
-           o.model);
+  MB_CHECK(o.model.empty() || (o.vocab.empty() && !o.cased),
+           "--model {} brings its own vocabulary; leave out {}", o.model,
+           o.cased ? "--cased" : "--vocab " + o.vocab);
   config_ = start_config(o.model, o);
   check_run(o);
   for (const TrainOptions& run : more) check_run(run);
   check_files(o.data, tasks);
 
   if (!o.model.empty()) {
-    tokenizer_ = tokenizer_of(model_folder(o.model), config_, cased_option(o.cased));
+    tokenizer_ = tokenizer_of(model_folder(o.model), config_);
   } else {
     constexpr int own_pieces = 4000;
     tokenizer_ = o.vocab.empty() ? own_tokenizer(o.data, tasks, own_pieces, !o.cased)
-                                 : Tokenizer::from_vocab(o.vocab, cased_option(o.cased));
+                                 : Tokenizer::from_vocab(o.vocab, o.cased);
     if (o.vocab.empty())
       std::cerr << formatted("without --vocab: {} word pieces, made of the training texts\n",
                              tokenizer_->size());
@@ -107,9 +107,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     const BertConfig saved = start_config(o.model, o);
     new_pooler = !saved.has_trained_pooler();
     if (with_values) {
-      const std::string folder = model_folder(o.model);
-      print_report(std::cerr, load_all_layers(folder, saved, model->parameters), o.model);
-      print_placement(std::cerr, folder, saved, o.placement);
+      load_start(o.model, o, model->parameters);
       print_tasks(o.model, saved.tasks, experiment.data());
     }
   }
@@ -120,9 +118,9 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   return model;
 }
 
-TrainedModel::TrainedModel(const std::string& source, std::optional<bool> cased)
+TrainedModel::TrainedModel(const std::string& source)
     : config(BertConfig::load(model_folder(source) + "/config.json")),
-      tokenizer(tokenizer_of(model_folder(source), config, cased)), tasks(tasks_of(config)),
+      tokenizer(tokenizer_of(model_folder(source), config)), tasks(tasks_of(config)),
       model(config, 0, false, heads_of(tasks), 0), folder(source) {
   const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
   if (!report.initialised.empty() || !report.unused.empty())

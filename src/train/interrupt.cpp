@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <initializer_list>
 
 #include "engine/ranks.h"
 

@@ -36,8 +36,7 @@ void add_network_options(OptionTable& table, RunOptions& o) {
        "NAME"},
       {"--vocab", &o.vocab,
        "of a new network: its vocab.txt, or a folder with vocab.json and merges.txt", "FILE"},
-      {"--cased", &o.cased,
-       "the vocabulary is cased; decides where tokenizer_config.json does not"}});
+      {"--cased", &o.cased, "of a new network: its vocabulary keeps capitals and accents"}});
 }
 
 void add_norm_options(OptionTable& table, RunOptions& o) {
@@ -68,8 +67,8 @@ void add_learn_options(OptionTable& table, RunOptions& o, const std::string& def
 
 void add_machine_options(OptionTable& table, MachineOptions& o) {
   table.add({
-      {"--device", &o.device, "what it runs on", device_names()},
-      {"--matmul", &o.matmul, "matrix products on a GPU, from exact to fast", precision_names()},
+      {"--device", &o.device, "what it runs on", device_names},
+      {"--matmul", &o.matmul, "matrix products on a GPU, from exact to fast", precision_names},
       {"--threads", &o.threads, "threads; 0: all cores, shared among the ranks of a host",
        Range{0, 1024}}});
 }
@@ -127,7 +126,7 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
       {"--max-length", &o.max_length, "longer inputs are cut to this many tokens", Range{3}},
       {"--sampling", &o.sampling,
        "order of the tasks' batches in an epoch; the dev scores are taken at its end, when "
-       "sequential has trained other tasks since", sampling_names()},
+       "sequential has trained other tasks since", sampling_names},
       {"--no-shuffle", &o.no_shuffle, "examples in the order of the file"}});
   add_learn_options(table, o, "1e-5, or 1e-3 where a part is trained");
   table.add({
@@ -196,9 +195,18 @@ BertConfig start_config(const std::string& folder, const RunOptions& o) {
 void configure(BertConfig& config, const RunOptions& o) {
   config.set_norm(o.norm);
   config.placement = o.placement;
-  MB_CHECK(!o.recompute || norms().find(config.norm).mixes != Mixes::batch,
-           "--recompute: the norm {} moves its statistics each time it runs; leave --recompute out",
-           config.norm);
+  if (o.recompute) check_recompute(config);
+}
+
+void load_start(const std::string& source, const RunOptions& o, const Parameters& parameters) {
+  const BertConfig saved = start_config(source, o);
+  const std::string folder = model_folder(source);
+  print_report(std::cerr, load_all_layers(folder, saved, parameters), source);
+  if (saved.placement != o.placement)
+    std::cerr << formatted(
+        "{}: trained with --placement {}, now {}: the weights keep their names, but the norms "
+        "stand elsewhere: another function, which has to be learnt anew. --placement {} goes on "
+        "with the network as it was.\n", folder, saved.placement, o.placement, saved.placement);
 }
 
 namespace {

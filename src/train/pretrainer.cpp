@@ -39,6 +39,8 @@ void check(const PretrainOptions& o) {
   MB_CHECK((!o.init.empty()) + (!o.vocab.empty()) + (o.vocab_size > 0) == 1,
            "a vocabulary comes from --init DIR (its own), from --vocab FILE, or from the corpus by "
            "--vocab-size N: give one of the three");
+  MB_CHECK(o.init.empty() || !o.cased, "--init {} brings its own vocabulary; leave out --cased",
+           o.init);
   check_shards(o);
   BertConfig config = start_config(o.init, o);
   configure(config, o);
@@ -48,16 +50,16 @@ void check(const PretrainOptions& o) {
 // --init brings a vocabulary; else --vocab names one, or --vocab-size has one made from the corpus,
 // in OUT.
 Tokenizer tokenizer_of(const PretrainOptions& o) {
-  const std::optional<bool> cased = cased_option(o.cased);
-  if (!o.init.empty()) return tokenizer_of(model_folder(o.init), start_config(o.init, o), cased);
-  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, cased);
+  if (!o.init.empty()) return tokenizer_of(model_folder(o.init), start_config(o.init, o));
+  if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, o.cased);
   if (!has_state(o.out) && ranks().first()) {
     const VocabularyOptions options{.size = o.vocab_size, .lower_case = !o.cased};
     if (o.tokenizer == "bpe") train_bpe(o.corpus, options).save(o.out, o.max_length);
     else write_vocabulary(o.out + "/vocab.txt", train_vocabulary(o.corpus, options));
   }
   ranks().wait();
-  return Tokenizer::from_folder(o.out, o.cased);
+  return o.tokenizer == "bpe" ? Tokenizer::from_folder(o.out)
+                              : Tokenizer::from_vocab(o.out + "/vocab.txt", o.cased);
 }
 
 BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
@@ -99,10 +101,7 @@ class PretrainRun {
       example_ = state["example"].integer();
       reported_ = state["reported"].integer();
     } else if (!o.init.empty()) {
-      const std::string folder = model_folder(o.init);
-      const BertConfig saved = start_config(o.init, o);
-      print_report(std::cerr, load_all_layers(folder, saved, model_.parameters), o.init);
-      print_placement(std::cerr, folder, saved, o.placement);
+      load_start(o.init, o, model_.parameters);
     }
     examples_ = data_.shard(epoch_, shard_);
     result_.next_sentence = next_sentence_;
@@ -180,7 +179,7 @@ class PretrainRun {
       pairs.push_back(batch.size());
       words += masked_words(batch);
     }
-    for (const Part& part : shards_.parts(log_.batches(), pairs)) {
+    for (const BatchPart& part : shards_.parts(log_.batches(), pairs)) {
       const auto examples = part.examples_of(batches[part.batch]);
       const double masked = masked_words(examples);
       const auto [mlm, nsp] = forward(pack(examples), part.clock);

@@ -11,7 +11,6 @@
 
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "minbert/json.h"
 #include "minbert/optimizer.h"

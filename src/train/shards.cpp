@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <utility>
 
 #include "engine/fill.h"
-#include "engine/rank_sum.h"
 #include "engine/ranks.h"
 #include "train/interrupt.h"
 
@@ -21,6 +19,16 @@ void check_whole_batches(const RunOptions& o, const std::string& what) {
   MB_CHECK(count_of(o) == 1,
            "{} takes its statistics over the whole batch, which --shards {} cuts: train in one "
            "process with --shards 1", what, count_of(o));
+}
+
+// x becomes the sum over all ranks, with the same bits on each. A tensor of a GPU goes through the
+// host's memory.
+void sum_over_ranks(const Tensor& x) {
+  if (ranks().size() == 1) return;
+  if (x.device() == Device::cpu) return ranks().sum(std::span(x.data(), size_t(x.size())));
+  std::vector<real> values = x.values();
+  ranks().sum(std::span(values));
+  x.copy_from(values);
 }
 
 }  // namespace
@@ -46,14 +54,14 @@ Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
     : count_(count_of(o)), own_(count_ / ranks().size()), parameters_(parameters),
       losses_of_batch_(losses) {}
 
-std::vector<Part> Shards::parts(int64_t first_batch, const std::vector<size_t>& sizes) {
+std::vector<BatchPart> Shards::parts(int64_t first_batch, const std::vector<size_t>& sizes) {
   size_t all = 0;
   for (const size_t size : sizes) all += size;
   batches_ = sizes.size();
   numbers_.assign(batches_ * losses_of_batch_ + parameters_.items().size() + 2, 0);
   left_.clear();
   done_ = 0;
-  std::vector<Part> list;
+  std::vector<BatchPart> list;
   int empty_at_first = 0;
   for (int s = 0; s < own_; ++s) {
     const size_t shard = size_t(ranks().rank() * own_ + s), G = size_t(count_);
@@ -72,7 +80,7 @@ std::vector<Part> Shards::parts(int64_t first_batch, const std::vector<size_t>& 
   return list;
 }
 
-void Shards::fold(const Part& part, const std::vector<PartLoss>& losses) {
+void Shards::fold(const BatchPart& part, const std::vector<PartLoss>& losses) {
   for (size_t l = 0; l < losses.size(); ++l)
     numbers_[part.batch * losses_of_batch_ + l] +=
         double(losses[l].value.item()) * losses[l].share;

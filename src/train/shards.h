@@ -8,7 +8,7 @@
 // counts by its examples, so that every example counts as in one piece. G = 1 is training without
 // shards. A step is a loop over the parts of this rank, and a sum:
 //
-//   for (const Part& part : shards.parts(first_batch, {8, 8})) {
+//   for (const BatchPart& part : shards.parts(first_batch, {8, 8})) {
 //     const Tensor loss = ...;                       // of the part's examples
 //     backward(scale(loss, part.of_step));
 //     shards.fold(part, {{loss, part.of_batch}});
@@ -24,7 +24,7 @@
 namespace minbert {
 
 // Examples begin .. end-1 of one of a step's batches.
-struct Part {
+struct BatchPart {
   size_t batch, begin, end;
   double of_batch, of_step;        // its examples divided by the batch's, and by all the step's
   uint64_t clock;                  // the DropoutClock's step: each part draws masks of its own
@@ -54,9 +54,9 @@ class Shards {
 
   // Begins a step. This rank's parts of batches that have so many examples, shard by shard, and
   // without the empty ones. first_batch: how many batches came before.
-  std::vector<Part> parts(int64_t first_batch, const std::vector<size_t>& sizes);
+  std::vector<BatchPart> parts(int64_t first_batch, const std::vector<size_t>& sizes);
   // Takes a part's losses and gradients; called after its backward.
-  void fold(const Part& part, const std::vector<PartLoss>& losses);
+  void fold(const BatchPart& part, const std::vector<PartLoss>& losses);
   // Ends the step, after the last part: the gradients become those of all shards, on every rank; a
   // parameter that no shard has reached has none. save_due: does the first rank ask for a save?
   void sum(bool save_due);

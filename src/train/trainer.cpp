@@ -95,7 +95,7 @@ class Run {
   // One optimizer step over --accumulate batches: their loss is the mean over all their examples,
   // each times its task's weight (--task-weights).
   void step(std::span<const TaskBatch> batches) {
-    for (const Part& part : shards_.parts(log_.batches(), sizes_of(batches))) {
+    for (const BatchPart& part : shards_.parts(log_.batches(), sizes_of(batches))) {
       const TaskBatch& whole = batches[part.batch];
       const Tensor loss = forward(whole.task, part.examples_of(whole.examples), part.clock);
       const double task_weight = experiment_.data()[size_t(whole.task)].task.loss_weight;

@@ -272,7 +272,7 @@ int bench(int argc, char** argv) {
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   CommandLine line("bench", "Measures minbert beside PyTorch and beside the machine's best product of matrices.");
-  line.option("--device", options.device, "what it runs on", device_names());
+  line.option("--device", options.device, "what it runs on", device_names);
   line.option("--case", options.only, "what to measure", names);
   line.option("--steps", options.steps, "steps of each case that count (--device cuda: groups); 0: its own number",
               Range{0});
@@ -282,7 +282,7 @@ int bench(int argc, char** argv) {
   line.option("--against", options.against, "another build of this benchmark, asked by turns with this one", "FILE");
   line.option("--bound", options.bound, "with --against: times as long as the other it may take", Range{0});
   line.section("On a GPU");
-  line.option("--matmul", options.matmul, "precisions of the products", precision_names());
+  line.option("--matmul", options.matmul, "precisions of the products", precision_names);
   line.option("--group", options.group, "steps between two waits for the GPU", Range{1});
   line.parse(argc, argv);
   const auto& here = options.device == "cuda" ? on_gpu : on_cpu;

@@ -23,7 +23,7 @@ struct Options {
   int steps = 0, threads = 0;
   bool no_torch = false, profile = false;
   std::string device = "cpu";
-  std::vector<std::string> matmul = precision_names();            // these two: on a GPU alone
+  std::vector<std::string> matmul = precision_names;            // these two: on a GPU alone
   std::string against;                              // on the CPU: another build's bench, and the bound on the ratio
   double bound = 1.02;
   int group = 10;                                   // steps that are timed together

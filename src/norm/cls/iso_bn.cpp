@@ -30,10 +30,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "engine/fill.h"
-#include "engine/gemm.h"
 #include "engine/names.h"
 #include "norm/entries.h"
 
@@ -82,35 +80,6 @@ std::vector<int64_t> correlated_groups(const Tensor& rho, double min_rho) {
   return group;
 }
 
-// "0-3+8_4-7": group 0 is dimensions 0 to 3 and 8, group 1 is 4 to 7.
-std::vector<int64_t> given_groups(const std::string& text, int64_t H) {
-  constexpr int64_t none = -1;
-  std::vector<int64_t> group(size_t(H), none);
-  const std::string what = "iso-bn: groups=" + text;
-  std::istringstream in(text);
-  int64_t g = 0;
-  for (char next = '+'; next; g += next == '_') {
-    int64_t first = none;
-    in >> first;
-    int64_t last = first;
-    if (in.good() && in.peek() == '-') in.ignore() >> last;
-    MB_CHECK(in, "{}: expected groups of dimensions, as in 0-3+8_4-7", what);
-    MB_CHECK(0 <= first && first <= last && last < H,
-             "{}: {}-{} is out of range; the dimensions are 0-{}", what, first, last, H - 1);
-    for (size_t i = size_t(first); i <= size_t(last); ++i) {
-      MB_CHECK(group[i] == none, "{}: dimension {} is given twice", what, i);
-      group[i] = g;
-    }
-    if (!(in >> next)) next = 0;
-    MB_CHECK(!next || next == '+' || next == '_', "{}: \"{}\" stands where + or _ is expected",
-             what, next);
-  }
-  const auto missing = std::find(group.begin(), group.end(), none);
-  MB_CHECK(missing == group.end(), "{}: dimension {} is in no group", what,
-           missing - group.begin());
-  return group;
-}
-
 }  // namespace
 
 struct IsoBatchNorm : Norm {
@@ -125,10 +94,6 @@ struct IsoBatchNorm : Norm {
     std::vector<int32_t> diagonal;
     for (int64_t i = 0; i < o.hidden; ++i) diagonal.push_back(int32_t(i * (o.hidden + 1)));
     diagonal_ = diagonal;
-    const std::string& groups = o.values.at("groups");
-    if (groups == "correlated") return;
-    MB_CHECK(preset_.hard_groups, "iso-bn: groups={} needs preset=eq3", groups);
-    given_sizes_ = group_sizes(given_groups(groups, o.hidden));
   }
 
   Tensor forward(const Tensor& h, const Batch&) const override {
@@ -163,7 +128,6 @@ struct IsoBatchNorm : Norm {
 
   // |G| of eq.3, or eq.4's γ, which stands for it: [H]
   Tensor gamma_of(const Tensor& rho) const {
-    if (given_sizes_) return given_sizes_;
     if (preset_.hard_groups)
       return group_sizes(correlated_groups(rho, correlated_));                       // [IsoBN eq.3]
     const Tensor squares = square(rho);                                              // [IsoBN eq.4]
@@ -192,7 +156,6 @@ struct IsoBatchNorm : Norm {
   double momentum_, eps_, beta_, correlated_;
   Tensor covariance_, count_;                 // [H,H]; [1] batches so far
   Tensor deviation_, mean_;                   // [H] averages of σ and μ, in presets that have them
-  Tensor given_sizes_;                        // [H] if `groups` gives them
   Indices diagonal_;                          // [H] positions of the diagonal in Σ
   mutable bool seen_ = false;
 };
@@ -209,8 +172,7 @@ const NormEntry cls_iso_bn = {
                 {.name = "beta", .otherwise = "the preset's"},
                 {.name = "eps", .otherwise = "the preset's"},
                 {.name = "momentum", .max = 1, .otherwise = "the preset's"},
-                {"correlated", "0.5", 0, 1},
-                {.name = "groups", .value = "correlated", .text = true}},
+                {"correlated", "0.5", 0, 1}},
     .make = new_norm<IsoBatchNorm>,
 };
 

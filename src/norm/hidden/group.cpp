@@ -9,10 +9,7 @@
 //   Deviations  the image of the paper is one token here, and the sentence in group-sentence, which
 //               is PyTorch's GroupNorm on [1,H,L_b] for each sentence. With one group, group is
 //               LayerNorm. If each channel is a group, group-sentence is instance normalization;
-//               in group a channel equals its mean, and y = β whatever x is: a warning.
-#include <iostream>
-#include <set>
-
+//               in group a channel equals its mean, and y = β whatever x is.
 #include "norm/entries.h"
 
 namespace minbert {
@@ -61,17 +58,6 @@ struct GroupNormOfSentence : GroupNorm {
 
 namespace {
 
-std::unique_ptr<Norm> make_group_norm(const NormOptions& o) {
-  auto norm = std::make_unique<GroupNorm>(o);
-  static std::set<int64_t> warned;                  // once for all norms of a model
-  if (norm->groups_ == o.hidden && warned.insert(o.hidden).second)
-    std::cerr << formatted(
-        "group: {} channels in {} groups, so each channel is its own mean: the norm gives its "
-        "bias, whatever its input is. Take fewer groups or more channels.\n",
-        o.hidden, o.hidden);
-  return norm;
-}
-
 const NormOption groups = {
     .name = "groups", .min = 1, .max = 1e9, .otherwise = "32 (16 below 128 channels)"};
 
@@ -84,7 +70,7 @@ const NormEntry norm_group = {
     .over = "a token's group of channels",
     .parameters = "2H",
     .options = {{"eps", "1e-5"}, groups},
-    .make = make_group_norm,
+    .make = new_norm<GroupNorm>,
 };
 
 const NormEntry norm_group_sentence = {
