@@ -201,7 +201,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
     return dropped.data();
   };
   const auto scratch = [=](const Part& part, bool wanted) {
-    return wanted ? Tensor({part.elements()}, device, "attention") : Tensor();
+    return wanted ? Tensor({part.elements()}, device) : Tensor();
   };
 
   const Tensor O(q.shape(), device);

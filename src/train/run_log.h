@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/clock.h"
+#include "engine/text.h"
 #include "files/progress.h"
 #include "run_folder.h"
 #include "shards.h"
