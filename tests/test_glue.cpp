@@ -322,7 +322,9 @@ TEST_CASE("real data: every row of GLUE's files and of Financial PhraseBank is r
       {"stsb", {5749, 1500, 0}},    {"qnli", {0, 5463, 5463}}, {"qqp", {0, 23496, 0}}};
   for (const auto& [name, rows] : counts)
     for (size_t split = 0; split < rows.size(); ++split) {
-      const std::string file = data_file(std::string(root) + "/glue", task_named(name), Split(split));
+      std::string file = data_file(std::string(root) + "/glue", task_named(name), Split(split));
+      if (name == "mrpc" && split < 2)              // as published, before the dev rows are taken out
+        file = std::string(root) + "/glue/MRPC/msr_paraphrase_" + (split ? "test.txt" : "train.txt");
       CAPTURE(file);
       CHECK(std::filesystem::exists(file) == (rows[split] > 0));
       if (rows[split] == 0) continue;
