@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "cls_set.h"
+#include "minbert/bert.h"
+#include "tiny_bert.h"
 
 namespace minbert::test {
 
@@ -47,6 +49,28 @@ TEST_CASE("cls norm: gradient normalization is the paper's, as plain loops [TA s
   backward(normalize_gradient(h, 0.5), Tensor::from({B, H}, g));
   CHECK(difference(h.grad().values(), add(Tensor::from({B, H}, once), Tensor::from({B, H}, once)).values()) < 1e-6);
   CHECK_THROWS_AS(normalize_gradient(h, -1), Error);
+}
+
+TEST_CASE("cls norm: a model normalizes the gradient that comes out of the norm of [CLS], not the one that goes in") {
+  BertConfig config = tiny_config("layer", 16);
+  BertModel plain(config);
+  config.cls_norm = "batch";
+  BertModel model(config);
+  const Parameters of_plain(plain, {}), of_model(model, {});
+  for (const Parameter& p : of_plain.items()) of_model.value(p.name).copy_from(p.value.values());
+  model.normalize_gradients(1, cls_place::pooled);
+  const auto norm = cls_norms().make("batch", {16});
+  const Parameters of_norm(*norm, {});
+  const Batch batch = pack(sentences({5, 2, 7, 3}));
+  const Tensor dy = normal("dy", {4, 16});
+  backward(model.forward(batch).pooler_output, dy);
+  backward((*norm)(normalize_gradient(plain.forward(batch).pooler_output, 1), batch), dy);
+  for (const char* name : {"pooler.dense.weight", "pooler.dense.bias"}) {
+    INFO(name);
+    const std::vector<real> expected = of_plain.value(name).grad().values();
+    CHECK(largest(expected) > 1e-3);
+    CHECK(difference(of_model.value(name).grad().values(), expected) < tolerance(1e-4, 1e-11));
+  }
 }
 
 TEST_CASE("cls norm: the closed-form gradients of the last two layers are autograd's [TA sec.3.1]") {

@@ -127,6 +127,20 @@ TEST_CASE("cls norm: presets eq3 and eq5 divide by a group's size, hard [IsoBN e
   }
 }
 
+TEST_CASE("cls norm: in preset eq3 a dimension that is like two others makes one group of all") {
+  const Tensor ab = normal("ab", {400, 2});
+  std::vector<real> x;                              // a, b and a + b, whose correlation with each is .7
+  for (int64_t row = 0; row < 400; ++row) {
+    const real *v = ab.data() + 2 * row;
+    for (const real value : {v[0], v[1], v[0] + v[1]}) x.push_back(value);
+  }
+  const auto norm = cls_norms().make("iso-bn:eps=0,preset=eq3,correlated=0.5", {3});
+  norm->train();
+  const Tensor y = (*norm)(Tensor::from({400, 3}, x), {});
+  for (const real variance : mean_rows(transpose(square(y))).values())
+    CHECK(double(variance) == doctest::Approx(1.0 / 9).epsilon(1e-3));
+}
+
 TEST_CASE("cls norm: gamma is the size of a group of equals [IsoBN eq.3], and variance is kept [IsoBN eq.7]") {
   const Tensor a = normal("a", {400, 1}), b = normal("b", {400, 1});
   std::vector<real> x;                              // three doubles of a (one of them with its sign turned), one b

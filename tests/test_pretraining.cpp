@@ -253,6 +253,19 @@ TEST_CASE("pretraining data: with whole words, a word's pieces are masked togeth
 }
 
 // Ten pieces are two sentences of five, which cut words of three: most B begin within a word.
+TEST_CASE("pretraining data: what is too long is cut at its beginning as well as at its end") {
+  const Examples world;                             // every sentence is "the ... ."
+  int begins = 0, ends = 0;
+  for (const PretrainingExample& e : world.data().shard(0, 0))
+    for (const int segment : {0, 1}) {
+      const std::vector<std::string> tokens = world.tokens(e, segment);
+      begins += tokens.front() != "the";
+      ends += tokens.back() != ".";
+    }
+  CHECK(begins > 5);
+  CHECK(ends > 5);
+}
+
 TEST_CASE("pretraining data: a piece at the start of B belongs to no word of A") {
   const Examples world;
   const Corpus corpus = corpus_of(world.library, "abc abc abc abc abc abc abc abc\n");

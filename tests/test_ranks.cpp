@@ -13,9 +13,11 @@
 #include "papers/comparison.h"
 #include "shell.h"
 #include "small_run.h"
+#include "tiny_bert.h"
 #include "train/agreement.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
+#include "train/shards.h"
 
 namespace minbert::test {
 namespace {
@@ -81,6 +83,25 @@ TEST_CASE("shards: in pre-training every masked word counts alike, and every pai
     pretrain(o);
   }
   check_close(library.path("in-4"), library.path("in-1"));
+  const auto a = csv(library.path("in-4/steps.csv")), b = csv(library.path("in-1/steps.csv"));
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 1; i < a.size(); ++i)
+    for (const size_t loss : {1, 2}) {
+      INFO(a[0][loss]);
+      CHECK(std::stod(a[i][loss]) == doctest::Approx(std::stod(b[i][loss])).epsilon(1e-4));
+    }
+}
+
+TEST_CASE("shards: every part of a step, and of the next one, draws dropout masks of its own") {
+  MultitaskBert model(tiny_config(), three_heads(), 0);
+  const Parameters parameters(model, {});
+  RunOptions o;
+  o.shards = 4;
+  Shards shards(o, parameters, 1);
+  std::set<uint64_t> clocks;
+  for (const int64_t first_batch : {0, 2})
+    for (const BatchPart& part : shards.parts(first_batch, {8, 5})) clocks.insert(part.clock);
+  CHECK(clocks.size() == 16);                       // of four batches, each in four parts
 }
 
 TEST_CASE("shards: the heads of other tasks, and their moments, are left alone") {
