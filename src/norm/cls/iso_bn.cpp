@@ -22,10 +22,9 @@
 //               eq.7       root: keeps variance    no root, as printed    root; σ² of Σ; .001 in E'
 //               Presets eq3 and eq5 compute the first two forms, with the statistics of ours and
 //               ε = .1 added to σ |G| and σ γ. The paper names no clustering for eq3: a chain of
-//               |ρ| >= `correlated` joins dimensions into a group, or `groups` gives all groups, as
-//               0-3+8_4-7: dimensions 0 to 3 and 8, and 4 to 7. In all presets ρ = 0 where σ = 0;
-//               where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0). A last batch of few
-//               examples counts as much as any other (the authors drop it).
+//               |ρ| >= `correlated` joins dimensions into a group. In all presets ρ = 0 where
+//               σ = 0; where no dimension varies, eq.7 is 0/0 and θ̄ = 1 (authors: 0). A last batch
+//               of few examples counts as much as any other (the authors drop it).
 //   Their code  github.com/INK-USC/IsoBN, model.py
 #include <algorithm>
 #include <cmath>
