@@ -13,14 +13,7 @@ namespace minbert {
 namespace {
 
 // The kind of a file that is not safetensors, guessed from its first bytes.
-std::string guess(std::string_view bytes) {
-  constexpr const char* convert =
-      "; convert it in Python: BertModel.from_pretrained(DIR).save_pretrained("
-      "DIR, safe_serialization=True)";
-  if (bytes.starts_with("PK\3\4") || bytes.starts_with("\x80\2"))
-    return std::string("this is a PyTorch file") + convert;
-  if (bytes.starts_with("\x89HDF"))
-    return "this is a TensorFlow (HDF5) file; take model.safetensors of the same model";
+const char* guess(std::string_view bytes) {
   if (bytes.starts_with("version https://git-lfs"))
     return "this is a git-lfs pointer, not the file itself; fetch it with `git lfs pull`";
   if (bytes.starts_with("<")) return "this looks like a web page; the download went wrong";
