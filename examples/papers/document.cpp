@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -51,6 +52,15 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const Nam
                        {"text", claim["text"]},
                        {"verdict", verdict.verdict},
                        {"why", verdict.why}});
+}
+
+// "AMD EPYC 9R14"; "" where it is not known
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.find(": ") + 2, line.size()));
+  return "";
 }
 
 }  // namespace

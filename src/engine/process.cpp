@@ -35,14 +35,6 @@ std::string openblas_version() {  // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH
   return version;
 }
 
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("model name"))
-      return line.substr(std::min(line.find(": ") + 2, line.size()));
-  return "";
-}
-
 std::string better_kernels(const std::string& chosen, bool avx2, bool avx512) {
   const std::vector<std::string> before_avx2 = {"Prescott", "Core2", "Nehalem", "Sandybridge",
                                                 "Barcelona"};

@@ -7,7 +7,6 @@ namespace minbert {
 
 std::string openblas_kernels();                     // "Haswell"
 std::string openblas_version();                     // "0.3.21"
-std::string processor_name();                       // "AMD EPYC 9R14"; "" where it is not known
 
 // OpenBLAS chooses kernels by the processor's model number; for a model newer than itself it may
 // take the oldest ones, 4 to 9 times slower. Better kernels than the chosen, "" if they will do:
