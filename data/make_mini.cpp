@@ -16,8 +16,8 @@
 #include "grammar.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "tasks/tsv.h"
 #include "train/command_line.h"
+#include "tsv_line.h"
 
 using namespace minbert;
 using Fields = std::vector<std::string>;

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "../data/tsv_line.h"
 #include "minbert/checkpoint.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
 #include "minbert/random.h"
 #include "minbert/safetensors.h"
 #include "minbert/trainer.h"
-#include "tasks/tsv.h"
 #include "train/run_folder.h"
 
 namespace minbert::test {

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "../data/tsv_line.h"
 #include "minbert/metrics.h"
 #include "minbert/sampling.h"
 #include "real_data.h"

@@ -2,8 +2,6 @@
 #include "tasks/tsv.h"
 
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -119,18 +117,6 @@ void TsvReader::end_line() {
   if (peek() == '\r' && text_.compare(position_, 2, "\r\n") == 0) ++position_;
   if (position_ < text_.size()) ++position_;
   ++line_;
-}
-
-std::string tsv_line(const std::vector<std::string>& fields) {
-  std::ostringstream line;
-  for (const std::string& field : fields) {
-    if (&field != fields.data()) line << '\t';
-    const bool plain = field.find_first_of("\t\r\n\"") == field.npos;
-    if (plain) line << field;
-    else line << std::quoted(field, '"', '"');
-  }
-  line << '\n';
-  return line.str();
 }
 
 }  // namespace minbert

@@ -47,7 +47,4 @@ class TsvReader {
   int64_t line_ = 1;
 };
 
-// The fields as one line of such a file, with quotes if needed.
-std::string tsv_line(const std::vector<std::string>& fields);
-
 }  // namespace minbert
