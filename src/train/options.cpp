@@ -204,9 +204,9 @@ void load_start(const std::string& source, const RunOptions& o, const Parameters
   print_report(std::cerr, load_all_layers(folder, saved, parameters), source);
   if (saved.placement != o.placement)
     std::cerr << formatted(
-        "{}: trained with --placement {}, now {}: the weights keep their names, but the norms "
-        "stand elsewhere: another function, which has to be learnt anew. --placement {} goes on "
-        "with the network as it was.\n", folder, saved.placement, o.placement, saved.placement);
+        "{}: trained with --placement {}, now {}: the norms stand elsewhere, so this is another "
+        "function, to be learnt anew. --placement {} goes on with the network as it was.\n", folder,
+        saved.placement, o.placement, saved.placement);
 }
 
 namespace {
