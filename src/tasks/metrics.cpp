@@ -186,15 +186,10 @@ std::string mean_text(std::span<const double> runs, int digits) {
 std::string collapse_warning(const Task& task, std::span<const double> predicted) {
   if (predicted.size() < 2) return "";
   const auto [min, max] = std::ranges::minmax(predicted);
-  if (task.kind != TaskKind::regression && min == max)
-    return formatted("{}: every prediction is {}{}; {}", task.name, task.label_text(min),
-                     task.class_names.empty() ? "" : formatted(" ({})", in_words(task, min)),
-                     task.metrics[0] == Metric::accuracy
-                         ? "its accuracy is only that class's share of the labels"
-                         : formatted("a {} score says nothing here", metric_name(task.metrics[0])));
-  if (task.kind == TaskKind::regression && max - min < 1e-3 * (task.high - task.low))
-    return formatted("{}: every prediction is about {}; a correlation says nothing here", task.name,
-                     task.label_text(min));
+  const double apart = task.kind == TaskKind::regression ? 1e-3 * (task.high - task.low) : 1;
+  if (max - min < apart)
+    return formatted("{}: every prediction is \"{}\", so its scores say nothing", task.name,
+                     in_words(task, min));
   return "";
 }
 
