@@ -24,9 +24,8 @@ namespace minbert {
 
 namespace {
 
-// What Open MPI, MPICH, MVAPICH and Slurm tell the processes that they start.
-constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-                                 "SLURM_STEP_NUM_TASKS"};
+// What Open MPI, MPICH and Slurm tell the processes that they start.
+constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
 // Processes that are not connected would be as many lone trainings: ends this one instead.
 void check_connected(int ranks) {
@@ -50,8 +49,7 @@ void check_connected(int ranks) {
 #ifdef MINBERT_MPI
 
 static bool is_started_by_mpirun() {
-  constexpr const char* names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK",
-                                   "MV2_COMM_WORLD_SIZE"};
+  constexpr const char* names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"};
   return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 

@@ -27,7 +27,6 @@ class TsvReader {
   // Errors: a file that cannot be read, that is empty, or that is not UTF-8.
   explicit TsvReader(std::string file, TsvFormat format = {});
 
-  const std::string& file() const { return file_; }
   const std::vector<std::string>& columns() const { return format_.names; }
 
   // The indices of the named columns. Error for a missing or doubled one: lists those of the file.
