@@ -197,7 +197,6 @@ TEST_CASE("engine: the cotangent is the caller's and has the result's shape") {
 TEST_CASE("engine: gradients go to a place of the caller's choosing, and accumulate there until cleared") {
   Tensor x = leaf("x", {2, 2});
   const Tensor inside = Tensor::zeros({2, 2});
-  CHECK(contains(error_of([&] { FlatBuffer::set_gradient(x, Tensor::zeros({10})); }), "cannot live in [10]"));
   FlatBuffer::set_gradient(x, inside);
   backward(scale(x, 3));
   CHECK(x.grad().is(inside));

@@ -17,7 +17,7 @@ struct FlatBuffer {
   // them, and returns the buffer. Each begins at a multiple of 64 bytes: matrix products want it.
   static Tensor of_values(const std::vector<Tensor>& list);
   static Tensor of_gradients(const std::vector<Tensor>& list);
-  // backward() writes the gradient of x to this tensor; no tensor: to a new one.
+  // backward() writes the gradient of x to this tensor of its shape; no tensor: to a new one.
   static void set_gradient(const Tensor& x, Tensor storage);
   // Makes the gradient of x 0, if backward() has not reached it.
   static void complete_gradient(const Tensor& x);
