@@ -71,7 +71,8 @@ TEST_CASE("metrics: F1 and Matthews") {
   CHECK(matthews(other, some).value() == -1);
   CHECK_THROWS_AS(f1({}, {}), Error);
   CHECK_THROWS_AS(matthews(none, Labels{1}), Error);
-  CHECK(collapse_warning(task_named("cola"), all) == "cola: every prediction is \"class 1\", so its scores say nothing");
+  CHECK(collapse_warning(task_named("cola"), all) ==
+        "cola: every prediction is \"class 1\", so its scores say nothing");
   CHECK(contains(collapse_warning(task_named("rte"), none), "rte: every prediction is \"entailment\", so"));
 }
 
