@@ -13,7 +13,6 @@
 //
 // Deviation: a byte that the vocabulary lacks is <unk>, as in Hugging Face's Python code; its Rust
 // code drops it.
-#include <algorithm>
 #include <atomic>
 #include <queue>
 #include <unordered_map>

@@ -10,7 +10,6 @@
 // One hash table holds all pieces. The hash of a string extends that of its prefix by one byte, so
 // one pass over the word gives the hashes of all candidates; for pieces after the first, it starts
 // from the hash of "##".
-#include <algorithm>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
