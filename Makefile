@@ -83,10 +83,11 @@ include build/config.mk
 endif
 build/config.mk: FORCE
 	@.build/deps && .build/probe $@
+	@missing=$$(sed -n 's/^NO_CUDA *:= *//p' $@); [ "$(CUDA)" != 1 ] || [ -z "$$missing" ] || \
+	  { echo "minbert: CUDA=1, but $$missing. Install CUDA Toolkit 12.5 or later with cuBLAS or build" \
+	  "without CUDA=1" >&2; exit 1; }
 $(foreach option,CUDA MPI,$(if $(filter 0 1 auto,$($(option))),, \
   $(error minbert: $(option)=$($(option)) is none of auto, 0, 1)))
-$(if $(filter 1,$(CUDA)),$(if $(NO_CUDA), \
-  $(error minbert: CUDA=1, but $(NO_CUDA). Install CUDA Toolkit 12.5 or later with cuBLAS or build without CUDA=1)))
 GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPUS)),$(filter 1,$(CUDA))))
 
 find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
