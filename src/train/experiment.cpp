@@ -107,7 +107,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     const BertConfig saved = start_config(o.model, o);
     new_pooler = !saved.has_trained_pooler();
     if (with_values) {
-      load_start(o.model, o, model->parameters);
+      load_start(o.model, saved, o.placement, model->parameters);
       print_tasks(o.model, saved.tasks, experiment.data());
     }
   }

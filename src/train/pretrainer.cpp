@@ -101,7 +101,7 @@ class PretrainRun {
       example_ = state["example"].integer();
       reported_ = state["reported"].integer();
     } else if (!o.init.empty()) {
-      load_start(o.init, o, model_.parameters);
+      load_start(o.init, start_config(o.init, o), o.placement, model_.parameters);
     }
     examples_ = data_.shard(epoch_, shard_);
     result_.next_sentence = next_sentence_;
