@@ -8,15 +8,15 @@
 namespace minbert::test {
 namespace {
 
-Inputs queries_keys_values(int64_t H) {
-  return {normal("q", {15, H}), normal("k", {15, H}), normal("v", {15, H})};
+Inputs queries_keys_values() {
+  return {normal("q", {15, 12}), normal("k", {15, 12}), normal("v", {15, 12})};
 }
 
 }  // namespace
 
 TEST_CASE("attention: equals its composed form, forward and backward") {
   const Batch batch = pack(sentences({5, 1, 9}));
-  const Inputs x = queries_keys_values(12);
+  const Inputs x = queries_keys_values();
   for (const int heads : {1, 2, 3}) {
     INFO(heads << " heads");
     const auto fused = values_and_gradients(
@@ -30,7 +30,7 @@ TEST_CASE("attention: equals its composed form, forward and backward") {
 
 TEST_CASE("attention: the weights it hands out are those before dropout") {
   const Batch batch = pack(sentences({6, 1, 8}));
-  const Inputs x = queries_keys_values(12);
+  const Inputs x = queries_keys_values();
   Tensor without, with;
   const RandomKey key{3, 5};
   const Tensor O = attention(x[0], x[1], x[2], batch, 2, 0, key, &without);

@@ -116,6 +116,7 @@ TEST_CASE("safetensors: every type gives numpy's values") {
   says(error_of([&] { file.read("f64", few); }), "f64 is F64 [3, 5], but 2 values are asked for");
   says(error_of([&] { file.read("bytes"); }), "bytes is of type U8, expected F32, F16, BF16 or F64");
   says(error_of([&] { file.read_integers("f32"); }), "f32 is of type F32, expected I64");
+  says(error_of([&] { file.read_integers("i32"); }), "i32 is of type I32, expected I64");
   says(error_of([&] { file.read("other"); }), "there is no tensor other");
 }
 

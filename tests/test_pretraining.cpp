@@ -252,7 +252,6 @@ TEST_CASE("pretraining data: with whole words, a word's pieces are masked togeth
     }
 }
 
-// Ten pieces are two sentences of five, which cut words of three: most B begin within a word.
 TEST_CASE("pretraining data: what is too long is cut at its beginning as well as at its end") {
   const Examples world;                             // every sentence is "the ... ."
   int begins = 0, ends = 0;
@@ -266,6 +265,7 @@ TEST_CASE("pretraining data: what is too long is cut at its beginning as well as
   CHECK(ends > 5);
 }
 
+// Ten pieces are two sentences of five, which cut words of three: most B begin within a word.
 TEST_CASE("pretraining data: a piece at the start of B belongs to no word of A") {
   const Examples world;
   const Corpus corpus = corpus_of(world.library, "abc abc abc abc abc abc abc abc\n");

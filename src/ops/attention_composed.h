@@ -4,6 +4,8 @@
 //   Paper   Vaswani et al. 2017, eq. 1: O = softmax(Q K^T / sqrt(d)) V
 #pragma once
 
+#include <cmath>
+
 #include "minbert/ops.h"
 
 namespace minbert {

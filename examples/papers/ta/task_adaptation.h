@@ -47,9 +47,9 @@ struct TaskAdaptation {
   std::string where_text() const;
 };
 
-// sec.1's feature extraction beside fine-tuning (extraction.cpp), and [CLS] behind the embeddings
-// and behind every layer: [L+1] of [B,H]
+// [CLS] after the embeddings and after every layer: [L+1] of [B,H] (extraction.cpp)
 std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch);
+// sec.1's feature extraction beside fine-tuning (extraction.cpp)
 Item ta_extraction_item(const TaskAdaptation& ta);
 // sec.3.1: the gradients of the last two layers (gradients.cpp)
 Item ta_gradients_item(const TaskAdaptation& ta);
