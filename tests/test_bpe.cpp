@@ -9,6 +9,7 @@
 
 #include "golden_file.h"
 #include "library.h"
+#include "minbert/checkpoint.h"
 #include "minbert/json.h"
 #include "minbert/pretrainer.h"
 #include "minbert/random.h"
@@ -297,6 +298,15 @@ TEST_CASE("bpe: bad files are errors that say where") {
   CHECK(contains(error(vocab_of({"a"}), ""), "a RoBERTa vocabulary has <pad>, <unk>, <s>, </s>, <mask>"));
   std::filesystem::remove(folder.path / "merges.txt");
   CHECK(contains(error_of([&] { Tokenizer::from_folder(folder.path.string()); }), "merges.txt"));
+}
+
+TEST_CASE("bpe: a new RoBERTa has as many positions, whichever token pads") {
+  const Folder folder;
+  const Tokenizer padding_last = bpe(folder, vocab_of({"<s>", "</s>", "<unk>", "<mask>", "<pad>"}), "");
+  const BertConfig config = new_config("tiny", padding_last);
+  CHECK(config.pad_token_id == 4);
+  CHECK(config.first_position() == 5);
+  CHECK(config.max_position_embeddings == 517);
 }
 
 TEST_CASE("bpe: training makes the vocabulary that Hugging Face's trainer makes") {
