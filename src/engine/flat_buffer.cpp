@@ -16,28 +16,29 @@ std::vector<int64_t> offsets_of(const std::vector<Tensor>& list) {
   return offsets;
 }
 
+std::shared_ptr<Storage> block_of(int64_t elements) {
+  return Storage::exact(elements * int64_t(sizeof(real)), default_device());
+}
+
 }  // namespace
 
 Tensor FlatBuffer::zeros(int64_t elements) {
-  const Device device = default_device();
-  const Tensor buffer =
-      Tensor::view(Storage::exact(elements * int64_t(sizeof(real)), device), 0, {elements});
+  const Tensor buffer = Tensor::view(block_of(elements), 0, {elements});
   fill(buffer, 0);
   return buffer;
 }
 
 Tensor FlatBuffer::without_values(Shape shape) { return Tensor::view(nullptr, 0, shape); }
 
-Tensor FlatBuffer::of_values(const std::vector<Tensor>& list) {
+void FlatBuffer::of_values(const std::vector<Tensor>& list) {
   const std::vector<int64_t> offsets = offsets_of(list);
-  const Tensor buffer = zeros(offsets.back());
+  const std::shared_ptr<Storage> block = block_of(offsets.back());
   for (size_t i = 0; i < list.size(); ++i) {
     Tensor::Impl& x = list[i].impl();
-    x.storage = buffer.impl().storage;
+    x.storage = block;
     x.offset = offsets[i];
-    x.gradient->device = buffer.device();
+    x.gradient->device = block->device();
   }
-  return buffer;
 }
 
 Tensor FlatBuffer::of_gradients(const std::vector<Tensor>& list) {

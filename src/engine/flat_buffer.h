@@ -13,9 +13,11 @@ struct FlatBuffer {
   static Tensor zeros(int64_t elements);
   // A tensor without values: of_values gives some to it and to all its copies.
   static Tensor without_values(Shape shape);
-  // Puts the values of each tensor into one buffer, or the gradients that backward() will give
-  // them, and returns the buffer. Each begins at a multiple of 64 bytes: matrix products want it.
-  static Tensor of_values(const std::vector<Tensor>& list);
+  // Gives each tensor its place in one buffer. Its values are not set: a large model then takes
+  // memory as its parameters are drawn or read. Each begins at a multiple of 64 bytes: matrix
+  // products want it.
+  static void of_values(const std::vector<Tensor>& list);
+  // Likewise the gradients that backward() will give them; returns the buffer, filled with 0.
   static Tensor of_gradients(const std::vector<Tensor>& list);
   // backward() writes the gradient of x to this tensor of its shape; no tensor: to a new one.
   static void set_gradient(const Tensor& x, Tensor storage);
