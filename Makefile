@@ -90,17 +90,17 @@ $(foreach option,CUDA MPI,$(if $(filter 0 1 auto,$($(option))),, \
   $(error minbert: $(option)=$($(option)) is none of auto, 0, 1)))
 GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPUS)),$(filter 1,$(CUDA))))
 
-find        = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
-LIBRARY    := $(call find,src,*.cpp)
-BESIDE     := $(addprefix examples/,report inside papers papers/isobn papers/lnpeft papers/nt papers/ta)
-MAINS      := $(shell grep -l '^int main' $(addsuffix /*.cpp,examples $(BESIDE)))
-STUDIES    := $(filter-out $(MAINS),$(wildcard $(addsuffix /*.cpp,examples $(BESIDE))))
+find        = $(shell find $(1) -name '*.cpp' | LC_ALL=C sort)
+LIBRARY    := $(call find,src)
+EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(addprefix examples/,report inside papers))
+MAINS      := $(shell grep -l '^int main' $(EXAMPLES))
+STUDIES    := $(filter-out $(MAINS),$(EXAMPLES))
 TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp
 BENCHMARK  := $(wildcard tests/bench/*.cpp)
 WORLD      := $(wildcard data/*.cpp)
 GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
 HIDDEN     := $(if $(TESTS),$(wildcard $(TESTS)/test_*.cpp))
-PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini $(if $(BENCHMARK),bench)
+PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini bench
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 Q          := $(if $(V),,@)
 
@@ -206,9 +206,6 @@ programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 install: all
 	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))" \
 	  $(filter-out bench,$(PROGRAMS))
-build/libminbert-double.a: $(LIBRARY_double)
-	@echo "ar  $@"
-	$(Q)rm -f $@ && ar rcs $@ $^
 uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
 
