@@ -267,7 +267,7 @@ memcheck: build/test-cuda
 
 # Labs: examples/labs/README.md.
 lab:
-	+@.build/lab "$(N)" "$(TO)"
+	+@.build/lab "$(N)" "$(TO)" $(K)
 grade:
 	+@.build/grade "$(N)" "$(TESTS)"
 check-labs:
