@@ -36,14 +36,13 @@ std::string csv(const Figure& figure) {
 
 }  // namespace
 
-Curve histogram(const Numbers& values, int bins, bool log) {
-  const auto drawn = [&](double v) { return std::isfinite(v) && (!log || v > 0); };
-  const auto on_axis = [&](double v) { return log ? std::log10(v) : v; };
+Curve log_histogram(const Numbers& values, int bins) {
+  const auto drawn = [](double v) { return std::isfinite(v) && v > 0; };
   double low = INFINITY, high = -INFINITY, zeros = 0;
   for (const double v : values)
     if (drawn(v)) {
-      low = std::min(low, on_axis(v));
-      high = std::max(high, on_axis(v));
+      low = std::min(low, std::log10(v));
+      high = std::max(high, std::log10(v));
     } else {
       zeros += std::isfinite(v);
     }
@@ -53,13 +52,11 @@ Curve histogram(const Numbers& values, int bins, bool log) {
   }
   Curve curve{.title = "", .style = Curve::Style::bars};
   const double width = (high - low) / bins;
-  for (int i = 0; i < bins && low < high; ++i) {  // without values, low is above high
-    const double middle = low + (i + 0.5) * width;
-    curve.x.push_back(log ? std::pow(10, middle) : middle);
-  }
+  for (int i = 0; i < bins && low < high; ++i)    // without values, low is above high
+    curve.x.push_back(std::pow(10, low + (i + 0.5) * width));
   curve.y.resize(curve.x.size());
   for (const double v : values)
-    if (drawn(v)) ++curve.y[size_t(std::min((on_axis(v) - low) / width, bins - 1.0))];
+    if (drawn(v)) ++curve.y[size_t(std::min((std::log10(v) - low) / width, bins - 1.0))];
   if (zeros > 0) {
     curve.x.insert(curve.x.begin(), 0);
     curve.y.insert(curve.y.begin(), zeros);

@@ -27,11 +27,11 @@ struct Curve {
   Style style = Style::line;                       // bars of several curves stand side by side
 };
 
-// Counts the values in bins of equal width from the least to the greatest, or on a logarithmic axis
-// in bins of equal ratio, as bars around the bins' centers. Values that are not finite are not
-// counted. With `log`, values of 0 and less are counted apart, in a bar at x = 0: a panel with
-// log_x cannot draw it, and says its count below the axis.
-Curve histogram(const Numbers& values, int bins, bool log = false);
+// Counts the values in bins of equal ratio from the least to the greatest, as bars around the bins'
+// centers on a logarithmic axis. Values that are not finite are not counted; those of 0 and less are
+// counted apart, in a bar at x = 0: a panel with log_x cannot draw it, and says its count below the
+// axis.
+Curve log_histogram(const Numbers& values, int bins);
 
 // The colors of a matrix: from white to dark blue. A value that is not finite is a gray gap. A side
 // of more than 128 is cut into blocks, and each block is drawn as the mean of its finite values.

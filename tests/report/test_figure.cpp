@@ -174,7 +174,7 @@ TEST_CASE(
   draws("many", many);
   many.panels[0].log_y = many.panels[0].log_x = true;
   draws("many logarithms", many);
-  many.panels[0].curves = {histogram({0, 0}, 3, true)};
+  many.panels[0].curves = {log_histogram({0, 0}, 3)};
   draws("zeros on a logarithm", many);
   draws("one cell", heat_map({.values = {{1}}}));
   draws("many cells",
@@ -182,15 +182,12 @@ TEST_CASE(
 }
 
 TEST_CASE("figure: a histogram counts finite values, and zeros apart on a logarithmic axis") {
-  const Curve linear = histogram({0, 0.5, 1, 3, 4, NAN, INFINITY}, 4);
-  CHECK(linear.x == std::vector<double>{0.5, 1.5, 2.5, 3.5});
-  CHECK(linear.y == std::vector<double>{2, 1, 0, 2});
-  const Curve log = histogram({0, 1e-4, 1e-3, 0.5, 0, 1}, 2, true);
+  const Curve log = log_histogram({0, 1e-4, 1e-3, 0.5, 0, 1, NAN, INFINITY}, 2);
   CHECK(log.x[0] == 0);
   CHECK(log.x[2] == doctest::Approx(0.1));
   CHECK(log.y == std::vector<double>{2, 2, 2});
-  CHECK(histogram({3, 3}, 1, true).x[0] == doctest::Approx(3));
-  CHECK(histogram({}, 3).x.empty());
+  CHECK(log_histogram({3, 3}, 1).x[0] == doctest::Approx(3));
+  CHECK(log_histogram({}, 3).x.empty());
 
   Figure figure = one_curve({}, {});
   figure.panels[0].log_x = true;

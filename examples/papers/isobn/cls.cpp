@@ -85,7 +85,7 @@ void fig1(const Measured& m, ItemReport& report) {
                      .x_label = "standard deviation",
                      .y_label = "dimensions",
                      .log_x = true,
-                     .curves = {histogram(m.sigma(task), 30, true)}};
+                     .curves = {log_histogram(m.sigma(task), 30)}};
       });
 }
 
@@ -209,7 +209,7 @@ std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& option
   Measured m{document, options};
   m.o.cls_norm_at =
       place_in(BertConfig::load(model_folder(options.model) + "/config.json"), options.cls_norm_at);
-  const RunGrid runs([m](const Task& task) { return m.run(task); }, m.tasks());
+  const RunGrid runs(std::bind_front(&Measured::run, m), m.tasks());
   const auto item = [&](const char* name, const char* title, const auto& show) {
     const auto show_item = [m, show](ItemReport& report) {
       report.caption(m.o.cls_norm_at == cls_place::pooled ? "[CLS] after the pooler's tanh"
