@@ -49,8 +49,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
   }
   grid.each([&](const std::string& norm, int seed) {
     if (is_nt_norm(norm))
-      judged(norm, seed, "fall") =
-          counts_as_converged(convergence(runs->result(grid.run(norm, seed))));
+      judged(norm, seed, "fall") = converged(runs->result(grid.run(norm, seed)));
   });
   report.csv(table);
   report.judge_by(judged);

@@ -50,12 +50,11 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   const auto judge_placements = [&](const std::string& norm, double layers, int seed) {
     for (const Placed& p : placed(runs->o)) {
       if (p.layers != layers) continue;
-      const bool converged =
-          counts_as_converged(convergence(runs->result(grid.run(norm, p, seed))));
+      const bool this_one = converged(runs->result(grid.run(norm, p, seed)));
       if (p.placement == "post")
-        post = converged;
+        post = this_one;
       else
-        judged("as pre-LN", layers, "post", norm, seed) = post || !converged;
+        judged("as pre-LN", layers, "post", norm, seed) = post || !this_one;
     }
   };
   product(judge_placements, norms_of(runs->o), runs->o.layers, runs->seeds());

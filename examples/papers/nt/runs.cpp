@@ -1,7 +1,6 @@
 // The runs of NT's items, and the items in their order.
 #include <iostream>
 
-#include "minbert/sampling.h"
 #include "minbert/vocabulary.h"
 #include "papers/nt/transformer_norms.h"
 
@@ -83,10 +82,8 @@ Run NtRuns::first_gradient(NtSetup s) const {
 Run NtRuns::gradient_walk(const NtSetup& s) const {
   Run r = run("gradient", s, 0.4 * cost_of(s));
   r.work = [this, s](const std::string&) {
-    NtModel model(nt_config(o, s, data().tokenizer), uint64_t(s.seed), true, data().task.outputs());
-    const std::vector<TaskSize> size = {{data().task.name, int64_t(data().train.examples.size())}};
-    const std::vector<int32_t> first =
-        epoch_batches(size, 0, {.batch = o.batch, .seed = uint64_t(s.seed)})[0].examples;
+    NtModel model = new_network(o, data(), s);
+    const std::vector<int32_t> first = batches_of(o, data(), s.seed, 0)[0].examples;
     const GradientWalk walk =
         walk_gradient(model, pack(inputs(data().train, first)), data().class_of(first));
     Json::Array factors;

@@ -45,7 +45,7 @@ void values(const Table& t, ItemReport& report) {
       losses(t.layers, t.width, norm, lr, seed, epoch, "train") = e["mean"].number_if();
       losses(t.layers, t.width, norm, lr, seed, epoch++, "dev") = e["dev_loss"].number_if();
     }
-    if (is_nt_norm(norm)) judged(norm, lr, seed) = counts_as_converged(convergence(result));
+    if (is_nt_norm(norm)) judged(norm, lr, seed) = converged(result);
   });
   report.csv(table);
   report.csv(losses, "losses");

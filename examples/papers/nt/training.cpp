@@ -4,22 +4,22 @@
 
 #include "minbert/metrics.h"
 #include "minbert/optimizer.h"
-#include "minbert/sampling.h"
 #include "papers/nt/transformer_norms.h"
 #include "train/batches.h"
 #include "train/interrupt.h"
 
 namespace minbert {
-namespace {
+
+NtModel new_network(const NtOptions& o, const NtData& data, const NtSetup& setup) {
+  return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs()};
+}
 
 std::vector<TaskBatch> batches_of(const NtOptions& o, const NtData& data, int seed, int epoch) {
   const std::vector<TaskSize> size = {{data.task.name, int64_t(data.train.examples.size())}};
   return epoch_batches(size, epoch, {.batch = o.batch, .seed = uint64_t(seed)});
 }
 
-NtModel new_model(const NtOptions& o, const NtData& data, const NtSetup& setup) {
-  return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs()};
-}
+namespace {
 
 // The mean loss on dev, and the share of its sentences that are right.
 std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
@@ -29,13 +29,10 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
   const auto add = [&](std::span<const int32_t> examples) {
     const Tensor logits = model.network.forward(pack(inputs(data.dev, examples)));
     const Numbers wanted = labels(data.dev, examples);
-    const std::vector<int32_t> classes(wanted.begin(), wanted.end());
+    const Indices classes = std::vector<int32_t>(wanted.begin(), wanted.end());
     loss += double(cross_entropy(logits, classes).item()) * double(examples.size());
-    const std::vector<real> y = logits.values();
-    for (size_t i = 0; i < classes.size(); ++i) {
-      const auto row = y.begin() + int64_t(i) * logits.cols();
-      right += std::max_element(row, row + logits.cols()) - row == classes[i];
-    }
+    const Indices likeliest = argmax(logits);
+    for (int64_t i = 0; i < logits.rows(); ++i) right += likeliest[i] == classes[i];
   };
   for_each_batch("predicting " + data.dev.file, data.dev.examples.size(), add);
   return {loss / N, right / N};
@@ -44,7 +41,7 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
 }  // namespace
 
 Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every) {
-  NtModel model = new_model(o, data, setup);
+  NtModel model = new_network(o, data, setup);
   Optimizer optimizer(model.parameters, {.kind = "sgd"});
   const std::vector<TaskBatch> first_epoch = batches_of(o, data, setup.seed, 0);
   MB_CHECK(first_epoch.size() > 1,
@@ -100,7 +97,7 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
 
 // [NT fig.2] [NT fig.3]
 double first_gradient(const NtOptions& o, const NtData& data, const NtSetup& setup) {
-  NtModel model = new_model(o, data, setup);
+  NtModel model = new_network(o, data, setup);
   Optimizer optimizer(model.parameters, {.kind = "sgd"});
   model.network.train();
   Numbers norms;

@@ -15,6 +15,7 @@
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
 #include "minbert/dataset.h"
+#include "minbert/sampling.h"
 #include "papers/document.h"
 
 namespace minbert {
@@ -64,6 +65,7 @@ double entropy_of_shares(const std::vector<int64_t>& counts);
 // The same of a result of train_nt.
 std::vector<EpochLoss> epoch_losses(const Json& result);
 Convergence convergence(const Json& result);
+inline bool converged(const Json& result) { return counts_as_converged(convergence(result)); }
 // Its texts in a table: the verdict, the mean losses of the first and of the last epoch.
 Names outcome(const Json& result);
 std::optional<double> last_accuracy(const Json& result);    // on dev; none: the loss is not finite
@@ -122,6 +124,10 @@ struct NtSetup {
 BertConfig nt_config(const NtOptions& options, const NtSetup& setup, const Tokenizer& tokenizer);
 
 // ---- Training (training.cpp, landscape.cpp)
+
+NtModel new_network(const NtOptions& options, const NtData& data, const NtSetup& setup);
+std::vector<TaskBatch> batches_of(const NtOptions& options, const NtData& data, int seed,
+                                  int epoch);
 
 // max over a of |L(W) - L(W - a ∇L)| and ‖∇L(W) - ∇L(W - a ∇L)‖, a = i lr / 11 for i = 1..10
 // [NT fig.5] [NT fig.6]. Infinite where a loss or a gradient on the way is not finite.
