@@ -2,12 +2,12 @@
 #include "papers/document.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
+#include "engine/clock.h"
 #include "engine/names.h"
 #include "engine/process.h"
 #include "engine/text.h"
@@ -74,11 +74,7 @@ Document::Document(const DocumentOptions& options, const std::string& file)
               .only = options.only_run}),
       tasks_(parse_tasks(options.tasks, options.metric)) {
   const Names order = split(options.tasks);
-  const auto position = [&](const Task& task) {
-    return std::find(order.begin(), order.end(), task.name);
-  };
-  std::sort(tasks_.begin(), tasks_.end(),
-            [&](const Task& a, const Task& b) { return position(a) < position(b); });
+  std::ranges::sort(tasks_, {}, [&](const Task& t) { return std::ranges::find(order, t.name); });
   check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
   if (options.tasks_given) return;
   std::erase_if(tasks_, [&](const Task& task) {
@@ -281,8 +277,7 @@ std::string Document::command(const std::string& item) const {
   std::string words =
       (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;
   for (size_t i = 1; i < options_.command.size(); ++i)
-    if (std::find(options_.items.begin(), options_.items.end(), options_.command[i]) ==
-        options_.items.end())
+    if (!std::ranges::count(options_.items, options_.command[i]))
       words += " " + options_.command[i];
   return words;
 }
@@ -339,7 +334,7 @@ int Document::run(const std::vector<Item>& items) {
   for (const std::string& name : names)
     wanted.push_back(items[index_of(name, names_of(items), "item")]);
   watch_for_interrupt();
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   for (const auto part : {&Item::before, &Item::runs}) {
     std::vector<Run> runs;
     for (const Item& item : wanted)
@@ -349,15 +344,12 @@ int Document::run(const std::vector<Item>& items) {
   if (!options_.only_run.empty()) return 0;
   Json::Array shown;
   for (const Item& item : items) shown.push_back(show(item));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  Json settings = Json::object();
-  for (const auto& [name, value] : options_.settings) settings.set(name, value);
   Json where = environment();
-  where.set("time", fixed(seconds.count(), 1) + " s");
+  where.set("time", fixed(now() - start, 1) + " s");
   where.set("memory", formatted("{} MB", peak_memory() / 1000000));
   const Json report = Json::object({{"document", paper_["document"]},
                                     {"command", joined(options_.command, " ")},
-                                    {"settings", settings},
+                                    {"settings", json_of(options_.settings)},
                                     {"environment", where},
                                     {"grid", extent()},
                                     {"items", Json::array(shown)}});

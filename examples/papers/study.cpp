@@ -28,12 +28,6 @@ namespace fs = std::filesystem;
 
 constexpr int interrupted_status = 130;
 
-Json options_of(const Run& run) {
-  Json options = Json::object();
-  for (const auto& [name, value] : run.options) options.set(name, value);
-  return options;
-}
-
 // Starts the program once more for this run alone. The copy of the lock that it inherits keeps
 // others out of the study even if this process dies; then it is asked to save and to end, too.
 pid_t start(std::vector<std::string> command, const std::string& key, const std::string& log) {
@@ -52,10 +46,15 @@ pid_t start(std::vector<std::string> command, const std::string& key, const std:
   _exit(127);
 }
 
-
 }  // namespace
 
-std::string key_of(const Run& run) { return fingerprint_text(options_of(run).dump(-1)); }
+Json json_of(const Settings& settings) {
+  Json all = Json::object();
+  for (const auto& [name, value] : settings) all.set(name, value);
+  return all;
+}
+
+std::string key_of(const Run& run) { return fingerprint_text(json_of(run.options).dump(-1)); }
 
 Study::Study(const StudyOptions& options) : options_(options) {
   MB_CHECK(
@@ -92,20 +91,20 @@ std::string Study::folder(const Run& run) const {
 }
 
 bool Study::is_done(const Run& run) const {
-  const std::string file = folder(run) + "/run.json";
+  const std::string where = folder(run), file = where + "/run.json";
+  if (records_.contains(where)) return true;
   if (!fs::exists(file)) return false;
-  const std::string stored = Json::load(file)["options"].dump(-1), ours = options_of(run).dump(-1);
+  const Json record = Json::load(file);
+  const std::string stored = record["options"].dump(-1), ours = json_of(run.options).dump(-1);
   MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}",
-           folder(run), stored, ours);
+           where, stored, ours);
+  records_[where] = record;
   return true;
 }
 
 const Json& Study::record(const Run& run) const {
   const std::string where = folder(run);
-  if (!records_.contains(where)) {
-    MB_CHECK(is_done(run), "{}: this run is not done", where);
-    records_[where] = Json::load(where + "/run.json");
-  }
+  MB_CHECK(is_done(run), "{}: this run is not done", where);
   return records_.at(where);
 }
 
@@ -117,7 +116,7 @@ bool Study::work(const Run& run) {
   make_folder(where);
   const double begin = now();
   Json record = Json::object({{"name", run.name},
-                              {"options", options_of(run)},
+                              {"options", json_of(run.options)},
                               {"commit", build_commit()},
                               {"threads", omp_get_max_threads()}});
   try {

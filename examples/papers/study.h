@@ -19,6 +19,7 @@
 namespace minbert {
 
 using Settings = std::map<std::string, std::string>;      // values by their options
+Json json_of(const Settings& settings);
 
 struct Run {
   std::string name;                         // for people; begins the name of its folder
@@ -59,7 +60,6 @@ class Study {
   Json result(const Run& run) const;             // Error for a run that is not done
   double seconds(const Run& run) const;          // that it took, since it last began
   std::string folder(const Run& run) const;
-  const std::string& out() const { return options_.out; }
   // The fingerprint of a file, computed once.
   std::string fingerprint(const std::string& file);
 

@@ -138,24 +138,21 @@ std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::str
   return largest_elements(F, f);
 }
 
-// The mask counts by its contents: where its file stands does not belong to the run.
+// The mask counts by its contents: its file stands in the run's folder.
 Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int seed) const {
   const LnPeftSetting setting = best(task, trained::layer_norm);
   if (f == 1) return tuning(task, setting, seed);
   TrainOptions t = train_options(setting.mode, setting.lr, seed);
   const std::string name = formatted("mask-{}-{}-f{}-seed{}", task.name, kind, f, seed);
   const std::map<std::string, Mask> masks = mask_of(task, kind, f, seed);
-  Run known = document.fine_tuning(task, t, name);
-  known.options["--train"] = "mask:" + fingerprint_text(bytes_of(masks));
-  const std::string file = document.folder(known) + "/wanted.safetensors";
-  t.train_mode = "mask:" + file;
   Run run = document.fine_tuning(task, t, name);
-  run.options = known.options;
+  run.options["--train"] = "mask:" + fingerprint_text(bytes_of(masks));
   run.scratch.push_back("wanted.safetensors");
-  const Json parameters = document.result(fisher(task))["parameters"];
-  run.work = [train = run.work, file, masks, parameters](const std::string& folder) {
-    write_mask(file, parameters, masks);
-    return train(folder);
+  run.work = [=, runs = *this](const std::string& folder) mutable {
+    const std::string file = folder + "/wanted.safetensors";
+    write_mask(file, runs.document.result(runs.fisher(task))["parameters"], masks);
+    t.train_mode = "mask:" + file;
+    return runs.document.fine_tuning(task, t, name).work(folder);
   };
   return run;
 }
