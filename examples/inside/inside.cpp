@@ -3,6 +3,7 @@
 //
 //   $ inside --model runs/first --text "A lovely film." --task sst --label 4 --out inside.html
 //   runs/first: 7 tokens -> inside.html (0.2 MB)
+#include <algorithm>
 #include <iostream>
 
 #include "inside/look.h"
@@ -10,16 +11,6 @@
 #include "train/command_line.h"
 
 using namespace minbert;
-
-namespace {
-
-bool has_head(const TrainedModel& trained, const std::string& task) {
-  for (const Task& t : trained.tasks)
-    if (t.name == task) return true;
-  return false;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   InsideOptions o;
@@ -48,7 +39,8 @@ int main(int argc, char** argv) {
       if (folder.empty()) continue;
       TrainedModel trained(folder);
       InsideOptions options = o;
-      if (!models.empty() && !o.task.empty() && !has_head(trained, o.task)) {
+      if (!models.empty() && !o.task.empty() &&
+          !std::ranges::count(trained.tasks, o.task, &Task::name)) {
         std::cerr << folder << " has no head for " << o.task
                   << ": shown without the task, and without gradients\n";
         options.task = options.label = "";

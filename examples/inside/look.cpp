@@ -267,10 +267,9 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
   if (task.is_pair() && o.text_b.empty())
     return prediction.set("not_run", "it takes two texts: --text-b");
   const NoGrad no_tape;
-  bool cut = false;
   const int id = trained.model.network.task_id(task.name);
-  const Tensor logits =
-      trained.model.network.forward(pack(example_of(trained, &task, o, &cut).inputs, {id}), id);
+  const Example example = example_of(trained, &task, o, nullptr);
+  const Tensor logits = trained.model.network.forward(pack(example.inputs, {id}), id);
   Predictions read;
   read_logits(task, "--text", logits, read);
   std::vector<double> probabilities;

@@ -310,13 +310,14 @@ function histogram(chosen, which) {
 }
 
 const letters = { weight: 'γ', bias: 'β' };
+const lettersOf = m => m.tasks.map(task => `${letters[state.gain]}_${task}`);    // of what each task adds
 function gainsView(m) {
   const gains = m.gains.filter(g => g.weight.length || g.bias.length);
   if (!gains.length) return notice('The norms of this model have no parameters.');
   const n = Math.min(state.norm, gains.length) - 1, g = gains[n], letter = letters[state.gain], of = gain => gain[state.gain][0];
   const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
   const moved = g['task_' + state.gain], rows = [of(g), ...moved.map(task => task.map((x, i) => x + of(g)[i]))];
-  const rowsNamed = [letter, ...moved.map((_, t) => `${letter}+${letter}_${m.tasks[t]}`)];
+  const rowsNamed = [letter, ...moved.map((_, t) => `${letter}+${lettersOf(m)[t]}`)];
   const parts = [
     heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
       columns, labels: false, value: (r, i) => of(gains[r])[i],
@@ -327,25 +328,25 @@ function gainsView(m) {
         `${names[n]}: shared; this norm has none of a task`, rows: rowsNamed, columns, labels: false, cell: 24,
       value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
       says: (r, i) => rowsNamed.map((name, k) => `${name} = ${number(rows[k][i])}`).join(', ') + ` (dimension ${i + 1})` })];
-  return moved.length ? [...parts, ownMap(m, moved, letter), ...movedTables(m, moved, letter)] : parts;
+  return moved.length ? [...parts, ownMap(m, moved), ...movedTables(m, moved)] : parts;
 }
 // What the tasks add, by its size: beside the shared part it is small.
-function ownMap(m, moved, letter) {
-  const says = (t, i) => `${letter}_${m.tasks[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
-  return heatMap({ key: `moved${m.index}`, caption: `What each task adds, by its size |${letter}_t|`, low: 0, cell: 24,
-    rows: moved.map((_, t) => `${letter}_${m.tasks[t]}`), columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
+function ownMap(m, moved) {
+  const rows = lettersOf(m), says = (t, i) => `${rows[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
+  return heatMap({ key: `moved${m.index}`, caption: `What each task adds, by its size |${letters[state.gain]}_t|`, low: 0, cell: 24,
+    rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
     value: (t, i) => Math.abs(moved[t][i]), row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
     choose: (_, i) => set({ dimension: i + 1 }), says });
 }
-function movedTables(m, moved, letter) {
+function movedTables(m, moved) {
   const cosine = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0) / (norm(a) * norm(b) || 1);
   const farthest = range(moved[0].length).map(i => [i, greatest(moved.map(t => Math.abs(t[i])))]).sort((a, b) => b[1] - a[1]);
-  const name = t => `${letter}_${m.tasks[t]}`;
+  const names = lettersOf(m);
   return [el('h3', {}, 'Length, and cosine between tasks'),
-    table(['', 'length', ...moved.map((_, t) => name(t))], moved.map((row, t) => [name(t), number(norm(row)),
+    table(['', 'length', ...names], moved.map((row, t) => [names[t], number(norm(row)),
       ...moved.map(other => number(cosine(row, other)))])),
     el('h3', {}, 'The ten dimensions that moved most'),
-    table(['dimension', ...moved.map((_, t) => name(t))], farthest.slice(0, 10).map(([i]) => [String(i + 1),
+    table(['dimension', ...names], farthest.slice(0, 10).map(([i]) => [String(i + 1),
       ...moved.map(row => number(row[i]))]))];
 }
 
@@ -511,7 +512,7 @@ function draw() {
       el('div', { class: models.length > 1 ? 'models two' : 'models' }, models.map(m => modelPart(m, view))),
       el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
     el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
-      `norm ${m.norm}, placement ${m.placement}` + (m.task ? `, task ${m.task}` : ', without a task'))),
+      (m.task ? `task ${m.task}` : 'without a task'))),
       el('p', {}, 'Layers, heads, tokens and dimensions count from 1; layer 1 is encoder.layer.0. Tab and the arrow keys reach ' +
          'all that the pointer does; the address holds the view.')));
   for (const list of document.querySelectorAll('.list'))     // the chosen operation is in sight
