@@ -67,13 +67,11 @@ struct Bags {
   Bags(const Dataset& set, int vocabulary) : data(set) {
     for (const Example& e : set.examples) {
       bags.push_back(bag_of(e, vocabulary));
-      labels.push_back(e.label);
       mean_length += double(bags.back().ids.size()) / double(set.examples.size());
     }
   }
   const Dataset& data;
   std::vector<Sequence> bags;
-  std::vector<double> labels;
   double mean_length = 0;
 };
 
@@ -115,12 +113,9 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
         int64_t step = epoch * per_epoch;
         for (const TaskBatch& s : epoch_batches(size, epoch, {.batch = batch, .seed = seed})) {
           std::vector<Sequence> bags;
-          std::vector<double> labels;
-          for (const int32_t e : s.examples) {
-            bags.push_back(learn.bags[size_t(e)]);
-            labels.push_back(learn.labels[size_t(e)]);
-          }
-          backward(task_loss(task, model.forward(pack(bags), mean_length), labels));
+          for (const int32_t e : s.examples) bags.push_back(learn.bags[size_t(e)]);
+          const Tensor logits = model.forward(pack(bags), mean_length);
+          backward(task_loss(task, logits, labels(train, s.examples)));
           optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
           progress.update(++done);
         }

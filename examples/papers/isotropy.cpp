@@ -39,10 +39,8 @@ int main(int argc, char** argv) {
   return run_program("isotropy", [&] {
     use_grid(line, o, {{"--lr", "1e-5,2e-5,5e-5"}, {"--batch", "16,32"}, {"--beta", "0.25,0.5,1"},
                        {"--epochs", "10"}, {"--seeds", "5"}, {"--limit", "0"}});
-    const Names tasks = split(o.tasks);
-    const bool has_mrpc = std::find(tasks.begin(), tasks.end(), "mrpc") != tasks.end();
     // the printed values are k/408
-    if (has_mrpc && o.metric.find("mrpc=") == o.metric.npos)
+    if (std::ranges::count(split(o.tasks), "mrpc") && o.metric.find("mrpc=") == o.metric.npos)
       o.metric += std::string(o.metric.empty() ? "" : ",") + "mrpc=accuracy";
     begin_document(line, o);
     Document document(o, "isobn");

@@ -20,9 +20,7 @@ double most_likely(const Task& task, const Dataset& train) {
     mean += e.label / double(train.examples.size());
   }
   if (task.kind == TaskKind::regression) return mean;
-  return std::max_element(count.begin(), count.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
+  return std::ranges::max_element(count, {}, [](const auto& c) { return c.second; })->first;
 }
 
 const Names yardsticks = {"majority class", "word counts"};
@@ -57,7 +55,7 @@ Run measured(Document& document, const Task& task) {
 
 std::function<std::vector<Run>()> yardstick_runs(Document& document,
                                                  const std::vector<Task>& tasks) {
-  return RunGrid([&document](const Task& task) { return measured(document, task); }, tasks);
+  return RunGrid(std::bind_front(measured, std::ref(document)), tasks);
 }
 
 void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report) {

@@ -49,6 +49,9 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   whitening->finish_fit();
   const Numbers Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
   Json ev = Json::object();
+  const auto set_ev = [&](const char* name, const Norm& norm) {
+    ev.set(name, Json::array_of(explained_variance(covariance_after(norm, Sigma))));
+  };
   for (const Transformation& t : transformations) {
     if (t.norm == std::string("none")) {
       ev.set(t.name, Json::array_of(explained_variance(Sigma)));
@@ -58,13 +61,11 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
     norm->train(false);
     const Parameters parameters(*norm, {});
     if (t.norm != std::string("whitening")) set_statistics(*norm, covariance.mean(), Sigma);
-    const Norm& used = t.norm == std::string("whitening") ? *whitening : *norm;
-    ev.set(t.name, Json::array_of(explained_variance(covariance_after(used, Sigma))));
+    set_ev(t.name, t.norm == std::string("whitening") ? *whitening : *norm);
   }
   for (size_t i = 0; i < moving.size(); ++i) {
     moving[i]->train(false);
-    ev.set(moving_transformations[i].name,
-           Json::array_of(explained_variance(covariance_after(*moving[i], Sigma))));
+    set_ev(moving_transformations[i].name, *moving[i]);
   }
   const Clusters clusters = average_linkage(rho, 0.2);
   Numbers std, order(clusters.order.begin(), clusters.order.end()),

@@ -134,10 +134,6 @@ Json pretrained_without_norm(const LnPeftOptions& o) {
       .set("examples", int64_t(examples.size()));
 }
 
-}  // namespace
-
-namespace {
-
 double rate_of(const LnPeftOptions& o) { return o.lr_full[o.lr_full.size() / 2]; }
 
 }  // namespace
@@ -266,7 +262,7 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
 }  // namespace
 
 std::vector<Item> lnpeft_change_items(const LnPeftRuns& runs) {
-  const RunGrid tuned([runs](const Task& task) { return runs.tuned(task); }, runs.tasks());
+  const RunGrid tuned(std::bind_front(&LnPeftRuns::tuned, runs), runs.tasks());
   return {{"fig1", "Change of the components in fine-tuning (eq.1, eq.6)", tuned,
            std::bind_front(fig1, runs)},
           {"sec2.3", "LayerNorm disabled",

@@ -151,7 +151,7 @@ void fig4(const LnPeftRuns& runs, ItemReport& report) {
 }  // namespace
 
 std::vector<Item> lnpeft_fisher_items(const LnPeftRuns& runs) {
-  const RunGrid fishers([runs](const Task& task) { return runs.fisher(task); }, runs.tasks());
+  const RunGrid fishers(std::bind_front(&LnPeftRuns::fisher, runs), runs.tasks());
   return {
       {"tab1", "Components by their Fisher information (eq.2)", fishers,
        std::bind_front(tab1, runs)},

@@ -6,10 +6,8 @@ namespace minbert {
 namespace {
 
 auto masked_grid(const LnPeftRuns& runs, const Names& kinds) {
-  const auto run = [runs](const Task& task, const std::string& kind, double f, int seed) {
-    return runs.masked(task, kind, f, seed);
-  };
-  return RunGrid(run, runs.tasks(), kinds, runs.o.fraction, runs.document.seeds());
+  return RunGrid(std::bind_front(&LnPeftRuns::masked, runs), runs.tasks(), kinds, runs.o.fraction,
+                 runs.document.seeds());
 }
 
 // [LN-PEFT fig.2] [LN-PEFT fig.5] [LN-PEFT sec.3.2] [LN-PEFT sec.3.5]
@@ -49,7 +47,7 @@ std::vector<Item> lnpeft_mask_items(const LnPeftRuns& runs) {
   // What must be done before the masks are known: the Fisher information, and the rates of
   // layer-norm.
   const auto before =
-      both(RunGrid([runs](const Task& task) { return runs.fisher(task); }, runs.tasks()),
+      both(RunGrid(std::bind_front(&LnPeftRuns::fisher, runs), runs.tasks()),
            runs.tunings({trained::layer_norm}));
   const auto fig2 = [runs](ItemReport& report) {
     show_curves(runs, report, {"individual"},

@@ -192,7 +192,7 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
 }  // namespace
 
 std::vector<Item> ta_cls_items(const TaskAdaptation& ta) {
-  const RunGrid runs([ta](const Task& task) { return measurement(ta, task); }, ta.document.tasks());
+  const RunGrid runs(std::bind_front(measurement, ta), ta.document.tasks());
   return {
       {"fig2", "Mean of every dimension of h^l", runs, std::bind_front(fig2, ta)},
       {"eq1", "Fisher score of every dimension of h", runs, std::bind_front(eq1, ta)},

@@ -202,7 +202,7 @@ Item ta_gradients_item(const TaskAdaptation& ta) {
     report.csv(table);
   };
   return {"sec3.1", "Back propagation in the last two layers",
-          RunGrid([ta](const Task& task) { return measurement(ta, task); }, tasks_with_classes(ta)),
+          RunGrid(std::bind_front(measurement, ta), tasks_with_classes(ta)),
           show_item};
 }
 

@@ -198,7 +198,7 @@ void fig1(const TaskAdaptation& ta, ItemReport& report) {
 
 Item ta_tsne_item(const TaskAdaptation& ta) {
   return {"fig1", "h^l of the training set by t-SNE",
-          RunGrid([ta](const Task& task) { return mapping(ta, task); }, ta.document.tasks()),
+          RunGrid(std::bind_front(mapping, ta), ta.document.tasks()),
           std::bind_front(fig1, ta)};
 }
 
