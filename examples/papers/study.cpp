@@ -92,13 +92,14 @@ std::string Study::folder(const Run& run) const {
 
 bool Study::is_done(const Run& run) const {
   const std::string where = folder(run), file = where + "/run.json";
-  if (records_.contains(where)) return true;
-  if (!fs::exists(file)) return false;
-  const Json record = Json::load(file);
-  const std::string stored = record["options"].dump(-1), ours = json_of(run.options).dump(-1);
+  if (!records_.contains(where)) {
+    if (!fs::exists(file)) return false;
+    records_[where] = Json::load(file);
+  }
+  const std::string stored = records_[where]["options"].dump(-1),
+                    ours = json_of(run.options).dump(-1);
   MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}",
            where, stored, ours);
-  records_[where] = record;
   return true;
 }
 
