@@ -1,9 +1,15 @@
 // What an action says when it fails; whether a text has a part, and how often.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <string>
 
 #include "minbert/error.h"
+
+// The expression throws an Error, and its text has this part.
+#define CHECK_ERROR(expression, part) \
+  CHECK_THROWS_WITH_AS(expression, doctest::Contains(std::string(part).c_str()), minbert::Error)
 
 namespace minbert::test {
 

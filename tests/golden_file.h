@@ -1,4 +1,4 @@
-// Where the golden files lie: beside the tests' sources.
+// Where the repository's files lie, and among them the golden files.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,10 @@
 
 namespace minbert::test {
 
-inline std::string golden_file(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "golden" / name).string();
+inline std::string repository(const std::string& name = "") {
+  return (std::filesystem::absolute(__FILE__).parent_path().parent_path() / name).string();
 }
+
+inline std::string golden_file(const std::string& name) { return repository("tests/golden/" + name); }
 
 }  // namespace minbert::test

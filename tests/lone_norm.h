@@ -1,6 +1,9 @@
 // A normalization alone, outside of a network.
 #pragma once
 
+#include "error_of.h"
+#include "golden_file.h"
+#include "minbert/files.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {
@@ -16,6 +19,15 @@ inline std::string in_groups(const std::string& norm, int groups) {
 
 // Statistics that training moves and evaluation uses
 inline bool has_statistics(const NormEntry& entry) { return entry.statistics != std::string("none"); }
+
+// The norm's row stands in the README of src/norm.
+inline void check_readme(const NormEntry& e) {
+  const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
+                                    name_of(e.mixes), e.statistics, e.parameters, e.place, options_text(e.options),
+                                    e.paper);
+  INFO(row);
+  CHECK(contains(read_file(repository("src/norm/README.md")), row));
+}
 
 // A norm of the table as a model of its own, of 6 channels, in 3 groups, and 3 tasks.
 struct Lone {

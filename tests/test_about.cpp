@@ -8,6 +8,7 @@
 #include "engine/process.h"
 #include "error_of.h"
 #include "files/about.h"
+#include "golden_file.h"
 #include "shell.h"
 #include "small_run.h"
 #include "train/command_line.h"
@@ -35,11 +36,10 @@ TEST_CASE("about: a process that shows where data/papers is" * doctest::skip()) 
 TEST_CASE("about: a program finds the data of its repository, or of its installation, from any folder") {
   const SmallWorld world;
   const std::string program = fs::read_symlink("/proc/self/exe").string();
-  const fs::path root = fs::path(__FILE__).parent_path().parent_path();
   const std::string in_repository = where_data_is(world.path(""), program);
   CHECK(fs::path(in_repository).is_absolute());
-  CHECK(fs::equivalent(in_repository, root / "data/papers"));
-  CHECK(where_data_is(root.string(), program) == "data/papers");
+  CHECK(fs::equivalent(in_repository, repository("data/papers")));
+  CHECK(where_data_is(repository(), program) == "data/papers");
 
   for (const char* folder : {"prefix/bin", "prefix/share/minbert/data", "links"})
     fs::create_directories(world.path(folder));

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string>
 
+#include "golden_file.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "shell.h"
@@ -17,8 +18,7 @@ namespace fs = std::filesystem;
 
 const std::string small = "a small file\n";
 const std::string small_sum = "283de18a92b91eca91b96146822214f63c5a6a08238ab8acf97896a6036b5ab5";
-const std::string script =
-    (fs::path(__FILE__).parent_path().parent_path() / "data/download.sh").string();
+const std::string script = repository("data/download.sh");
 
 // A folder with a server's files in web/, a table, the folder to fill, data/, and in bin/ a curl
 // that first notes its call in the file calls. Where the file cut is, that call alone gets no more

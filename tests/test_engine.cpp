@@ -38,10 +38,10 @@ TEST_CASE("engine: tensors share values by handle, by reshape and by detach") {
   CHECK(Tensor::full({}, 7).item() == 7);
   CHECK_FALSE(bool(Tensor()));
   CHECK(error_of([&] { (void)a.item(); }) == "item: a tensor of [2, 3] is not a single value");
-  CHECK(contains(error_of([&] { a.copy_from(std::vector<real>(5)); }), "5 values for a tensor of [2, 3]"));
+  CHECK_ERROR(a.copy_from(std::vector<real>(5)), "5 values for a tensor of [2, 3]");
   CHECK(contains(error_of([] { Shape{1, 2, 3, 4, 5}; }), "at most 4"));
   CHECK(contains(error_of([] { Shape{1, -2}; }), "negative"));
-  CHECK(contains(error_of([] { (void)Tensor().shape(); }), "never given a value"));
+  CHECK_ERROR(Tensor().shape(), "never given a value");
 }
 
 TEST_CASE("engine: a second backward is an error that says so") {
@@ -50,7 +50,7 @@ TEST_CASE("engine: a second backward is an error that says so") {
   backward(y);
   CHECK(tape_length() == 0);
   const std::vector<real> first = x.grad().values();
-  CHECK(contains(error_of([&] { backward(y); }), "run the forward again"));
+  CHECK_ERROR(backward(y), "run the forward again");
   CHECK(x.grad().values() == first);                // the failed call added nothing
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("engine: two losses on one tape need one backward of their sum") {
   Tensor x = leaf("x", {3});
   const Tensor a = sum(x), b = sum(square(x));
   backward(a);
-  CHECK(contains(error_of([&] { backward(b); }), "not on the tape"));
+  CHECK_ERROR(backward(b), "not on the tape");
   x.zero_grad();
   backward(add(sum(x), sum(square(x))));
   for (int i = 0; i < 3; ++i) CHECK(x.grad().data()[i] == doctest::Approx(double(1 + 2 * x.data()[i])));
@@ -81,7 +81,7 @@ TEST_CASE("engine: nothing is recorded under NoGrad or where no input needs a gr
   const Tensor y = mul(x, frozen);
   CHECK(y.requires_grad());
   CHECK(tape_length() == 1);
-  CHECK(contains(error_of([&] { (void)Tensor(y).set_requires_grad(false); }), "only leaves"));
+  CHECK_ERROR(Tensor(y).set_requires_grad(false), "only leaves");
   backward(y);
   CHECK(x.grad().values() == frozen.values());
   CHECK_FALSE(bool(frozen.grad()));
@@ -227,7 +227,7 @@ TEST_CASE("engine: an error in a module names its path, forward and backward") {
     {
       const std::string inner_path = "inner";
       const Scope inner(inner_path);
-      CHECK(contains(error_of([] { fail("x"); }), "x   (inner)"));
+      CHECK_ERROR(fail("x"), "x   (inner)");
     }
     CHECK(*Scope::current() == path);
     y = record("broken", normal("y", {2}), {a},
@@ -238,16 +238,16 @@ TEST_CASE("engine: an error in a module names its path, forward and backward") {
   CHECK(tape_length() == 0);                        // a failed backward leaves nothing behind
   const Tensor before = scale(a, 2);
   y = record("broken", before.detach(), {before}, [](const Tensor&, Grads&) { fail("broken: cannot go back"); });
-  CHECK(contains(error_of([&] { backward(y); }), "broken"));
+  CHECK_ERROR(backward(y), "broken");
   CHECK(tape_length() == 0);                        // nor what came before it
-  CHECK(contains(error_of([&] { backward(before); }), "not on the tape"));
+  CHECK_ERROR(backward(before), "not on the tape");
   CHECK(error_of([] { fail("x"); }) == "x");
 }
 
 TEST_CASE("engine: a gradient of the wrong size is caught when it is passed on") {
   Tensor x = leaf("x", {3});
   const Tensor y = record("bad", normal("y", {2}), {x}, [](const Tensor& dc, Grads& g) { g.pass(0, dc); });
-  CHECK(contains(error_of([&] { backward(y); }), "a gradient of [2] for a tensor of [3]"));
+  CHECK_ERROR(backward(y), "a gradient of [2] for a tensor of [3]");
 }
 
 TEST_CASE("engine: --check-nan stops at the operation that made the first one") {
@@ -257,7 +257,7 @@ TEST_CASE("engine: --check-nan stops at the operation that made the first one") 
   CHECK(error_of([&] { sqrt(x.detach()); }) == "sqrt: element 1 of [3] is NaN");      // without a tape
   Tensor zero = Tensor::zeros({2}).set_requires_grad(true);
   const Tensor y = mul(sqrt(zero), zero);           // 0 forward; backward 0 * inf
-  CHECK(contains(error_of([&] { backward(y); }), "sqrt backward: element 0"));
+  CHECK_ERROR(backward(y), "sqrt backward: element 0");
   set_check_nan(false);
   CHECK(std::isnan(double(sqrt(x).data()[1])));
   clear_tape();

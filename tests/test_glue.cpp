@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "golden_file.h"
 #include "minbert/metrics.h"
 #include "real_data.h"
 #include "small_run.h"
@@ -159,17 +160,17 @@ TEST_CASE("glue: bad rows and missing files are named") {
   CHECK(contains(l.report.text(), "2 of 3 rows skipped: lines 2, 3\n"));
   CHECK(loaded(folder.file("a", "1\t2\t3\ta\n1\t2\t3\ta\tb\t1\n"), "qqp", tokenizer).report.skipped.at(0).line == 1);
   CHECK(loaded(folder.file("b", "s\t2\t\ta\ns\t1\t\ta\n"), "cola", tokenizer).ids.at(0) == "1");   // its row
-  CHECK(contains(message([&] { loaded("gone/RTE/dev.tsv", "rte", tokenizer); }),
-                 "gone/RTE/dev.tsv: there is no such file\n"
-                 "  task \"rte\" reads RTE/train.tsv, RTE/dev.tsv, RTE/test.tsv"));
-  CHECK(contains(message([&] { loaded(folder.file("empty", ""), "cola", tokenizer); }), "no row in it"));
+  CHECK_ERROR(loaded("gone/RTE/dev.tsv", "rte", tokenizer),
+              "gone/RTE/dev.tsv: there is no such file\n"
+              "  task \"rte\" reads RTE/train.tsv, RTE/dev.tsv, RTE/test.tsv");
+  CHECK_ERROR(loaded(folder.file("empty", ""), "cola", tokenizer), "no row in it");
 }
 
 TEST_CASE("glue: a folder without a task's files says whose files it has") {
   const Folder folder;
   const std::string data = folder.path.string();
   const auto refused = [&](const std::string& place) {
-    return message([&] { check_files(place, std::vector<Task>{task_named("sst")}); });
+    return error_of([&] { check_files(place, std::vector<Task>{task_named("sst")}); });
   };
   CHECK(contains(refused(data), data + "/ids-sst-train.csv: there is no such file\n"));
   CHECK(contains(refused(data), data + " has the files of no task"));
@@ -252,7 +253,7 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
 }
 
 TEST_CASE("phrasebank: a new network without a vocabulary makes its word pieces of the training sentences") {
-  const std::string folder = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/mini").string();
+  const std::string folder = repository("data/mini");
   const std::vector<Task> tasks = {task_named("phrasebank")};
   const Tokenizer own = own_tokenizer(folder + "/phrasebank", tasks, 300, true);
   CHECK(own.size() == 300);
@@ -277,7 +278,7 @@ TEST_CASE("predictions: GLUE's format") {
   const auto written = [&](const char* task, Split split, const char* name, std::vector<double> values,
                            const char* set = "") {
     write_predictions(folder.path.string(), task_named(task), split, data, values, set);
-    return text_of(folder.path / name);
+    return read_file(folder / name);
   };
   CHECK(written("rte", Split::test, "RTE.tsv", {0, 1, 0}) ==
         "index\tprediction\n0\tentailment\n1\tnot_entailment\n2\tentailment\n");
@@ -307,7 +308,7 @@ TEST_CASE("glue: a model learns RTE and CoLA and says what it thinks in their wo
   CHECK(result.dev.size() == 2);
   CHECK(contains(world.printed, "cola loss"));
   CHECK(contains(world.printed, "dev Matthews"));
-  const std::string test = text_of(world.path("glue-run/predictions/RTE.tsv"));
+  const std::string test = read_file(world.path("glue-run/predictions/RTE.tsv"));
   CHECK(contains(test, "index\tprediction\n0\t"));
   CHECK(contains(test, "entailment\n"));
   CHECK(std::filesystem::exists(world.path("glue-run/predictions/CoLA-dev.tsv")));

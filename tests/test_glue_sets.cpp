@@ -83,7 +83,7 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
   CHECK(columns("mrpc,stsb,qqp", "qqp=accuracy,stsb=pearson,mrpc=f1") ==
         Names{"mrpc_f1", "mrpc_accuracy", "stsb_pearson", "stsb_spearman", "qqp_accuracy", "qqp_f1"});
   CHECK(columns("mnli") == Names{"mnli_m_accuracy", "mnli_mm_accuracy"});
-  const auto refused = [](const char* leading) { return message([&] { parse_tasks("mrpc,rte", leading); }); };
+  const auto refused = [](const char* leading) { return error_of([&] { parse_tasks("mrpc,rte", leading); }); };
   CHECK(refused("mrpc=bleu") == "--metric mrpc=bleu: mrpc is not scored by \"bleu\"; valid are: f1, accuracy");
   CHECK(refused("qqp=f1") == "--metric qqp=f1: \"qqp\" is none of the tasks here: mrpc, rte");
   CHECK(refused("mrpc") == "--metric mrpc: expected TASK=METRIC, such as mrpc=accuracy");
@@ -93,10 +93,10 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
   CHECK(weigh("rte=.5")[0].loss_weight == 1);
   CHECK(weigh("rte=.5")[1].loss_weight == 0.5);
   for (const char* weight : {"0", "-1", "", "inf", "nan", "2x"})
-    CHECK(message([&] { weigh(formatted("rte={}", weight).c_str()); }) ==
+    CHECK(error_of([&] { weigh(formatted("rte={}", weight).c_str()); }) ==
           formatted("--task-weights rte={}: \"{}\" is not a number above 0; leave a task out of --tasks to train "
                     "without it", weight, weight));
-  CHECK(message([&] { weigh("sst=2"); }) == "--task-weights sst=2: \"sst\" is none of the tasks here: mrpc, rte");
+  CHECK(error_of([&] { weigh("sst=2"); }) == "--task-weights sst=2: \"sst\" is none of the tasks here: mrpc, rte");
 }
 
 TEST_CASE("glue: MRPC's dev set is a file of its own, and files that are missing are named") {
@@ -109,7 +109,7 @@ TEST_CASE("glue: MRPC's dev set is a file of its own, and files that are missing
   CHECK(sets.dev == Names{"13"});
   CHECK(sets.log == "");
   const std::string error =
-      message([&] { read_set("gone", task_named("mrpc"), Split::train, 0, tokenizer, {}, std::cerr); });
+      error_of([&] { read_set("gone", task_named("mrpc"), Split::train, 0, tokenizer, {}, std::cerr); });
   CHECK(contains(error, "gone/MRPC/train.tsv: there is no such file"));
   CHECK(contains(error, "reads MRPC/train.tsv, MRPC/dev.tsv, MRPC/test.tsv"));
 }
@@ -203,7 +203,7 @@ TEST_CASE("glue: one MNLI model is scored on both dev sets, and predicts both te
     for (const char* set : {"m", "mm"}) CHECK(contains(quiet.text(), formatted("  MNLI-{} (accuracy, %) ", set)));
   }
   std::filesystem::remove(data + "dev_mismatched.tsv");
-  CHECK(contains(message([&] { world.run(o, "none"); }), "dev_mismatched.tsv: there is no such file"));
+  CHECK_ERROR(world.run(o, "none"), "dev_mismatched.tsv: there is no such file");
 }
 
 }  // namespace minbert::test

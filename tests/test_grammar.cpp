@@ -1,32 +1,24 @@
 // The generated world: what the notation of data/grammar.txt means, and what its errors say.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string>
 
 #include "../data/grammar.h"
+#include "error_of.h"
+#include "folder.h"
 #include "minbert/error.h"
-#include "minbert/files.h"
 
 using namespace minbert;
-namespace fs = std::filesystem;
+using namespace minbert::test;
 
 namespace {
 
-struct GrammarFile {                               // a temporary file, removed at the end
-  std::string path = (fs::temp_directory_path() / ("minbert_test_grammar_" + std::to_string(getpid()))).string();
-  explicit GrammarFile(const std::string& text) { write_file(path, text); }
-  ~GrammarFile() { fs::remove(path); }
-};
-
 // Many texts of the rule "corpus".
 std::multiset<std::string> texts(const std::string& grammar, int count = 200) {
-  const GrammarFile file(grammar);
-  const Grammar read(file.path);
+  const Folder folder;
+  const Grammar read(folder.file("grammar", grammar));
   const Cut nothing;
   Writer writer(read, Random(1, "test"), nothing);
   std::multiset<std::string> drawn;
@@ -38,20 +30,9 @@ std::set<std::string> kinds(const std::string& grammar) {
   return {drawn.begin(), drawn.end()};
 }
 
-std::string error(const std::string& grammar) {
-  try {
-    texts(grammar);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-bool says(const std::string& grammar, const std::string& line_and_text) {
-  const std::string message = error(grammar);
-  INFO(message);
-  const bool found = message.find(line_and_text) != message.npos && message.find("\n  expected ") != message.npos;
-  CHECK(found);
-  return found;
+void says(const std::string& grammar, const std::string& line_and_text) {
+  CHECK_ERROR(texts(grammar), line_and_text);
+  CHECK_ERROR(texts(grammar), "\n  expected ");
 }
 
 using Set = std::set<std::string>;
@@ -96,9 +77,10 @@ TEST_CASE("grammar: forms and spelling") {
 }
 
 TEST_CASE("grammar: a training file knows a share of each list") {
-  const GrammarFile file(
-      "seen = 40 %\ns:0 = {w}\ns:1 = {w} {short}\nshort = x | y\nw = a | b | c | d | e | f | g | h | i | j");
-  const Grammar grammar(file.path);
+  const Folder folder;
+  const Grammar grammar(folder.file(
+      "grammar",
+      "seen = 40 %\ns:0 = {w}\ns:1 = {w} {short}\nshort = x | y\nw = a | b | c | d | e | f | g | h | i | j"));
   const Cut cut = cut_lists(grammar, "s", 1);
   CHECK(cut.size() == 6);
   Writer writer(grammar, Random(1, "test"), cut);

@@ -1,12 +1,11 @@
 // Hugging Face's weight files: names, types, what may be missing, and the way there and back.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <functional>
 #include <set>
 
+#include "error_of.h"
+#include "folder.h"
 #include "golden_file.h"
 #include "minbert/checkpoint.h"
 #include "minbert/safetensors.h"
@@ -35,9 +34,8 @@ struct Network {
 };
 
 struct TemporaryFile {
-  std::string path =
-      (std::filesystem::temp_directory_path() / formatted("minbert-test-{}.safetensors", ::getpid())).string();
-  ~TemporaryFile() { std::filesystem::remove(path); }
+  Folder folder;
+  std::string path = folder / "model.safetensors";
 };
 
 // The golden weights, renamed; "" leaves a tensor out.
@@ -132,38 +130,27 @@ TEST_CASE("huggingface: a missing tensor of the encoder is an error that names i
   write_renamed(file.path, [&](const std::string& n) { return n == gone ? "" : n; });
   const Network network;
   const auto before = network.values();
-  CHECK_THROWS_WITH_AS(load_weights(file.path, network.parameters), doctest::Contains(gone.c_str()), Error);
+  CHECK_ERROR(load_weights(file.path, network.parameters), gone);
   CHECK(network.values() == before);
-  CHECK_THROWS_WITH_AS(load_weights(file.path + ".nowhere", network.parameters),
-      doctest::Contains(".nowhere"), Error);
+  CHECK_ERROR(load_weights(file.path + ".nowhere", network.parameters), ".nowhere");
 }
 
 TEST_CASE("huggingface: a tensor of another shape is an error with both shapes") {
   BertConfig wider = golden_config();
   wider.intermediate_size = 40;
   const Network network(wider);
-  const auto message = [&](const std::string& path) -> std::string {
-    try {
-      load_weights(path, network.parameters);
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  };
-  const std::string text = message(golden_file("bert.safetensors"));
+  const std::string text = error_of([&] { load_weights(golden_file("bert.safetensors"), network.parameters); });
   INFO(text);
-  CHECK(text.find("bert.encoder.layer.0.intermediate.dense.weight") != text.npos);
-  CHECK(text.find("[32, 16]") != text.npos);
-  CHECK(text.find("[40, 16]") != text.npos);
+  CHECK(contains(text, "bert.encoder.layer.0.intermediate.dense.weight"));
+  CHECK(contains(text, "[32, 16]"));
+  CHECK(contains(text, "[40, 16]"));
 
   const TemporaryFile file;                         // three dimensions are shown as they are
   SafeTensorsWriter writer;
   const std::vector<real> values(30 * 16, 1);
   writer.add("bert.embeddings.word_embeddings.weight", {2, 15, 16}, values);
   writer.write(file.path);
-  const std::string three = message(file.path);
-  INFO(three);
-  CHECK(three.find("[2, 15, 16]") != three.npos);
+  CHECK_ERROR(load_weights(file.path, network.parameters), "[2, 15, 16]");
 }
 
 TEST_CASE("huggingface: what is saved loads again bit for bit, with everything minbert adds") {

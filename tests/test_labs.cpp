@@ -2,13 +2,13 @@
 #include <doctest/doctest.h>
 
 #include "error_of.h"
+#include "golden_file.h"
 #include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
 namespace {
 
-const std::string root = std::filesystem::absolute(__FILE__).parent_path().parent_path().string();
 const std::string source = R"(// y = x + 1, and
 // dy/dx = 1
 #include "x.h"
@@ -40,7 +40,7 @@ TEST_CASE("labs: a hole is a body, of many lines or of one, of a struct's functi
   const auto emptied = [&](const std::string& holes, const std::string& which = "") {
     write_file(world.path("x.cpp"), source);
     write_file(world.path("holes"), holes);
-    const ShellResult result = shell(world.path(""), root + "/.build/holes holes . " + which);
+    const ShellResult result = shell(world.path(""), repository(".build/holes holes . ") + which);
     INFO(result.said);
     CHECK(result.status == 0);
     CHECK(result.said == "x.cpp\n");
@@ -85,7 +85,7 @@ TEST_CASE("labs: a hole that does not fit is an error with its line, and nothing
   };
   for (const auto& [holes, error] : wrong) {
     write_file(world.path("holes"), holes);
-    const ShellResult result = shell(world.path(""), root + "/.build/holes holes .");
+    const ShellResult result = shell(world.path(""), repository(".build/holes holes ."));
     INFO(result.said);
     CHECK(result.status == 1);
     CHECK(result.has(error));
@@ -117,7 +117,7 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
        "  *dies) echo 'no vocabulary'; exit 3 ;;\n"
        "esac\n");
   std::filesystem::copy(world.path("build/test-cpu"), world.path("build/test-double"));
-  const ShellResult result = shell(world.path(""), "chmod +x build/test-* && MAKE=true " + root + "/.build/grade 4");
+  const ShellResult result = shell(world.path(""), "chmod +x build/test-* && MAKE=true " + repository(".build/grade 4"));
   INFO(result.said);
   CHECK(result.status == 0);
   for (const char* line :
@@ -133,8 +133,8 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
   CHECK(contains(json, "{\"points\": 20, \"possible\": 20, \"test\": \"a, \\\"b\\\"\", \"build\": \"double\", "
                        "\"result\": \"passed\"}"));
   file("examples/labs/04-norm/points", "10 double ops:gelu\n");
-  CHECK(shell(world.path(""), "MAKE=true " + root + "/.build/grade 4").has("points:1: expected: points, float or"));
-  CHECK(shell(world.path(""), "MAKE=true " + root + "/.build/grade 5").has("N=5: there is no such lab"));
+  CHECK(shell(world.path(""), "MAKE=true " + repository(".build/grade 4")).has("points:1: expected: points, float or"));
+  CHECK(shell(world.path(""), "MAKE=true " + repository(".build/grade 5")).has("N=5: there is no such lab"));
 }
 
 }  // namespace minbert::test

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "golden_file.h"
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
 #include "minbert/dataset.h"
@@ -15,7 +16,7 @@
 namespace minbert::test {
 
 TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB, and knows its world") {
-  const std::string folder = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/mini").string();
+  const std::string folder = repository("data/mini");
   CHECK(std::filesystem::file_size(folder + "/bert/model.safetensors") < 4'000'000);
   CHECK(SafeTensors(folder + "/bert/model.safetensors").entry("cls.predictions.bias").type == "F16");
   const Tokenizer tokenizer = Tokenizer::from_folder(folder + "/bert");
@@ -42,7 +43,7 @@ TEST_CASE("mini: the shipped encoder is a whole Hugging Face folder of a few MB,
 }
 
 TEST_CASE("mini: QNLI and MNLI are whole, and no single word gives a label away") {
-  const std::string folder = (std::filesystem::path(__FILE__).parent_path().parent_path() / "data/mini").string();
+  const std::string folder = repository("data/mini");
   const Tokenizer tokenizer = Tokenizer::from_folder(folder + "/bert");
   for (const Task& task : parse_tasks("qnli,mnli", "", "")) {
     std::ostringstream log;                          // of skipped rows

@@ -205,7 +205,7 @@ TEST_CASE("non-finite: what is loaded holds none; the error names file and tenso
     write_file(file, broken);
     const std::string error = error_of(load);
     CHECK(error.starts_with(formatted("{}: {} has the value ", file, name)));
-    CHECK(error.find("another run") == error.npos);
+    CHECK_FALSE(contains(error, "another run"));
     write_file(file, sound);
     CHECK(error_of(load) == "no error");
   };

@@ -1,12 +1,10 @@
 // Norms: what holds for each of the table. A new line there is tested by being there.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
+#include "error_of.h"
+#include "folder.h"
 #include "lone_norm.h"
-#include "minbert/files.h"
-#include "small_run.h"
+#include "minbert/checkpoint.h"
 
 namespace minbert::test {
 namespace {
@@ -52,8 +50,8 @@ TEST_CASE("norm: LayerNorm's kernel equals its equation in elementary operations
 
 TEST_CASE("norm: an unknown name, option or value is an error that lists what there is") {
   const auto refused = [](const std::string& norm, const std::string& message) {
-    CHECK_THROWS_WITH_AS(norms().check(norm), doctest::Contains(message.c_str()), Error);
-    CHECK_THROWS_WITH_AS(norms().make(norm, {6, 3}), doctest::Contains(message.c_str()), Error);
+    CHECK_ERROR(norms().check(norm), message);
+    CHECK_ERROR(norms().make(norm, {6, 3}), message);
   };
   refused("batsch", "the norms are: none, layer, ");
   refused("batch:groups=2", "batch has no option \"groups\"; its options are eps=1e-5, momentum=0.1");
@@ -86,14 +84,7 @@ TEST_CASE("norm: the table tells the number of parameters, and who keeps running
 }
 
 TEST_CASE("norm: the README of src/norm has the table, row by row") {
-  const std::string readme = read_file(std::filesystem::path(__FILE__).parent_path() / "../src/norm/README.md");
-  for (const NormEntry& e : norms().entries) {
-    const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                      name_of(e.mixes), e.statistics, e.parameters, e.place,
-                                      options_text(e.options), e.paper);
-    INFO(row);
-    CHECK(readme.find(row) != readme.npos);
-  }
+  for (const NormEntry& entry : norms().entries) check_readme(entry);
 }
 
 TEST_CASE("norm: a packed batch is its sentences one at a time, where a norm does not mix the batch") {
@@ -152,8 +143,8 @@ TEST_CASE("norm: statistics move in training alone; evaluation in between change
 }
 
 TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerNorm's checkpoint is taken over") {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / formatted("minbert-norm-{}.safetensors", ::getpid())).string();
+  const Folder folder;
+  const std::string file = folder / "norm.safetensors";
   const Batch batch = three_sentences({1});
   for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
@@ -177,7 +168,6 @@ TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerN
       CHECK((name.find(".running_") != name.npos || name.find(".task_") != name.npos));
     CHECK(std::isfinite(largest(taken.forward(batch).last_hidden_state.values())));
   }
-  std::filesystem::remove(file);
 }
 
 TEST_CASE("norm: a group of one channel gives its bias; over a sentence it does not") {
@@ -191,12 +181,9 @@ TEST_CASE("norm: a group of one channel gives its bias; over a sentence it does 
 }
 
 TEST_CASE("norm: channels that do not part into groups are an error") {
-  CHECK_THROWS_WITH_AS(norms().make("group:groups=2.5", {100}),
-                       doctest::Contains("2.5 is not a whole number of groups"), Error);
-  CHECK_THROWS_WITH_AS(norms().make("group", {100}),
-                       doctest::Contains("100 channels do not part into 16 groups"), Error);
-  CHECK_THROWS_WITH_AS(norms().make("group-sentence", {144}),
-                       doctest::Contains("144 channels do not part into 32 groups"), Error);
+  CHECK_ERROR(norms().make("group:groups=2.5", {100}), "2.5 is not a whole number of groups");
+  CHECK_ERROR(norms().make("group", {100}), "100 channels do not part into 16 groups");
+  CHECK_ERROR(norms().make("group-sentence", {144}), "144 channels do not part into 32 groups");
 }
 
 }  // namespace minbert::test

@@ -1,10 +1,12 @@
 // Every operation of ops.h, enrolled in the gradient check by a line in the table.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <set>
+#include <sstream>
 
+#include "error_of.h"
+#include "golden_file.h"
+#include "minbert/files.h"
 #include "op_cases.h"
 
 namespace minbert::test {
@@ -16,9 +18,7 @@ TEST_CASE(every_backward) {
 }
 
 TEST_CASE("ops: every operation of ops.h is enrolled, and is recorded under its own name") {
-  const auto header = std::filesystem::path(__FILE__).parent_path().parent_path() / "include/minbert/ops.h";
-  std::ifstream in(header);
-  REQUIRE_MESSAGE(in, header.string() << " cannot be read: run the tests from the folder they were built in");
+  std::istringstream in(read_file(repository("include/minbert/ops.h")));
   std::set<std::string> declared = {"reshape"}, enrolled;
   const std::string type = "Tensor ";               // "Tensor name(...": a prototype
   for (std::string line; std::getline(in, line);)
@@ -33,21 +33,13 @@ TEST_CASE("ops: every operation of ops.h is enrolled, and is recorded under its 
     std::ostringstream tape;
     print_tape(tape);
     const std::string &name = c.operation, text = tape.str();
-    if (name != "dropout_add" || c.form.empty()) CHECK(text.find(name + " -> ") != text.npos);
+    if (name != "dropout_add" || c.form.empty()) CHECK(contains(text, name + " -> "));
     clear_tape();
   }
 }
 
 TEST_CASE("ops: a shape that does not fit is an error naming the operation and both shapes") {
   const Tensor a = n({3, 4}), b = n({5, 3});
-  const auto message = [](auto&& f) -> std::string {
-    try {
-      f();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  };
   const std::vector<std::pair<std::string, std::function<void()>>> wrong = {
       {"add", [&] { add(a, b); }},
       {"mul", [&] { mul(a, b); }},
@@ -68,20 +60,20 @@ TEST_CASE("ops: a shape that does not fit is an error naming the operation and b
       {"reshape", [&] { a.reshape({5}); }},
   };
   for (const auto& [name, f] : wrong) {
-    const std::string text = message(f);
+    const std::string text = error_of(f);
     INFO(text);
     CHECK(text.starts_with(name + ":"));
-    CHECK(text.find("[3, 4]") != text.npos);
+    CHECK(contains(text, "[3, 4]"));
   }
-  CHECK(message([&] { embedding(a, {0, 3}); }) == "embedding: index 3 is outside of 0..2");
-  CHECK(message([&] { cross_entropy(a, {0, 4, 1}); }) == "cross_entropy: label 4 is outside of 0..3");
-  CHECK(message([&] { linear_cross_entropy(a, n({5, 4}), n({5}), {0, 5, 1}); }) ==
+  CHECK(error_of([&] { embedding(a, {0, 3}); }) == "embedding: index 3 is outside of 0..2");
+  CHECK(error_of([&] { cross_entropy(a, {0, 4, 1}); }) == "cross_entropy: label 4 is outside of 0..3");
+  CHECK(error_of([&] { linear_cross_entropy(a, n({5, 4}), n({5}), {0, 5, 1}); }) ==
         "linear_cross_entropy: label 5 is outside of 0..4");
-  CHECK(message([&] { dropout(a, 1, key); }).starts_with("dropout: "));
-  CHECK(message([&] { attention(a, a, a, ragged(), 3, 0, key); }).starts_with("attention: "));
+  CHECK(error_of([&] { dropout(a, 1, key); }).starts_with("dropout: "));
+  CHECK(error_of([&] { attention(a, a, a, ragged(), 3, 0, key); }).starts_with("attention: "));
   const Tensor gains = n({2, 4}), q = n({9, 4});
-  CHECK(message([&] { layer_norm(a, gains, gains, 1e-12, {0, 2, 1}); }).starts_with("layer_norm: group 2"));
-  CHECK(message([&] { attention(q, q, q, ragged(), 2, 1, key); }).starts_with("attention: "));
+  CHECK(error_of([&] { layer_norm(a, gains, gains, 1e-12, {0, 2, 1}); }).starts_with("layer_norm: group 2"));
+  CHECK(error_of([&] { attention(q, q, q, ragged(), 2, 1, key); }).starts_with("attention: "));
 }
 
 }  // namespace minbert::test

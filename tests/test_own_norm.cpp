@@ -1,7 +1,6 @@
 // Lab 12, a norm of one's own: examples/labs/12-own-norm/mine has a line "ID NAME". Without this file nothing
 // is asserted here. What holds for every norm of the table is in test_norm.cpp.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +8,9 @@
 #include <sstream>
 
 #include "engine/names.h"
+#include "error_of.h"
+#include "folder.h"
+#include "golden_file.h"
 #include "lone_norm.h"
 #include "minbert/files.h"
 #include "small_run.h"
@@ -16,16 +18,15 @@
 namespace minbert::test {
 namespace {
 
-const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path().parent_path();
-const std::filesystem::path lab = root / "examples/labs/12-own-norm";
+std::string lab(const std::string& file) { return repository("examples/labs/12-own-norm/" + file); }
 
 // The norm's entry, or nullptr and a line that says why. An Error where it is not the one that was drawn.
 const NormEntry* own_norm() {
-  if (!std::filesystem::exists(lab / "mine")) {
+  if (!std::filesystem::exists(lab("mine"))) {
     std::cout << "own norm: not run (examples/labs/12-own-norm/mine is not there)\n";
     return nullptr;
   }
-  std::istringstream mine(read_file((lab / "mine").string())), drawn(read_file((lab / "drawn").string()));
+  std::istringstream mine(read_file(lab("mine"))), drawn(read_file(lab("drawn")));
   uint64_t id = 0;
   std::string name, line;
   MB_CHECK(mine >> id >> name,
@@ -51,23 +52,23 @@ TEST_CASE("own norm: it is the one that was drawn, in the table, in a file of it
   if (!entry) return;
   std::string file_name = entry->name;
   std::ranges::replace(file_name, '-', '_');
-  const std::string file = (root / "src/norm/hidden" / (file_name + ".cpp")).string();
+  const std::string file = repository("src/norm/hidden/" + file_name + ".cpp");
   REQUIRE_MESSAGE(std::filesystem::exists(file), file << " is not there");
   const std::string text = read_file(file);
   for (const char* heading : {"//   Paper ", "//   Equation ", "//   Shapes ", "//   Starts as ", "//   Deviations "}) {
     INFO(file << " begins with the five headings that every norm's file has");
-    CHECK(text.find(heading) != text.npos);
+    CHECK(contains(text, heading));
   }
   const std::string row = formatted("| `{}` | {} |", entry->name, entry->formula);
   INFO(row);
-  CHECK(read_file((root / "src/norm/README.md").string()).find(row) != std::string::npos);
+  CHECK(contains(read_file(repository("src/norm/README.md")), row));
   CHECK(std::string(entry->paper).size() > 4);
 }
 
 TEST_CASE("own norm: of one row it makes what its equation says, with its options as they are and with others") {
   const NormEntry* entry = own_norm();
   if (!entry) return;
-  std::istringstream values(read_file((lab / "values").string()));
+  std::istringstream values(read_file(lab("values")));
   int rows = 0;
   for (std::string line; std::getline(values, line);) {
     const std::string name = line.substr(0, line.find('\t'));               // as in ada:c=2,k=0.3
@@ -156,8 +157,8 @@ TEST_CASE("own norm: a packed batch is its sentences one at a time, and a NaN st
 TEST_CASE("own norm: a model with it is saved and loaded, and takes over a LayerNorm's checkpoint") {
   const NormEntry* entry = own_norm();
   if (!entry) return;
-  const std::string file =
-      (std::filesystem::temp_directory_path() / formatted("minbert-own-{}.safetensors", ::getpid())).string();
+  const Folder folder;
+  const std::string file = folder / "own.safetensors";
   const Batch batch = three_sentences({1});
   const BertConfig config = tiny_config(entry->name, 64);
   BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);
@@ -175,7 +176,6 @@ TEST_CASE("own norm: a model with it is saved and loaded, and takes over a Layer
   save_weights(file, r);
   load_weights(file, s);
   CHECK(std::isfinite(largest(taken.forward(batch).last_hidden_state.values())));
-  std::filesystem::remove(file);
 }
 
 }  // namespace minbert::test

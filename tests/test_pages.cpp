@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <regex>
 
+#include "golden_file.h"
 #include "minbert/files.h"
 
 namespace minbert::test {
 
 TEST_CASE("pages: minbert's names beside PyTorch's are those of the public headers") {
-  const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path().parent_path();
   std::string headers;
-  for (const auto& entry : std::filesystem::directory_iterator(root / "include/minbert"))
+  for (const auto& entry : std::filesystem::directory_iterator(repository("include/minbert")))
     headers += read_file(entry.path().string());
-  const std::string page = read_file((root / "src/README.md").string());
+  const std::string page = read_file(repository("src/README.md"));
   const std::regex row(R"(\n\| (`[^|]*) \|)"), name(R"(`(\w+)(\(\))?`)");
   int names = 0;
   for (std::sregex_iterator r(page.begin(), page.end(), row), end; r != end; ++r) {

@@ -88,7 +88,7 @@ TEST_CASE("save: a run that is killed within an epoch goes on from there, bit fo
                  return at["batches"].integer() % 26 != 0 && at["epoch"].integer() < 11;
                });
     world.run(o, "killed", 0, norm_of(variant));
-    CHECK(world.printed.find("going on after step ") != std::string::npos);
+    CHECK(contains(world.printed, "going on after step "));
     CHECK(contents(world.path("killed")) == contents(world.path("whole")));
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE(
     kill_twice("save: pre-training in another process", variant, library.path("killed"),
                [](const Json& at) { return at["step"].integer() % 7 != 0; });
     pretrain(options(library, "killed", variant));
-    CHECK(quiet.text().find("going on after step ") != std::string::npos);
+    CHECK(contains(quiet.text(), "going on after step "));
     CHECK(contents(library.path("killed")) == contents(library.path("whole")));
   }
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "../data/tsv_line.h"
+#include "minbert/files.h"
 #include "minbert/metrics.h"
 #include "minbert/sampling.h"
 #include "real_data.h"
@@ -78,19 +79,18 @@ TEST_CASE("tsv: byte order mark, line ends, NUL and a long line pass through") {
 
 TEST_CASE("tsv: errors name file, line and columns") {
   const Folder folder;
-  CHECK(contains(message([&] { rows_of((folder.path / "none").string()); }), "none"));
-  CHECK(contains(message([&] { TsvReader(folder.file("empty", "")); }), "the file is empty"));
-  CHECK(contains(message([&] { TsvReader(folder.file("mark", "\xEF\xBB\xBF\n")); }), "the file is empty"));
-  CHECK(contains(message([&] { TsvReader(folder.file("latin", "a\tb\r\n1\tcaf\xE9\r\n")); }),
-                 "latin:2: byte 6 of this line is 0xE9, which is not UTF-8"));
-  CHECK(contains(message([&] { rows_of(folder.file("open", "a\tb\n1\t2\n\"\n\"\t\"3\n4\t5\n")); }),
-                 "open:4: the quote"));
+  CHECK_ERROR(rows_of(folder / "none"), "none");
+  CHECK_ERROR(TsvReader(folder.file("empty", "")), "the file is empty");
+  CHECK_ERROR(TsvReader(folder.file("mark", "\xEF\xBB\xBF\n")), "the file is empty");
+  CHECK_ERROR(TsvReader(folder.file("latin", "a\tb\r\n1\tcaf\xE9\r\n")),
+              "latin:2: byte 6 of this line is 0xE9, which is not UTF-8");
+  CHECK_ERROR(rows_of(folder.file("open", "a\tb\n1\t2\n\"\n\"\t\"3\n4\t5\n")), "open:4: the quote");
   const TsvReader tsv(folder.file("columns", "\tid\ttext\ttext\n"));
   CHECK(tsv.find({"id"}) == std::vector<size_t>{1});
-  const std::string missing = message([&] { tsv.find({"id", "label"}); });
+  const std::string missing = error_of([&] { tsv.find({"id", "label"}); });
   CHECK(contains(missing, "there is no column \"label\""));
   CHECK(contains(missing, "the file has \"\", \"id\", \"text\", \"text\"; needed are \"id\", \"label\""));
-  CHECK(contains(message([&] { tsv.find({"text"}); }), "more than one column \"text\""));
+  CHECK_ERROR(tsv.find({"text"}), "more than one column \"text\"");
 }
 
 TEST_CASE("tasks: a list of names becomes tasks in the paper's order, a model's list in its own") {
@@ -98,14 +98,13 @@ TEST_CASE("tasks: a list of names becomes tasks in the paper's order, a model's 
   REQUIRE(tasks.size() == 3);
   for (size_t i = 0; i < 3; ++i) CHECK(tasks[i].name == Fields{"sst", "quora", "sts"}[i]);
   CHECK(tasks_named({"sts", "sst"}, "here")[1].name == "sst");
-  CHECK(contains(message([] { tasks_named({"sst", "imdb"}, "here"); }), "here: there is no task \"imdb\""));
+  CHECK_ERROR(tasks_named({"sst", "imdb"}, "here"), "here: there is no task \"imdb\"");
   CHECK(tasks[0].outputs() == 5);
   CHECK(tasks[1].outputs() == 1);
   CHECK(task_named("cfimdb").outputs() == 2);
-  CHECK(contains(message([] { parse_tasks("sst,imdb"); }),
-                 "no task \"imdb\"\n  expected names among sst, quora, sts, cfimdb"));
-  CHECK(contains(message([] { parse_tasks("sst,sst"); }), "\"sst\" is named 2 times"));
-  CHECK(contains(message([] { parse_tasks(""); }), "no task \"\""));
+  CHECK_ERROR(parse_tasks("sst,imdb"), "no task \"imdb\"\n  expected names among sst, quora, sts, cfimdb");
+  CHECK_ERROR(parse_tasks("sst,sst"), "\"sst\" is named 2 times");
+  CHECK_ERROR(parse_tasks(""), "no task \"\"");
   std::ostringstream log;
   CHECK_FALSE(find_test_file("nowhere", tasks[1], 0, log));
   CHECK(contains(log.str(), "quora-test-student.csv: not there"));
@@ -154,15 +153,12 @@ TEST_CASE("dataset: every bad row is skipped and reported with its line") {
   CHECK(report.taken == 3);
   CHECK(ids_of(load_dataset(task_named("quora"), spaced, tokenizer, {.limit = 7}, report)).back() == "r7");
   const std::string none = folder.file("none.csv", header + "0\tx\ta\tb\t7\n");
-  CHECK(contains(message([&] { load_dataset(task_named("quora"), none, tokenizer, {}, report); }),
-                 "no valid row"));
+  CHECK_ERROR(load_dataset(task_named("quora"), none, tokenizer, {}, report), "no valid row");
   const std::string bare = folder.file("bare.csv", header);
-  CHECK(message([&] { load_dataset(task_named("quora"), bare, tokenizer, {}, report); }) ==
+  CHECK(error_of([&] { load_dataset(task_named("quora"), bare, tokenizer, {}, report); }) ==
         bare + ": there is no row in it, only a header");
-  CHECK(contains(message([&] { load_dataset(task_named("sst"), file, tokenizer, {}, report); }),
-                 "\"sentence\""));
-  CHECK(contains(message([&] { load_dataset(task_named("sst"), "gone", tokenizer, {}, report); }),
-                 "no such file"));
+  CHECK_ERROR(load_dataset(task_named("sst"), file, tokenizer, {}, report), "\"sentence\"");
+  CHECK_ERROR(load_dataset(task_named("sst"), "gone", tokenizer, {}, report), "no such file");
 }
 
 TEST_CASE("dataset: rows of several lines are said with their lines") {
@@ -254,9 +250,8 @@ TEST_CASE("sampling: each example once, in an order that is a function of seed, 
     for (const TaskBatch& batch : epoch_batches(sizes, 3, options))
       for (int32_t example : batch.examples) CHECK(example == next[batch.task]++);
   }
-  CHECK(contains(message([] { epoch_batches(std::vector<TaskSize>{{"a", 2}}, 0, {.batch = 0}); }), "--batch 0"));
-  CHECK(contains(message([] { parse_sampling("random"); }),
-                 "the samplings are: sequential, round-robin, proportional"));
+  CHECK_ERROR(epoch_batches(std::vector<TaskSize>{{"a", 2}}, 0, {.batch = 0}), "--batch 0");
+  CHECK_ERROR(parse_sampling("random"), "the samplings are: sequential, round-robin, proportional");
 }
 
 TEST_CASE("sampling: the tasks of the steps") {
@@ -316,7 +311,7 @@ TEST_CASE("predictions: the course's format") {
   const Dataset data{"dev.csv", {{"aa", 0, {}}, {"bb", 0, {}}, {"cc", 0, {}}}};
   const auto written = [&](const char* task, Split split, const char* name, std::vector<double> values) {
     write_predictions(folder.path.string(), task_named(task), split, data, values);
-    return text_of(folder.path / name);
+    return read_file(folder / name);
   };
   CHECK(written("sst", Split::dev, "sst-dev-output.csv", {4, 0, 2}) ==
         "id \t Predicted_Sentiment \naa , 4 \nbb , 0 \ncc , 2 \n");
@@ -324,8 +319,7 @@ TEST_CASE("predictions: the course's format") {
         "id \t Predicted_Is_Paraphrase \naa , 1 \nbb , 0 \ncc , 1 \n");
   CHECK(written("sts", Split::dev, "sts-dev-output.csv", {-0.25, 3.125, 5.5}) ==
         "id \t Predicted_Similiary \naa , 0 \nbb , 3.125 \ncc , 5 \n");
-  CHECK(contains(message([&] { written("sst", Split::dev, "", {1}); }),
-                 "1 predictions for 3 examples of dev.csv"));
+  CHECK_ERROR(written("sst", Split::dev, "", {1}), "1 predictions for 3 examples of dev.csv");
 }
 
 TEST_CASE("real data: every row of the course's files is read or reported") {

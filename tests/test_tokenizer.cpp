@@ -2,39 +2,29 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <random>
 
+#include "error_of.h"
+#include "folder.h"
+#include "golden_file.h"
 #include "minbert/json.h"
 #include "minbert/tokenizer.h"
 #include "real_data.h"
 #include "shown.h"
 
 using namespace minbert;
+using namespace minbert::test;
 namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path golden = fs::path(__FILE__).parent_path() / "golden";
-
 // A folder with a vocabulary in it, for the time of a test.
-struct VocabFolder {
-  fs::path path;
-  explicit VocabFolder(const std::string& vocab) {
-    static int count = 0;
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    path = fs::temp_directory_path() / formatted("minbert-tokenizer-{}-{}", now, count++);
-    fs::create_directory(path);
-    write("vocab.txt", vocab);
-  }
-  ~VocabFolder() { fs::remove_all(path); }
-  std::string file() const { return (path / "vocab.txt").string(); }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-  }
+struct VocabFolder : Folder {
+  explicit VocabFolder(const std::string& vocab) { file("vocab.txt", vocab); }
+  std::string vocab() const { return *this / "vocab.txt"; }
 };
 
 const std::string specials = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
@@ -69,20 +59,6 @@ void check_golden(const fs::path& file, const Tokenizer& uncased, const Tokenize
   }
 }
 
-std::string error_of(const std::string& vocab) {
-  const VocabFolder folder(vocab);
-  try {
-    Tokenizer(folder.file(), true);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-void check_contains(const std::string& text, const std::string& part) {
-  CHECK_MESSAGE(text.find(part) != text.npos, text, "\nshould contain\n", part);
-}
-
 std::string captured_stderr(auto&& action) {
   std::ostringstream out;
   std::streambuf* const before = std::cerr.rdbuf(out.rdbuf());
@@ -100,13 +76,13 @@ std::string repeat(std::string_view unit, size_t bytes) {
 }  // namespace
 
 TEST_CASE("tokenizer: the ids are Hugging Face's") {
-  const std::string vocab = (golden / "tokenizer-vocab.txt").string();
-  check_golden(golden / "tokenizer.jsonl", Tokenizer(vocab, true), Tokenizer(vocab, false));
+  const std::string vocab = golden_file("tokenizer-vocab.txt");
+  check_golden(golden_file("tokenizer.jsonl"), Tokenizer(vocab, true), Tokenizer(vocab, false));
 }
 
 TEST_CASE("tokenizer: sequences are truncated as Hugging Face does it") {
-  const Tokenizer tokenizer((golden / "tokenizer-vocab.txt").string(), true);
-  for (const Json& row : read_json_lines(golden / "tokenizer-pairs.jsonl")) {
+  const Tokenizer tokenizer(golden_file("tokenizer-vocab.txt"), true);
+  for (const Json& row : read_json_lines(golden_file("tokenizer-pairs.jsonl"))) {
     const auto x = [&](const std::string& key) {
       return std::vector<int32_t>(size_t(row[key].integer()), tokenizer.id("x"));
     };
@@ -128,7 +104,7 @@ TEST_CASE("tokenizer: sequences are truncated as Hugging Face does it") {
 
 TEST_CASE("tokenizer: a sequence loses the ends of its texts") {
   const VocabFolder folder(specials + "a\nb\nc\nd\ne\n");
-  const Tokenizer t(folder.file(), true);
+  const Tokenizer t(folder.vocab(), true);
   const auto a = t.encode("a b c d e"), b = t.encode("e d");
   const std::span<const int32_t> second = b;
   CHECK(build_sequence(t, a, {}, 512).ids == std::vector<int32_t>{2, 5, 6, 7, 8, 9, 3});
@@ -146,7 +122,7 @@ TEST_CASE("tokenizer: each rule by hand") {
   const VocabFolder folder(specials +
                            "un\n##aff\n##able\n##a\n##ab\ncafe\ncafé\nÀ\na\n.\n"
                            "$\n—\n京\n[\n]\n##sep\nsep\nx\n##x\n");
-  const Tokenizer uncased(folder.file(), true), cased(folder.file(), false);
+  const Tokenizer uncased(folder.vocab(), true), cased(folder.vocab(), false);
   CHECK(pieces(uncased, "unaffable") == "un ##aff ##able");              // the longest first: not ##a, ##ab
   CHECK(pieces(uncased, "unaffxyz") == "[UNK]");                         // one unknown piece spoils the word
   CHECK(pieces(uncased, "Café CAFE\xCC\x81") == "cafe cafe");            // é, and e with a combining accent
@@ -169,19 +145,19 @@ TEST_CASE("tokenizer: each rule by hand") {
 TEST_CASE("tokenizer: special tokens in the text stay whole") {
   const VocabFolder folder(specials + "a\n[\n]\nmask\n");
   for (const bool lower_case : {true, false}) {
-    const Tokenizer t(folder.file(), lower_case);
+    const Tokenizer t(folder.vocab(), lower_case);
     CHECK(pieces(t, "a[MASK]a [SEP][CLS] [PAD] [UNK]") == "a [MASK] a [SEP] [CLS] [PAD] [UNK]");
     CHECK(pieces(t, "[mask]") == "[ mask ]");
     CHECK(pieces(t, "[[MASK]]") == "[ [MASK] ]");
     CHECK(pieces(t, "[") == "[");
     CHECK(pieces(t, "a[MASK").starts_with("a ["));
   }
-  CHECK(pieces(Tokenizer(folder.file(), true), "[MA\x01SK]") == "[ mask ]");   // before the clean-up
+  CHECK(pieces(Tokenizer(folder.vocab(), true), "[MA\x01SK]") == "[ mask ]");   // before the clean-up
 }
 
 TEST_CASE("tokenizer: bytes that are not UTF-8 vanish") {
   const VocabFolder folder(specials + "a\n##b\nab\n");
-  const Tokenizer t(folder.file(), true);
+  const Tokenizer t(folder.vocab(), true);
   const std::string sequences[] = {"\xFF",     "\x80",         "\xC3",         "\xC0\xAF",
                                    "\xE2\x82", "\xED\xA0\x80", "\xF0\x9F\x98", "\xF4\x90\x80\x80"};
   for (const std::string& bad : sequences) {
@@ -192,7 +168,7 @@ TEST_CASE("tokenizer: bytes that are not UTF-8 vanish") {
 }
 
 TEST_CASE("tokenizer: any bytes give ids of the vocabulary") {
-  const std::string vocab = (golden / "tokenizer-vocab.txt").string();
+  const std::string vocab = golden_file("tokenizer-vocab.txt");
   const Tokenizer tokenizers[] = {Tokenizer(vocab, true), Tokenizer(vocab, false)};
   std::mt19937 random(11711);
   const std::string_view frequent[] = {"[MASK]", "[SEP",     "e",            "A",            " ",
@@ -212,7 +188,7 @@ TEST_CASE("tokenizer: any bytes give ids of the vocabulary") {
 }
 
 TEST_CASE("tokenizer: time is linear in the text") {
-  const Tokenizer t((golden / "tokenizer-vocab.txt").string(), true);
+  const Tokenizer t(golden_file("tokenizer-vocab.txt"), true);
   constexpr size_t size = 1'000'000;                                     // quadratic would be minutes
   CHECK(t.encode(repeat("a", size)) == std::vector<int32_t>{t.unk()});
   CHECK(t.encode(repeat("the cat ", size)).size() == size / 4);
@@ -223,27 +199,28 @@ TEST_CASE("tokenizer: time is linear in the text") {
 
 TEST_CASE("tokenizer: the vocabulary's own questions") {
   const VocabFolder folder("\xEF\xBB\xBF[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\nthe\r\n##s");
-  const Tokenizer t(folder.file(), true);
+  const Tokenizer t(folder.vocab(), true);
   CHECK(t.size() == 7);
   CHECK(std::array{t.pad(), t.unk(), t.cls(), t.sep(), t.mask()} == std::array<int32_t, 5>{0, 1, 2, 3, 4});
   CHECK(t.id("the") == 5);
   CHECK(t.id("##s") == 6);
   CHECK(t.token(6) == "##s");
   CHECK(t.lower_case());
-  CHECK(t.vocab_file() == folder.file());
+  CHECK(t.vocab_file() == folder.vocab());
   CHECK_THROWS_AS(t.token(7), Error);
   CHECK_THROWS_AS(t.token(-1), Error);
-  CHECK_THROWS_WITH_AS(t.id("dog"), (folder.file() + " has no token \"dog\"").c_str(), Error);
+  CHECK_THROWS_WITH_AS(t.id("dog"), (folder.vocab() + " has no token \"dog\"").c_str(), Error);
 }
 
 TEST_CASE("tokenizer: a bad vocabulary is an error that says where") {
-  check_contains(error_of(specials + "a\nb\na\n"), "vocab.txt:8: \"a\" stands on line 6 already");
-  check_contains(error_of(specials + "a\n\nb\n"), "vocab.txt:7: the line is empty");
-  check_contains(error_of(specials + "a\n \n"), "vocab.txt:7: the line is empty");
-  check_contains(error_of(specials + "a\n\xC3\n"), "vocab.txt:7: the token is not UTF-8");
-  check_contains(error_of("[PAD]\n[UNK]\n[CLS]\nthe\n"), "4 tokens, but no [SEP], [MASK]");
-  check_contains(error_of(""), "0 tokens, but no [PAD], [UNK], [CLS], [SEP], [MASK]");
-  CHECK(error_of(specials + "\xEF\xBF\xBD\n") == "no error");          // U+FFFD itself is valid
+  const auto with = [](const std::string& vocab) { Tokenizer(VocabFolder(vocab).vocab(), true); };
+  CHECK_ERROR(with(specials + "a\nb\na\n"), "vocab.txt:8: \"a\" stands on line 6 already");
+  CHECK_ERROR(with(specials + "a\n\nb\n"), "vocab.txt:7: the line is empty");
+  CHECK_ERROR(with(specials + "a\n \n"), "vocab.txt:7: the line is empty");
+  CHECK_ERROR(with(specials + "a\n\xC3\n"), "vocab.txt:7: the token is not UTF-8");
+  CHECK_ERROR(with("[PAD]\n[UNK]\n[CLS]\nthe\n"), "4 tokens, but no [SEP], [MASK]");
+  CHECK_ERROR(with(""), "0 tokens, but no [PAD], [UNK], [CLS], [SEP], [MASK]");
+  CHECK_NOTHROW(with(specials + "\xEF\xBF\xBD\n"));          // U+FFFD itself is valid
   CHECK_THROWS_AS(Tokenizer((fs::temp_directory_path() / "no-such-folder/vocab.txt").string(), true), Error);
 }
 
@@ -253,28 +230,28 @@ TEST_CASE("tokenizer: a folder's settings, and who decides the case") {
     return Tokenizer::from_folder(folder.path.string()).lower_case();
   };
   CHECK(captured_stderr([&] { CHECK(lower_case(plain)); }) == "");
-  check_contains(captured_stderr([&] { CHECK(lower_case(capitals)); }), "2 of 7 tokens are capitalised");
-  const std::string file = (capitals.path / "vocab.txt").string();
+  CHECK(contains(captured_stderr([&] { CHECK(lower_case(capitals)); }), "2 of 7 tokens are capitalised"));
+  const std::string file = capitals.vocab();
   CHECK(captured_stderr([&] { CHECK_FALSE(Tokenizer::from_vocab(file, true).lower_case()); }) == "");
 
-  capitals.write("tokenizer_config.json", R"({"model_max_length": 512})");
-  check_contains(captured_stderr([&] { CHECK(lower_case(capitals)); }),
-                 "\"do_lower_case\": false in its tokenizer_config.json");
-  capitals.write("tokenizer_config.json", R"({"do_lower_case": false})");
+  capitals.file("tokenizer_config.json", R"({"model_max_length": 512})");
+  CHECK(contains(captured_stderr([&] { CHECK(lower_case(capitals)); }),
+                 "\"do_lower_case\": false in its tokenizer_config.json"));
+  capitals.file("tokenizer_config.json", R"({"do_lower_case": false})");
   CHECK(captured_stderr([&] { CHECK_FALSE(lower_case(capitals)); }) == "");
-  capitals.write("tokenizer_config.json", R"({"do_lower_case": true})");
+  capitals.file("tokenizer_config.json", R"({"do_lower_case": true})");
   CHECK(captured_stderr([&] { CHECK(lower_case(capitals)); }) == "");
 
-  plain.write("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": null})");
+  plain.file("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": null})");
   CHECK(lower_case(plain));
-  plain.write("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
+  plain.file("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
   CHECK_THROWS_AS(lower_case(plain), Error);
-  plain.write("tokenizer_config.json", R"({"do_lower_case": true, "tokenize_chinese_chars": false})");
+  plain.file("tokenizer_config.json", R"({"do_lower_case": true, "tokenize_chinese_chars": false})");
   CHECK_THROWS_AS(lower_case(plain), Error);
 }
 
 TEST_CASE("tokenizer: real text, every line, both vocabularies") {
-  const char* const data = test::real_data("the tokens of real text");
+  const char* const data = real_data("the tokens of real text");
   if (!data) return;
   const Tokenizer uncased((fs::path(data) / "vocab" / "bert-base-uncased-vocab.txt").string(), true);
   const Tokenizer cased((fs::path(data) / "vocab" / "bert-base-cased-vocab.txt").string(), false);

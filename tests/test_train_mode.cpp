@@ -124,15 +124,12 @@ TEST_CASE("train mode: a mode, an N and a mask that do not fit are refused with 
   const auto refused = [&](const std::string& mode) {
     return error_of([&] { set_trained(model.parameters, mode, 1); });
   };
-  CHECK(refused("layernorm")
-            .find("--train: there is no \"layernorm\"; valid are: full-model, last-linear-layer, "
-                  "bitfit, layer-norm, layer-norm:all, random, regex:PATTERN, mask:FILE") !=
-        std::string::npos);
-  CHECK(refused("regex:(").find("--train regex:(: this is no regular expression: ") !=
-        std::string::npos);
-  CHECK(refused("regex:layers").find("it is found in the name of no parameter") !=
-        std::string::npos);
-  CHECK(refused("mask:").find("--train: there is no \"mask:\"") != std::string::npos);
+  CHECK(contains(refused("layernorm"),
+                 "--train: there is no \"layernorm\"; valid are: full-model, last-linear-layer, "
+                 "bitfit, layer-norm, layer-norm:all, random, regex:PATTERN, mask:FILE"));
+  CHECK(contains(refused("regex:("), "--train regex:(: this is no regular expression: "));
+  CHECK(contains(refused("regex:layers"), "it is found in the name of no parameter"));
+  CHECK(contains(refused("mask:"), "--train: there is no \"mask:\""));
   const std::string file = world.path("mask.safetensors");
   const std::string first = model.parameters.items()[0].name;
   const auto written =
@@ -148,17 +145,16 @@ TEST_CASE("train mode: a mode, an N and a mask that do not fit are refused with 
         return refused("mask:" + file);
       };
   CHECK(written([](auto&, auto&) {}) == "no error");
-  CHECK(written([&](auto& masks, auto&) { masks.erase(first); })
-            .find(formatted("{}: there is no tensor {}", file, first)) != std::string::npos);
+  CHECK(contains(written([&](auto& masks, auto&) { masks.erase(first); }),
+                 formatted("{}: there is no tensor {}", file, first)));
   const Mask one = {1};
-  CHECK(written([&](auto&, auto& writer) {
-          writer.add("bert.extra", {1}, std::span<const uint8_t>(one));
-        }).find(formatted("{}: the model has no parameter bert.extra", file)) != std::string::npos);
-  CHECK(written([&](auto& masks, auto& writer) {
-          masks.erase(first);
-          writer.add(first, {1}, std::span<const uint8_t>(one));
-        }).find(formatted("{}: the mask {} is [1], but the parameter is [20, 8]", file, first)) !=
-        std::string::npos);
+  CHECK(contains(written([&](auto&, auto& writer) { writer.add("bert.extra", {1}, std::span<const uint8_t>(one)); }),
+                 formatted("{}: the model has no parameter bert.extra", file)));
+  CHECK(contains(written([&](auto& masks, auto& writer) {
+                   masks.erase(first);
+                   writer.add(first, {1}, std::span<const uint8_t>(one));
+                 }),
+                 formatted("{}: the mask {} is [1], but the parameter is [20, 8]", file, first)));
 }
 
 TEST_CASE(
@@ -238,8 +234,8 @@ TEST_CASE(
   std::ostringstream tape;
   print_tape(tape);
   CHECK(tape.str().starts_with("layer_norm"));      // of the first layer's output
-  CHECK(tape.str().find("(bert.encoder.layer.0.attention") == std::string::npos);
-  CHECK(tape.str().find("(bert.encoder.layer.1.attention") != std::string::npos);
+  CHECK_FALSE(contains(tape.str(), "(bert.encoder.layer.0.attention"));
+  CHECK(contains(tape.str(), "(bert.encoder.layer.1.attention"));
   backward(cross_entropy(logits, {1}));
   for (const Parameter& p : model.parameters.items())
     CHECK(bool(p.value.grad()) ==
@@ -263,8 +259,7 @@ TEST_CASE("train mode: a run trains what its mode says, and says how much that i
     set_trained(model.parameters, mode, 1);
     CHECK(result.trained == model.parameters.trainable());
     CHECK(result.parameters == model.parameters.count());
-    CHECK(world.printed.find(formatted("{} parameters, {} of them trained;", result.parameters,
-                                       result.trained)) != std::string::npos);
+    CHECK(contains(world.printed, formatted("{} parameters, {} of them trained;", result.parameters, result.trained)));
     int64_t moved = 0;
     const SafeTensors before(world.path("before-" + mode.substr(0, 4)) +
                              "/model/model.safetensors");

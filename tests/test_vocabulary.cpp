@@ -1,16 +1,14 @@
 // The vocabulary trainer: join by join against a reference that counts everything anew, and what it makes of any text.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <map>
 #include <tuple>
 
 #include "error_of.h"
+#include "folder.h"
 #include "minbert/error.h"
-#include "minbert/files.h"
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
 #include "minbert/vocabulary.h"
@@ -19,8 +17,7 @@
 #include "text/words.h"
 
 using namespace minbert;
-using minbert::test::error_of;
-namespace fs = std::filesystem;
+using namespace minbert::test;
 
 namespace {
 
@@ -68,19 +65,13 @@ struct Reference {
 };
 
 // A folder for the time of a test, with corpora in it.
-struct Corpus {
-  fs::path path = fs::temp_directory_path() / formatted("minbert-vocabulary-{}-{}", getpid(), count++);
-  static inline int count = 0;
-  Corpus() { fs::create_directories(path); }
-  ~Corpus() { fs::remove_all(path); }
-  std::string file(const std::string& name) const { return (path / name).string(); }
+struct Corpus : Folder {
   Tokens train(const std::string& text, const VocabularyOptions& options) const {
-    write_file(file("corpus.txt"), text);
-    return train_vocabulary(Tokens{file("corpus.txt")}, options);
+    return train_vocabulary(Tokens{file("corpus.txt", text)}, options);
   }
   Tokenizer tokenizer(const Tokens& tokens, bool lower_case) const {
-    write_vocabulary(file("vocab.txt"), tokens);
-    return Tokenizer(file("vocab.txt"), lower_case);
+    write_vocabulary(*this / "vocab.txt", tokens);
+    return Tokenizer(*this / "vocab.txt", lower_case);
   }
 };
 
@@ -205,22 +196,21 @@ TEST_CASE("vocabulary: neither the size of blocks nor the order of files matters
   CHECK(tokens.size() == 300);
   CHECK(corpus.train(one_line, {.size = 300}) == tokens);
   const size_t middle = lines.find('\n', lines.size() / 3) + 1;
-  write_file(corpus.file("1"), lines.substr(0, middle));
-  write_file(corpus.file("2"), lines.substr(middle));
-  CHECK(train_vocabulary(Tokens{corpus.file("1"), corpus.file("2")}, {.size = 300}) == tokens);
-  CHECK(train_vocabulary(Tokens{corpus.file("2"), corpus.file("1")}, {.size = 300}) == tokens);
+  const std::string one = corpus.file("1", lines.substr(0, middle)), two = corpus.file("2", lines.substr(middle));
+  CHECK(train_vocabulary(Tokens{one, two}, {.size = 300}) == tokens);
+  CHECK(train_vocabulary(Tokens{two, one}, {.size = 300}) == tokens);
 }
 
 TEST_CASE("vocabulary: errors name the file and the numbers") {
   const Corpus corpus;
-  const std::string file = corpus.file("corpus.txt");
+  const std::string file = corpus / "corpus.txt";
   const auto error = [&](const std::string& text, const VocabularyOptions& options) {
     return error_of([&] { corpus.train(text, options); });
   };
   CHECK(error("", {}) == file + ": the file is empty");
   CHECK(error(" \n\n [MASK]", {}) == file + ": no words in it; a vocabulary is trained on plain text");
   CHECK(error("ab\n\xFF [MASK]", {}).starts_with(file + ":2: byte 1 of this line is 0xFF, which is not UTF-8"));
-  CHECK(error(repeat("x", 101), {}).find("no words") != std::string::npos);
+  CHECK(contains(error(repeat("x", 101), {}), "no words"));
   CHECK(error("abc cba", {.size = 9}) ==
         "a vocabulary of 9 tokens: the 5 special tokens and the alphabet take 10 (3 characters, those counted twice "
         "that both begin words and stand within)\n"
@@ -228,8 +218,8 @@ TEST_CASE("vocabulary: errors name the file and the numbers") {
   CHECK(error("abc cba", {.size = 10}) == "no error");
   CHECK(error("ab", {.alphabet = 1}) ==
         "every word has a character that is not among the 1 most frequent; ask for a larger alphabet");
-  CHECK(error_of([&] { train_vocabulary(Tokens{corpus.file("missing")}); }) ==
-        corpus.file("missing") + ": cannot read: No such file or directory");
+  CHECK(error_of([&] { train_vocabulary(Tokens{corpus / "missing"}); }) ==
+        corpus / "missing" + ": cannot read: No such file or directory");
   CHECK(error_of([&] { train_vocabulary(Tokens{corpus.path.string()}); }) ==
         corpus.path.string() + ": cannot read: this is not a file");
 }

@@ -2,15 +2,11 @@
 #include <doctest/doctest.h>
 
 #include "error_of.h"
+#include "golden_file.h"
 #include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
-namespace {
-
-const std::string root = std::filesystem::absolute(__FILE__).parent_path().parent_path().string();
-
-}  // namespace
 
 TEST_CASE("walkthroughs: a quoted line that is not in its file, or not behind the one before it, is named") {
   const SmallWorld world;
@@ -18,7 +14,7 @@ TEST_CASE("walkthroughs: a quoted line that is not in its file, or not behind th
   write_file(world.path("src/x.h"), "int a = 1;\n  int b[2] = {1, 2};  // two\nint c;\n");
   const auto quotes = [&](const std::string& lines) {
     write_file(world.path("README.md"), "Text.\n```cpp src/x.h\n" + lines + "```\nint d;\n");
-    return shell(world.path(""), root + "/.build/quotes README.md");
+    return shell(world.path(""), repository(".build/quotes README.md"));
   };
   for (const char* good : {"int a = 1;\n\nint c;\n", "int b[2] = {1, 2};  // two\n",
                            "...\n    int a = 1;\n  // ...\nint c;\n"}) {
@@ -34,7 +30,7 @@ TEST_CASE("walkthroughs: a quoted line that is not in its file, or not behind th
     CHECK(contains(result.said, "README.md:4: src/x.h no longer has this line, or not in this order: int "));
   }
   write_file(world.path("README.md"), "```cpp src/none.h\nint a = 1;\n```\n");
-  const ShellResult result = shell(world.path(""), root + "/.build/quotes README.md");
+  const ShellResult result = shell(world.path(""), repository(".build/quotes README.md"));
   CHECK(contains(result.said, "README.md:2: src/none.h no longer has"));
 }
 
@@ -42,7 +38,7 @@ TEST_CASE("walkthroughs: a command that prints something else than what stands b
   const SmallWorld world;
   const auto run = [&](const std::string& console) {
     write_file(world.path("t.md"), "```console\n" + console + "```\n$ false\n```\n$ false\n```\n");
-    return shell(world.path(""), root + "/.build/run-console t.md");
+    return shell(world.path(""), repository(".build/run-console t.md"));
   };
   for (const char* good : {"$ printf 'a [1] *\\nb\\n'\na [1] *\nb\n", "$ printf 'a\\nb\\nc\\n'\na\n...\nc\n",
                            "$ printf 'a  \\nc\\n'\na\n...\nc\n", "$ printf 'a\\nb\\n'\n...\n$ true\n",

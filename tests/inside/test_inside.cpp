@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "error_of.h"
+#include "golden_file.h"
 #include "inside/look.h"
 #include "small_run.h"
 #include "tiny_bert.h"
@@ -84,15 +85,13 @@ TEST_CASE("inside: rows after a norm have its mean and variance, and every value
 TEST_CASE("inside: the tape names modules, parameters, and lines of files that are there") {
   Look world;
   const Json inside = world.look(sst);
-  const std::filesystem::path root =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
   const Json::Array tape = inside["tape"].items();
   int attentions = 0, parameters = 0;
   for (size_t n = 0; n < tape.size(); ++n) {
     const std::string operation = tape[n]["operation"].string(), file = tape[n]["file"].string();
     CAPTURE(operation);
     CHECK(tape[n]["line"].integer() > 0);
-    CHECK((file.starts_with("src/") && std::filesystem::exists(root / file)));
+    CHECK((file.starts_with("src/") && std::filesystem::exists(repository(file))));
     CHECK(!tape[n]["gradient"].is_null());
     for (const Json& input : tape[n]["inputs"].items()) {
       const int64_t from = input.items()[0].integer();
@@ -182,10 +181,7 @@ TEST_CASE(
   CHECK(times(hostile_page, "<!--") == 0);
   CHECK(data_of(hostile_page).items()[0]["pieces"].items()[1].string() == hostile);
   CHECK(data_of(inside_page({inside, inside})).items().size() == 2);
-  CHECK(contains(error_of([&] {
-                   inside_page({inside, other});
-                 }),
-                 "piece 2 is \"good\" and \"</script>"));
+  CHECK_ERROR(inside_page({inside, other}), "piece 2 is \"good\" and \"</script>");
 }
 
 }  // namespace minbert::test

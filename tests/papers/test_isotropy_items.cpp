@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cls_set.h"
+#include "error_of.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
 #include "papers/isobn/isotropy.h"
@@ -46,7 +47,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(rows_of(world, "fig4") == 3 * H);
   CHECK(rows_of(world, "tab1") == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
   CHECK(rows_of(world, "tab1-best") == 3 * 2);
-  CHECK(read_file(world.path("study/report.html")).find("id=\"tab2\"") != std::string::npos);
+  CHECK(contains(read_file(world.path("study/report.html")), "id=\"tab2\""));
 
   // fig.1 and tab.2 are what the model's own [CLS] says.
   EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, Pooler::needed);
@@ -70,7 +71,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
     CHECK(claim["verdict"].string() != "reproduced");
     CHECK(claim["verdict"].string() != "not run");
     if (claim["verdict"].string() != "not comparable")
-      CHECK(claim["why"].string().find("so few cannot be significant") != std::string::npos);
+      CHECK(contains(claim["why"].string(), "so few cannot be significant"));
   }
 
   // Again: nothing is computed, and the values are the same. With a seed more: what is new.
@@ -78,7 +79,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   const size_t folders = run_folders(world);
   CHECK(folders == 1 + 1 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
   REQUIRE(run_items(o) == 0);
-  CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
+  CHECK(contains(quiet.text(), formatted("{} of {} runs are done already", folders, folders)));
   CHECK(read_file(world.path("study/tab1.csv")) == before);
   CHECK(run_folders(world) == folders);
   o.seeds = 3;
@@ -86,7 +87,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(run_folders(world) == folders + 2 * 3);
   std::istringstream lines(before);
   const std::string wider = read_file(world.path("study/tab1.csv"));
-  for (std::string row; std::getline(lines, row);) CHECK(wider.find(row + "\n") != std::string::npos);
+  for (std::string row; std::getline(lines, row);) CHECK(contains(wider, row + "\n"));
 }
 
 TEST_CASE("isotropy: an item that does not exist is named with those that do; the others are said to be not run") {
@@ -95,8 +96,7 @@ TEST_CASE("isotropy: an item that does not exist is named with those that do; th
   const Quiet quiet;
   IsoBnOptions o = small_options(world);
   o.items = {"tab9"};
-  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("there is no item \"tab9\"; the items are: sec2.1, fig1"),
-                       Error);
+  CHECK_ERROR(run_items(o), "there is no item \"tab9\"; the items are: sec2.1, fig1");
   o.items = {"tab2"};
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(world.path("study/report.json"));
@@ -127,7 +127,7 @@ TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that
   IsoBnOptions o = small_options(world);
   o.items = {"tab2"};
   o.limit = 1;
-  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("one sentence has no correlations; expected 2 or more"), Error);
+  CHECK_ERROR(run_items(o), "one sentence has no correlations; expected 2 or more");
 
   o = small_options(world);
   o.items = {"tab2"};
@@ -143,7 +143,7 @@ TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that
     without_pooler.write(world.path("start/new"));
   }
   std::filesystem::rename(world.path("start/new"), weights);
-  CHECK_THROWS_WITH_AS(run_items(o), doctest::Contains("has no trained pooler"), Error);
+  CHECK_ERROR(run_items(o), "has no trained pooler");
   o.cls_norm_at = "pre-pooler";
   CHECK(run_items(o) == 0);
 }

@@ -2,18 +2,18 @@
 #include <doctest/doctest.h>
 
 #include "error_of.h"
+#include "golden_file.h"
 #include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
 
 TEST_CASE("papers: what the list names and the sources lack is an error that says where and what to do") {
-  const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
   const SmallWorld world;
   const std::string list = world.path("papers.txt");
   const auto papers = [&](const std::string& text) {
     write_file(list, text);
-    const ShellResult result = shell(root.string(), formatted(".build/papers '{}'", list));
+    const ShellResult result = shell(repository(), formatted(".build/papers '{}'", list));
     CHECK(result.status == 1);                      // the sources' tags are on none of these lists
     return result.said;
   };

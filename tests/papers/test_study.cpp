@@ -6,7 +6,9 @@
 #include <set>
 
 #include "child.h"
+#include "error_of.h"
 #include "files/fingerprint.h"
+#include "folder.h"
 #include "papers/long_table.h"
 #include "papers/study.h"
 #include "small_run.h"
@@ -16,12 +18,6 @@ namespace minbert::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Folder {
-  std::string path = (fs::temp_directory_path() / formatted("minbert_study_{}", getpid())).string();
-  Folder() { fs::remove_all(path); }
-  ~Folder() { fs::remove_all(path); }
-};
 
 // A run that counts how often it works, and returns the square of its number.
 Run squared(int number, int& worked) {
@@ -67,14 +63,14 @@ TEST_CASE("study: a run works once; a wider study does what is new; the same opt
   int worked = 0;
   const Run two = squared(2, worked), three = squared(3, worked);
   {
-    Study study({.out = folder.path});
+    Study study({.out = folder.path.string()});
     CHECK(study.run({two}));
     CHECK(worked == 1);
     CHECK(study.result(two)["square"].integer() == 4);
-    CHECK_THROWS_WITH_AS(study.result(three), doctest::Contains("this run is not done"), Error);
+    CHECK_ERROR(study.result(three), "this run is not done");
     CHECK(read_file(study.folder(two) + "/log.txt") == "working on 2\n");
   }
-  Study study({.out = folder.path});
+  Study study({.out = folder.path.string()});
   CHECK(study.run({two, three, three}));
   CHECK(worked == 2);
   CHECK(study.result(three)["square"].integer() == 9);
@@ -89,16 +85,14 @@ TEST_CASE("study: a run may have a folder of its own; a run with other options t
   int worked = 0;
   Run run = squared(5, worked);
   run.folder = "layer/seed-1";
-  Study study({.out = folder.path, .show = true});
+  Study study({.out = folder.path.string(), .show = true});
   CHECK(study.run({run}));
-  CHECK(fs::exists(folder.path + "/layer/seed-1/run.json"));
-  CHECK_FALSE(fs::exists(folder.path + "/layer/seed-1/log.txt"));
+  CHECK(fs::exists(folder / "layer/seed-1/run.json"));
+  CHECK_FALSE(fs::exists(folder / "layer/seed-1/log.txt"));
   CHECK(study.run({run}));
   CHECK(worked == 1);
   run.options["number"] = "6";
-  CHECK_THROWS_WITH_AS(
-      study.run({run}),
-      doctest::Contains("a run with other options stands there\n  there: {\"number\":\"5\"}\n  now:   {\"n"), Error);
+  CHECK_ERROR(study.run({run}), "a run with other options stands there\n  there: {\"number\":\"5\"}\n  now:   {\"n");
 }
 
 TEST_CASE("study: what is interrupted goes on in its folder") {
@@ -112,14 +106,14 @@ TEST_CASE("study: what is interrupted goes on in its folder") {
                   if (stop) throw Interrupted();
                   return Json::object().set("done", true);
                 }, 1, "", {"half"}};
-  Study study({.out = folder.path});
+  Study study({.out = folder.path.string()});
   CHECK_FALSE(study.run({run}));
   CHECK_FALSE(study.is_done(run));
   stop = false;
   CHECK(study.run({run}));
   CHECK(begun == 1);
   CHECK_FALSE(fs::exists(study.folder(run) + "/half"));          // scratch: deleted behind the result
-  CHECK(quiet.text().find("stopped; the same command goes on") != std::string::npos);
+  CHECK(contains(quiet.text(), "stopped; the same command goes on"));
 }
 
 TEST_CASE("study: an error names the run and its log; the runs before it are kept") {
@@ -127,21 +121,19 @@ TEST_CASE("study: an error names the run and its log; the runs before it are kep
   const Quiet quiet;
   int worked = 0;
   const Run bad{"bad", {{"option", "value"}}, [](const std::string&) -> Json { fail("no such file"); }};
-  Study study({.out = folder.path});
-  CHECK_THROWS_WITH_AS(study.run({squared(1, worked), bad}), doctest::Contains("bad: no such file\n  its log: "),
-                       Error);
+  Study study({.out = folder.path.string()});
+  CHECK_ERROR(study.run({squared(1, worked), bad}), "bad: no such file\n  its log: ");
   CHECK(study.is_done(squared(1, worked)));
 }
 
 TEST_CASE("study: a second process in the folder is refused, and so is a folder of something else") {
   const Folder folder;
-  const Study study({.out = folder.path});
-  CHECK_THROWS_WITH_AS(Study({.out = folder.path}), doctest::Contains("another process works there"), Error);
-  fs::create_directories(folder.path + "/other");
-  write_file(folder.path + "/other/letter.txt", "text");
-  CHECK_THROWS_WITH_AS(Study({.out = folder.path + "/other"}), doctest::Contains("holds something that is no study"),
-                       Error);
-  CHECK_THROWS_WITH_AS(Study({.out = ""}), doctest::Contains("--out is empty"), Error);
+  const Study study({.out = folder.path.string()});
+  CHECK_ERROR(Study({.out = folder.path.string()}), "another process works there");
+  fs::create_directories(folder / "other");
+  write_file(folder / "other/letter.txt", "text");
+  CHECK_ERROR(Study({.out = folder / "other"}), "holds something that is no study");
+  CHECK_ERROR(Study({.out = ""}), "--out is empty");
 }
 
 TEST_CASE("study: a process of one run" * doctest::skip()) {
@@ -159,14 +151,14 @@ TEST_CASE("study: runs side by side are processes that know their run; one that 
   const Quiet quiet;
   int worked = 0;
   setenv("MINBERT_CHILD", folder.path.c_str(), 1);
-  Study study({.out = folder.path, .jobs = 2,
+  Study study({.out = folder.path.string(), .jobs = 2,
                .command = {"test", "--test-case=study: a process of one run", "--no-skip"}});
   const std::vector<Run> runs = {squared(1, worked), squared(2, worked), squared(3, worked)};
   CHECK(study.run(runs));
   CHECK(worked == 0);
   for (int i = 0; i < 3; ++i) CHECK(study.result(runs[size_t(i)])["square"].integer() == (i + 1) * (i + 1));
   const Run bad{"bad", {{"option", "value"}}, {}};
-  CHECK_THROWS_WITH_AS(study.run({bad}), doctest::Contains("the disk is full"), Error);
+  CHECK_ERROR(study.run({bad}), "the disk is full");
 }
 
 TEST_CASE("statistics: the exact sign-flip test is the share of all signs; few pairs cannot be significant") {
@@ -209,8 +201,8 @@ TEST_CASE("claims: judged by the seeds' mean differences, by one rule") {
                               return part;
                             }());
   CHECK(few.verdict == "direction only");
-  CHECK(few.why.find("(the least that 3 can give: 0.250); so few cannot be significant") != std::string::npos);
-  CHECK_THROWS_WITH_AS(judge({"", "", {{"colour", "x"}}, {}}, table), doctest::Contains("no column \"colour\""), Error);
+  CHECK(contains(few.why, "(the least that 3 can give: 0.250); so few cannot be significant"));
+  CHECK_ERROR(judge({"", "", {{"colour", "x"}}, {}}, table), "no column \"colour\"");
 }
 
 }  // namespace minbert::test

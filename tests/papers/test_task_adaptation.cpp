@@ -144,7 +144,7 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
 
   const size_t folders = run_folders(world);
   REQUIRE(run_items(o) == 0);
-  CHECK(quiet.text().find(formatted("{} of {} runs are done already", folders, folders)) != std::string::npos);
+  CHECK(contains(quiet.text(), formatted("{} of {} runs are done already", folders, folders)));
 }
 
 TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward and backward, gradient "
@@ -181,7 +181,7 @@ TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward
       CHECK(change["l2 backward"][i] > 1e-5);
     }
     const std::string svg = read_file(world.path("study/fig4.svg"));
-    CHECK(svg.find("normalize_gradient") != svg.npos);
+    CHECK(contains(svg, "normalize_gradient"));
     std::filesystem::remove_all(world.path("study"));
   }
 }
@@ -199,10 +199,10 @@ TEST_CASE("task_adaptation: data that is missing or says nothing is named, and t
   CHECK(rows_of(world, "fig2") == 8);
 
   o.tasks_given = true;                             // who asks for QNLI is told
-  CHECK(contains(error_of([&] { run_items(o); }), "QNLI"));
+  CHECK_ERROR(run_items(o), "QNLI");
   o.tasks_given = false;
   o.tasks = "mrpc,rte";
-  CHECK(contains(error_of([&] { run_items(o); }), "has files of none of these tasks: mrpc,rte"));
+  CHECK_ERROR(run_items(o), "has files of none of these tasks: mrpc,rte");
 
   o = small_options(world);                         // a class alone
   std::string rows = "sentence\tlabel\n";
@@ -225,11 +225,10 @@ TEST_CASE("task_adaptation: too few points for t-SNE, a NaN in [CLS] and a missi
   o.tasks = "sst2";
   o.items = {"fig1"};
   o.perplexity = 30;
-  CHECK(contains(error_of([&] { run_items(o); }), "--perplexity"));
+  CHECK_ERROR(run_items(o), "--perplexity");
   o.perplexity = 5;
   REQUIRE(run_items(o) == 0);                       // start/ has no NSP head
-  CHECK(item_of(Json::load(world.path("study/report.json")), "fig1").dump().find("not run: no NSP head") !=
-        std::string::npos);
+  CHECK(contains(item_of(Json::load(world.path("study/report.json")), "fig1").dump(), "not run: no NSP head"));
   o.points = 18;                                    // a stratified sample: 9 of each class
   o.out = world.path("sample");
   REQUIRE(run_items(o) == 0);
@@ -250,7 +249,7 @@ TEST_CASE("task_adaptation: too few points for t-SNE, a NaN in [CLS] and a missi
   change_weights(world.path("start/model.safetensors"), "pooler.dense.bias", std::nullopt);
   o.out = world.path("no-pooler");
   o.items = {"fig2"};
-  CHECK(contains(error_of([&] { run_items(o); }), "has no trained pooler"));
+  CHECK_ERROR(run_items(o), "has no trained pooler");
 }
 
 }  // namespace minbert::test
