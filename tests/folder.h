@@ -7,11 +7,13 @@
 #include <fstream>
 #include <string>
 
+#include "minbert/error.h"
+
 namespace minbert::test {
 
 struct Folder {
   std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("minbert_test_" + std::to_string(getpid()) + "_" + std::to_string(made++));
+      std::filesystem::temp_directory_path() / formatted("minbert_test_{}_{}", getpid(), made++);
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   Folder(const Folder&) = delete;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "error_of.h"
+#include "folder.h"
 #include "golden_file.h"
+#include "minbert/checkpoint.h"
 #include "minbert/files.h"
 #include "tiny_bert.h"
 
@@ -27,6 +29,44 @@ inline void check_readme(const NormEntry& e) {
                                     e.paper);
   INFO(row);
   CHECK(contains(read_file(repository("src/norm/README.md")), row));
+}
+
+// The parameters of BERT-base with three tasks, from the shapes: no memory is taken.
+inline int64_t base_parameters(const std::string& norm, const std::string& placement = "post") {
+  BertConfig config;
+  config.norm = norm, config.placement = placement;
+  BertModel bert(config, 3);
+  int64_t count = 0;
+  bert.visit([&](Module& m) {
+    for (const Parameter& p : m.own_parameters()) count += p.value.size();
+  });
+  return count;
+}
+
+// A model with the norm is saved with its statistics and loaded, and takes over a LayerNorm's checkpoint. Returns the
+// names that this does not have.
+inline std::vector<std::string> check_saved(const NormEntry& entry) {
+  const Folder folder;
+  const std::string file = folder / "norm.safetensors";
+  const Batch batch = three_sentences({1});
+  const BertConfig config = tiny_config(entry.name, 64);
+  BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);
+  const Parameters p(trained, {}), q(loaded, {.seed = 1}), r(plain, {}), s(taken, {.seed = 2});
+  for (BertModel* model : {&loaded, &plain, &taken}) model->train(false);
+  randomise(p);
+  trained.train(true);
+  trained.forward(batch);
+  trained.train(false);
+  save_weights(file, p);
+  const WeightsReport report = load_weights(file, q);
+  CHECK(report.initialised.empty());
+  CHECK(report.unused.empty());
+  CHECK(difference(loaded.forward(batch).last_hidden_state.values(),
+                   trained.forward(batch).last_hidden_state.values()) < tolerance(1e-12, 1e-5));  // stored as float32
+  save_weights(file, r);
+  const std::vector<std::string> not_taken = load_weights(file, s).initialised;
+  CHECK(std::isfinite(largest(taken.forward(batch).last_hidden_state.values())));
+  return not_taken;
 }
 
 // A norm of the table as a model of its own, of 6 channels, in 3 groups, and 3 tasks.

@@ -1,9 +1,10 @@
-// Data and a BERT so small that a training run takes milliseconds, and what a run leaves on the
- // disk.
+// Data and a BERT so small that a training run takes milliseconds, and what a run leaves on the disk.
 #pragma once
 
+#include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -118,6 +119,17 @@ class SmallWorld {
       std::filesystem::temp_directory_path() / formatted("minbert_small_world_{}", owner_);
 };
 
+// Every tensor of real numbers in a file, but for those of the optimizer.
+using Weights = std::map<std::string, std::vector<real>>;
+inline Weights weights_in(const std::string& file) {
+  const SafeTensors tensors(file);
+  Weights all;
+  for (const auto& [name, entry] : tensors.entries())
+    if (!name.starts_with("optimizer.")) all[name] = tensors.read(name);
+  return all;
+}
+inline Weights weights(const std::string& run) { return weights_in(run + "/model/model.safetensors"); }
+
 // A CSV file without its last column, which holds seconds.
 inline std::string without_seconds(const std::string& file) {
   std::istringstream in(read_file(file));
@@ -147,6 +159,16 @@ inline std::map<std::string, std::string> contents(const std::string& run) {
   return all;
 }
 
+// Two runs wrote the same files.
+inline void check_equal(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other) {
+  CHECK(one.size() == other.size());
+  for (const auto& [name, bytes] : one) {
+    INFO(name);
+    REQUIRE(other.count(name));
+    CHECK(bytes == other.at(name));
+  }
+}
+
 // A vector whose [] is checked: where something is missing a test fails, and the others go on.
 template <class T>
 struct Checked : std::vector<T> {
@@ -162,6 +184,16 @@ inline Checked<Checked<std::string>> csv(const std::string& file) {
     for (rows.emplace_back(); std::getline(fields, field, ',');) rows.back().push_back(field);
   }
   return rows;
+}
+
+// The column of this name, without the name.
+inline Checked<std::string> column(const std::string& file, const std::string& name) {
+  const auto rows = csv(file);
+  const auto place = std::ranges::find(rows[0], name);
+  REQUIRE_MESSAGE(place != rows[0].end(), name);
+  Checked<std::string> values;
+  for (size_t i = 1; i < rows.size(); ++i) values.push_back(rows[i][size_t(place - rows[0].begin())]);
+  return values;
 }
 
 }  // namespace minbert::test

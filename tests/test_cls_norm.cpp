@@ -1,6 +1,5 @@
 // Norms of [CLS]: every one in the table, against their equations in plain loops, and against numpy and PyTorch.
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "lone_norm.h"
 #include "minbert/safetensors.h"
 #include "papers/isobn/isotropy.h"
+#include "threads.h"
 
 namespace minbert::test {
 
@@ -210,11 +210,10 @@ TEST_CASE("cls norm: a batch of one, a constant row, a dead dimension, a huge me
 TEST_CASE("cls norm: results do not depend on the number of threads") {
   // Half of 384 columns are whole blocks for each of OpenBLAS's kernels. Otherwise its products differ in the last bit.
   const Tensor set = embeddings("set", 40, 384), dy = normal("dy", {40, 384});
-  const int before = omp_get_max_threads();
   for (const NormEntry& entry : cls_norms().entries) {
-    std::vector<std::vector<real>> results[2];
-    for (const int threads : {1, 2}) {
-      omp_set_num_threads(threads);
+    INFO(std::string(entry.name));
+    const auto results = [&] {
+      std::vector<std::vector<real>> all;
       const auto norm = fitted(entry.name, 384, set);
       Parameters parameters(*norm, {});
       norm->train();
@@ -222,14 +221,13 @@ TEST_CASE("cls norm: results do not depend on the number of threads") {
       for (int step = 0; step < 3; ++step) {
         const Tensor y = (*norm)(normalize_gradient(x.set_requires_grad(true), 0.5));
         backward(scale(y, 1), dy);
-        results[threads - 1].push_back(y.values());
+        all.push_back(y.values());
       }
-      results[threads - 1].push_back(x.grad().values());
-    }
-    INFO(std::string(entry.name));
-    CHECK(results[0] == results[1]);
+      all.push_back(x.grad().values());
+      return all;
+    };
+    on_threads(results, {1, 2});
   }
-  omp_set_num_threads(before);
 }
 
 }  // namespace minbert::test

@@ -1,6 +1,7 @@
 // Norms of [CLS] in a model and in a run: where they stand, the pass over the training set, saving, resuming.
 #include <doctest/doctest.h>
 
+#include "engine/names.h"
 #include "error_of.h"
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
@@ -10,11 +11,7 @@
 namespace minbert::test {
 namespace {
 
-std::vector<std::string> names() {
-  std::vector<std::string> list;
-  for (const NormEntry& entry : cls_norms().entries) list.push_back(entry.name);
-  return list;
-}
+std::vector<std::string> names() { return names_of(cls_norms().entries); }
 
 BertConfig with(const std::string& cls_norm, const std::string& at = "per-method") {
   BertConfig config = tiny_config();

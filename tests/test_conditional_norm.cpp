@@ -11,18 +11,6 @@
 namespace minbert::test {
 namespace {
 
-// of BERT-base, from the shapes: no memory is taken
-int64_t parameter_count(const std::string& norm) {
-  BertConfig config;
-  config.norm = norm;
-  BertModel bert(config, 3);
-  int64_t count = 0;
-  bert.visit([&](Module& m) {
-    for (const Parameter& p : m.own_parameters()) count += p.value.size();
-  });
-  return count;
-}
-
 // AdamW, number by number.
 struct Recurrence {
   double p, m = 0, v = 0;
@@ -72,8 +60,8 @@ TEST_CASE("norm: each task's parameters receive gradients from the rows of that 
 }
 
 TEST_CASE("norm: BERT-base gains 25 norms x 3 tasks x 2 x 768 = 115,200 parameters [CLN fact.parameters]") {
-  CHECK(parameter_count("layer") == 109482240);     // bert-base-uncased without its pre-training heads
-  CHECK(parameter_count("conditional-layer") - parameter_count("layer") == 115200);
+  CHECK(base_parameters("layer") == 109482240);     // bert-base-uncased without its pre-training heads
+  CHECK(base_parameters("conditional-layer") - base_parameters("layer") == 115200);
 }
 
 TEST_CASE("norm: at its start a conditional model equals plain BERT bit for bit, on every task [CLN fact.start]") {

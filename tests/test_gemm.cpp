@@ -1,6 +1,5 @@
 // Products of matrices whose way depends on their size: each agrees with its definition, whatever the threads.
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include "engine/small_gemm.h"
 #include "gradcheck.h"
@@ -8,26 +7,9 @@
 #include "minbert/tokenizer.h"
 #include "on_device.h"
 #include "shown.h"
+#include "threads.h"
 
 namespace minbert::test {
-namespace {
-
-// f's result with 1, 2 and 5 threads; they must be equal bit for bit.
-template <class F>
-std::vector<real> on_threads(const F& f) {
-  const int before = omp_get_max_threads();
-  std::vector<std::vector<real>> results;
-  for (const int threads : {1, 2, 5}) {
-    omp_set_num_threads(threads);
-    results.push_back(f());
-  }
-  omp_set_num_threads(before);
-  CHECK(results[0] == results[1]);
-  CHECK(results[0] == results[2]);
-  return results[0];
-}
-
-}  // namespace
 
 TEST_CASE("gemm: a product of few rows is that of the definition, whatever its sizes and the threads") {
   const On cpu("cpu");

@@ -44,15 +44,6 @@ Sets mrpc_sets(const Folder& folder, const Tokenizer& tokenizer, DatasetOptions 
   return sets;
 }
 
-Names column(const std::string& file, const std::string& name) {
-  const auto rows = csv(file);
-  const auto place = std::ranges::find(rows[0], name);
-  REQUIRE_MESSAGE(place != rows[0].end(), name);
-  Names values;
-  for (size_t i = 1; i < rows.size(); ++i) values.push_back(rows[i][size_t(place - rows[0].begin())]);
-  return values;
-}
-
 // Of a prediction file in GLUE's form, the share of rows with the label that the task's file has.
 double share_right(const std::string& predictions, const std::string& file) {
   const auto words = [](const std::string& name) {

@@ -9,12 +9,11 @@
 #include <functional>
 
 #include "golden_file.h"
-#include "gradcheck.h"
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
 #include "minbert/ops.h"
 #include "minbert/safetensors.h"
-#include "minbert/tokenizer.h"
+#include "tiny_bert.h"
 
 namespace minbert::test {
 namespace {
@@ -44,17 +43,14 @@ Indices stored_indices(const SafeTensors& file, const std::string& name) {
   return std::vector<int32_t>(values.begin(), values.end());
 }
 
-BertConfig stored_config(const std::string& form = "post") {
-  BertConfig config;
+BertConfig config_of(const std::string& form) {
+  BertConfig config = golden_config();
   if (form == "transformer") {
     config.hidden_act = "relu", config.positions = "sinusoidal", config.embeddings_norm = "none";
     config.type_vocab_size = 0;
   } else {
     config.placement = form;
   }
-  config.vocab_size = 30, config.max_position_embeddings = 12, config.hidden_size = 16;
-  config.intermediate_size = 32;
-  config.num_hidden_layers = config.num_attention_heads = 2;
   return config;
 }
 
@@ -85,14 +81,6 @@ void check_gradients(const Parameters& parameters, const SafeTensors& file,
     else CHECK(rms_difference(item.value.grad().values(), file.read(name(item.name)), size / 10) <
                tolerance(2e-5, 1e-7));
   }
-}
-
-// A RoBERTa with the sizes of stored_config(); tasks: what its file has a head of.
-BertConfig stored_roberta(const std::vector<std::string>& tasks = {}) {
-  BertConfig config = stored_config();
-  config.set_family("roberta");
-  config.tasks = tasks;
-  return config;
 }
 
 // The name in a RoBERTa's file, by hand.
@@ -149,7 +137,7 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
         std::pair("transformer", "transformer")}) {
     INFO(std::string(name));
     const SafeTensors file(golden_file(formatted("{}-expected.safetensors", name)));
-    MultitaskBert model(stored_config(form), {}, 0);
+    MultitaskBert model(config_of(form), {}, 0);
     model.train(false);
     Parameters parameters(model, {});
     const WeightsReport report = load_weights(golden_file(formatted("{}.safetensors", name)), parameters);
@@ -167,7 +155,7 @@ TEST_CASE("golden: a packed BERT equals a padded one made of PyTorch's modules, 
 
 TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; the decoder is the word embeddings") {
   const SafeTensors file(golden_file("pretraining-expected.safetensors"));
-  BertForPreTraining model(stored_config());
+  BertForPreTraining model(golden_config());
   model.train(false);
   Parameters parameters(model, {});
   const WeightsReport report = load_weights(golden_file("pretraining.safetensors"), parameters);
@@ -186,7 +174,7 @@ TEST_CASE("golden: both pre-training losses and their gradients are PyTorch's; t
 TEST_CASE("golden: a RoBERTa's two heads and their gradients are those of one written out from its definition") {
   const SafeTensors file(golden_file("roberta-expected.safetensors"));
   const Batch batch = pack(stored_sequences(file));
-  const BertConfig plain = stored_roberta(), tuned = stored_roberta({"mnli"});
+  const BertConfig plain = golden_roberta(), tuned = golden_roberta({"mnli"});
   CHECK(plain.max_position_embeddings == 14);       // two more than tokens: padding_idx + 1
   CHECK(plain.max_tokens() == 12);
   BertForPreTraining masked(plain);

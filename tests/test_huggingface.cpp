@@ -8,18 +8,13 @@
 #include "folder.h"
 #include "golden_file.h"
 #include "minbert/checkpoint.h"
-#include "minbert/safetensors.h"
+#include "renamed.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {
 namespace {
 
-// The golden network of golden/reference.py, ours with fresh numbers.
-BertConfig golden_config() {
-  BertConfig c = tiny_config("layer", 16);
-  c.vocab_size = 30, c.max_position_embeddings = 12;
-  return c;
-}
+// The golden network, with fresh numbers.
 struct Network {
   MultitaskBert model;
   Parameters parameters;
@@ -38,20 +33,10 @@ struct TemporaryFile {
   std::string path = folder / "model.safetensors";
 };
 
-// The golden weights, renamed; "" leaves a tensor out.
 using Rename = std::function<std::string(const std::string&)>;
-void write_renamed(const std::string& to, const Rename& rename) {
-  const SafeTensors golden(golden_file("bert.safetensors"));
-  std::vector<std::vector<real>> kept;
-  SafeTensorsWriter writer;
-  kept.reserve(golden.entries().size());            // the writer looks at the values where they are
-  for (const auto& [name, entry] : golden.entries()) {
-    kept.push_back(golden.read(name));
-    if (const std::string other = rename(name); !other.empty())
-      writer.add(other, entry.shape, kept.back());
-  }
-  writer.write(to);
-}
+Renamed golden_weights(const Rename& rename) { return {golden_file("bert.safetensors"), rename}; }
+
+std::string without_pooler(const std::string& name) { return name.starts_with("bert.pooler") ? "" : name; }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   if (const size_t at = text.find(from); at != text.npos) text.replace(at, from.size(), to);
@@ -77,7 +62,7 @@ TEST_CASE("huggingface: names with and without `bert.`, LayerNorm.gamma and beta
   };
   const auto both = [=](const std::string& name) { return bare(older(name)); };
   for (const Rename& rename : {Rename(bare), Rename(older), Rename(both)}) {
-    write_renamed(file.path, rename);
+    golden_weights(rename).writer.write(file.path);
     WeightsReport report;
     CHECK(loaded_from(file.path, &report) == expected);
     CHECK(report.unused.empty());
@@ -92,7 +77,7 @@ TEST_CASE("huggingface: a lone BertModel reads a file whose names begin with `be
   BertModel bert(golden_config());
   const Parameters parameters(bert, {});
   const TemporaryFile file;
-  write_renamed(file.path, [](const std::string& n) { return n.starts_with("bert.pooler") ? "" : n; });
+  golden_weights(without_pooler).writer.write(file.path);
   const WeightsReport report = load_weights(file.path, parameters);
   CHECK(report.loaded.size() == parameters.items().size() - 2);
   CHECK(report.initialised == std::vector<std::string>{"pooler.dense.weight", "pooler.dense.bias"});
@@ -101,15 +86,8 @@ TEST_CASE("huggingface: a lone BertModel reads a file whose names begin with `be
 
 TEST_CASE("huggingface: extras of pre-training pass silently, a pooler may be missing, strangers are named") {
   const TemporaryFile file;
-  SafeTensorsWriter writer;
-  const SafeTensors golden(golden_file("bert.safetensors"));
-  std::vector<std::vector<real>> kept;
-  kept.reserve(golden.entries().size());
-  for (const auto& [name, entry] : golden.entries())
-    if (!name.starts_with("bert.pooler")) {
-      kept.push_back(golden.read(name));
-      writer.add(name, entry.shape, kept.back());
-    }
+  Renamed golden = golden_weights(without_pooler);
+  SafeTensorsWriter& writer = golden.writer;
   const std::vector<int64_t> positions(12, 0);
   const std::vector<real> word(30 * 16, 1), three(3, 1);
   writer.add("bert.embeddings.position_ids", {1, 12}, positions);
@@ -120,14 +98,14 @@ TEST_CASE("huggingface: extras of pre-training pass silently, a pooler may be mi
   WeightsReport report;
   loaded_from(file.path, &report);
   CHECK(report.unused == std::vector<std::string>{"stranger"});
-  CHECK(report.loaded.size() == golden.entries().size() - 2);
+  CHECK(report.loaded.size() == golden.values.size());
   CHECK(std::count(report.initialised.begin(), report.initialised.end(), "bert.pooler.dense.weight") == 1);
 }
 
 TEST_CASE("huggingface: a missing tensor of the encoder is an error that names it, and changes nothing") {
   const TemporaryFile file;
   const std::string gone = "bert.encoder.layer.1.attention.self.key.weight";
-  write_renamed(file.path, [&](const std::string& n) { return n == gone ? "" : n; });
+  golden_weights([&](const std::string& n) { return n == gone ? "" : n; }).writer.write(file.path);
   const Network network;
   const auto before = network.values();
   CHECK_ERROR(load_weights(file.path, network.parameters), gone);

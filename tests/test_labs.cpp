@@ -117,7 +117,8 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
        "  *dies) echo 'no vocabulary'; exit 3 ;;\n"
        "esac\n");
   std::filesystem::copy(world.path("build/test-cpu"), world.path("build/test-double"));
-  const ShellResult result = shell(world.path(""), "chmod +x build/test-* && MAKE=true " + repository(".build/grade 4"));
+  const std::string grade = "MAKE=true " + repository(".build/grade");
+  const ShellResult result = shell(world.path(""), "chmod +x build/test-* && " + grade + " 4");
   INFO(result.said);
   CHECK(result.status == 0);
   for (const char* line :
@@ -133,8 +134,8 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
   CHECK(contains(json, "{\"points\": 20, \"possible\": 20, \"test\": \"a, \\\"b\\\"\", \"build\": \"double\", "
                        "\"result\": \"passed\"}"));
   file("examples/labs/04-norm/points", "10 double ops:gelu\n");
-  CHECK(shell(world.path(""), "MAKE=true " + repository(".build/grade 4")).has("points:1: expected: points, float or"));
-  CHECK(shell(world.path(""), "MAKE=true " + repository(".build/grade 5")).has("N=5: there is no such lab"));
+  CHECK(shell(world.path(""), grade + " 4").has("points:1: expected: points, float or"));
+  CHECK(shell(world.path(""), grade + " 5").has("N=5: there is no such lab"));
 }
 
 }  // namespace minbert::test

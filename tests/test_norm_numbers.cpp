@@ -1,10 +1,10 @@
 // Norms where numbers are hard, against PyTorch's, and PowerNorm against its recurrences.
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include "golden_file.h"
 #include "lone_norm.h"
 #include "minbert/safetensors.h"
+#include "threads.h"
 
 namespace minbert::test {
 namespace {
@@ -246,13 +246,10 @@ TEST_CASE("norm: what is its own mean has a gradient of 0, and not its rounding"
 }
 
 TEST_CASE("norm: results, gradients and statistics do not depend on the number of threads") {
-  const int before = omp_get_max_threads();
   const Batch batch = pack(sentences({100, 1, 300, 299}), {0, 2, 1, 1});
   for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
-    std::vector<std::vector<real>> first;
-    for (const int threads : {1, 2, 5}) {
-      omp_set_num_threads(threads);
+    on_threads([&] {
       const Lone lone(entry.name, {64, 3}, 16);
       lone.norm->train();
       Inputs inputs = lone.inputs(batch, normal("x", {700, 64}));
@@ -262,11 +259,9 @@ TEST_CASE("norm: results, gradients and statistics do not depend on the number o
       auto all = take_gradients(inputs);
       all.push_back(y.values());
       for (const Parameter& b : lone.parameters.buffers()) all.push_back(b.value.values());
-      if (first.empty()) first = all;
-      else CHECK(all == first);
-    }
+      return all;
+    });
   }
-  omp_set_num_threads(before);
 }
 
 TEST_CASE("norm: a constant row gives beta, however small epsilon is") {

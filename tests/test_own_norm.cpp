@@ -9,11 +9,9 @@
 
 #include "engine/names.h"
 #include "error_of.h"
-#include "folder.h"
 #include "golden_file.h"
 #include "lone_norm.h"
 #include "minbert/files.h"
-#include "small_run.h"
 
 namespace minbert::test {
 namespace {
@@ -156,26 +154,7 @@ TEST_CASE("own norm: a packed batch is its sentences one at a time, and a NaN st
 
 TEST_CASE("own norm: a model with it is saved and loaded, and takes over a LayerNorm's checkpoint") {
   const NormEntry* entry = own_norm();
-  if (!entry) return;
-  const Folder folder;
-  const std::string file = folder / "own.safetensors";
-  const Batch batch = three_sentences({1});
-  const BertConfig config = tiny_config(entry->name, 64);
-  BertModel trained(config, 3), loaded(config, 3), plain(tiny_config("layer", 64), 3), taken(config, 3);
-  const Parameters p(trained, {}), q(loaded, {.seed = 1}), r(plain, {}), s(taken, {.seed = 2});
-  randomise(p);
-  trained.train(false);
-  loaded.train(false);
-  save_weights(file, p);
-  const WeightsReport report = load_weights(file, q);
-  CHECK(report.initialised.empty());
-  CHECK(report.unused.empty());
-  CHECK(difference(loaded.forward(batch).last_hidden_state.values(),
-                   trained.forward(batch).last_hidden_state.values()) <
-        tolerance(1e-12, 1e-5));                    // stored as float32
-  save_weights(file, r);
-  load_weights(file, s);
-  CHECK(std::isfinite(largest(taken.forward(batch).last_hidden_state.values())));
+  if (entry) check_saved(*entry);
 }
 
 }  // namespace minbert::test

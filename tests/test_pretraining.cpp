@@ -423,7 +423,7 @@ TEST_CASE(
 TEST_CASE("pretraining: batches that are accumulated are one larger batch, to rounding") {
   const Library library;
   const Quiet quiet;
-  std::vector<std::map<std::string, std::vector<real>>> weights;
+  std::vector<Weights> all;
   std::vector<std::string> reports;                 // the lines that it printed of its losses
   for (const bool next_sentence : {true, false})
     for (const int accumulate : {1, 4}) {           // their batches of 6 differ in masked words
@@ -434,9 +434,7 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
       const size_t before = quiet.text().size();
       pretrain(o);
       reports.push_back(quiet.text().substr(quiet.text().find("   training: ", before)));
-      const SafeTensors file(o.out + "/model/model.safetensors");
-      weights.emplace_back();
-      for (const auto& [name, entry] : file.entries()) weights.back()[name] = file.read(name);
+      all.push_back(weights(o.out));
     }
   const auto loss = [](const std::string& report, const std::string& name) {
     return std::stod(report.substr(report.find(name + " loss ") + name.size() + 6));
@@ -445,9 +443,9 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
   CHECK(loss(reports[0], "NSP") == doctest::Approx(loss(reports[1], "NSP")).epsilon(2e-4));
   CHECK(loss(reports[2], "MLM") == doctest::Approx(loss(reports[3], "MLM")).epsilon(1e-4));
   for (const size_t first : {0, 2})
-    for (const auto& [name, values] : weights[first]) {
+    for (const auto& [name, values] : all[first]) {
       INFO(name);
-      CHECK(difference(values, weights[first + 1].at(name)) < 1e-5);
+      CHECK(difference(values, all[first + 1].at(name)) < 1e-5);
     }
 }
 

@@ -1,5 +1,4 @@
-// Training in shards, in one process and on several ranks: the same bits, and what is said when a
- // rank fails.
+// Training in shards, in one process and on several ranks: the same bits, and what is said when a rank fails.
 #include <doctest/doctest.h>
 
 #include <csignal>
@@ -22,21 +21,14 @@
 namespace minbert::test {
 namespace {
 
-std::map<std::string, std::vector<real>> weights(const std::string& run) {
-  const SafeTensors file(run + "/state.safetensors");
-  std::map<std::string, std::vector<real>> all;
-  for (const auto& [name, entry] : file.entries())
-    if (!name.starts_with("optimizer.")) all[name] = file.read(name);
-  return all;
-}
+Weights last_weights(const std::string& run) { return weights_in(run + "/state.safetensors"); }
 
 void check_close(const std::string& a, const std::string& b) {
-  const auto one = weights(a), other = weights(b);
+  const Weights one = last_weights(a), other = last_weights(b);
   CHECK(one.size() > 20);
   for (const auto& [name, values] : one) {
     INFO(name);
-    CHECK(difference(values, other.at(name), 1e-3) <
-          (sizeof(real) == sizeof(double) ? 1e-12 : 1e-5));
+    CHECK(difference(values, other.at(name)) < tolerance(1e-5, 1e-12));
   }
 }
 
@@ -118,7 +110,7 @@ TEST_CASE("shards: the heads of other tasks, and their moments, are left alone")
   CHECK(std::ranges::count(steps, 1) > 0);
   const std::string resting =
       csv(world.path("parts/steps.csv"))[1][1] == "sst" ? "heads.quora." : "heads.sst.";
-  const auto one = weights(world.path("parts")), other = weights(world.path("whole"));
+  const Weights one = last_weights(world.path("parts")), other = last_weights(world.path("whole"));
   int heads = 0;
   for (const auto& [name, values] : one) {
     if (!name.starts_with(resting)) continue;
@@ -344,12 +336,7 @@ TEST_CASE(
       const auto run = contents(out);
       if (whole.empty()) whole = run;
       CHECK(whole.size() > 5);
-      CHECK(run.size() == whole.size());
-      for (const auto& [name, bytes] : whole) {
-        INFO(name);
-        REQUIRE(run.count(name));
-        CHECK(run.at(name) == bytes);
-      }
+      check_equal(run, whole);
       std::filesystem::remove_all(out);
     };
     check(shell(".", rank_program(words)));         // without mpirun

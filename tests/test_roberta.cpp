@@ -15,20 +15,11 @@
 #include "papers/lnpeft/lnpeft.h"
 #include "papers/ta/task_adaptation.h"
 #include "papers/small_study.h"
+#include "renamed.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {
 namespace {
-
-// The sizes of golden/roberta.safetensors.
-BertConfig golden_roberta(const std::vector<std::string>& tasks = {}) {
-  BertConfig config = tiny_config("layer", 16);
-  config.vocab_size = 30, config.max_position_embeddings = 12;
-  config.set_family("roberta");
-  config.max_length = config.max_tokens();
-  config.tasks = tasks;
-  return config;
-}
 
 std::vector<std::string> names_in(const std::string& file) {
   std::vector<std::string> names;
@@ -39,17 +30,6 @@ std::vector<std::string> names_in(const std::string& file) {
 
 size_t count_of(const std::vector<std::string>& names, const std::string& beginning) {
   return size_t(std::ranges::count_if(names, [&](const std::string& name) { return name.starts_with(beginning); }));
-}
-
-// The golden weights under other names; "": left out.
-void write_renamed(const std::string& to, const std::function<std::string(const std::string&)>& rename) {
-  const SafeTensors golden(golden_file("roberta.safetensors"));
-  std::map<std::string, std::vector<real>> kept;
-  SafeTensorsWriter writer;
-  for (const auto& [name, entry] : golden.entries())
-    if (const std::string other = rename(name); !other.empty())
-      writer.add(other, entry.shape, kept[name] = golden.read(name));
-  writer.write(to);
 }
 
 // A library, and a RoBERTa that was pre-trained on it for three steps, in the run "roberta".
@@ -120,17 +100,18 @@ TEST_CASE("roberta: names without the prefix load, a pooler that no task trained
   const BertConfig config = golden_roberta();
   const Model model(config, 1, true, std::vector<HeadSpec>(), 0);
   const Tensor query = model.parameters.value("bert.encoder.layer.1.attention.self.query.weight");
-  write_renamed(file, [](const std::string& name) {
+  const std::string golden = golden_file("roberta.safetensors");
+  Renamed(golden, [](const std::string& name) {
     if (name.starts_with("classifier.dense.")) return "pooler." + name.substr(11);
     return name.starts_with("classifier.") ? "" : name.starts_with("roberta.") ? name.substr(8) : name;
-  });
+  }).writer.write(file);
   const WeightsReport report = load_weights(file, model.parameters, &config);
   CHECK(query.values() == SafeTensors(file).read("encoder.layer.1.attention.self.query.weight"));
   CHECK(report.initialised == std::vector<std::string>{"bert.pooler.dense.weight", "bert.pooler.dense.bias"});
   CHECK(report.unused == std::vector<std::string>{"pooler.dense.bias", "pooler.dense.weight"});
 
   const std::string gone = "roberta.encoder.layer.0.output.LayerNorm.bias";
-  write_renamed(file, [&](const std::string& name) { return name == gone ? "" : name; });
+  Renamed(golden, [&](const std::string& name) { return name == gone ? "" : name; }).writer.write(file);
   CHECK_ERROR(load_weights(file, model.parameters, &config), gone);
 }
 

@@ -14,15 +14,6 @@ using Names = std::vector<std::string>;
 
 Names tasks_in(const std::string& run) { return BertConfig::load(run + "/model/config.json").tasks; }
 
-using Weights = std::map<std::string, std::vector<real>>;
-
-Weights weights(const std::string& run) {
-  const SafeTensors file(run + "/model/model.safetensors");
-  Weights all;
-  for (const auto& [name, entry] : file.entries()) all[name] = file.read(name);
-  return all;
-}
-
 // What belongs to a task: its head, and its row of 8 or 16 numbers in each conditional norm.
 Weights parts_of(const std::string& run, const std::string& task) {
   const Names tasks = tasks_in(run);

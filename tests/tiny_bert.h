@@ -20,6 +20,19 @@ inline BertConfig tiny_config(const std::string& norm = "layer", int hidden = 8,
   return c;
 }
 
+// The sizes of the golden networks of golden/reference.py, and of the RoBERTa among them; tasks: what it has a head of.
+inline BertConfig golden_config() {
+  BertConfig c = tiny_config("layer", 16);
+  c.vocab_size = 30, c.max_position_embeddings = 12;
+  return c;
+}
+inline BertConfig golden_roberta(const std::vector<std::string>& tasks = {}) {
+  BertConfig c = golden_config();
+  c.set_family("roberta");
+  c.max_length = c.max_tokens(), c.tasks = tasks;
+  return c;
+}
+
 inline std::vector<HeadSpec> three_heads() {
   return {{"sst", 5, false, false}, {"quora", 1, true, false}, {"sts", 1, true, true}};
 }

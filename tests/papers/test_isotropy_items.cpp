@@ -10,6 +10,7 @@
 #include "papers/isobn/isobn.h"
 #include "papers/isobn/isotropy.h"
 #include "papers/small_study.h"
+#include "renamed.h"
 
 namespace minbert::test {
 namespace {
@@ -132,17 +133,8 @@ TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that
   o = small_options(world);
   o.items = {"tab2"};
   o.out = world.path("study-2");
-  const std::string weights = world.path("start/model.safetensors");
-  SafeTensorsWriter without_pooler;
-  std::map<std::string, std::vector<real>> kept;
-  {
-    const SafeTensors file(weights);
-    for (const auto& [name, entry] : file.entries())
-      if (name.find("pooler") == name.npos) kept[name] = file.read(name);
-    for (const auto& [name, values] : kept) without_pooler.add(name, file.entry(name).shape, values);
-    without_pooler.write(world.path("start/new"));
-  }
-  std::filesystem::rename(world.path("start/new"), weights);
+  const std::string file = world.path("start/model.safetensors");
+  Renamed(file, [](const std::string& name) { return contains(name, "pooler") ? "" : name; }).writer.write(file);
   CHECK_ERROR(run_items(o), "has no trained pooler");
   o.cls_norm_at = "pre-pooler";
   CHECK(run_items(o) == 0);

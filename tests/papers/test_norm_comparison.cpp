@@ -17,13 +17,10 @@ TEST_CASE("norms: the first gradient is what one step of plain gradient descent 
   const RunResult stopped = world.run(o, "one-step", 1);
   o.epochs = 0;
   world.run(o, "initial");
-  const SafeTensors before(world.path("initial/model/model.safetensors")),
-      after(world.path("one-step/state.safetensors"));
+  const Weights after = weights_in(world.path("one-step/state.safetensors"));
   double squares = 0;
-  for (const auto& [name, entry] : before.entries()) {
-    const std::vector<real> from = before.read(name), to = after.read(name);
-    for (size_t i = 0; i < from.size(); ++i) squares += std::pow(double(to[i] - from[i]), 2);
-  }
+  for (const auto& [name, from] : weights(world.path("initial")))
+    for (size_t i = 0; i < from.size(); ++i) squares += std::pow(double(after.at(name)[i] - from[i]), 2);
   CHECK(stopped.first_gradient > 0.1);
   CHECK(std::sqrt(squares) == doctest::Approx(0.25 * stopped.first_gradient).epsilon(1e-4));
 

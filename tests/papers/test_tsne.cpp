@@ -1,6 +1,5 @@
 // t-SNE and 2-means, against plain loops and scikit-learn.
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "minbert/safetensors.h"
 #include "papers/clusters.h"
 #include "papers/tsne.h"
+#include "threads.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
@@ -146,13 +146,7 @@ TEST_CASE("t-SNE: equal points are each other's neighbours, with equal p") {
 TEST_CASE("t-SNE: a seed is a map, bit for bit, with any number of threads") {
   const Tensor x = normal("points", {100, 7});
   const TsneOptions options{.perplexity = 15, .iterations = 60, .seed = 3};
-  const int threads = omp_get_max_threads();
-  const std::vector<real> y = tsne(x, options).y.values();
-  for (const int n : {1, 3}) {
-    omp_set_num_threads(n);
-    CHECK(tsne(x, options).y.values() == y);
-  }
-  omp_set_num_threads(threads);
+  const std::vector<real> y = on_threads([&] { return tsne(x, options).y.values(); });
   CHECK(tsne(x, {.perplexity = 15, .iterations = 60, .seed = 4}).y.values() != y);
 }
 
