@@ -66,6 +66,11 @@ inline std::vector<std::vector<real>> take_gradients(const Inputs& inputs) {
   return gradients;
 }
 
+// The parameter's gradient is what is said: d sum(p * g) / dp = g.
+inline void give_gradient(const Tensor& parameter, const std::vector<real>& gradient) {
+  backward(sum(mul(parameter, Tensor::from(parameter.shape(), gradient))));
+}
+
 // The gradient of every input, with a random cotangent, and behind them the result.
 inline std::vector<std::vector<real>> values_and_gradients(Inputs inputs, const Function& f) {
   for (Tensor& x : inputs) x.set_requires_grad(true);

@@ -139,8 +139,9 @@ inline std::string without_seconds(const std::string& file) {
 }
 
 // Everything a run wrote, by file name, but for the seconds it took.
-inline std::map<std::string, std::string> contents(const std::string& run) {
-  std::map<std::string, std::string> all;
+using Contents = std::map<std::string, std::string>;
+inline Contents contents(const std::string& run) {
+  Contents all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
     if (!entry.is_regular_file()) continue;
     const std::string file = entry.path().string(),
@@ -160,7 +161,7 @@ inline std::map<std::string, std::string> contents(const std::string& run) {
 }
 
 // Two runs wrote the same files.
-inline void check_equal(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other) {
+inline void check_equal(const Contents& one, const Contents& other) {
   CHECK(one.size() == other.size());
   for (const auto& [name, bytes] : one) {
     INFO(name);

@@ -14,7 +14,7 @@
 namespace minbert::test {
 namespace {
 
-// Three parameters; a step's gradients are whatever we say: d sum(p * g) / dp = g.
+// Three parameters.
 struct Three : Module {
   Three() {
     parameter("weight", {3, 4}, Init::random);
@@ -34,10 +34,6 @@ struct Model {
   Model() { parameters.reserve_gradients(); }
   const Tensor& operator[](const std::string& name) const { return parameters.value(name); }
 };
-
-void give_gradient(const Tensor& parameter, const std::vector<real>& gradient) {
-  backward(sum(mul(parameter, Tensor::from(parameter.shape(), gradient))));
-}
 
 const std::vector<std::string> names = {"weight", "bias", "head"};
 

@@ -329,7 +329,7 @@ TEST_CASE(
        {std::pair(train_words(world) + " --cls-norm whitening", world.path("out")),
         std::pair(pretrain_words, library.path("out"))}) {
     INFO(words);
-    std::map<std::string, std::string> whole;
+    Contents whole;
     const auto check = [&](const ShellResult& result) {
       INFO(result.said);
       CHECK(result.status == 0);
