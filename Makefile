@@ -208,6 +208,10 @@ install: all
 	  $(filter-out bench,$(PROGRAMS))
 uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
+# The library in double, for programs of one's own that ask gradient_error: autograd.h
+build/libminbert-double.a: $(LIBRARY_double)
+	@echo "ar  $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 test: programs build/test-$(PLAIN) build/test-double
 	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")

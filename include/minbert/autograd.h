@@ -90,8 +90,9 @@ bool recomputes();
 
 // How far backward() is from finite differences, to check a backward of one's own: over all inputs,
 // the largest difference between the two gradients of sum(c f()), where c is random, beside the
-// largest number in either. f() reads the inputs. In the double build (-DMINBERT_DOUBLE) a right
-// backward gives less than 1e-6; float has too few digits to tell.
+// largest number in either. f() reads the inputs. In double a right backward gives less than 1e-6;
+// float has too few digits to tell: `make build/libminbert-double.a`, and -DMINBERT_DOUBLE for the
+// program.
 double gradient_error(const std::function<Tensor()>& f, const std::vector<Tensor>& inputs);
 
 void print_tape(std::ostream& out);           // --trace: names, shapes, module paths of all entries
