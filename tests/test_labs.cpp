@@ -80,6 +80,8 @@ TEST_CASE("labs: a hole that does not fit is an error with its line, and nothing
       {"x.cpp\treal g(\tyours();\n", "x.cpp: \"real g(\" has no body"},
       {"x.cpp\treal f(\tyours();\tno such\n", "holes:1: x.cpp: \"no such\" stands in no comment line"},
       {"x.cpp\treal f(\tyours();\treturn x + 1\n", "x.cpp: \"return x + 1\" stands in no comment line"},
+      {"x.cpp\treal f(\tyours();\nx.cpp\tstruct One\tyours();\n", "holes:2: x.cpp: "},
+      {"x.cpp\treal f(\tyours();\nx.cpp\treal f(\tyours();\n", "holes:2: x.cpp: \"real f(\" is emptied twice"},
       {"y.cpp\treal f(\tyours();\n", "holes:1: y.cpp cannot be read"},
       {"x.cpp real f( yours();\n", "holes:1: has 1 columns"},
   };
