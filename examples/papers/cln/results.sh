@@ -91,8 +91,9 @@ awk -F, '
     head = " | SST accuracy | Quora accuracy | STS Pearson | mean |\n|---|---|---|---|---|\n"
     printf "| kept-out training rows, one seed%s%s\n", head, one["rate"]
     printf "| dev, six seeds%s", head
-    for (s = split("sequential round-robin", samplings, " "); s >= 1; s--) {
-      sampling = samplings[3 - s]
+    split("sequential round-robin", samplings, " ")
+    for (s = 1; s <= 2; s++) {
+      sampling = samplings[s]
       runs = n[sampling, "layer"]
       say(sampling ", LayerNorm", sampling " layer", of, runs)
       say(sampling ", conditional", sampling " conditional-layer", of, runs)
