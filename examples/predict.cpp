@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   CommandLine line("predict",
                    "Labels each line of standard input, even an empty one, with a trained model.");
   line.option("--model", folder, "a run's folder, or its model/", "DIR");
-  line.option("--task", task_name, "which of the model's tasks: sst, quora, sts, ...", "NAME");
+  line.option("--task", task_name, "which of the model's tasks; not needed where it has one", "NAME");
   line.option("--batch", batch, "lines at a time; 1 answers every line at once, as on a terminal",
               Range{1});
   MachineOptions machine;
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("predict", [&] {
     use_machine(machine);
-    line.need({"--model", "--task"});
+    line.need({"--model"});
     TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
     if (isatty(STDIN_FILENO)) {

@@ -20,7 +20,8 @@ Weights parts_of(const std::string& run, const std::string& task) {
   const size_t row = size_t(std::ranges::find(tasks, task) - tasks.begin());
   Weights parts;
   for (const auto& [name, values] : weights(run)) {
-    if (name.starts_with("heads." + task + ".")) parts[name] = values;
+    const std::string head = tasks.size() == 1 ? "classifier." : "heads." + task + ".";
+    if (name.starts_with(head)) parts["head." + name.substr(head.size())] = values;
     if (!contains(name, ".task_")) continue;
     const size_t H = values.size() / tasks.size();
     parts[name].assign(values.begin() + int64_t(row * H), values.begin() + int64_t((row + 1) * H));
@@ -168,7 +169,8 @@ TEST_CASE("task names: what does not fit is refused: pairs encoded otherwise, ro
   };
   CHECK(contains(with_tasks({"sst", "quora"}), "task_weight is [3, 8] in the file, but [2, 8] by config.json"));
   CHECK(contains(with_tasks({"sst", "quora", "cfimdb"}),
-                 "heads.cfimdb.weight is not among the weights, though \"minbert.tasks\" in config.json lists its"));
+                 "heads.cfimdb.weight is not among the weights, though config.json says that the model has the "
+                 "head of this task, in \"minbert.tasks\""));
   CHECK(contains(with_tasks({"sst", "news"}), "\"minbert.tasks\" in config.json: there is no task \"news\""));
   CHECK(contains(with_tasks({"sst", "sst"}), "\"sst\" is named 2 times"));
 }

@@ -261,12 +261,11 @@ TEST_CASE("train mode: a run trains what its mode says, and says how much that i
     CHECK(result.parameters == model.parameters.count());
     CHECK(contains(world.printed, formatted("{} parameters, {} of them trained;", result.parameters, result.trained)));
     int64_t moved = 0;
-    const SafeTensors before(world.path("before-" + mode.substr(0, 4)) +
-                             "/model/model.safetensors");
+    const TrainedModel before(world.path("before-" + mode.substr(0, 4)));
     for (size_t i = 0; i < model.parameters.items().size(); ++i) {
       const Parameter& p = model.parameters.items()[i];
       const uint8_t* mask = model.parameters.mask(i);
-      const std::vector<real> start = before.read(p.name);
+      const std::vector<real> start = before.model.parameters.value(p.name).values();
       const std::vector<real> now = state_of(world.path("run-" + mode.substr(0, 4)), p.name);
       for (size_t e = 0; e < now.size(); ++e) {
         const bool learns = mask ? mask[e] : p.value.requires_grad();

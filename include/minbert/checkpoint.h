@@ -66,7 +66,7 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
 
 // Writes a Hugging Face folder: config.json, the tokenizer's files, model.safetensors. config.json
 // names the class of Hugging Face whose tensors these are, and the outputs of the head of one task.
-void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,
+void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
                 const Parameters& parameters,
                 SafeTensorsWriter::As as = SafeTensorsWriter::As::f32);
 

@@ -2,6 +2,7 @@
 // file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,16 @@ inline const std::vector<std::string> pair_names = {"cross", "siamese"};
 Pairs pairs_of(const std::string& name);            // Error lists the names
 
 struct Family;                                     // src/bert/family.h
+
+// What config.json says of a classifier's head: of our one task, or of one trained elsewhere.
+struct ClassifierHead {
+  std::vector<std::string> labels;                 // id2label; empty: there is no such head
+  // "single_label_classification", "multi_label_classification", "regression"
+  std::string problem_type;
+  std::optional<double> dropout;                   // before it; none: hidden_dropout_prob
+};
+// The only task of a classifier that was trained elsewhere: its name in BertConfig::tasks
+inline const std::string foreign_task = "classifier";
 
 struct BertConfig {
   std::string model_type = "bert";                 // or another of src/bert/family.cpp
@@ -39,6 +50,10 @@ struct BertConfig {
   std::vector<std::string> tasks;
   int max_length = 512;
 
+  ClassifierHead classifier;                       // where task_heads() is 1
+  // Is this a ...ForSequenceClassification without our additions? Then foreign_task is its task.
+  bool is_foreign() const { return tasks == std::vector{foreign_task}; }
+
   // tiny, mini, small, base, large; narrow-1, normal-1, wide-1, narrow-5, normal-5, wide-5: the
   // original Transformer's encoder in the sizes of [NT model]; or a file's name that ends in .json.
   // The error lists the names.
@@ -53,6 +68,9 @@ struct BertConfig {
   const Family& family() const;
   int first_position() const;           // in the table of positions: of a sequence's first token
   int max_tokens() const { return max_position_embeddings - first_position(); }   // of a sequence
+  // Does Hugging Face's class of this model_type compute the same function? If not, config.json has
+  // the model_type "minbert", which no other program takes for a BERT.
+  bool is_plain() const;
   // Did pre-training, or a task, train it? If not, it starts new.
   bool has_trained_pooler() const;
   // Pre-training's heads, where there is no task: 0; one task's, as Hugging Face has it: 1; those

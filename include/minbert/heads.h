@@ -14,6 +14,17 @@ namespace minbert {
 // The shape of each task's head, in the tasks' order.
 std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 
+// The tasks that a model was trained on. A classifier from elsewhere has one, foreign_task, made of
+// its labels; it has no files. Error for a name that is not in the table of tasks.
+std::vector<Task> tasks_of(const BertConfig& config);
+// What config.json says of the head of a model's only task. Quora's single logit is one label,
+// "multi_label_classification": its probability is the logit's sigmoid.
+ClassifierHead classifier_of(const Task& task, double dropout);
+// The names under which a run on `tasks` goes on with the heads of `saved`: its own, save that the
+// head of a classifier from elsewhere becomes that of the run's only task. None, if it has another
+// number of outputs: it stays behind.
+std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
+
 struct FineTuneOptions {
   uint64_t seed = 0;                                // of the heads
   double head_dropout = 0;                          // before them

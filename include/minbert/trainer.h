@@ -60,7 +60,8 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
 struct TrainedModel {
   explicit TrainedModel(const std::string& folder);
   DatasetOptions dataset_options() const;           // as its training data was read
-  const Task& task(const std::string& name) const;  // Error lists the tasks it was trained on
+  // Error lists the tasks it was trained on. "": its only one
+  const Task& task(const std::string& name) const;
   BertConfig config;
   Tokenizer tokenizer;
   std::vector<Task> tasks;                          // the t-th has task id t

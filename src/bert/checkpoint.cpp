@@ -35,9 +35,9 @@ WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved
   for (const std::string& task : saved.tasks)
     for (const std::string& name : report.initialised)
       MB_CHECK(!name.starts_with("heads." + task + "."),
-               "{}: {} is not among the weights, though \"minbert.tasks\" in config.json lists its "
-               "task; take it off that list",
-               folder, name);
+               "{}: {} is not among the weights, though config.json says that the model has the "
+               "head of this task, in {}", folder, name,
+               saved.is_foreign() ? "\"architectures\"" : "\"minbert.tasks\"");
   return report;
 }
 
@@ -89,18 +89,9 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   out << '\n';
 }
 
-void save_model(const std::string& folder, BertConfig config, const Tokenizer& tokenizer,
+void save_model(const std::string& folder, const BertConfig& config, const Tokenizer& tokenizer,
                 const Parameters& parameters, SafeTensorsWriter::As as) {
   make_folder(folder);
-  Json::Object kept = config.loaded.is_null() ? Json::Object() : config.loaded.members();
-  for (const char* of_older_head : {"num_labels", "id2label", "label2id", "problem_type"})
-    kept.erase(of_older_head);
-  config.loaded = Json::object(kept);
-  config.loaded.set("architectures",
-                    Json::array({config.family().architecture[config.task_heads()]}));
-  if (config.task_heads() == 1)
-    config.loaded.set("num_labels",
-                      parameters.value(formatted("heads.{}.bias", config.tasks[0])).size());
   save_weights(folder + "/model.safetensors", parameters, as, &config);
   config.save(folder + "/config.json");
   tokenizer.save(folder, config.max_tokens());

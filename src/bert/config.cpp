@@ -96,6 +96,42 @@ void check_values(const BertConfig& c, const std::string& file) {
            c.max_length, after, c.max_tokens());
 }
 
+const std::string other_function = "minbert";       // the model_type of what is not plain
+
+// The head of a ...ForSequenceClassification. Without id2label its labels are LABEL_0, LABEL_1, ...,
+// as transformers writes them: two, or num_labels.
+ClassifierHead classifier_in(const Json& json, const std::string& file) {
+  const Json::Array classes =
+      json.has("architectures") ? json["architectures"].items() : Json::Array();
+  if (classes.empty() || !classes[0].string().ends_with("ForSequenceClassification")) return {};
+  ClassifierHead head;
+  const bool named = json.has("id2label") && !json["id2label"].is_null();
+  const Json::Object names = named ? json["id2label"].members() : Json::Object();
+  const size_t count = named ? names.size() : size_t(json.get("num_labels", 2));
+  for (size_t id = 0; id < count; ++id) {
+    const auto name = names.find(std::to_string(id));
+    MB_CHECK(!named || name != names.end(),
+             "{}: \"id2label\" has {} labels, but none for {}; expected one for each of 0 to {}",
+             file, count, id, count - 1);
+    head.labels.push_back(named ? name->second.string() : formatted("LABEL_{}", id));
+  }
+  head.problem_type = json.get(
+      "problem_type", std::string(count == 1 ? "regression" : "single_label_classification"));
+  if (json.has("classifier_dropout")) head.dropout = json["classifier_dropout"].number_if();
+  return head;
+}
+
+void set_classifier(Json& json, const ClassifierHead& head) {
+  Json names = Json::object(), ids = Json::object();
+  for (size_t id = 0; id < head.labels.size(); ++id) {
+    names.set(std::to_string(id), head.labels[id]);
+    ids.set(head.labels[id], int(id));
+  }
+  json.set("num_labels", int(head.labels.size())).set("id2label", names).set("label2id", ids);
+  json.set("problem_type", head.problem_type);
+  if (head.dropout) json.set("classifier_dropout", *head.dropout);
+}
+
 struct Named {
   std::string name;
   int layers, hidden_size, heads;
@@ -132,6 +168,12 @@ void BertConfig::set_family(const std::string& type) {
 }
 
 const Family& BertConfig::family() const { return family_of(model_type, "config.json"); }
+
+bool BertConfig::is_plain() const {
+  return norm == "layer" && placement == "post" && cls_norm == "none" &&
+         embeddings_norm == "same" && positions == "learned" && type_vocab_size > 0 &&
+         (pairs == "cross" || tasks.empty());
+}
 
 bool BertConfig::has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
 
@@ -171,7 +213,10 @@ BertConfig BertConfig::load(const std::string& file) {
   BertConfig c;
   c.loaded = Json::load(file);
   check_kind(c.loaded, file);
-  c.model_type = family_of(c.loaded.get("model_type", c.model_type), file).model_type;
+  const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
+  std::string model_type = c.loaded.get("model_type", c.model_type);
+  if (model_type == other_function) model_type = ours["model_type"].string();
+  c.model_type = family_of(model_type, file).model_type;
   // Sizes are required: a default would be a guess. Numbers have defaults: old files lack some.
   for (const auto& [key, size] : sizes) {
     c.loaded[key].integer();                       // fails if it is missing
@@ -181,10 +226,11 @@ BertConfig BertConfig::load(const std::string& file) {
   c.pad_token_id = c.loaded.get("pad_token_id", c.family().pad_token_id);
   c.hidden_act = c.loaded.get("hidden_act", c.hidden_act);
 
-  const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
   for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
+  c.classifier = classifier_in(c.loaded, file);
+  if (!c.loaded.has("minbert") && !c.classifier.labels.empty()) c.tasks = {foreign_task};
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));
   check_values(c, file);
   return c;
@@ -192,14 +238,23 @@ BertConfig BertConfig::load(const std::string& file) {
 
 void BertConfig::save(const std::string& file) const {
   check_values(*this, file);
-  Json json = loaded, ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
-  json.set("model_type", model_type).set("hidden_act", hidden_act);
+  Json::Object kept = loaded.is_null() ? Json::Object() : loaded.members();
+  for (const char* of_a_head : {"architectures", "num_labels", "id2label", "label2id",
+                                "problem_type", "classifier_dropout", "minbert"})
+    kept.erase(of_a_head);
+  Json json = Json::object(kept);
+  json.set("model_type", is_plain() ? model_type : other_function).set("hidden_act", hidden_act);
+  if (is_plain()) json.set("architectures", Json::array({family().architecture[task_heads()]}));
+  if (task_heads() == 1 && !classifier.labels.empty()) set_classifier(json, classifier);
   json.set("pad_token_id", pad_token_id);
   for (const auto& [key, size] : sizes) json.set(key, this->*size);
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
+  Json ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
   for (const auto& [key, value] : choices) ours.set(key, this->*value);
   ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);
-  write_file(file, json.set("minbert", std::move(ours)).dump() + "\n");
+  if (!is_plain()) ours.set("model_type", model_type);
+  if (!is_foreign()) json.set("minbert", ours);
+  write_file(file, json.dump() + "\n");
 }
 
 }  // namespace minbert

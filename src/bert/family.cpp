@@ -1,6 +1,7 @@
 // The table of BERT and RoBERTa.
 //
 //   Pooler      RoBERTa's starts new: pre-training leaves none
+//   One task    the network with the head of one task is Hugging Face's ...ForSequenceClassification
 //   Deviations  RoBERTa's classifier has dropout before each of its two matrices; ours only before
 //               the second, as BERT's. A <pad> inside a text trains its rows of the embeddings;
 //               Hugging Face's stay as they are.
@@ -16,7 +17,7 @@ namespace {
 
 const std::vector<Family> families = {
     {.model_type = "bert",
-     .architecture = {"BertForPreTraining", "BertModel", "BertModel"},
+     .architecture = {"BertForPreTraining", "BertForSequenceClassification", "BertModel"},
      .positions_after_padding = false,
      .pad_token_id = 0,
      .type_vocab_size = 2,
@@ -24,7 +25,7 @@ const std::vector<Family> families = {
      .next_sentence = true,
      .encoder = "bert.",
      .pooler = {"bert.pooler.dense.", "bert.pooler.dense.", "bert.pooler.dense."},
-     .head_of_one_task = "",
+     .head_of_one_task = "classifier.",
      .others = {}},
     {.model_type = "roberta",
      .architecture = {"RobertaForMaskedLM", "RobertaForSequenceClassification", "RobertaModel"},

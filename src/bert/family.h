@@ -25,7 +25,7 @@ struct Family {
   // What a file calls weights whose names begin so in ours, which are BERT's; "": it has none.
   std::string encoder;                    // "bert."
   std::array<std::string, 3> pooler;      // "bert.pooler.dense.": see BertConfig::task_heads()
-  std::string head_of_one_task;           // "heads.TASK."; "": the same
+  std::string head_of_one_task;           // "heads.TASK."
   std::vector<std::pair<std::string, std::string>> others;        // ours, the file's
 };
 

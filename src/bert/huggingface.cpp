@@ -22,7 +22,7 @@ struct FileNames {
     beginnings = family.others;
     beginnings.emplace_back("bert.pooler.dense.", family.pooler[config.task_heads()]);
     beginnings.emplace_back("bert.", family.encoder);
-    if (config.task_heads() == 1 && !family.head_of_one_task.empty())
+    if (config.task_heads() == 1)
       beginnings.emplace_back(formatted("heads.{}.", config.tasks[0]), family.head_of_one_task);
   }
   // "": it is not in the file

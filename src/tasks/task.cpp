@@ -103,6 +103,7 @@ std::string in_words(const Task& task, double value) {
     return !task.class_names.empty()   ? task.class_names.at(size_t(value))
            : !task.label_words.empty() ? task.label_text(value)
                                        : formatted("class {}", value);
+  if (!std::isfinite(task.high)) return fixed(value, 3);
   return fixed(std::clamp(value, task.low, task.high), 1) + " of " + fixed(task.high, 0);
 }
 

@@ -12,10 +12,6 @@
 namespace minbert {
 namespace {
 
-std::vector<Task> tasks_of(const BertConfig& config) {
-  return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
-}
-
 // Says what becomes of the tasks of a trained model.
 void print_tasks(const std::string& source, const std::vector<std::string>& old,
                  const std::vector<TaskData>& data) {
@@ -57,6 +53,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
                              tokenizer_->size());
     config_ = new_config(o.config, *tokenizer_);
   }
+  config_.tasks = heads_for(config_, tasks);
   tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
                                .limit = o.limit, .keep_texts = 3};
@@ -93,6 +90,8 @@ BertConfig Experiment::config(const TrainOptions& o) const {
   for (const TaskData& data : data_)
     if (std::ranges::find(config.tasks, data.task.name) == config.tasks.end())
       config.tasks.push_back(data.task.name);
+  config.classifier = {};
+  if (config.task_heads() == 1) config.classifier = classifier_of(tasks_of(config)[0], o.dropout);
   return config;
 }
 
@@ -104,11 +103,15 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
                                        heads_of(tasks_of(config)), o.dropout);
   bool new_pooler = false;
   if (pretrained) {
-    const BertConfig saved = start_config(o.model, o);
+    BertConfig saved = start_config(o.model, o);
     new_pooler = !saved.has_trained_pooler();
+    std::vector<Task> tasks;
+    for (const TaskData& data : experiment.data()) tasks.push_back(data.task);
+    const std::vector<std::string> heads = heads_for(saved, tasks);
+    if (!heads.empty()) saved.tasks = heads;
     if (with_values) {
       load_start(o.model, saved, o.placement, model->parameters);
-      print_tasks(o.model, saved.tasks, experiment.data());
+      print_tasks(o.model, heads, experiment.data());
     }
   }
   const bool pooled = o.cls_norm_at == cls_place::pooled;
@@ -136,7 +139,14 @@ const Task& TrainedModel::task(const std::string& name) const {
   MB_CHECK(!tasks.empty(),
            "{}: this model was pre-trained, and on no task yet; fine-tune it: multitask --model {} "
            "--tasks {} --data DIR --out runs/NAME", folder, folder, name);
-  return tasks[size_t(model.network.task_id(name))];
+  MB_CHECK(config.classifier.problem_type != "multi_label_classification" ||
+               config.classifier.labels.size() == 1,
+           "{}: \"problem_type\" in config.json is \"multi_label_classification\": any of its {} "
+           "labels may hold at once; a task of minbert chooses one",
+           folder, config.classifier.labels.size());
+  MB_CHECK(!name.empty() || tasks.size() == 1, "{}: which of its tasks? --task takes one of {}",
+           folder, joined(names_of(tasks)));
+  return name.empty() ? tasks[0] : tasks[size_t(model.network.task_id(name))];
 }
 
 }  // namespace minbert

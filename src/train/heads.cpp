@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/names.h"
 #include "minbert/ops.h"
@@ -39,9 +40,61 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks) {
 }
 
 namespace {
-BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks) {
+// A classifier that was trained elsewhere, as a task without files.
+Task task_of(const ClassifierHead& head) {
+  Task task;
+  task.name = task.title = foreign_task;
+  task.text_columns = {"sentence"};
+  task.label_words = head.labels;
+  if (head.labels.size() > 1) {
+    task.high = double(head.labels.size() - 1);
+  } else if (head.problem_type == "regression") {
+    task.kind = TaskKind::regression;
+    task.low = -std::numeric_limits<double>::infinity();
+    task.high = -task.low;
+    task.label_words.clear();
+  } else {
+    task.kind = TaskKind::binary;
+    task.label_words = {"not " + head.labels[0], head.labels[0]};
+  }
+  return task;
+}
+}  // namespace
+
+std::vector<Task> tasks_of(const BertConfig& config) {
+  if (config.is_foreign()) return {task_of(config.classifier)};
+  return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
+}
+
+ClassifierHead classifier_of(const Task& task, double dropout) {
+  ClassifierHead head;
+  head.dropout = dropout;
+  if (task.kind == TaskKind::regression) {
+    head.labels = {task.label_column};
+    head.problem_type = "regression";
+  } else if (task.kind == TaskKind::binary) {
+    head.labels = {in_words(task, 1)};
+    head.problem_type = "multi_label_classification";
+  } else {
+    for (int label = 0; label < task.outputs(); ++label)
+      head.labels.push_back(in_words(task, label));
+    head.problem_type = "single_label_classification";
+  }
+  return head;
+}
+
+std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks) {
+  if (!saved.is_foreign()) return saved.tasks;
+  const bool fits =
+      tasks.size() == 1 && tasks[0].outputs() == int(saved.classifier.labels.size());
+  return fits ? names_of(tasks) : std::vector<std::string>();
+}
+
+namespace {
+BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double head_dropout) {
   config.tasks = names_of(tasks);
   config.pairs = "cross";
+  if (tasks.size() == 1) config.classifier = classifier_of(tasks[0], head_dropout);
   config.max_length = std::min(512, config.max_tokens());
   return config;
 }
@@ -55,9 +108,11 @@ Model Model::from_pretrained(const std::string& folder, const std::vector<Task>&
 
 Model::Model(const std::string& folder, const BertConfig& saved, const std::vector<Task>& tasks,
              const FineTuneOptions& o)
-    : WithParameters(with_tasks(saved, tasks), o.seed, false, heads_of(tasks),
+    : WithParameters(with_tasks(saved, tasks, o.head_dropout), o.seed, false, heads_of(tasks),
                      o.head_dropout) {
-  load_weights(folder, parameters, &saved);
+  BertConfig source = saved;
+  if (const auto heads = heads_for(saved, tasks); !heads.empty()) source.tasks = heads;
+  load_weights(folder, parameters, &source);
 }
 
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {
