@@ -6,7 +6,7 @@
 //   norm of [CLS]           in evaluation, if it is affine, N(h) = A h + b:
 //                             before the pooler   W N(h) + c = (W A) h + (W b + c)
 //                             after its tanh      the same of the head's W and c
-//   IsoBN, min-max, z, ...  are affine: their statistics are fixed then. l2 is not
+//   All of the table are affine then: their statistics are fixed
 #pragma once
 
 #include <string>

@@ -370,8 +370,13 @@ TEST_CASE(
   for (size_t i = 0; i < 3; ++i) CHECK(dev[i] == result.dev[i]);
   TrainedModel trained(world.path("run"));
   const TaskData& sst = experiment.data()[0];
-  for (const double p : predict(trained.model.network, sst.task, sst.dev[0]).probabilities)
-    CHECK((p >= 0.2 && p <= 1));
+  const Predictions p = predict(trained.model.network, sst.task, sst.dev[0]);
+  for (size_t i = 0; i < p.values.size(); ++i) {
+    const std::vector<double> of_classes = probabilities(sst.task.kind, p.row(i));
+    REQUIRE(of_classes.size() == 5);
+    CHECK(std::accumulate(of_classes.begin(), of_classes.end(), 0.) == doctest::Approx(1).epsilon(1e-12));
+    CHECK(of_classes[size_t(p.values[i])] == std::ranges::max(of_classes));
+  }
 }
 
 TEST_CASE("train: predictions in words are those of the prediction file, beside text and label") {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/tape.h"
+#include "masked_words.h"
 #include "minbert/trainer.h"
 #include "text/lines.h"
 
@@ -272,18 +273,34 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
   const Tensor logits = trained.model.network.forward(pack(example.inputs, {id}), id);
   Predictions read;
   read_logits(task, "--text", logits, read);
-  std::vector<double> probabilities;
-  if (task.kind == TaskKind::classification) {
-    for (const real p : softmax(logits).values()) probabilities.push_back(double(p));
-  } else if (task.kind == TaskKind::binary) {
-    const double p = double(sigmoid(logits).item());
-    probabilities = {1 - p, p};
-  }
   Json::Array choices;
-  for (const double p : probabilities)
+  for (const double p : probabilities(task.kind, read.row(0)))
     choices.push_back(Json::array({in_words(task, double(choices.size())), rounded(p)}));
   return prediction.set("text", in_words(task, read.values[0]))
       .set("choices", Json::array(choices));
+}
+
+// A pre-trained model's words in the place of each [MASK], in the form of predictions.
+Json::Array masked_words_json(const TrainedModel& trained, const std::string& text) {
+  const Tokenizer& t = trained.tokenizer;
+  if (!trained.tasks.empty() || text.find(t.token(t.mask())) == text.npos) return {};
+  Json::Array all;
+  const auto add = [&](const std::string& best, const Json::Array& choices,
+                       const std::string& not_run) {
+    all.push_back(Json::object({{"task", formatted("{} {}", t.token(t.mask()), all.size() + 1)},
+                                {"text", best}, {"choices", Json::array(choices)},
+                                {"not_run", not_run}}));
+  };
+  try {
+    for (const MaskedWords::Choices& words : MaskedWords(trained.folder).fill(text)) {
+      Json::Array choices;
+      for (const auto& [word, p] : words) choices.push_back(Json::array({word, rounded(p)}));
+      add(words[0].first, choices, "");
+    }
+  } catch (const Error& e) {
+    add("", {}, e.what());
+  }
+  return all;
 }
 
 }  // namespace
@@ -308,6 +325,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
     tasks.push_back(t.name);
     predictions.push_back(prediction_json(trained, t, o));
   }
+  for (const Json& words : masked_words_json(trained, o.text)) predictions.push_back(words);
   bool cut = false;
   const int id = task ? network.task_id(task->name) : -1;
   const Example example = example_of(trained, task, o, &cut);

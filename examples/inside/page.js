@@ -430,7 +430,8 @@ function arcs(m, n, users, go) {
 }
 
 function predictionsView(m) {
-  if (!m.predictions.length) return notice('This model has no head: it was not fine-tuned on a task.');
+  if (!m.predictions.length) return notice('No task trained this model. Write ' +
+    '[MASK] (a RoBERTa: <mask>) in place of a word of the text: a pre-trained model shows what it would put there.');
   return m.predictions.map(p => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
     el('h3', { style: 'margin-top:0' }, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
     p.choices.length ? bars(p.choices, 1, percent) : null));

@@ -1,6 +1,7 @@
 // Printing predictions beside text and label.
 #include "papers/in_words.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 
@@ -38,8 +39,8 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
       if (d.task.is_pair()) std::cout << "          " << on_one_line(e.texts[1]) << '\n';
       std::cout << "            " << in_words(d.task, p.values[i]);
       if (d.task.kind != TaskKind::regression)
-        std::cout << std::fixed << std::setprecision(2) << " (probability " << p.probabilities[i]
-                  << ")";
+        std::cout << std::fixed << std::setprecision(2) << " (probability "
+                  << std::ranges::max(probabilities(d.task.kind, p.row(i))) << ")";
       std::cout << "; labeled " << in_words(d.task, e.label) << '\n';
     }
   }

@@ -175,9 +175,12 @@ class BertForPreTraining : public Module {
   // masked [M]: rows of the batch; originals [M]: their ids before masking.
   PretrainingOutput forward(const Batch& batch, const Indices& masked,
                             const Indices& originals) const;
+  // [M,V] what the head for masked words says of these rows of the batch
+  Tensor word_logits(const Batch& batch, const Indices& masked) const;
   const BertModel& bert() const { return bert_; }
 
  private:
+  Tensor transform(const Tensor& x, const Batch& batch) const;
   BertModel bert_;
   Linear transform_;
   std::unique_ptr<Norm> norm_;

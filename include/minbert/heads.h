@@ -47,11 +47,18 @@ struct Model : WithParameters<MultitaskBert> {
 // The loss of a task's head, by its kind [CLN losses].        logits [B,outputs], labels [B] -> []
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels);
 
-// The predictions for some examples: class, 0 or 1, or similarity; and how probable the model holds
-// each.
+// The predictions for N examples.
 struct Predictions {
-  std::vector<double> values, probabilities;        // probabilities: 1 for a similarity
+  std::vector<double> values;                       // [N] class, 0 or 1, or similarity
+  std::vector<double> logits;                       // [N,outputs]
+  std::span<const double> row(size_t i) const {
+    const size_t outputs = logits.size() / values.size();
+    return std::span(logits).subspan(i * outputs, outputs);
+  }
 };
+// How probable each label is by these logits of one example: their softmax; of a single one
+// (1-σ, σ); of a similarity none.
+std::vector<double> probabilities(TaskKind kind, std::span<const double> logits);
 // Appends the prediction of each row of logits, for the next examples of the file. Error for a
 // logit that is not finite: names file and example.
 void read_logits(const Task& task, const std::string& file, const Tensor& logits,

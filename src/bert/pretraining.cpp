@@ -22,11 +22,20 @@ BertForPreTraining::BertForPreTraining(const BertConfig& config)
 PretrainingOutput BertForPreTraining::forward(const Batch& batch, const Indices& masked,
                                               const Indices& originals) const {
   const BertOutput out = bert_.forward(batch, masked);
-  const auto g = activation(bert_.config().hidden_act);
-  const Tensor h = (*norm_)(g(transform_(out.last_hidden_state)), batch);
+  const Tensor h = transform(out.last_hidden_state, batch);
   const Tensor loss =
       linear_cross_entropy(h, bert_.embeddings().word_weight(), decoder_bias_, originals);
   return {loss, seq_relationship_(out.pooler_output)};
+}
+
+Tensor BertForPreTraining::word_logits(const Batch& batch, const Indices& masked) const {
+  const Tensor h = transform(bert_.forward(batch, masked).last_hidden_state, batch);
+  return linear(h, bert_.embeddings().word_weight(), decoder_bias_);
+}
+
+Tensor BertForPreTraining::transform(const Tensor& x, const Batch& batch) const {
+  const auto g = activation(bert_.config().hidden_act);
+  return (*norm_)(g(transform_(x)), batch);
 }
 
 }  // namespace minbert

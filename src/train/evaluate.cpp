@@ -41,7 +41,7 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   const auto visit = [&](std::span<const int32_t> examples) {
     if (!ranks().takes(batch++)) {       // another rank's, which writes where 0 stands here
       predictions.values.resize(predictions.values.size() + examples.size());
-      predictions.probabilities.resize(predictions.values.size());
+      predictions.logits.resize(predictions.values.size() * size_t(task.outputs()));
       return;
     }
     profile_resume();                    // saving a checkpoint, say, is no operation's time
@@ -50,7 +50,7 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
   };
   for_each_batch("predicting " + data.file, data.examples.size(), visit);
   ranks().sum(std::span(predictions.values));
-  ranks().sum(std::span(predictions.probabilities));
+  ranks().sum(std::span(predictions.logits));
   return predictions;
 }
 

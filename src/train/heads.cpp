@@ -11,21 +11,13 @@
 namespace minbert {
 namespace {
 
-// One row of logits: the likeliest class and its probability; the side of 1/2 that the probability
-// of 1 is on; or the score.
-std::pair<double, double> read_row(TaskKind kind, const real* x, int64_t outputs) {
+// What one row of logits says: the likeliest class; whether 1 is at least as probable as 0; the
+// score.
+double value_of(TaskKind kind, std::span<const double> logits) {
   switch (kind) {
-    case TaskKind::classification: {
-      const real* best = std::max_element(x, x + outputs);
-      double sum = 0;
-      for (int64_t i = 0; i < outputs; ++i) sum += std::exp(double(x[i] - *best));
-      return {double(best - x), 1 / sum};
-    }
-    case TaskKind::binary: {
-      const double p = 1 / (1 + std::exp(-double(x[0])));
-      return {p >= 0.5, std::max(p, 1 - p)};
-    }
-    case TaskKind::regression: return {double(x[0]), 1};
+    case TaskKind::classification: return double(std::ranges::max_element(logits) - logits.begin());
+    case TaskKind::binary: return logits[0] >= 0;
+    case TaskKind::regression: return logits[0];
   }
   fail("unknown kind of task");
 }
@@ -132,15 +124,26 @@ void read_logits(const Task& task, const std::string& file, const Tensor& logits
   std::vector<real> room;
   const std::span<const real> values = logits.on_host(room);
   for (int64_t row = 0; row < logits.rows(); ++row) {
-    const real* x = values.data() + row * logits.cols();
-    MB_CHECK(std::all_of(x, x + logits.cols(), [](real v) { return std::isfinite(v); }),
+    const auto x = values.subspan(size_t(row * logits.cols()), size_t(logits.cols()));
+    MB_CHECK(std::ranges::all_of(x, [](real v) { return std::isfinite(v); }),
              "{}: the output of {} for example {} is not a finite number: the weights have "
              "diverged. Train again with a smaller --lr, --clip 1 or --warmup 0.1",
              file, task.name, predictions.values.size() + 1);
-    const auto [value, probability] = read_row(task.kind, x, logits.cols());
-    predictions.values.push_back(value);
-    predictions.probabilities.push_back(probability);
+    predictions.logits.insert(predictions.logits.end(), x.begin(), x.end());
+    predictions.values.push_back(
+        value_of(task.kind, std::span(predictions.logits).last(x.size())));
   }
+}
+
+std::vector<double> probabilities(TaskKind kind, std::span<const double> logits) {
+  if (kind == TaskKind::regression) return {};
+  std::vector<double> p(logits.begin(), logits.end());
+  if (kind == TaskKind::binary) p.insert(p.begin(), 0);     // softmax(0, z) = (1-σ(z), σ(z))
+  const double most = std::ranges::max(p);
+  double sum = 0;
+  for (double& x : p) sum += x = std::exp(x - most);
+  for (double& x : p) x /= sum;
+  return p;
 }
 
 }  // namespace minbert
