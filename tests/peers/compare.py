@@ -1,0 +1,120 @@
+"""Compares minbert's folders and numbers with transformers' (see check).   compare.py BIN RUNS DATA"""
+import json, os, subprocess, sys
+import torch, transformers
+from transformers import (AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer, BertConfig,
+                          BertForSequenceClassification)
+
+BIN, RUNS, DATA = sys.argv[1:]
+TOLERANCE, ROWS = 1e-5, 200
+transformers.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+failures = []
+
+
+def report(name, text, good=True):
+    print(f"{'' if good else 'FAILED  '}{name:34} {text}", flush=True)
+    if not good: failures.append(name)
+
+
+def run(program, *arguments, text=None):
+    return subprocess.run([f"{BIN}/{program}", *arguments], input=text, capture_output=True, text=True)
+
+
+def dev_rows(task):
+    file = {"sst": "ids-sst-dev.csv", "quora": "quora-dev.csv", "sts": "sts-dev.csv"}[task]
+    columns = ["sentence"] if task == "sst" else ["sentence1", "sentence2"]
+    lines = [line.rstrip("\n").split("\t") for line in open(f"{DATA}/{file}", encoding="utf8")]
+    places = [lines[0].index(column) for column in columns]
+    return [[line[i] for i in places] for line in lines[1:ROWS + 1]]
+
+
+def ours(folder, rows, *task):
+    out = run("predict", "--model", folder, "--json", *task, text="".join("\t".join(row) + "\n" for row in rows))
+    assert out.returncode == 0, out.stderr
+    return torch.tensor([json.loads(line)["logits"] for line in out.stdout.splitlines()])
+
+
+def opened(kind, folder):
+    """The model, and what transformers said of missing and unexpected weights."""
+    model, said = kind.from_pretrained(folder, output_loading_info=True)
+    return model.eval(), {key: sorted(names) for key, names in said.items() if names}
+
+
+def theirs(model, tokenizer, rows):
+    logits = []
+    with torch.no_grad():
+        for row in rows:                                # one by one: no padding enters the comparison
+            logits.append(model(**tokenizer(*row, return_tensors="pt", truncation=True)).logits[0])
+    return torch.stack(logits)
+
+
+def compare(name, folder, rows, expected):
+    model, said = opened(AutoModelForSequenceClassification, folder)
+    found = theirs(model, AutoTokenizer.from_pretrained(folder), rows)
+    if expected.shape[1] == 1 and found.shape[1] == 2:  # a single logit z as two, 0 and z
+        found = found[:, 1:] - found[:, :1]
+    difference = (found - expected).abs().max().item()
+    labels = ", ".join(model.config.id2label.values())
+    report(name, f"{type(model).__name__}({labels}): {difference:.1e} in {len(rows)} rows {said or ''}",
+           difference < TOLERANCE and not said)
+
+
+def export(run_name, task):
+    out = f"{RUNS}/{run_name}-{task}-exported"
+    done = run("export", "--model", f"{RUNS}/{run_name}", "--task", task, "--out", out)
+    return out, done
+
+
+for task in ("sst", "quora", "sts"):                   # a run of one task is such a folder by itself
+    rows = dev_rows(task)
+    compare(f"{task}: the run's model/", f"{RUNS}/{task}/model", rows, ours(f"{RUNS}/{task}", rows))
+compare("roberta: the run's model/", f"{RUNS}/roberta-sst/model", dev_rows("sst"), ours(f"{RUNS}/roberta-sst", dev_rows("sst")))
+
+runs = [("three", task) for task in ("sst", "quora", "sts")] + [("roberta-three", task) for task in ("sst", "quora", "sts")]
+runs += [(f"{norm}-{at}", task) for norm in ("z", "min-max", "l2", "batch", "whitening", "iso-bn")
+         for at in ("pre-pooler", "pooled") for task in ("sst", "sts")]
+for name, task in runs:
+    rows, (out, done) = dev_rows(task), export(name, task)
+    if done.returncode: report(f"{name}: {task} exported", done.stderr.strip(), False)
+    else:
+        expected = ours(f"{RUNS}/{name}", rows, "--task", task)
+        compare(f"{name}: {task} exported", out, rows, expected)
+        again = ours(out, rows)                         # and read again by minbert
+        if expected.shape[1] == 1 and again.shape[1] == 2: again = again[:, 1:] - again[:, :1]
+        difference = (again - expected).abs().max().item()
+        if difference >= TOLERANCE: report(f"{name}: {task} read again", f"{difference:.1e}", False)
+
+for name, task, reason in (("rms", "sst", "norm is rms"), ("pre", "sst", "(post)"), ("siamese", "quora", "siamese")):
+    out, done = export(name, task)
+    report(f"{name}: export refuses", done.stderr.strip(), done.returncode == 1 and reason in done.stderr)
+    try:
+        AutoModelForSequenceClassification.from_pretrained(f"{RUNS}/{name}/model")
+        report(f"{name}: transformers refuses", "it opened", False)
+    except ValueError as e:
+        report(f"{name}: transformers refuses", str(e).split(". ")[0].replace("\n", " ")[:90], "minbert" in str(e))
+
+for folder, mask in ((f"{DATA}/bert", "[MASK]"), (f"{RUNS}/roberta/model", "<mask>")):
+    text = f"The film is {mask} and the plot is {mask}."
+    model, said = opened(AutoModelForMaskedLM, folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    inputs = tokenizer(text, return_tensors="pt")
+    with torch.no_grad(): p = model(**inputs).logits[0].softmax(-1)
+    best = p[inputs.input_ids[0] == tokenizer.mask_token_id].topk(10).values
+    masks = json.loads(run("predict", "--model", folder, "--task", "mask", "--json", text).stdout)["masks"]
+    found = torch.tensor([[word[1] for word in of_mask] for of_mask in masks])
+    difference = (found - best).abs().max().item()
+    report(f"masked words: {type(model).__name__}", f"{difference:.1e} {said or ''}", difference < TOLERANCE)
+
+# The other way: a classifier that transformers wrote.
+torch.manual_seed(1)
+config = BertConfig.from_pretrained(f"{DATA}/bert", id2label={0: "no", 1: "perhaps", 2: "yes"}, label2id={"no": 0, "perhaps": 1, "yes": 2})
+model = BertForSequenceClassification.from_pretrained(f"{DATA}/bert", config=config).eval()
+torch.nn.init.normal_(model.classifier.weight)
+folder, tokenizer = f"{RUNS}/theirs", AutoTokenizer.from_pretrained(f"{DATA}/bert")
+model.save_pretrained(folder); tokenizer.save_pretrained(folder)
+rows = dev_rows("sst")
+difference = (ours(folder, rows) - theirs(model, tokenizer, rows)).abs().max().item()
+report("their classifier, by predict", f"{difference:.1e} in {len(rows)} rows", difference < TOLERANCE)
+
+print(f"{len(failures)} of these failed" if failures else "all agree")
+sys.exit(bool(failures))
