@@ -194,7 +194,8 @@ TEST_CASE("roberta: it is fine-tuned on texts and pairs, reads its own folder, a
                                 "quora"));
   const Json config_of_three = Json::load(world.path("three/model/config.json"));
   CHECK(config_of_three["model_type"].string() == "minbert");
-  for (const char* key : {"architectures", "num_labels", "id2label", "problem_type"}) CHECK_FALSE(config_of_three.has(key));
+  for (const char* key : {"architectures", "num_labels", "id2label", "problem_type"})
+    CHECK_FALSE(config_of_three.has(key));
   TrainedModel three(world.path("three"));
   CHECK(three.model.parameters.value("bert.pooler.dense.weight").values() == pooler.values());
   CHECK(count_of(names_in(world.path("three/model/model.safetensors")), "roberta.pooler.dense.") == 2);

@@ -98,8 +98,8 @@ void check_values(const BertConfig& c, const std::string& file) {
 
 const std::string other_function = "minbert";       // the model_type of what is not plain
 
-// The head of a ...ForSequenceClassification. Without id2label its labels are LABEL_0, LABEL_1, ...,
-// as transformers writes them: two, or num_labels.
+// The head of a ...ForSequenceClassification. Without id2label its labels are LABEL_0, LABEL_1,
+// and so on, as transformers writes them: two, or num_labels.
 ClassifierHead classifier_in(const Json& json, const std::string& file) {
   const Json::Array classes =
       json.has("architectures") ? json["architectures"].items() : Json::Array();

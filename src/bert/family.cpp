@@ -1,7 +1,7 @@
 // The table of BERT and RoBERTa.
 //
 //   Pooler      RoBERTa's starts new: pre-training leaves none
-//   One task    the network with the head of one task is Hugging Face's ...ForSequenceClassification
+//   One task    the network with one task's head is Hugging Face's ...ForSequenceClassification
 //   Deviations  RoBERTa's classifier has dropout before each of its two matrices; ours only before
 //               the second, as BERT's. A <pad> inside a text trains its rows of the embeddings;
 //               Hugging Face's stay as they are.

@@ -68,9 +68,10 @@ def export(run_name, task):
 for task in ("sst", "quora", "sts"):                   # a run of one task is such a folder by itself
     rows = dev_rows(task)
     compare(f"{task}: the run's model/", f"{RUNS}/{task}/model", rows, ours(f"{RUNS}/{task}", rows))
-compare("roberta: the run's model/", f"{RUNS}/roberta-sst/model", dev_rows("sst"), ours(f"{RUNS}/roberta-sst", dev_rows("sst")))
+rows = dev_rows("sst")
+compare("roberta: the run's model/", f"{RUNS}/roberta-sst/model", rows, ours(f"{RUNS}/roberta-sst", rows))
 
-runs = [("three", task) for task in ("sst", "quora", "sts")] + [("roberta-three", task) for task in ("sst", "quora", "sts")]
+runs = [(name, task) for name in ("three", "roberta-three") for task in ("sst", "quora", "sts")]
 runs += [(f"{norm}-{at}", task) for norm in ("z", "min-max", "l2", "batch", "whitening", "iso-bn")
          for at in ("pre-pooler", "pooled") for task in ("sst", "sts")]
 for name, task in runs:
@@ -107,7 +108,9 @@ for folder, mask in ((f"{DATA}/bert", "[MASK]"), (f"{RUNS}/roberta/model", "<mas
 
 # The other way: a classifier that transformers wrote.
 torch.manual_seed(1)
-config = BertConfig.from_pretrained(f"{DATA}/bert", id2label={0: "no", 1: "perhaps", 2: "yes"}, label2id={"no": 0, "perhaps": 1, "yes": 2})
+labels = ["no", "perhaps", "yes"]
+config = BertConfig.from_pretrained(f"{DATA}/bert", id2label=dict(enumerate(labels)),
+                                    label2id={label: i for i, label in enumerate(labels)})
 model = BertForSequenceClassification.from_pretrained(f"{DATA}/bert", config=config).eval()
 torch.nn.init.normal_(model.classifier.weight)
 folder, tokenizer = f"{RUNS}/theirs", AutoTokenizer.from_pretrained(f"{DATA}/bert")
