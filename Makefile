@@ -234,7 +234,7 @@ demo: programs
 	  --lr 3e-4 --warmup 0.1 --schedule linear --sampling round-robin --dropout 0.1 --out build/demo
 	@echo; echo "Losses and dev scores of the three: build/demo/figures/training.svg, the numbers in training.csv"
 	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
-	@echo "Ask one:  echo 'a fine film' | build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst"
+	@echo "Ask one:  build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst 'a fine film'"
 	@echo "See inside it, beside the plain one, in a browser:"
 	@build/bin/inside --model build/demo/conditional-layer/seed-11711 --compare build/demo/layer/seed-11711 \
 	  --text "The film is not dull, but the plot is a mess." --task sst --label 1 --out build/demo/inside.html

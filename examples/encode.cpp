@@ -25,6 +25,10 @@ int main(int argc, char** argv) {
   line.option("--task", o.task,
               "for a conditional norm: as which task; without, as plain LayerNorm", "NAME");
   line.option("--max-length", o.max_length, "longer texts are cut to this many tokens", Range{3});
+  line.option("--pool", o.pool,
+              "also write sentence_embedding: the pooler's output, [CLS]'s last hidden state or "
+              "the mean of all tokens'", pool_names);
+  line.option("--normalize", o.normalize, "each sentence_embedding to length 1");
   line.option("--tokens", o.tokens,
               "also write every token's last hidden state, and the offsets of the texts");
   line.option("--attention", o.attention,
@@ -36,6 +40,9 @@ int main(int argc, char** argv) {
     use_machine(machine);
     line.need({"--model", "--input", "--output"});
     check_folder_of(o.output);
+    MB_CHECK(!o.normalize || !o.pool.empty(),
+             "--normalize has nothing to normalize without --pool; take --pool mean, as "
+             "sentence-transformers does for most models");
     watch_for_interrupt();
     const TrainedModel trained(model);
     if (!trained.config.has_trained_pooler())

@@ -3,8 +3,10 @@
 #include "encode_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iostream>
+#include <numeric>
 
 #include "files/progress.h"
 #include "minbert/files.h"
@@ -38,18 +40,32 @@ std::vector<Sequence> read_texts(const std::string& input, const Tokenizer& toke
   return texts;
 }
 
+// Each row x as x / max(|x|, 1e-12), as torch.nn.functional.normalize has it
+Tensor of_length_one(const Tensor& rows) {
+  std::vector<real> values = rows.values();
+  const size_t H = size_t(rows.cols());
+  for (size_t begin = 0; begin < values.size(); begin += H) {
+    const std::span x = std::span(values).subspan(begin, H);
+    const double square = std::inner_product(x.begin(), x.end(), x.begin(), 0.);
+    for (real& v : x) v = real(v / std::max(std::sqrt(square), 1e-12));
+  }
+  return Tensor::from(rows.shape(), values);
+}
+
 // The output file, to which batches of texts are added in order.
 class Output {
  public:
   Output(const std::vector<Sequence>& texts, const BertConfig& config, const EncodeOptions& o)
       : layers_(config.num_hidden_layers), heads_(config.num_attention_heads), tokens_(o.tokens),
-        attention_(o.attention) {
+        attention_(o.attention), normalize_(o.normalize) {
+    if (!o.pool.empty()) pool_ = pool_of(o.pool);
     for (const Sequence& text : texts)
       offsets_.push_back(offsets_.back() + int64_t(text.ids.size()));
     const int64_t N = int64_t(texts.size()), H = config.hidden_size;
     if (tokens_) add_entry("offsets", "I64", {N + 1});   // 8 bytes a value: first, to be aligned
     add_entry("pooler_output", "F32", {N, H});
     add_entry("cls", "F32", {N, H});
+    if (pool_) add_entry("sentence_embedding", "F32", {N, H});
     if (tokens_) add_entry("last_hidden_state", "F32", {offsets_.back(), H});
     for (size_t i = 0; attention_ && i < texts.size(); ++i) {
       const int64_t L = int64_t(texts[i].ids.size());
@@ -62,10 +78,16 @@ class Output {
   // first: the number of the batch's first text
   void add(const BertModel& bert, const Batch& batch, size_t first) {
     std::vector<Tensor> weights;
+    const bool all = tokens_ || pool_ == Pool::mean;
     const BertOutput encoded =
-        bert.forward(batch, tokens_ ? all_rows : cls_rows, attention_ ? &weights : nullptr);
+        bert.forward(batch, all ? all_rows : cls_rows, attention_ ? &weights : nullptr);
     add_rows("pooler_output", int64_t(first), encoded.pooler_output);
     add_rows("cls", int64_t(first), encoded.cls);
+    if (pool_) {
+      const Tensor embedding = pooled_of(encoded, batch, *pool_);
+      add_rows("sentence_embedding", int64_t(first),
+               normalize_ ? of_length_one(embedding) : embedding);
+    }
     if (tokens_) add_rows("last_hidden_state", offsets_[first], encoded.last_hidden_state);
     for (size_t layer = 0; layer < weights.size(); ++layer)
       add_attention(batch, first, int64_t(layer), weights[layer].values());
@@ -108,7 +130,8 @@ class Output {
   }
 
   int64_t layers_, heads_;
-  bool tokens_, attention_;
+  bool tokens_, attention_, normalize_;
+  std::optional<Pool> pool_;
   std::vector<int64_t> offsets_ = {0};              // the tokens before each text
   SafeTensorsStream::Entries entries_;
   uint64_t end_ = 0;                                // of the last entry

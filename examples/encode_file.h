@@ -2,6 +2,7 @@
 // memory holds the model and the tokens of all texts.
 //
 //   pooler_output [N,H]   cls [N,H]                always
+//   sentence_embedding [N,H]                       pool: what stands for the text
 //   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
 //   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I
 #pragma once
@@ -17,6 +18,8 @@ struct EncodeOptions {
   std::string task;                         // for a conditional norm; empty: as plain LayerNorm
   int max_length = 512;                     // longer texts are cut, with a message on stderr
   bool tokens = false, attention = false;
+  std::string pool;                         // one of pool_names; empty: no sentence_embedding
+  bool normalize = false;                   // each sentence_embedding to length 1
 };
 
 struct EncodeReport {

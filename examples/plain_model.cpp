@@ -19,6 +19,9 @@ std::string why_not(const BertConfig& c, const Task& task) {
   if (c.embeddings_norm != "same") return "its embeddings have no norm";
   if (c.positions != "learned") return formatted("its positions are {}, a BERT's learned", c.positions);
   if (c.type_vocab_size == 0) return "it has no segment embeddings";
+  if (pool_of(c.pool) != Pool::pooler)
+    return formatted("its heads read {} (--pool), a BERT's the pooler's output",
+                     c.pool == "mean" ? "the mean of all tokens" : "[CLS] itself");
   if (pairs_of(c.pairs) == Pairs::siamese && task.is_pair())
     return "it encodes the two texts of a pair apart (siamese); a BERT reads them as one sequence";
   return "";

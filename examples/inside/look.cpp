@@ -341,7 +341,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   const Trace trace;
   const BertOutput out = network.bert().forward(batch, all_rows, &weights);
   if (task) {
-    const Tensor logits = network.logits(out.pooler_output, id);
+    const Tensor logits = network.logits(pooled_of(out, batch, pool_of(config.pool)), id);
     if (!o.label.empty()) {
       const Tensor loss = task_loss(*task, logits, std::vector<double>{label});
       loss_value = double(loss.item());

@@ -35,6 +35,9 @@ struct BertOutput {
   Tensor pooler_output;                     // [B,H] tanh(W_f cls + b_f), with the norm of [CLS]
 };
 
+// [B,H] What stands for each text; Pool::mean needs the last hidden state of all rows.
+Tensor pooled_of(const BertOutput& out, const Batch& batch, Pool pool);
+
 // What the embeddings may be, beside BERT's own: embeddings.cpp has the equations.
 inline const std::vector<std::string> position_names = {"learned", "sinusoidal"};
 inline const std::vector<std::string> embeddings_norm_names = {"same", "none"};
@@ -107,6 +110,7 @@ class BertModel : public Module {
   // table.
   BertOutput forward(const Batch& batch, const Rows& rows = all_rows,
                      std::vector<Tensor>* attention_weights = nullptr) const;
+  Tensor pooled(const Batch& batch, Pool pool) const;   // [B,H] pooled_of, with no row too many
   const BertConfig& config() const { return config_; }
   const BertEmbeddings& embeddings() const { return embeddings_; }
   const BertLayer& layer(int i) const { return *layers_.at(size_t(i)); }
@@ -140,14 +144,14 @@ struct HeadSpec {
   bool cosine;                              // siamese: the cosine of u and v is among the features
 };
 
-// One BERT with several heads: pooled [CLS] -> dropout -> linear. Siamese pairs are packed as u_0,
+// One BERT with several heads: config.pool -> dropout -> linear. Siamese pairs are packed as u_0,
 // v_0, u_1, v_1, ..., and the features of their head are (u, v, |u-v|), for a similarity also
 // cos(u, v).
 class MultitaskBert : public Module {
  public:
   MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads, double head_dropout);
   Tensor forward(const Batch& batch, int head) const;   // [B,outputs]; siamese pairs: [B/2,outputs]
-  Tensor logits(const Tensor& pooled, int head) const;  // the same of pooler_output [B,H]
+  Tensor logits(const Tensor& pooled, int head) const;  // the same of bert().pooled() [B,H]
   // The index of a task's head, which is its id in a Batch, too. Error lists the model's tasks.
   int task_id(const std::string& name) const;
   const BertModel& bert() const { return bert_; }

@@ -18,6 +18,12 @@ enum class Pairs {
 inline const std::vector<std::string> pair_names = {"cross", "siamese"};
 Pairs pairs_of(const std::string& name);            // Error lists the names
 
+// What stands for a text before a head: the pooler's output, the last hidden state of [CLS], or the
+// mean of the last hidden states of all its tokens, [CLS] and [SEP] included.
+enum class Pool { pooler, cls, mean };
+inline const std::vector<std::string> pool_names = {"pooler", "cls", "mean"};
+Pool pool_of(const std::string& name);              // Error lists the names
+
 struct Family;                                     // src/bert/family.h
 
 // What config.json says of a classifier's head: of our one task, or of one trained elsewhere.
@@ -43,7 +49,7 @@ struct BertConfig {
   // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,
   // and max_length is at most max_tokens().
   // norm and cls_norm with their options: "group:groups=8"
-  std::string norm = "layer", placement = "post", pairs = "cross";
+  std::string norm = "layer", placement = "post", pairs = "cross", pool = "pooler";
   std::string cls_norm = "none", cls_norm_at = "per-method", initialisation = "normal";
   // embeddings_norm: "same" as norm, or "none"; positions: "learned", "sinusoidal" (embeddings.cpp)
   std::string embeddings_norm = "same", positions = "learned";

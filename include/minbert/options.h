@@ -49,7 +49,7 @@ struct TrainOptions : RunOptions {
 
   std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
   double grad_norm = 0;                             // 0: no gradient normalization
-  std::string pairs = "cross", sampling = "sequential";
+  std::string pairs = "cross", pool = "pooler", sampling = "sequential";
   std::string train_mode = trained::full_model;     // what is trained: see src/train/train_mode.h
   int epochs = 10;
   bool no_shuffle = false;

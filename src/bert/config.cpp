@@ -39,7 +39,8 @@ constexpr std::pair<const char*, std::string BertConfig::*> choices[] = {
     {"initialisation", &BertConfig::initialisation},
     {"embeddings_norm", &BertConfig::embeddings_norm},
     {"positions", &BertConfig::positions},
-    {"pairs", &BertConfig::pairs}};
+    {"pairs", &BertConfig::pairs},
+    {"pool", &BertConfig::pool}};
 
 void check_choices(const BertConfig& c) {
   norms().check(c.norm);
@@ -50,6 +51,7 @@ void check_choices(const BertConfig& c) {
   index_of(c.embeddings_norm, embeddings_norm_names, "embeddings norm");
   index_of(c.positions, position_names, "position embedding");
   pairs_of(c.pairs);
+  pool_of(c.pool);
 }
 
 // Keys whose other values ask for a network that minbert does not compute.
@@ -144,6 +146,8 @@ Pairs pairs_of(const std::string& name) {
   return Pairs(index_of(name, pair_names, "pairing"));
 }
 
+Pool pool_of(const std::string& name) { return Pool(index_of(name, pool_names, "pooling")); }
+
 void BertConfig::set_norm(const std::string& text) {
   norm = text;
   const std::vector<NormOption>& options = norms().find(text).options;
@@ -172,7 +176,7 @@ const Family& BertConfig::family() const { return family_of(model_type, "config.
 bool BertConfig::is_plain() const {
   return norm == "layer" && placement == "post" && cls_norm == "none" &&
          embeddings_norm == "same" && positions == "learned" && type_vocab_size > 0 &&
-         (pairs == "cross" || tasks.empty());
+         ((pairs == "cross" && pool == "pooler") || tasks.empty());
 }
 
 bool BertConfig::has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/names.h"
+#include "minbert/ops.h"
 
 namespace minbert {
 namespace {
@@ -86,6 +87,19 @@ BertOutput BertModel::forward(const Batch& batch, const Rows& rows,
   return {x, h, normalize_cls(cls_place::pooled, pooled)};
 }
 
+Tensor pooled_of(const BertOutput& out, const Batch& batch, Pool pool) {
+  switch (pool) {
+    case Pool::pooler: return out.pooler_output;
+    case Pool::cls: return out.cls;
+    case Pool::mean: return mean_sentences(out.last_hidden_state, batch);
+  }
+  fail("unknown pooling");
+}
+
+Tensor BertModel::pooled(const Batch& batch, Pool pool) const {
+  return pooled_of(forward(batch, pool == Pool::mean ? all_rows : cls_rows), batch, pool);
+}
+
 Tensor BertModel::cls_before_norm(const Batch& batch) const {
   const NoGrad no_tape;
   const Scope scope(path());
@@ -120,7 +134,7 @@ int MultitaskBert::task_id(const std::string& name) const {
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {
-  return logits(bert_.forward(batch, cls_rows).pooler_output, head);
+  return logits(bert_.pooled(batch, pool_of(bert_.config().pool)), head);
 }
 
 Tensor MultitaskBert::logits(const Tensor& pooled, int head) const {

@@ -84,6 +84,10 @@ BertConfig Experiment::config(const TrainOptions& o) const {
   if (o.encoder_dropout >= 0)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.encoder_dropout;
   config.pairs = o.pairs;
+  config.pool = o.pool;
+  MB_CHECK(o.pool == "pooler" || (o.cls_norm == "none" && o.grad_norm == 0),
+           "--pool {}: --cls-norm and --grad-norm stand at the pooler, which it leaves out; take "
+           "--pool pooler with them", o.pool);
   config.cls_norm = o.cls_norm;
   if (o.cls_norm != "none") config.cls_norm_at = cls_norm_place(o.cls_norm, o.cls_norm_at);
   if (o.from_scratch) config.tasks.clear();

@@ -86,6 +86,7 @@ namespace {
 BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double head_dropout) {
   config.tasks = names_of(tasks);
   config.pairs = "cross";
+  config.pool = "pooler";
   if (tasks.size() == 1) config.classifier = classifier_of(tasks[0], head_dropout);
   config.max_length = std::min(512, config.max_tokens());
   return config;

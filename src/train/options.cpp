@@ -117,6 +117,8 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
       {"--grad-norm", &o.grad_norm,
        "gradient normalization of [CLS], of this strength; 0: off", Range{0}},
       {"--pairs", &o.pairs, "pairs as one sequence, or as two compared", pair_names},
+      {"--pool", &o.pool,
+       "what a head reads: the pooler's output, [CLS], or the mean of all tokens", pool_names},
       {"--train,--fine-tune-mode", &o.train_mode,
        "what is trained beside the heads: " + train_modes(), "MODE"}});
 
