@@ -18,7 +18,7 @@ struct EncodeOptions {
   std::string task;                         // for a conditional norm; empty: as plain LayerNorm
   int max_length = 512;                     // longer texts are cut, with a message on stderr
   bool tokens = false, attention = false;
-  std::string pool;                         // one of pool_names; empty: no sentence_embedding
+  std::string pool = {};                    // one of pool_names; empty: no sentence_embedding
   bool normalize = false;                   // each sentence_embedding to length 1
 };
 

@@ -210,6 +210,29 @@ TEST_CASE("bert: heads see the pooled [CLS]; a siamese head u, v, |u-v| and perh
   }
 }
 
+TEST_CASE("bert: a head reads what config.pool names: the pooler's output, [CLS], or the mean of all tokens") {
+  const Batch batch = pack(sentences({3, 5, 2}));
+  for (const std::string& pool : pool_names) {
+    INFO(pool);
+    BertConfig config = tiny_config();
+    config.pool = pool;
+    const Network network(config);
+    const BertOutput out = network.model.bert().forward(batch);
+    std::vector<real> read = (pool == "cls" ? out.cls : out.pooler_output).values();
+    for (size_t b = 0; pool == "mean" && b < 3; ++b)
+      for (size_t h = 0; h < 8; ++h) {
+        real sum = 0;
+        for (int64_t t = batch.offsets[int64_t(b)]; t < batch.offsets[int64_t(b) + 1]; ++t)
+          sum += out.last_hidden_state.data()[t * 8 + int64_t(h)];
+        read[b * 8 + h] = sum / real(batch.offsets[int64_t(b) + 1] - batch.offsets[int64_t(b)]);
+      }
+    const Tensor expected = linear(Tensor::from({3, 8}, read), network.parameters.value("heads.sst.weight"),
+                                   network.parameters.value("heads.sst.bias"));
+    CHECK(difference(network.model.forward(batch, sst).values(), expected.values()) < 1e-5);
+  }
+  CHECK_ERROR(pool_of("max"), "pooler, cls, mean");
+}
+
 TEST_CASE("bert: a siamese pair that lacks its second text, and a head that is not there, are errors") {
   const Network pairs(siamese(tiny_config()));
   CHECK_ERROR(pairs.model.forward(pack(sentences({3, 5, 2})), quora), "3");

@@ -88,6 +88,39 @@ TEST_CASE("encode: the file has of every text what the encoder gives for it alon
   }
 }
 
+TEST_CASE("encode: a sentence's vector is the pooler's output, [CLS], or the mean of its tokens; of length 1 on wish") {
+  const Encoder world;
+  const std::vector<std::string> lines = world.some_lines(40);
+  write_file(world.path("texts"), joined_lines(lines));
+  for (const std::string& pool : pool_names)
+    for (const bool normalize : {false, true}) {
+      INFO(pool << " " << normalize);
+      const EncodeOptions o{world.path("texts"), world.path("out"), "", 512, true, false, pool, normalize};
+      const Quiet quiet;
+      encode(*world.trained, o);
+      const SafeTensors file(o.output);
+      const std::vector<real> found = file.read("sentence_embedding"), tokens = file.read("last_hidden_state");
+      std::vector<real> expected = file.read(pool == "cls" ? "cls" : "pooler_output");
+      const std::vector<int64_t> offsets = file.read_integers("offsets");
+      const size_t H = expected.size() / lines.size();
+      for (size_t i = 0; i < lines.size(); ++i) {
+        const int64_t L = offsets[i + 1] - offsets[i];
+        double square = 0;
+        for (size_t h = 0; h < H; ++h) {
+          real& x = expected[i * H + h];
+          if (pool == "mean") {
+            double sum = 0;
+            for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) sum += double(tokens[size_t(t) * H + h]);
+            x = real(sum / double(L));
+          }
+          square += double(x) * double(x);
+        }
+        for (size_t h = 0; normalize && h < H; ++h) expected[i * H + h] /= real(std::sqrt(square));
+      }
+      CHECK(difference(found, expected) < 1e-5);
+    }
+}
+
 TEST_CASE("encode: what is no text is refused") {
   const Encoder world;
   const std::string file = world.path("texts"), output = world.path("out");

@@ -234,7 +234,7 @@ BertConfig BertConfig::load(const std::string& file) {
   if (ours.has("tasks"))
     for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
   c.classifier = classifier_in(c.loaded, file);
-  if (!c.loaded.has("minbert") && !c.classifier.labels.empty()) c.tasks = {foreign_task};
+  if (c.tasks.empty() && !c.classifier.labels.empty()) c.tasks = {foreign_task};
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));
   check_values(c, file);
   return c;

@@ -38,6 +38,8 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
            "--model {} brings its own vocabulary; leave out {}", o.model,
            o.cased ? "--cased" : "--vocab " + o.vocab);
   config_ = start_config(o.model, o);
+  config_.tasks = heads_for(config_, tasks);
+  tasks_of(config_);                                // Error for one that is not in the table
   check_run(o);
   for (const TrainOptions& run : more) check_run(run);
   check_files(o.data, tasks);
@@ -53,8 +55,6 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
                              tokenizer_->size());
     config_ = new_config(o.config, *tokenizer_);
   }
-  config_.tasks = heads_for(config_, tasks);
-  tasks_of(config_);                                // Error for one that is not in the table
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
                                .limit = o.limit, .keep_texts = 3};
   for (const Task& task : tasks) {

@@ -1,5 +1,5 @@
 """Compares minbert's folders and numbers with transformers' (see check).   compare.py BIN RUNS DATA"""
-import json, os, subprocess, sys
+import json, shutil, subprocess, sys
 import torch, transformers
 from transformers import (AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer, BertConfig,
                           BertForSequenceClassification)
@@ -97,6 +97,7 @@ for name, task, reason in (("rms", "sst", "norm is rms"), ("pre", "sst", "(post)
 for folder, mask in ((f"{DATA}/bert", "[MASK]"), (f"{RUNS}/roberta/model", "<mask>")):
     text = f"The film is {mask} and the plot is {mask}."
     model, said = opened(AutoModelForMaskedLM, folder)
+    model = model.float()                               # the file has float16
     tokenizer = AutoTokenizer.from_pretrained(folder)
     inputs = tokenizer(text, return_tensors="pt")
     with torch.no_grad(): p = model(**inputs).logits[0].softmax(-1)
@@ -115,6 +116,7 @@ model = BertForSequenceClassification.from_pretrained(f"{DATA}/bert", config=con
 torch.nn.init.normal_(model.classifier.weight)
 folder, tokenizer = f"{RUNS}/theirs", AutoTokenizer.from_pretrained(f"{DATA}/bert")
 model.save_pretrained(folder); tokenizer.save_pretrained(folder)
+shutil.copy(f"{DATA}/bert/vocab.txt", folder)
 rows = dev_rows("sst")
 difference = (ours(folder, rows) - theirs(model, tokenizer, rows)).abs().max().item()
 report("their classifier, by predict", f"{difference:.1e} in {len(rows)} rows", difference < TOLERANCE)
