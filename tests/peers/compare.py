@@ -112,8 +112,8 @@ torch.manual_seed(1)
 labels = ["no", "perhaps", "yes"]
 config = BertConfig.from_pretrained(f"{DATA}/bert", id2label=dict(enumerate(labels)),
                                     label2id={label: i for i, label in enumerate(labels)})
-model = BertForSequenceClassification.from_pretrained(f"{DATA}/bert", config=config).eval()
-torch.nn.init.normal_(model.classifier.weight)
+model = BertForSequenceClassification.from_pretrained(f"{DATA}/bert", config=config).eval().float()
+torch.nn.init.normal_(model.classifier.weight, std=0.2)
 folder, tokenizer = f"{RUNS}/theirs", AutoTokenizer.from_pretrained(f"{DATA}/bert")
 model.save_pretrained(folder); tokenizer.save_pretrained(folder)
 shutil.copy(f"{DATA}/bert/vocab.txt", folder)
