@@ -216,11 +216,11 @@ TEST_CASE("tokenizer: a bad vocabulary is an error that says where") {
   const auto with = [](const std::string& vocab) { Tokenizer(VocabFolder(vocab).vocab(), true); };
   CHECK_ERROR(with(specials + "a\nb\na\n"), "vocab.txt:8: \"a\" stands on line 6 already");
   CHECK_ERROR(with(specials + "a\n\nb\n"), "vocab.txt:7: the line is empty");
-  CHECK_ERROR(with(specials + "a\n \n"), "vocab.txt:7: the line is empty");
   CHECK_ERROR(with(specials + "a\n\xC3\n"), "vocab.txt:7: the token is not UTF-8");
   CHECK_ERROR(with("[PAD]\n[UNK]\n[CLS]\nthe\n"), "4 tokens, but no [SEP], [MASK]");
   CHECK_ERROR(with(""), "0 tokens, but no [PAD], [UNK], [CLS], [SEP], [MASK]");
   CHECK_NOTHROW(with(specials + "\xEF\xBF\xBD\n"));          // U+FFFD itself is valid
+  CHECK_NOTHROW(with(specials + "a\n\n \r\n"));               // empty lines at the end take no id
   CHECK_THROWS_AS(Tokenizer((fs::temp_directory_path() / "no-such-folder/vocab.txt").string(), true), Error);
 }
 
@@ -244,10 +244,6 @@ TEST_CASE("tokenizer: a folder's settings, and who decides the case") {
 
   plain.file("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": null})");
   CHECK(lower_case(plain));
-  plain.file("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
-  CHECK_THROWS_AS(lower_case(plain), Error);
-  plain.file("tokenizer_config.json", R"({"do_lower_case": true, "tokenize_chinese_chars": false})");
-  CHECK_THROWS_AS(lower_case(plain), Error);
 }
 
 TEST_CASE("tokenizer: real text, every line, both vocabularies") {

@@ -33,7 +33,7 @@ struct TokenizerKind {
   int separators;                                // between the texts of a pair
   int32_t second_segment;                        // segment of the second text of a pair
   bool (*continues_word)(std::string_view token);     // does it stand inside a word?
-  std::string_view setting;                      // the flag in tokenizer_config.json
+  bool mask_lstrip;                              // does the mask take the white space before it?
 };
 
 class Pieces;                                    // WordPiece or BPE: src/text/pieces.h
@@ -53,16 +53,10 @@ class Tokenizer {
   // warns on stderr. A folder instead of a file: from_folder, whose files decide.
   static Tokenizer from_vocab(const std::string& vocab_file, bool cased = false);
 
-  // The tokenizer of a model's folder, whose files decide its kind.
-  //
-  // vocab.txt: WordPiece, with do_lower_case from tokenizer_config.json; without it, from_vocab.
-  // Error for a tokenizer that strips accents without lower case or the reverse, or keeps Chinese
-  // words together.
-  //
-  // vocab.json and merges.txt, or tokenizer.json alone: byte-level BPE, with add_prefix_space from
-  // tokenizer_config.json or tokenizer.json, otherwise false; BPE keeps capitals. Error for ids
-  // with holes or that two tokens share, a merge of unknown pieces, with file and line, a missing
-  // <pad>, <unk>, <s>, </s> or <mask>.
+  // The tokenizer of a model's folder: tokenizer.json; or vocab.txt (WordPiece); or vocab.json and
+  // merges.txt (byte-level BPE). With the settings and added tokens of all its files:
+  // src/text/tokenizer_files.cpp. Error, with file and key, for what is not supported, ids with
+  // holes or that two tokens share, a merge of unknown pieces.
   static Tokenizer from_folder(const std::string& folder);
 
   // The ids of a text of any length. Special tokens are only those in the text: "a [MASK] b" has

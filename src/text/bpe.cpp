@@ -5,7 +5,8 @@
 //            Sennrich et al. 2016, sec. 3.2 (joins)
 //            Language Models are Unsupervised Multitask Learners,
 //            Radford et al. 2019, sec. 2.2 (bytes, words)
-//   Steps    special tokens written in the text stay whole; <mask> takes the white space before it
+//   Steps    special and other added tokens written in the text stay whole; <mask> takes the white
+//            space before it
 //            words by GPT-2's pattern (words.h)
 //            the bytes of a word are its first pieces; the pair that stands first among the merges
 //            is joined, of several occurrences the leftmost, until no pair of neighbours is a merge
@@ -25,40 +26,38 @@
 namespace minbert {
 namespace {
 
-constexpr size_t unk = 1, mask = 4;                // indices in TokenizerKind::special
+constexpr size_t unk = 1;                          // its index in TokenizerKind::special
 constexpr size_t remembered_words = 1 << 16, longest_remembered = 64;      // bytes
 
 uint64_t key_of(int32_t left, int32_t right) { return uint64_t(left) << 32 | uint32_t(right); }
 
-std::string_view without_last_spaces(std::string_view text) {
-  size_t end = 0;
-  for (size_t pos = 0; pos < text.size();)
-    if (class_at(text, pos) != CharacterClass::space) end = pos;
-  return text.substr(0, end);
-}
-
 class Bpe : public Pieces {
  public:
-  Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_prefix_space);
-  std::vector<int32_t> encode(std::string_view text) const override;
+  Bpe(Vocabulary vocabulary, Merges merges, bool add_prefix_space);
   std::string decode(std::span<const int32_t> ids) const override;
   std::map<std::string, std::string> files() const override;
+  Json settings() const override {
+    return Json::object().set("add_prefix_space", add_prefix_space_);
+  }
 
  private:
+  void encode_clean(std::string_view text, std::vector<int32_t>& ids) const override;
   struct Merge {
     int32_t rank, joined;
   };
   void join(std::string_view word, std::vector<int32_t>& ids) const;
   void append_word(std::string_view word, std::vector<int32_t>& ids) const;
 
+  bool add_prefix_space_;
   Merges merges_;                                  // by rank
   std::unordered_map<uint64_t, Merge> merge_of_;   // by key_of the two tokens
   std::array<int32_t, 256> bytes_;                 // the id of each byte
   uint64_t number_;                                // no two of a process have the same
 };
 
-Bpe::Bpe(const std::string& file, TokenTable tokens, Merges merges, bool add_prefix_space)
-    : Pieces(bpe_kind, file, std::move(tokens), add_prefix_space), merges_(std::move(merges)) {
+Bpe::Bpe(Vocabulary vocabulary, Merges merges, bool add_prefix_space)
+    : Pieces(bpe_kind, std::move(vocabulary)), add_prefix_space_(add_prefix_space),
+      merges_(std::move(merges)) {
   static std::atomic<uint64_t> count = 0;
   number_ = ++count;
   for (size_t byte = 0; byte < bytes_.size(); ++byte) {
@@ -129,23 +128,18 @@ void Bpe::append_word(std::string_view word, std::vector<int32_t>& ids) const {
   ids.insert(ids.end(), known.ids.begin(), known.ids.end());
 }
 
-std::vector<int32_t> Bpe::encode(std::string_view text) const {
-  std::vector<int32_t> ids;
-  ids.reserve(text.size() / 4 + 1);
-  const auto on_text = [&](std::string_view part, size_t next_special) {
-    if (next_special == mask) part = without_last_spaces(part);
-    if (part.empty()) return;
-    const auto on_word = [&](std::string_view word) { append_word(word, ids); };
-    if (setting && part[0] != ' ') for_each_byte_word(" " + std::string(part), on_word);
-    else for_each_byte_word(part, on_word);
-  };
-  cut_specials(text, kind.special, on_text, [&](size_t i) { ids.push_back(special[i]); });
-  return ids;
+void Bpe::encode_clean(std::string_view text, std::vector<int32_t>& ids) const {
+  const auto on_word = [&](std::string_view word) { append_word(word, ids); };
+  if (add_prefix_space_ && text[0] != ' ') for_each_byte_word(" " + std::string(text), on_word);
+  else for_each_byte_word(text, on_word);
 }
 
 std::string Bpe::decode(std::span<const int32_t> ids) const {
   std::string text;
-  for (const int32_t id : ids) text += from_letters(table.tokens()[size_t(id)]);
+  for (const int32_t id : ids) {
+    const std::string& token = table.tokens()[size_t(id)];
+    text += std::ranges::count(added, id, &AddedToken::id) ? token : from_letters(token);
+  }
   return text;
 }
 
@@ -160,9 +154,9 @@ std::map<std::string, std::string> Bpe::files() const {
 
 }  // namespace
 
-std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table,
-                                             Merges merges, bool add_prefix_space) {
-  return std::make_shared<Bpe>(vocab_file, std::move(table), std::move(merges), add_prefix_space);
+std::shared_ptr<const Pieces> byte_level_bpe(Vocabulary vocabulary, Merges merges,
+                                             bool add_prefix_space) {
+  return std::make_shared<Bpe>(std::move(vocabulary), std::move(merges), add_prefix_space);
 }
 
 }  // namespace minbert

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "added_tokens.h"
+#include "minbert/json.h"
 #include "minbert/tokenizer.h"
 
 namespace minbert {
@@ -51,34 +53,49 @@ class TokenTable {
   size_t longest_ = 0;
 };
 
+struct Vocabulary {
+  std::string file;                                // for messages
+  TokenTable table;
+  std::vector<AddedToken> added = {};              // of the table; special ones may be missing
+};
+
 class Pieces {
  public:
-  // setting: the value of kind.setting. Error if a special token is missing.
-  Pieces(const TokenizerKind& kind, const std::string& vocab_file, TokenTable table, bool setting);
+  // cleaning: of a text, first of all; nullopt: none. Error if a special token is missing.
+  Pieces(const TokenizerKind& kind, Vocabulary vocabulary, std::optional<Cleaning> cleaning = {});
   virtual ~Pieces() = default;
-  virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  std::vector<int32_t> encode(std::string_view text) const;
   virtual std::string decode(std::span<const int32_t> ids) const = 0;
   // The texts of the vocabulary's files, by name.
   virtual std::map<std::string, std::string> files() const = 0;
+  virtual Json settings() const = 0;               // for tokenizer_config.json
 
   const TokenizerKind& kind;
   const std::string vocab_file;                    // for messages
   const TokenTable table;
-  const bool setting;
+  const std::optional<Cleaning> cleaning;
+  std::vector<AddedToken> added;
   std::array<int32_t, 5> special;                  // ids of kind.special
+
+ private:
+  std::string clean(std::string_view text) const;
+  // Appends the ids of a clean text without added tokens.
+  virtual void encode_clean(std::string_view text, std::vector<int32_t>& ids) const = 0;
+
+  std::unique_ptr<const AddedTokens> in_text_, in_clean_text_;
 };
 
 extern const TokenizerKind word_piece_kind, bpe_kind;
 std::vector<std::string> read_tokens(const std::string& vocab_file);
-std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens,
-                                         const std::string& source, bool lower_case);
+std::shared_ptr<const Pieces> word_piece(Vocabulary vocabulary, const Cleaning& cleaning);
 
 // Byte-level BPE. merges: (left, right), two tokens whose texts together are a third; the first is
 // joined first.
 using Merges = std::vector<std::pair<int32_t, int32_t>>;
-std::shared_ptr<const Pieces> byte_level_bpe(const std::string& vocab_file, TokenTable table,
-                                             Merges merges, bool add_prefix_space);
-std::shared_ptr<const Pieces> load_bpe(const std::string& folder);
+std::shared_ptr<const Pieces> byte_level_bpe(Vocabulary vocabulary, Merges merges,
+                                             bool add_prefix_space);
+Merges read_merges(const std::string& file, const TokenTable& table);        // merges.txt
+Merges read_merges(const std::string& file, const Json& merges, const TokenTable& table);
 
 // Bytes as the printable characters of its files (Radford et al. 2019, encoder.py,
 // bytes_to_unicode), and back: the text itself if it has any other character.

@@ -26,7 +26,7 @@ constexpr TokenizerKind word_piece_kind = {
     .second_segment = 1,
     .continues_word =
         [](std::string_view token) { return token.starts_with(continues) && token != continues; },
-    .setting = "do_lower_case"};
+    .mask_lstrip = false};
 constexpr TokenizerKind bpe_kind = {
     .name = "bpe",
     .model = "RoBERTa",
@@ -35,7 +35,7 @@ constexpr TokenizerKind bpe_kind = {
     .separators = 2,
     .second_segment = 0,
     .continues_word = [](std::string_view token) { return !token.starts_with("Ġ"); },
-    .setting = "add_prefix_space"};
+    .mask_lstrip = true};
 
 TokenTable::TokenTable(std::vector<std::string> tokens, const std::string& file)
     : tokens_(std::move(tokens)), slots_(std::bit_ceil(2 * tokens_.size() + 2)) {
@@ -53,24 +53,50 @@ TokenTable::TokenTable(std::vector<std::string> tokens, const std::string& file)
   }
 }
 
-Pieces::Pieces(const TokenizerKind& of_kind, const std::string& file, TokenTable tokens,
-               bool setting_value)
-    : kind(of_kind), vocab_file(file), table(std::move(tokens)), setting(setting_value) {
+Pieces::Pieces(const TokenizerKind& of_kind, Vocabulary vocabulary,
+               std::optional<Cleaning> clean_up)
+    : kind(of_kind), vocab_file(std::move(vocabulary.file)), table(std::move(vocabulary.table)),
+      cleaning(clean_up), added(std::move(vocabulary.added)) {
   const std::vector<std::string> needed(kind.special.begin(), kind.special.end());
   std::vector<std::string> missing;
   for (size_t i = 0; i < special.size(); ++i) {
     special[i] = table.find(needed[i]);
     if (special[i] < 0) missing.push_back(needed[i]);
+    else if (!std::ranges::count(added, special[i], &AddedToken::id))
+      added.push_back({needed[i], special[i], true, kind.mask_lstrip && i == 4});
   }
   MB_CHECK(missing.empty(), "{}: {} tokens, but no {}\na {} vocabulary has {}", vocab_file,
            table.tokens().size(), joined(missing), kind.model, joined(needed));
+  std::vector<AddedToken> in_text, in_clean_text;
+  for (AddedToken token : added) {
+    if (token.normalized) token.content = clean(token.content);
+    (token.normalized ? in_clean_text : in_text).push_back(std::move(token));
+  }
+  in_text_ = std::make_unique<AddedTokens>(std::move(in_text));
+  in_clean_text_ = std::make_unique<AddedTokens>(std::move(in_clean_text));
+}
+
+std::string Pieces::clean(std::string_view text) const {
+  return cleaning ? normalize(text, *cleaning) : std::string(text);
+}
+
+std::vector<int32_t> Pieces::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  ids.reserve(text.size() / 4 + 1);
+  const auto on_token = [&](int32_t id) { ids.push_back(id); };
+  const auto on_clean_text = [&](std::string_view part) { encode_clean(part, ids); };
+  const auto on_text = [&](std::string_view part) {
+    in_clean_text_->cut(clean(part), on_clean_text, on_token);
+  };
+  in_text_->cut(text, on_text, on_token);
+  return ids;
 }
 
 Tokenizer::Tokenizer(const std::string& vocab_file, bool lower_case)
     : Tokenizer(read_tokens(vocab_file), vocab_file, lower_case) {}
 Tokenizer::Tokenizer(const std::vector<std::string>& tokens, const std::string& source,
                      bool lower_case)
-    : pieces_(word_piece(tokens, source, lower_case)) {}
+    : pieces_(word_piece({source, TokenTable(tokens, source)}, {lower_case, lower_case})) {}
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   return pieces_->encode(text);
@@ -84,17 +110,21 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
 void Tokenizer::save(const std::string& folder, int max_length) const {
   make_folder(folder);
   for (const auto& [name, text] : pieces_->files()) write_file(folder + "/" + name, text);
-  write_file(folder + "/tokenizer_config.json",
-             Json::object()
-                     .set(std::string(kind().setting), pieces_->setting)
-                     .set("model_max_length", max_length)
-                     .set("tokenizer_class", std::string(kind().tokenizer_class))
-                     .dump() +
-                 "\n");
+  Json config = pieces_->settings(), added;
+  config.set("model_max_length", max_length)
+      .set("tokenizer_class", std::string(kind().tokenizer_class));
+  for (const AddedToken& t : pieces_->added) {     // all but the usual special tokens
+    if (std::ranges::count(pieces_->special, t.id) && t == AddedToken{t.content, t.id}) continue;
+    Json token = Json::object().set("content", t.content);
+    for (const auto& [key, flag] : added_token_flags) token.set(key, t.*flag);
+    added.set(std::to_string(t.id), token);
+  }
+  if (!added.is_null()) config.set("added_tokens_decoder", added);
+  write_file(folder + "/tokenizer_config.json", config.dump() + "\n");
 }
 
 const TokenizerKind& Tokenizer::kind() const { return pieces_->kind; }
-bool Tokenizer::lower_case() const { return &kind() == &word_piece_kind && pieces_->setting; }
+bool Tokenizer::lower_case() const { return pieces_->cleaning && pieces_->cleaning->lower_case; }
 const std::vector<std::string>& Tokenizer::tokens() const { return pieces_->table.tokens(); }
 const std::string& Tokenizer::vocab_file() const { return pieces_->vocab_file; }
 int32_t Tokenizer::special(size_t i) const { return pieces_->special[i]; }
@@ -109,51 +139,6 @@ const std::string& Tokenizer::token(int32_t id) const {
   MB_CHECK(id >= 0 && id < size(), "{} has no id {}; its ids are 0 to {}", vocab_file(), id,
            size() - 1);
   return tokens()[size_t(id)];
-}
-
-Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, bool cased) {
-  if (std::filesystem::is_directory(vocab_file)) return from_folder(vocab_file);
-  const Tokenizer tokenizer(vocab_file, !cased);
-  const auto is_capitalised = [](const std::string& token) {
-    return token[0] >= 'A' && token[0] <= 'Z';
-  };
-  const auto capitalised = std::ranges::count_if(tokenizer.tokens(), is_capitalised);
-  if (!cased && 20 * capitalised > tokenizer.size()) {
-    std::cerr << formatted(
-        "{}: {} of {} tokens are capitalised, but text is lower-cased and never meets them\n"
-        "is this a cased vocabulary? then say --cased, or of a model's folder "
-        "\"do_lower_case\": false in its tokenizer_config.json\n",
-        vocab_file, capitalised, tokenizer.size());
-  }
-  return tokenizer;
-}
-
-Tokenizer Tokenizer::from_folder(const std::string& folder) {
-  const auto path = std::filesystem::path(folder);
-  const auto has = [&](const char* name) { return std::filesystem::exists(path / name); };
-  const std::string vocab_file = (path / "vocab.txt").string();
-  const std::string config_file = (path / "tokenizer_config.json").string();
-  MB_CHECK(!has("vocab.txt") || !has("merges.txt"),
-           "{}: has the vocab.txt of a BERT and the merges.txt of a RoBERTa; "
-           "move away the file that is not of this model",
-           folder);
-  if (!has("vocab.txt") && (has("merges.txt") || has("vocab.json") || has("tokenizer.json")))
-    return Tokenizer(load_bpe(folder));
-  MB_CHECK(has("vocab.txt"),
-           "{}: there is no vocabulary in it; expected vocab.txt (of a BERT), vocab.json and "
-           "merges.txt, or tokenizer.json (of a RoBERTa)",
-           folder);
-  if (!has("tokenizer_config.json")) return from_vocab(vocab_file);
-  const Json config = Json::load(config_file);
-  if (!config.has("do_lower_case")) return from_vocab(vocab_file);
-  const bool lower_case = config["do_lower_case"].boolean();
-  for (const auto& [key, ours] :
-       {std::pair{"strip_accents", lower_case}, {"tokenize_chinese_chars", true}}) {
-    if (!config.has(key) || config[key].is_null()) continue;
-    MB_CHECK(config[key].boolean() == ours, "{}: {} is {}; only {} is supported here", config_file,
-             key, ours ? "false" : "true", ours ? "true" : "false");
-  }
-  return Tokenizer(vocab_file, lower_case);
 }
 
 }  // namespace minbert

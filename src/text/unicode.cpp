@@ -4,8 +4,8 @@
 //   removed      control (Cc), format (Cf) and private-use (Co) characters; U+FFFD, and with it
 //                invalid UTF-8
 //   ' '          \t \n \r and the separators (Zs, Zl, Zp)
-//   ' ' c ' '    c in the blocks of Chinese characters
-//   lower_case   canonical decomposition (NFD), no nonspacing marks (Mn), simple lower case
+//   Cleaning     ' ' c ' ' for c in the blocks of Chinese characters; canonical decomposition (NFD)
+//                without nonspacing marks (Mn); lower case
 #include "unicode.h"
 
 #include <utf8proc.h>
@@ -43,7 +43,7 @@ bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 // The output of normalize().
 class Output {
  public:
-  Output(bool lower_case, size_t expected_size) : lower_case_(lower_case) {
+  Output(const Cleaning& cleaning, size_t expected_size) : cleaning_(cleaning) {
     text_.reserve(expected_size);
   }
 
@@ -51,12 +51,12 @@ class Output {
     flush();
     text_ += run;
     const auto lower = [](char c) { return char(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0)); };
-    if (lower_case_)
+    if (cleaning_.lower_case)
       std::transform(run.begin(), run.end(), text_.end() - ptrdiff_t(run.size()), lower);
   }
 
   void put(int32_t c) {
-    if (!lower_case_) return append_utf8(text_, c);
+    if (!cleaning_.strip_accents) return append(c);
     constexpr int longest = 4;                     // NFD turns one code point into at most so many
     utf8proc_int32_t parts[longest];
     const auto nfd = utf8proc_option_t(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
@@ -70,6 +70,12 @@ class Output {
   }
 
  private:
+  // İ alone becomes two characters in lower case: i and a dot above.
+  void append(int32_t c) {
+    if (cleaning_.lower_case && c == 0x130) text_ += "i\u0307";
+    else append_utf8(text_, cleaning_.lower_case ? utf8proc_tolower(c) : c);
+  }
+
   // NFD sorts neighbours by their combining class. Only few characters with such a class are left
   // without nonspacing marks (Hangul tones, musical stems); they wait here until the last neighbour
   // is known.
@@ -78,7 +84,7 @@ class Output {
     const bool nonspacing = property.category == UTF8PROC_CATEGORY_MN;
     if (property.combining_class == 0) {
       flush();
-      if (!nonspacing) append_utf8(text_, utf8proc_tolower(c));
+      if (!nonspacing) append(c);
     } else if (!nonspacing) {
       waiting_.emplace_back(property.combining_class, c);
     }
@@ -88,11 +94,11 @@ class Output {
     if (waiting_.empty()) return;
     std::stable_sort(waiting_.begin(), waiting_.end(),
                      [](auto& a, auto& b) { return a.first < b.first; });
-    for (const auto& [combining_class, c] : waiting_) append_utf8(text_, c);
+    for (const auto& [combining_class, c] : waiting_) append(c);
     waiting_.clear();
   }
 
-  bool lower_case_;
+  const Cleaning cleaning_;
   std::string text_;
   std::vector<std::pair<int, int32_t>> waiting_;   // (combining class, code point)
 };
@@ -155,8 +161,29 @@ CharacterClass class_at(std::string_view text, size_t& pos) {
   return ascii[byte];
 }
 
-std::string normalize(std::string_view text, bool lower_case) {
-  Output out(lower_case, text.size());
+bool is_word_character(int32_t c) {
+  const utf8proc_category_t category = utf8proc_category(c);
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
+         category == UTF8PROC_CATEGORY_PC || c == 0x200C || c == 0x200D ||
+         (c >= 0x24B6 && c <= 0x24E9);             // circled letters
+}
+
+std::string_view without_first_spaces(std::string_view text) {
+  size_t begin = 0;
+  for (size_t pos = 0; pos < text.size() && class_at(text, pos) == CharacterClass::space;)
+    begin = pos;
+  return text.substr(begin);
+}
+
+std::string_view without_last_spaces(std::string_view text) {
+  size_t end = 0;
+  for (size_t pos = 0; pos < text.size();)
+    if (class_at(text, pos) != CharacterClass::space) end = pos;
+  return text.substr(0, end);
+}
+
+std::string normalize(std::string_view text, const Cleaning& cleaning) {
+  Output out(cleaning, text.size());
   for (size_t pos = 0; pos < text.size();) {
     size_t end = pos;
     while (end < text.size() && is_printable_ascii(text[end])) ++end;
@@ -167,7 +194,7 @@ std::string normalize(std::string_view text, bool lower_case) {
     const int32_t c = next_code_point(text, pos);
     if (is_separator(c)) {
       out.put(' ');
-    } else if (is_chinese(c)) {
+    } else if (cleaning.chinese_apart && is_chinese(c)) {
       out.put(' ');
       out.put(c);
       out.put(' ');

@@ -24,9 +24,18 @@ CharacterClass class_of(int32_t code_point);
 // The class of the character at text[pos]; moves `pos` past it, as next_code_point does.
 CharacterClass class_at(std::string_view text, size_t& pos);
 
-// Clean text in valid UTF-8: no control characters, every white space a ' ', spaces around each
-// Chinese character; with lower_case also NFD, without nonspacing marks, in lower case. Time is
-// linear in the text.
-std::string normalize(std::string_view text, bool lower_case);
+// \w of regular expressions
+bool is_word_character(int32_t code_point);
+std::string_view without_first_spaces(std::string_view text);
+std::string_view without_last_spaces(std::string_view text);
+
+struct Cleaning {
+  bool lower_case = true;
+  bool strip_accents = true;                       // NFD, without nonspacing marks
+  bool chinese_apart = true;                       // a space around each Chinese character
+};
+// Clean text in valid UTF-8: no control characters, every white space a ' ', and the Cleaning.
+// Time is linear in the text.
+std::string normalize(std::string_view text, const Cleaning& cleaning);
 
 }  // namespace minbert

@@ -119,13 +119,25 @@ void join_pairs(PairMerges& merges, int size, std::vector<std::string>& tokens, 
   }
 }
 
+const AddedTokens& special_tokens() {
+  static const AddedTokens all([] {
+    std::vector<AddedToken> tokens;
+    for (const std::string_view name : special_names) tokens.push_back({std::string(name), 0});
+    return tokens;
+  }());
+  return all;
+}
+
 // Calls on_word for the words of a line of which WordPiece makes pieces.
 auto short_words(bool lower_case) {
   return [lower_case](std::string_view line, auto on_word) {
     const auto on_short = [&](std::string_view word) {
       if (!is_too_long(word)) on_word(word);
     };
-    for_each_word(line, lower_case, on_short, [](size_t) {});
+    const auto on_text = [&](std::string_view part) {
+      for_each_clean_word(normalize(part, {lower_case, lower_case}), on_short);
+    };
+    special_tokens().cut(line, on_text, [](int32_t) {});
   };
 }
 
@@ -206,7 +218,7 @@ Tokenizer train_bpe(std::span<const std::string> files, const VocabularyOptions&
   });
   const std::string source = "the new vocabulary";
   return Tokenizer(
-      byte_level_bpe(source, TokenTable(std::move(tokens), source), std::move(merges), false));
+      byte_level_bpe({source, TokenTable(std::move(tokens), source)}, std::move(merges), false));
 }
 
 void write_vocabulary(const std::string& file, std::span<const std::string> tokens) {

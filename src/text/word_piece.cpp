@@ -2,7 +2,7 @@
 //
 //   Papers   Google's Neural Machine Translation System, Wu et al. 2016, sec. 4.1 (word pieces)
 //            BERT, Devlin et al. 2019, sec. 3
-//   Steps    special tokens written in the text stay whole
+//   Steps    special and other added tokens written in the text stay whole
 //            clean-up, a space around each Chinese character; uncased: NFD, no accents, lower case
 //            words; each punctuation character is a word
 //            longest match first; [UNK] for a word over 100 characters or with an unknown piece
@@ -19,7 +19,8 @@
 
 namespace minbert {
 
-// The lines of a vocabulary file, without trailing blanks (CRLF files) and a byte order mark.
+// The lines of a vocabulary file, without trailing blanks (CRLF files), a byte order mark and empty
+// lines at its end.
 std::vector<std::string> read_tokens(const std::string& file) {
   const std::string text = read_file(file);
   std::string_view rest = text;
@@ -29,6 +30,7 @@ std::vector<std::string> read_tokens(const std::string& file) {
     const std::string_view line = take_line(rest);
     const std::string_view token = line.substr(0, line.find_last_not_of(" \t\r\n") + 1);
     const size_t number = tokens.size() + 1;
+    if (token.empty() && rest.find_first_not_of(" \t\r\n") == rest.npos) break;
     MB_CHECK(!token.empty(),
              "{}:{}: the line is empty; expected one token a line\n"
              "a token's id is its line number: restore what stood here, or later ids change",
@@ -44,23 +46,27 @@ namespace {
 
 class WordPiece : public Pieces {
  public:
-  WordPiece(const std::vector<std::string>& tokens, const std::string& file, bool lower_case)
-      : Pieces(word_piece_kind, file, TokenTable(tokens, file), lower_case) {}
-  std::vector<int32_t> encode(std::string_view text) const override;
+  WordPiece(Vocabulary vocabulary, const Cleaning& clean_up)
+      : Pieces(word_piece_kind, std::move(vocabulary), clean_up),
+        is_piece_(table.tokens().size(), true) {
+    for (const AddedToken& token : added) is_piece_[size_t(token.id)] = token.piece;
+  }
   std::string decode(std::span<const int32_t> ids) const override;
   std::map<std::string, std::string> files() const override;
+  Json settings() const override;
 
  private:
+  void encode_clean(std::string_view text, std::vector<int32_t>& ids) const override {
+    for_each_clean_word(text, [&](std::string_view word) { encode_word(word, ids); });
+  }
   void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
-};
+  int32_t find_piece(uint32_t hash, std::string_view prefix, std::string_view rest) const {
+    const int32_t id = table.find(hash, prefix, rest);
+    return id < 0 || is_piece_[size_t(id)] ? id : -1;
+  }
 
-std::vector<int32_t> WordPiece::encode(std::string_view text) const {
-  std::vector<int32_t> ids;
-  ids.reserve(text.size() / 4 + 1);
-  for_each_word(text, setting, [&](std::string_view word) { encode_word(word, ids); },
-                [&](size_t i) { ids.push_back(special[i]); });
-  return ids;
-}
+  std::vector<bool> is_piece_;                     // by id: not added tokens alone
+};
 
 void WordPiece::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
   const int32_t unk = special[1];
@@ -75,7 +81,7 @@ void WordPiece::encode_word(std::string_view word, std::vector<int32_t>& ids) co
 
     int32_t piece = -1;
     size_t n = rest.size();
-    while (n > 0 && (piece = table.find(hashes[n], prefix, rest.substr(0, n))) < 0) --n;
+    while (n > 0 && (piece = find_piece(hashes[n], prefix, rest.substr(0, n))) < 0) --n;
     if (piece < 0) {
       ids.resize(before);
       return ids.push_back(unk);
@@ -96,16 +102,25 @@ std::string WordPiece::decode(std::span<const int32_t> ids) const {
 }
 
 std::map<std::string, std::string> WordPiece::files() const {
+  size_t size = is_piece_.size();                  // added tokens at the end are not in it
+  while (!is_piece_[size - 1]) --size;
   std::string lines;
-  for (const std::string& token : table.tokens()) lines += token + '\n';
+  for (size_t id = 0; id < size; ++id) lines += table.tokens()[id] + '\n';
   return {{"vocab.txt", lines}};
+}
+
+Json WordPiece::settings() const {
+  Json all = Json::object().set("do_lower_case", cleaning->lower_case);
+  if (cleaning->strip_accents != cleaning->lower_case)
+    all.set("strip_accents", cleaning->strip_accents);
+  if (!cleaning->chinese_apart) all.set("tokenize_chinese_chars", false);
+  return all;
 }
 
 }  // namespace
 
-std::shared_ptr<const Pieces> word_piece(const std::vector<std::string>& tokens,
-                                         const std::string& source, bool lower_case) {
-  return std::make_shared<WordPiece>(tokens, source, lower_case);
+std::shared_ptr<const Pieces> word_piece(Vocabulary vocabulary, const Cleaning& cleaning) {
+  return std::make_shared<WordPiece>(std::move(vocabulary), cleaning);
 }
 
 }  // namespace minbert

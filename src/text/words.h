@@ -28,57 +28,23 @@ inline bool is_too_long(std::string_view word) {
   return word.size() > longest_word && count_characters(word) > longest_word;
 }
 
-// Calls on_word(word) for each word of a text without special tokens, after the clean-up. A word
-// ends at a space or a punctuation character, which is itself a word.
+// Calls on_word(word) for each word of a clean text (normalize). A word ends at a space or a
+// punctuation character, which is itself a word.
 template <class OnWord>
-void for_each_plain_word(std::string_view text, bool lower_case, OnWord on_word) {
-  const std::string normalized = normalize(text, lower_case);
+void for_each_clean_word(std::string_view text, OnWord on_word) {
   const auto word = [&](size_t begin, size_t end) {
-    if (begin < end) on_word(std::string_view(normalized).substr(begin, end - begin));
+    if (begin < end) on_word(text.substr(begin, end - begin));
   };
   size_t begin = 0;
-  for (size_t pos = 0; pos < normalized.size();) {
+  for (size_t pos = 0; pos < text.size();) {
     const size_t here = pos;
-    const int32_t c = next_code_point(normalized, pos);
+    const int32_t c = next_code_point(text, pos);
     if (c != ' ' && !is_punctuation(c)) continue;
     word(begin, here);
     if (c != ' ') word(here, pos);
     begin = pos;
   }
-  word(begin, normalized.size());
-}
-
-// Cuts the special tokens out of a text: calls on_text(text, i) for the text before names[i], then
-// on_special(i); at last on_text(rest, names.size()). All names begin with the same character, and
-// none begins another.
-template <class OnText, class OnSpecial>
-void cut_specials(std::string_view text, const std::array<std::string_view, 5>& names,
-                  OnText on_text, OnSpecial on_special) {
-  const char first = names[0][0];
-  size_t begin = 0;                                // of the text that is not split yet
-  for (size_t pos = text.find(first); pos != text.npos; pos = text.find(first, pos)) {
-    const auto special = std::find_if(names.begin(), names.end(), [&](std::string_view name) {
-      return text.substr(pos).starts_with(name);
-    });
-    if (special == names.end()) {
-      ++pos;
-      continue;
-    }
-    on_text(text.substr(begin, pos - begin), size_t(special - names.begin()));
-    on_special(size_t(special - names.begin()));
-    pos += special->size();
-    begin = pos;
-  }
-  on_text(text.substr(begin), names.size());
-}
-
-// for_each_plain_word for any text: calls on_special(i) where it contains special_names[i].
-template <class OnWord, class OnSpecial>
-void for_each_word(std::string_view text, bool lower_case, OnWord on_word, OnSpecial on_special) {
-  cut_specials(
-      text, special_names,
-      [&](std::string_view part, size_t) { for_each_plain_word(part, lower_case, on_word); },
-      on_special);
+  word(begin, text.size());
 }
 
 // GPT-2's words, for byte-level BPE (Radford et al. 2019, encoder.py):
