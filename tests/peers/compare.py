@@ -1,5 +1,5 @@
 """Compares minbert's folders and numbers with transformers' (see check).   compare.py BIN RUNS DATA"""
-import json, shutil, subprocess, sys
+import json, subprocess, sys
 import torch, transformers
 from transformers import (AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer, BertConfig,
                           BertForSequenceClassification)
@@ -116,7 +116,6 @@ model = BertForSequenceClassification.from_pretrained(f"{DATA}/bert", config=con
 torch.nn.init.normal_(model.classifier.weight, std=0.2)
 folder, tokenizer = f"{RUNS}/theirs", AutoTokenizer.from_pretrained(f"{DATA}/bert")
 model.save_pretrained(folder); tokenizer.save_pretrained(folder)
-shutil.copy(f"{DATA}/bert/vocab.txt", folder)
 rows = dev_rows("sst")
 difference = (ours(folder, rows) - theirs(model, tokenizer, rows)).abs().max().item()
 report("their classifier, by predict", f"{difference:.1e} in {len(rows)} rows", difference < TOLERANCE)
