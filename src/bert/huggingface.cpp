@@ -73,7 +73,7 @@ std::string weights_file(const std::string& path, const BertConfig* saved) {
   if (saved && saved->loaded.has("architectures"))
     for (const Json& one : saved->loaded["architectures"].items()) kind = one.string();
   for (const char* other : {"model.safetensors.index.json", "pytorch_model.bin",
-                            "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"})
+                            "pytorch_model.bin.index.json"})
     MB_CHECK(!std::filesystem::exists(folder + other),
              "{}: has {}, but no {}; two lines of Python write it:\n"
              "    from transformers import {}\n"

@@ -1,64 +1,48 @@
 // The folder of a sentence-transformers model: beside the BERT, modules.json and a folder a module.
 #include <filesystem>
 
-#include "engine/names.h"
 #include "minbert/checkpoint.h"
 #include "minbert/error.h"
 
 namespace minbert {
-namespace {
-
-// "pooling_mode": "mean", or in older files "pooling_mode_mean_tokens": true
-std::string pool_of(const Json& config, const std::string& file) {
-  std::vector<std::string> modes;
-  const std::string key = "pooling_mode", one = config.get(key, std::string());
-  if (!one.empty()) modes = {one};
-  else
-    for (const auto& [name, value] : config.members())
-      if (name.starts_with(key + "_") && value.boolean())
-        modes.push_back(name.substr(key.size() + 1));
-  const std::string mode = modes.empty() ? "mean" : joined(modes);
-  for (const char* pool : {"mean", "cls"})
-    if (mode == pool || mode == formatted("{}_token", pool) || mode == formatted("{}_tokens", pool))
-      return pool;
-  fail(formatted("{}: \"{}\" is {}; only mean and cls are supported here", file, key, mode));
-}
-
-}  // namespace
 
 std::optional<SentencePooling> sentence_pooling(const std::string& folder) {
-  const auto json = [&](const std::string& file) {
-    return std::filesystem::exists(folder + "/" + file) ? Json::load(folder + "/" + file)
-                                                        : Json::object();
+  const auto json = [&](const std::string& name) {
+    const std::string file = folder + "/" + name;
+    return std::filesystem::exists(file) ? Json::load(file) : Json::object();
   };
-  const std::string modules = folder + "/modules.json";
-  if (!std::filesystem::exists(modules)) return std::nullopt;
-  const std::vector<std::string> expected = {"Transformer", "Pooling", "Normalize"};
-  SentencePooling found;
-  size_t count = 0;
-  for (const Json& module : Json::load(modules).items()) {
-    const std::string type = module["type"].string(), path = module["path"].string();
-    const std::string name = type.substr(type.rfind('.') + 1);
-    MB_CHECK(count < expected.size() && name == expected[count] && (count > 0 || path.empty()),
-             "{}: module {} is {}, in the folder \"{}\"; expected {}, the first one in \"\"", modules,
-             count, type, path, joined(expected));
-    const std::string config = path + "/config.json";
-    if (count == 1) found.pool = pool_of(json(config), folder + "/" + config);
-    found.normalize = ++count == 3;
+  const auto check = [&](bool good, const std::string& file, const char* key, const auto& value) {
+    MB_CHECK(good, "{}/{}: \"{}\" is {}, which is not supported here", folder, file, key, value);
+  };
+  const std::string list = "modules.json";
+  if (!std::filesystem::exists(folder + "/" + list)) return std::nullopt;
+  std::string modules, pooling;
+  for (const Json& module : json(list).items()) {
+    const std::string type = module["type"].string();
+    modules += type.substr(type.rfind('.') + 1) + " ";
+    if (modules == "Transformer Pooling ") pooling = module["path"].string() + "/config.json";
   }
-  MB_CHECK(count >= 2, "{}: has {} modules; expected {}, the last of which may be missing", modules,
-           count, joined(expected));
+  SentencePooling found;
+  found.normalize = modules == "Transformer Pooling Normalize ";
+  check(found.normalize || modules == "Transformer Pooling ", list, "type", modules);
+
+  // "pooling_mode": "mean", or in older files "pooling_mode_mean_tokens": true
+  const Json config = json(pooling);
+  const std::string key = "pooling_mode";
+  std::string mode = config.get(key, std::string());
+  for (const auto& [name, value] : config.members())
+    if (name.starts_with(key + "_") && value.boolean()) mode += name.substr(key.size() + 1);
+  found.pool = mode.starts_with("cls") ? "cls" : "mean";
+  check(mode == "cls" || mode == "mean" || mode == "cls_token" || mode == "mean_tokens", pooling,
+        "pooling_mode", mode);
+
   const Json settings = json("sentence_bert_config.json");
-  const Json prompts = json("config_sentence_transformers.json");
-  const Json tokenizer = json("tokenizer_config.json");
-  MB_CHECK(!settings.get("do_lower_case", false),
-           "{}/sentence_bert_config.json: \"do_lower_case\" is true; only false is supported here",
-           folder);
-  MB_CHECK(prompts.get("default_prompt_name", std::string()).empty(),
-           "{}/config_sentence_transformers.json: \"default_prompt_name\" is not null; minbert puts "
-           "no prompt before a text",
-           folder);
-  const double length = settings.get("max_seq_length", tokenizer.get("model_max_length", 0.0));
+  const std::string prompts = "config_sentence_transformers.json";
+  const std::string prompt = json(prompts).get("default_prompt_name", std::string());
+  check(!settings.get("do_lower_case", false), "sentence_bert_config.json", "do_lower_case", "true");
+  check(prompt.empty(), prompts, "default_prompt_name", prompt);
+  const double limit = json("tokenizer_config.json").get("model_max_length", 0.0);
+  const double length = settings.get("max_seq_length", limit);
   if (length < 1e6) found.max_length = int(length);            // "model_max_length": 1e30 is none
   return found;
 }
