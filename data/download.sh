@@ -25,8 +25,8 @@
 # A "-" in the table is a size or a SHA-256 that is not known: it is not checked, and the run prints
 # the SHA-256 it got. The addresses are taken from public sources and are untried. GLUE's and the
 # PhraseBank's checksums are those in Hugging Face's `datasets`, BERT-base's are pinned by several
-# public projects; the course's were taken of copies that have as many characters as the files at
-# that commit of its repository. Needs bash, curl, sha256sum and unzip. No root.
+# public projects, MiniLM's are those of a Python package that carries it; the course's were taken of
+# copies that have as many characters as the files at that commit of its repository. Needs bash, curl, sha256sum and unzip. No root.
 set -u
 
 # group NAME ABOUT | from ADDRESS | to FOLDER | file NAME BYTES SHA256 [NAME HERE] |
@@ -149,6 +149,18 @@ file  config.json                        - -
 file  vocab.txt                          - -
 text  tokenizer_config.json {"do_lower_case": true}
 file  model.safetensors                  - -
+group minilm              all-MiniLM-L6-v2: 6 layers, H = 384, lower case; its mean is a sentence's vector
+from  https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main
+to    models/minilm
+file  config.json                      612 953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41
+file  tokenizer.json                466247 be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037
+file  tokenizer_config.json              - -
+file  modules.json                       - -
+file  sentence_bert_config.json          - -
+file  model.safetensors           90868376 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
+from  https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/1_Pooling
+to    models/minilm/1_Pooling
+file  config.json                        - -
 group roberta-base        12 layers, H = 768, capitals kept
 from  https://huggingface.co/FacebookAI/roberta-base/resolve/main
 to    models/roberta-base

@@ -123,6 +123,11 @@ TEST_CASE("config: values that make no BERT are refused") {
   CHECK(refusal("minbert", Json::object().set("max_length", 257)) ==
         ": \"minbert.max_length\" is 257, expected 1 to max_position_embeddings = 256");
   CHECK(refusal("hidden_act", "relu") == "no error");
+  for (const auto& [name, ours] : {std::pair("gelu_python", "gelu"), std::pair("gelu_fast", "gelu_new"),
+                                   std::pair("gelu_pytorch_tanh", "gelu_new")}) {
+    Json json = Json::parse(google, "google");
+    CHECK(BertConfig::load(File(json.set("hidden_act", name).dump()).path).hidden_act == ours);
+  }
   CHECK(refusal("hidden_act", "silu") == ": \"hidden_act\" is \"silu\"; minbert computes gelu, gelu_new, relu");
   const std::string wrong = "so this model would give wrong results";
   for (const auto& [key, value] : {std::pair("model_type", "xlm-roberta"),
@@ -169,6 +174,6 @@ TEST_CASE("config: a RoBERTa's first positions are padding's, and its pooler is 
   CHECK(refusal("minbert", Json::object().set("max_length", 513), json) ==
         ": \"minbert.max_length\" is 513, expected 1 to max_position_embeddings - pad_token_id - 1 = 512");
   CHECK(refusal("model_type", "camembert", json) ==
-        ": \"model_type\" is \"camembert\"; minbert computes bert, roberta only, so this model would give wrong "
-        "results");
+        ": \"model_type\" is \"camembert\"; minbert computes bert, roberta and its own \"minbert\" "
+        "only, so this model would give wrong results");
 }

@@ -179,4 +179,69 @@ TEST_CASE("huggingface: BERT-base has Hugging Face's 199 names") {
   CHECK(ours == expected);
 }
 
+TEST_CASE("huggingface: the bias of masked words is found in the decoder, too") {
+  for (const BertConfig& config : {golden_config(), golden_roberta({})}) {
+    BertForPreTraining from(config), to(config);
+    const Parameters values(from, {}), loaded(to, {});
+    const std::string ours = "cls.predictions.bias";
+    const std::string theirs = config.model_type == "bert" ? ours : "lm_head.bias";
+    randomise(values);
+    const TemporaryFile file, other;
+    save_weights(file.path, values, SafeTensorsWriter::As::f32, &config);
+    Renamed(file.path, [&](const std::string& name) {
+      return name == theirs ? replaced(name, ".bias", ".decoder.bias") : name;
+    }).writer.write(other.path);
+    CHECK(load_weights(other.path, loaded, &config).unused.empty());
+    const std::vector<real> expected = values.value(ours).values(), found = loaded.value(ours).values();
+    REQUIRE(found.size() == expected.size());
+    for (size_t i = 0; i < found.size(); ++i) CHECK(float(found[i]) == float(expected[i]));
+  }
+}
+
+TEST_CASE("huggingface: a decoder that is not the word embeddings is refused where config.json says so") {
+  BertConfig config = golden_config();
+  BertForPreTraining network(config);
+  BertModel encoder(config);
+  const Parameters parameters(network, {}), of_encoder(encoder, {});
+  randomise(parameters);
+  const TemporaryFile file, other;
+  save_weights(file.path, parameters);
+  const SafeTensors saved(file.path);
+  const std::vector<real> words = saved.read("bert.embeddings.word_embeddings.weight");
+  for (const bool same : {true, false}) {
+    std::vector<real> decoder = words;
+    decoder[5] += same ? 0 : 1;
+    Renamed with(file.path, [](const std::string& name) { return name; });
+    with.writer.add("cls.predictions.decoder.weight", {30, 16}, decoder);
+    with.writer.write(other.path);
+    for (const char* tied : {"true", "false", "null"}) {
+      config.loaded = Json::object().set("tie_word_embeddings", Json::parse(tied, "config.json"));
+      const std::string error = error_of([&] { load_weights(other.path, parameters, &config); });
+      if (same || tied != std::string("false")) CHECK(error == "no error");
+      else CHECK(contains(error, "cls.predictions.decoder.weight differs from bert.embeddings.word_embeddings.weight"));
+      load_weights(other.path, of_encoder, &config);                            // it predicts no words
+    }
+  }
+  config.max_length = config.max_tokens();
+  config.save(file.path);
+  CHECK_FALSE(Json::load(file.path).has("tie_word_embeddings"));          // what minbert writes is tied
+}
+
+TEST_CASE("huggingface: weights in another form are named, with the lines of Python that convert them") {
+  const Folder folder;
+  const Network network;
+  BertConfig config = golden_config();
+  config.loaded = Json::object().set("architectures", Json::array({"BertForMaskedLM"}));
+  const auto error = [&] { return error_of([&] { load_weights(folder.path.string(), network.parameters, &config); }); };
+  CHECK(contains(error(), "/model.safetensors: there is no such file"));
+  for (const char* name : {"pytorch_model.bin", "model.safetensors.index.json"}) {
+    const Folder other;
+    other.file(name, "x");
+    const std::string text = error_of([&] { load_weights(other.path.string(), network.parameters, &config); });
+    CHECK(contains(text, formatted("has {}, but no model.safetensors", name)));
+    CHECK(contains(text, "from transformers import BertForMaskedLM\n"));
+    CHECK(contains(text, formatted(".save_pretrained(\"{}\"", other.path.string())));
+  }
+}
+
 }  // namespace minbert::test

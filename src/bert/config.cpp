@@ -2,6 +2,7 @@
 #include "minbert/config.h"
 
 #include <algorithm>
+#include <map>
 
 #include "bert/family.h"
 #include "engine/names.h"
@@ -99,6 +100,10 @@ void check_values(const BertConfig& c, const std::string& file) {
 }
 
 const std::string other_function = "minbert";       // the model_type of what is not plain
+
+// Hugging Face's other names of the same functions.
+const std::map<std::string, std::string> other_activation_names = {
+    {"gelu_python", "gelu"}, {"gelu_fast", "gelu_new"}, {"gelu_pytorch_tanh", "gelu_new"}};
 
 // The head of a ...ForSequenceClassification. Without id2label its labels are LABEL_0, LABEL_1,
 // and so on, as transformers writes them: two, or num_labels.
@@ -229,6 +234,9 @@ BertConfig BertConfig::load(const std::string& file) {
   for (const Number& n : numbers) c.*n.value = c.loaded.get(n.key, c.*n.value);
   c.pad_token_id = c.loaded.get("pad_token_id", c.family().pad_token_id);
   c.hidden_act = c.loaded.get("hidden_act", c.hidden_act);
+  if (const auto same = other_activation_names.find(c.hidden_act);
+      same != other_activation_names.end())
+    c.hidden_act = same->second;
 
   for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
   if (ours.has("tasks"))
@@ -244,7 +252,8 @@ void BertConfig::save(const std::string& file) const {
   check_values(*this, file);
   Json::Object kept = loaded.is_null() ? Json::Object() : loaded.members();
   for (const char* of_a_head : {"architectures", "num_labels", "id2label", "label2id",
-                                "problem_type", "classifier_dropout", "minbert"})
+                                "problem_type", "classifier_dropout", "minbert",
+                                "tie_word_embeddings"})
     kept.erase(of_a_head);
   Json json = Json::object(kept);
   json.set("model_type", is_plain() ? model_type : other_function).set("hidden_act", hidden_act);

@@ -49,8 +49,8 @@ const Family& family_of(const std::string& model_type, const std::string& source
   std::vector<std::string> valid;
   for (const Family& family : families) valid.push_back(family.model_type);
   MB_CHECK(found != families.end(),
-           "{}: \"model_type\" is \"{}\"; minbert computes {} only, so this model would give wrong "
-           "results", source, model_type, joined(valid));
+           "{}: \"model_type\" is \"{}\"; minbert computes {} and its own \"minbert\" only, so "
+           "this model would give wrong results", source, model_type, joined(valid));
   return *found;
 }
 

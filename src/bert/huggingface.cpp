@@ -1,6 +1,7 @@
 // Reading and writing weights under Hugging Face's names.
 #include "minbert/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -35,7 +36,7 @@ struct FileNames {
 
 // The file's name for a parameter of ours, "" if it has none: `expected`, also without `bert.` (or
 // with it, if ours is from a BertModel by itself), and with the older LayerNorm.gamma and
-// LayerNorm.beta.
+// LayerNorm.beta; the bias of masked words also as the decoder's.
 std::string name_in(const SafeTensors& file, const std::string& expected,
                     const std::string& encoder) {
   if (expected.empty()) return "";
@@ -44,12 +45,41 @@ std::string name_in(const SafeTensors& file, const std::string& expected,
       expected, has_prefix ? expected.substr(encoder.size()) : encoder + expected};
   for (size_t i = 0, n = names.size(); i < n; ++i)
     for (const auto& [ending, older] :
-         {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta")})
+         {std::pair("LayerNorm.weight", "gamma"), std::pair("LayerNorm.bias", "beta"),
+          std::pair("predictions.bias", "decoder.bias"), std::pair("lm_head.bias", "decoder.bias")})
       if (names[i].ends_with(ending))
         names.push_back(names[i].substr(0, names[i].rfind('.') + 1) + older);
   for (const std::string& name : names)
     if (file.entries().contains(name)) return name;
   return "";
+}
+
+// Masked words are predicted by the word embeddings. Error where a model has another matrix for it.
+void check_tied(const SafeTensors& file, const BertConfig& saved, const std::string& embeddings) {
+  if (saved.loaded.is_null() || saved.loaded.get("tie_word_embeddings", true)) return;
+  for (const char* name : {"cls.predictions.decoder.weight", "lm_head.decoder.weight"})
+    MB_CHECK(!file.entries().contains(name) || file.read(name) == file.read(embeddings),
+             "{}: {} differs from {}, and \"tie_word_embeddings\" in config.json is false; minbert "
+             "predicts words by their embeddings only",
+             file.file(), name, embeddings);
+}
+
+// Error says what else is there, and how to make it of that.
+std::string weights_file(const std::string& path, const BertConfig* saved) {
+  if (!std::filesystem::is_directory(path)) return path;
+  const std::string folder = path + "/", name = "model.safetensors";
+  if (std::filesystem::exists(folder + name)) return folder + name;
+  std::string kind = "AutoModel";
+  if (saved && saved->loaded.has("architectures"))
+    for (const Json& one : saved->loaded["architectures"].items()) kind = one.string();
+  for (const char* other : {"model.safetensors.index.json", "pytorch_model.bin",
+                            "pytorch_model.bin.index.json"})
+    MB_CHECK(!std::filesystem::exists(folder + other),
+             "{}: has {}, but no {}; two lines of Python write it:\n"
+             "    from transformers import {}\n"
+             "    {}.from_pretrained(\"{}\").save_pretrained(\"{}\", max_shard_size=\"100GB\")",
+             path, other, name, kind, kind, path, path);
+  fail(folder + name + ": there is no such file");
 }
 
 bool has_row_for_each_task(const std::string& name) { return name.find(".task_") != name.npos; }
@@ -94,7 +124,7 @@ std::string addition(const std::string& name) {
 WeightsReport load_weights(const std::string& path, const Parameters& parameters,
                            const BertConfig* saved) {
   const FileNames names(saved ? *saved : BertConfig());
-  const SafeTensors file(std::filesystem::is_directory(path) ? path + "/model.safetensors" : path);
+  const SafeTensors file(weights_file(path, saved));
   WeightsReport report;
   std::vector<std::pair<const Parameter*, std::string>> found;
   std::vector<std::string> missing;
@@ -122,6 +152,9 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
     }
   MB_CHECK(missing.empty(), "{}: {} parameters of the model are not in this file:\n    {}",
            file.file(), missing.size(), joined(missing, "\n    "));
+  if (saved && std::ranges::count(parameters.items(), "cls.predictions.bias", &Parameter::name))
+    check_tied(file, *saved,
+               name_in(file, names.of("bert.embeddings.word_embeddings.weight"), names.encoder));
   for (const auto& [name, entry] : file.entries())
     if (!used.contains(name) && !expected_extra(name))
       report.unused.push_back(name);

@@ -1,13 +1,8 @@
 // The tokenizer of a folder. What its files say is obeyed as in Hugging Face's transformers, or
-// refused by name.
-//
-//   tokenizer.json            all of it; where it is, the next two files do not count
-//   vocab.txt                 WordPiece
-//   vocab.json, merges.txt    byte-level BPE
-//   tokenizer_config.json     settings, which count more than those of tokenizer.json
-//   added tokens              of added_tokens.json, tokenizer.json, tokenizer_config.json; what a
-//                             later one says counts. Then those that tokenizer_config.json and
-//                             special_tokens_map.json name without an id
+// refused by name. tokenizer.json counts before vocab.txt (WordPiece), vocab.json and merges.txt
+// (byte-level BPE), and tokenizer_config.json before it. Added tokens: those of added_tokens.json,
+// tokenizer.json and tokenizer_config.json, of which the last counts; then those that are named
+// without an id.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -19,79 +14,78 @@
 namespace minbert {
 namespace {
 
-// What changes ids and has one value here; but for types the key may be missing. "truncation" and
-// "padding" are not read: they belong to whoever calls the tokenizer.
-struct Setting {
-  const char *part, *key;
-  Json ours;
+// What changes ids and has one value here: of tokenizer.json, of tokenizer_config.json, and the
+// tokens around a text and around two, each with its segment. "truncation" and "padding" are not
+// read: they belong to whoever calls the tokenizer.
+struct Form {
+  const char *one_file, *config, *post_processor, *sequences;
 };
-const std::vector<Setting> word_piece_settings = {
-    {"normalizer", "type", "BertNormalizer"},      {"normalizer", "clean_text", true},
-    {"pre_tokenizer", "type", "BertPreTokenizer"}, {"model", "continuing_subword_prefix", "##"},
-    {"model", "unk_token", "[UNK]"},               {"model", "max_input_chars_per_word", 100}};
-const std::vector<Setting> bpe_settings = {
-    {"normalizer", "type", Json()},           {"pre_tokenizer", "type", "ByteLevel"},
-    {"pre_tokenizer", "use_regex", true},     {"model", "continuing_subword_prefix", ""},
-    {"model", "end_of_word_suffix", ""},      {"model", "dropout", 0.0},
-    {"model", "ignore_merges", false}};
-const std::vector<Setting> config_settings = {
-    {"", "do_basic_tokenize", true},          {"", "never_split", Json::array()},
-    {"", "split_special_tokens", false},      {"", "truncation_side", "right"}};
+const Form word_piece_form = {
+    .one_file = R"({"normalizer": {"type": "BertNormalizer", "clean_text": true},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100}})",
+    .config = R"({"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]",
+        "sep_token": "[SEP]", "mask_token": "[MASK]", "do_basic_tokenize": true,
+        "never_split": [], "split_special_tokens": false, "truncation_side": "right"})",
+    .post_processor = "BertProcessing",
+    .sequences = "[CLS]:0 A:0 [SEP]:0, [CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1"};
+const Form bpe_form = {
+    .one_file = R"({"normalizer": null, "pre_tokenizer": {"type": "ByteLevel", "use_regex": true},
+        "model": {"type": "BPE", "dropout": 0.0, "continuing_subword_prefix": "",
+                  "end_of_word_suffix": "", "ignore_merges": false}})",
+    .config = R"({"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<s>",
+        "sep_token": "</s>", "mask_token": "<mask>", "split_special_tokens": false,
+        "truncation_side": "right"})",
+    .post_processor = "RobertaProcessing",
+    .sequences = "<s>:0 A:0 </s>:0, <s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0"};
 
 using Ids = std::map<std::string, int64_t>;
 
 struct TokenizerFolder {
-  std::string folder;
-  const TokenizerKind* kind = nullptr;
+  const std::string folder;
   std::string path(const std::string& name) const {
-    return (std::filesystem::path(folder) / name).string();
+    return folder + "/" + name;
   }
   bool has(const std::string& name) const { return std::filesystem::exists(path(name)); }
   Json json(const std::string& name) const {
     return has(name) ? Json::load(path(name)) : Json::object();
   }
+  // A key may be missing, but for part of tokenizer.json with a type; old models have none, either.
   void check(const std::string& file, const std::string& key, const Json& value,
              const Json& ours) const {
-    MB_CHECK(value.dump() == ours.dump(),
-             "{}: \"{}\" is {}; only {} is supported here, as {} has it", path(file), key,
-             value.dump(-1), ours.dump(-1), kind->model);
-  }
-  void check(const std::string& file, const Json& all, const std::vector<Setting>& settings) const {
-    for (const auto& [part, key, ours] : settings) {
-      const Json of = *part == 0 ? all : all.has(part) ? all[part] : Json();
-      const Json value = of.has(key) ? of[key] : Json();
-      if (!value.is_null() || std::string_view(key) == "type")
-        check(file, *part == 0 ? key : formatted("{}.{}", part, key), value, ours);
+    if (ours.dump().starts_with("{")) {
+      for (const auto& [name, our] : ours.members())
+        check(file, key.empty() ? name : key + "." + name, value.has(name) ? value[name] : Json(),
+              our);
+      return;
     }
+    const bool type = key.ends_with(".type") && key != "model.type";
+    const Json found = value.has("content") ? value["content"] : value;
+    MB_CHECK(found.dump() == ours.dump() || (found.is_null() && !type),
+             "{}: \"{}\" is {}; only {} is supported here", path(file), key, found.dump(-1),
+             ours.dump(-1));
   }
 };
 
-// One text and two, each token with its segment.
-std::string sequences(bool bert, std::string_view cls, std::string_view sep) {
-  const std::string one = formatted("{}:0 A:0 {}:0", cls, sep);
-  return one + ", " + one +
-         (bert ? formatted(" B:1 {}:1", sep) : formatted(" {}:0 B:0 {}:0", sep, sep));
-}
-
-std::string sequences_in(const Json& post_processor) {
-  if (post_processor.is_null()) return "null";
-  const std::string type = post_processor["type"].string();
-  if (type == "BertProcessing" || type == "RobertaProcessing") {
-    const auto name = [&](const char* key) {       // of ["[SEP]", 102]
-      const Json::Array token = post_processor[key].items();
-      return token.empty() ? "" : token[0].string();
-    };
-    return sequences(type == "BertProcessing", name("cls"), name("sep"));
+std::string sequences_in(const Json& post_processor, const Form& form, const TokenizerKind& kind) {
+  const std::string type = post_processor.is_null() ? "null" : post_processor["type"].string();
+  if (type == form.post_processor) {
+    std::string names;                             // of "cls": ["[CLS]", 101] and "sep"
+    for (const char* key : {"cls", "sep"})
+      for (const Json& part : post_processor[key].items())
+        if (part.dump().starts_with('"')) names += (names.empty() ? "" : " ") + part.string();
+    return names == formatted("{} {}", kind.special[2], kind.special[3]) ? form.sequences : names;
   }
   if (type != "TemplateProcessing") return type;
-  std::string text;
+  std::string text, separator;
   for (const char* key : {"single", "pair"}) {
-    if (!text.empty()) text += ",";
     for (const Json& item : post_processor[key].items()) {
       const Json token = item[item.has("Sequence") ? "Sequence" : "SpecialToken"];
-      text += text.empty() ? "" : " ";
-      text += formatted("{}:{}", token["id"].string(), token["type_id"].integer());
+      text += formatted("{}{}:{}", separator, token["id"].string(), token["type_id"].integer());
+      separator = " ";
     }
+    separator = ", ";
   }
   return text;
 }
@@ -106,32 +100,30 @@ AddedToken token_of(const Json& json, int64_t id, bool special) {
   return token;
 }
 
-// "mask_token", "additional_special_tokens" and the like
-void find_named(const TokenizerFolder& folder, const std::string& file,
-                std::vector<AddedToken>& named) {
-  const std::vector<std::string> keys = {"pad_token", "unk_token", "cls_token", "sep_token",
-                                         "mask_token"};
-  for (const auto& [key, value] : folder.json(file).members()) {
+// "bos_token", "additional_special_tokens" and the like; the usual ones only with flags
+std::vector<AddedToken> named_tokens(const Json& all, const TokenizerKind& kind) {
+  std::vector<AddedToken> named;
+  for (const auto& [key, value] : all.members()) {
     const bool many = key == "additional_special_tokens" || key == "extra_special_tokens";
     const bool one = key.ends_with("_token") && !key.starts_with("add_");
     if (value.is_null() || (!many && !one)) continue;
-    for (const Json& json : many ? value.items() : Json::Array{value}) {
-      const AddedToken token = token_of(json, 0, true);
-      const auto place = size_t(std::ranges::find(keys, key) - keys.begin());
-      if (place < keys.size())
-        folder.check(file, key, token.content, std::string(folder.kind->special[place]));
-      if (json.has("content") || !std::ranges::count(folder.kind->special, token.content))
-        named.push_back(token);
-    }
+    for (const Json& json : many ? value.items() : Json::Array{value})
+      if (AddedToken token = token_of(json, 0, true);
+          json.has("content") || !std::ranges::count(kind.special, token.content))
+        named.push_back(std::move(token));
   }
+  return named;
 }
 
 // one_file: tokenizer.json. Adds to the ids those of tokens that are no pieces.
-std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const Json& one_file,
-                                     Ids& ids) {
+std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const TokenizerKind& kind,
+                                     const Json& one_file, Ids& ids) {
   const std::string config = "tokenizer_config.json", old = "added_tokens.json";
+  const Json settings = folder.json(config);
   std::map<std::string, AddedToken> all;
-  std::vector<AddedToken> named;
+  std::vector<AddedToken> named = named_tokens(settings, kind);
+  std::ranges::copy(named_tokens(folder.json("special_tokens_map.json"), kind),
+                    std::back_inserter(named));
   const auto add = [&](const std::string& file, AddedToken token) {
     const auto [known, fresh] = ids.emplace(token.content, token.id);
     MB_CHECK(known->second == token.id,
@@ -141,14 +133,12 @@ std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const Json& 
     token.piece = before == all.end() ? !fresh : before->second.piece;
     all.insert_or_assign(token.content, token);
   };
-  find_named(folder, config, named);
-  find_named(folder, "special_tokens_map.json", named);
   for (const auto& [token, id] : folder.json(old).members())
     add(old, token_of(token, id.integer(), std::ranges::count(named, token, &AddedToken::content)));
   if (one_file.has("added_tokens"))
     for (const Json& token : one_file["added_tokens"].items())
       add("tokenizer.json", token_of(token, token["id"].integer(), false));
-  if (const Json settings = folder.json(config); settings.has("added_tokens_decoder"))
+  if (settings.has("added_tokens_decoder"))
     for (const auto& [id, token] : settings["added_tokens_decoder"].members())
       add(config, token_of(token, Json::parse(id, folder.path(config)).integer(), false));
   for (AddedToken& token : named) {
@@ -208,10 +198,10 @@ Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, bool cased) {
 }
 
 Tokenizer Tokenizer::from_folder(const std::string& path) {
-  TokenizerFolder folder{path};
-  const std::string name = "tokenizer.json";
+  const TokenizerFolder folder{path};
+  const std::string name = "tokenizer.json", config_name = "tokenizer_config.json";
   const bool one_file = folder.has(name), vocab_txt = folder.has("vocab.txt");
-  const Json all = folder.json(name), config = folder.json("tokenizer_config.json");
+  const Json all = folder.json(name), config = folder.json(config_name);
   const Json model = one_file ? all["model"] : Json();
   MB_CHECK(one_file || vocab_txt || folder.has("vocab.json") || folder.has("merges.txt"),
            "{}: there is no vocabulary in it; expected tokenizer.json, vocab.txt (of a BERT), or "
@@ -222,21 +212,19 @@ Tokenizer Tokenizer::from_folder(const std::string& path) {
            "move away the file that is not of this model",
            path);
   const bool bpe = one_file ? model.has("merges") : !vocab_txt;
-  folder.kind = bpe ? &bpe_kind : &word_piece_kind;
+  const TokenizerKind& kind = bpe ? bpe_kind : word_piece_kind;
+  const Form& form = bpe ? bpe_form : word_piece_form;
   const std::string file = folder.path(one_file ? name : bpe ? "vocab.json" : "vocab.txt");
-  const TokenizerKind& kind = *folder.kind;
 
-  folder.check("tokenizer_config.json", config, config_settings);
-  if (one_file) {                                  // old files have no model.type
-    const std::string type = bpe ? "BPE" : "WordPiece";
-    folder.check(name, "model.type", model.get("type", type), type);
-    folder.check(name, all, bpe ? bpe_settings : word_piece_settings);
-    folder.check(name, "post_processor", sequences_in(all["post_processor"]),
-                 sequences(!bpe, kind.special[2], kind.special[3]));
-  } else if (const std::string of_class = config.get("tokenizer_class", std::string());
-             !of_class.empty() && !of_class.starts_with(kind.tokenizer_class)) {
-    folder.check("tokenizer_config.json", "tokenizer_class", of_class,
-                 std::string(kind.tokenizer_class));
+  for (const std::string& settings : {config_name, std::string("special_tokens_map.json")})
+    folder.check(settings, "", folder.json(settings), Json::parse(form.config, ""));
+  const std::string ours(kind.tokenizer_class), theirs = config.get("tokenizer_class", ours);
+  if (one_file) {
+    folder.check(name, "", all, Json::parse(form.one_file, ""));
+    folder.check(name, "post_processor", sequences_in(all["post_processor"], form, kind),
+                 form.sequences);
+  } else if (!theirs.starts_with(ours)) {          // BertTokenizerFast is the same
+    folder.check(config_name, "tokenizer_class", theirs, ours);
   }
   Ids ids;
   if (one_file || bpe) {
@@ -246,7 +234,7 @@ Tokenizer Tokenizer::from_folder(const std::string& path) {
     const TokenTable lines(read_tokens(file), file);
     for (const std::string& token : lines.tokens()) ids.emplace(token, int64_t(ids.size()));
   }
-  std::vector<AddedToken> added = added_tokens(folder, all, ids);
+  std::vector<AddedToken> added = added_tokens(folder, kind, all, ids);
   Vocabulary vocabulary{file, table_of(file, ids), std::move(added)};
   if (bpe) {
     Merges merges = one_file ? read_merges(file, model["merges"], vocabulary.table)
