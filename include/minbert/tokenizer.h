@@ -1,9 +1,9 @@
 // Text to the ids of a vocabulary, with the results of Hugging Face's `tokenizers`, and back.
 //
-//   WordPiece       BERT's: Wu et al. 2016, sec. 4.1; Devlin et al. 2019, sec. 3. vocab.txt.
+//   WordPiece       BERT's: Wu et al. 2016, sec. 4.1; Devlin et al. 2019, sec. 3.
 //                   See src/text/word_piece.cpp.
 //   byte-level BPE  RoBERTa's: Sennrich et al. 2016, sec. 3.2; Radford et al. 2019, sec. 2.2.
-//                   vocab.json and merges.txt, or tokenizer.json. See src/text/bpe.cpp.
+//                   See src/text/bpe.cpp.
 //
 // Deviation: the tables of Unicode are utf8proc's (version 15 in utf8proc 2.8). Hugging Face's
 // WordPiece has those of Unicode 8 and its BPE those of Unicode 16: characters that came or changed

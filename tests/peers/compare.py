@@ -1,8 +1,9 @@
 """Compares minbert's folders and numbers with transformers' (see check).   compare.py BIN RUNS DATA"""
 import json, subprocess, sys
 import torch, transformers
-from transformers import (AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer, BertConfig,
-                          BertForSequenceClassification)
+from safetensors.torch import load_file
+from transformers import (AddedToken, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification,
+                          AutoTokenizer, BertConfig, BertForSequenceClassification)
 
 BIN, RUNS, DATA = sys.argv[1:]
 TOLERANCE, ROWS = 1e-5, 200
@@ -119,6 +120,22 @@ model.save_pretrained(folder); tokenizer.save_pretrained(folder)
 rows = dev_rows("sst")
 difference = (ours(folder, rows) - theirs(model, tokenizer, rows)).abs().max().item()
 report("their classifier, by predict", f"{difference:.1e} in {len(rows)} rows", difference < TOLERANCE)
+
+# Folders that transformers wrote: tokenizer.json, with tokens of their own.
+for name, source in (("bert", f"{DATA}/bert"), ("roberta", f"{RUNS}/roberta/model")):
+    tokenizer, model = AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval().float()
+    tokenizer.add_tokens(["[NEWTOK]", AddedToken("fine", single_word=True, lstrip=True)])
+    model.resize_token_embeddings(len(tokenizer))
+    folder, texts = f"{RUNS}/copy-{name}", [row[0] for row in dev_rows("sst")]
+    texts += [f"A  fine [NEWTOK]film, refined {tokenizer.mask_token} [newtok]."]
+    model.save_pretrained(folder); tokenizer.save_pretrained(folder)
+    with open(f"{RUNS}/texts", "w", encoding="utf8") as file: file.write("\n".join(texts) + "\n")
+    done = run("encode", "--model", folder, "--input", f"{RUNS}/texts", "--output", f"{RUNS}/vectors")
+    assert done.returncode == 0, done.stderr
+    with torch.no_grad():
+        expected = torch.cat([model(**tokenizer(text, return_tensors="pt"))[0][:, 0] for text in texts])
+    difference = (load_file(f"{RUNS}/vectors")["cls"] - expected).abs().max().item()
+    report(f"their copy of a {name}, by encode", f"{difference:.1e} in {len(texts)} rows", difference < TOLERANCE)
 
 print(f"{len(failures)} of these failed" if failures else "all agree")
 sys.exit(bool(failures))
