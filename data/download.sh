@@ -26,7 +26,8 @@
 # the SHA-256 it got. The addresses are taken from public sources and are untried. GLUE's and the
 # PhraseBank's checksums are those in Hugging Face's `datasets`, BERT-base's are pinned by several
 # public projects, MiniLM's are those of a Python package that carries it; the course's were taken of
-# copies that have as many characters as the files at that commit of its repository. Needs bash, curl, sha256sum and unzip. No root.
+# copies that have as many characters as the files at that commit of its repository. Needs bash, curl,
+# sha256sum and unzip. No root.
 set -u
 
 # group NAME ABOUT | from ADDRESS | to FOLDER | file NAME BYTES SHA256 [NAME HERE] |

@@ -124,12 +124,14 @@ TEST_CASE("tokenizer files: what cannot be obeyed is refused with file, key and 
         {roberta, "pre_tokenizer", "use_regex", false}, {roberta, "pre_tokenizer", "type", "Whitespace"}})
     CHECK(contains(refused(kind, part, key, value), formatted("\"{}.{}\" is {}; only ", part, key, value.dump(-1))));
   CHECK(contains(refused(bert, "", "normalizer", Json()), "\"normalizer.type\" is null; only \"BertNormalizer\""));
-  CHECK(contains(refused(roberta, "", "normalizer", of_type("NFC")), "\"normalizer\" is {\"type\":\"NFC\"}; only null"));
+  CHECK(contains(refused(roberta, "", "normalizer", of_type("NFC")),
+                 "\"normalizer\" is {\"type\":\"NFC\"}; only null"));
   CHECK(contains(refused(bert, "", "post_processor", Json()), "\"post_processor\" is \"null\"; only \"[CLS]:0 A:0"));
   CHECK(contains(refused(bert, "post_processor", "single", Json::array()),
                  "\"post_processor\" is \", [CLS]:0 A:0"));
   CHECK(contains(refused(bert, "", "post_processor", of_type("Sequence")), "\"post_processor\" is \"Sequence\""));
-  CHECK(contains(refused(roberta, "post_processor", "sep", Json::array({"</x>", 2})), "\"post_processor\" is \"<s> </x>\""));
+  CHECK(contains(refused(roberta, "post_processor", "sep", Json::array({"</x>", 2})),
+                 "\"post_processor\" is \"<s> </x>\""));
 
   for (const auto& [config, expected] :
        {std::pair(R"({"mask_token": "<mask>"})", R"("mask_token" is "<mask>"; only "[MASK]")"),

@@ -54,9 +54,9 @@ Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config) {
       "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
       tokenizer.vocab_file(), tokenizer.size(), config.vocab_size);
   MB_CHECK(model_type_of(tokenizer) == config.model_type,
-           "{}: \"model_type\" in config.json is \"{}\", but {} is the vocabulary of a {}; here a "
-           "bert has WordPiece (vocab.txt or tokenizer.json), a roberta byte-level BPE (vocab.json and "
-           "merges.txt, or tokenizer.json)",
+           "{}: \"model_type\" in config.json is \"{}\", but {} is the vocabulary of a {}; here "
+           "a bert has WordPiece (vocab.txt or tokenizer.json), a roberta has byte-level BPE "
+           "(vocab.json and merges.txt, or tokenizer.json)",
            folder, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model);
   return tokenizer;
 }

@@ -39,7 +39,8 @@ std::optional<SentencePooling> sentence_pooling(const std::string& folder) {
   const Json settings = json("sentence_bert_config.json");
   const std::string prompts = "config_sentence_transformers.json";
   const std::string prompt = json(prompts).get("default_prompt_name", std::string());
-  check(!settings.get("do_lower_case", false), "sentence_bert_config.json", "do_lower_case", "true");
+  const bool lower = settings.get("do_lower_case", false);
+  check(!lower, "sentence_bert_config.json", "do_lower_case", "true");
   check(prompt.empty(), prompts, "default_prompt_name", prompt);
   const double limit = json("tokenizer_config.json").get("model_max_length", 0.0);
   const double length = settings.get("max_seq_length", limit);

@@ -103,7 +103,7 @@ std::string WordPiece::decode(std::span<const int32_t> ids) const {
 
 std::map<std::string, std::string> WordPiece::files() const {
   size_t size = is_piece_.size();                  // added tokens at the end are not in it
-  while (!is_piece_[size - 1]) --size;
+  while (size > 0 && !is_piece_[size - 1]) --size;
   std::string lines;
   for (size_t id = 0; id < size; ++id) lines += table.tokens()[id] + '\n';
   return {{"vocab.txt", lines}};
