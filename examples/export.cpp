@@ -18,14 +18,12 @@ namespace {
 
 // What is known of the run that trained it: its options.json, its epochs.csv.
 struct RunFacts {
-  explicit RunFacts(const std::string& folder) {
-    if (std::filesystem::exists(folder + "/options.json"))
-      options = Json::load(folder + "/options.json");
-  }
+  explicit RunFacts(const std::string& folder)
+      : options(Json::load_if_there(folder + "/options.json")) {}
   std::string option(const char* name, const std::string& otherwise) const {
     return options.has(name) ? options[name].string() : otherwise;
   }
-  Json options = Json::object();
+  Json options;
 };
 
 // README.md, as Hugging Face's hub shows it.

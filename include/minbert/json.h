@@ -33,9 +33,13 @@ class Json {
   // Errors name file, line and column
   static Json parse(std::string_view text, const std::string& file);
   static Json load(const std::string& file);
+  static Json load_if_there(const std::string& file);  // an empty object without the file
   std::string dump(int indent = 2) const;             // indent -1: on one line
 
   bool is_null() const;
+  bool is_string() const;
+  bool is_array() const;
+  bool is_object() const;
   bool has(const std::string& key) const;             // false also if this is no object
   Json operator[](const std::string& key) const;      // fails if the key is missing
   Json& set(const std::string& key, const Json& value);      // makes a null an object

@@ -8,8 +8,7 @@ namespace minbert {
 
 std::optional<SentencePooling> sentence_pooling(const std::string& folder) {
   const auto json = [&](const std::string& name) {
-    const std::string file = folder + "/" + name;
-    return std::filesystem::exists(file) ? Json::load(file) : Json::object();
+    return Json::load_if_there(folder + "/" + name);
   };
   const auto check = [&](bool good, const std::string& file, const char* key, const auto& value) {
     MB_CHECK(good, "{}/{}: \"{}\" is {}, which is not supported here", folder, file, key, value);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "minbert/error.h"
@@ -71,6 +72,9 @@ Json Json::parse(std::string_view text, const std::string& file) {
 }
 
 Json Json::load(const std::string& file) { return parse(read_file(file), file); }
+Json Json::load_if_there(const std::string& file) {
+  return std::filesystem::exists(file) ? load(file) : object();
+}
 
 std::string Json::dump(int indent) const {
   return value_->dump(indent, ' ', false, Value::error_handler_t::replace);
@@ -86,6 +90,9 @@ const nlohmann::json& Json::expect_object() const {
 }
 
 bool Json::is_null() const { return value_->is_null(); }
+bool Json::is_string() const { return value_->is_string(); }
+bool Json::is_array() const { return value_->is_array(); }
+bool Json::is_object() const { return value_->is_object(); }
 bool Json::boolean() const { return expect(value_->is_boolean(), "true or false"); }
 int64_t Json::integer() const {
   const bool too_large =

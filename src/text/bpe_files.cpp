@@ -58,8 +58,7 @@ Merges read_merges(const std::string& file, const TokenTable& table) {
 Merges read_merges(const std::string& file, const Json& all, const TokenTable& table) {
   Merges merges;
   for (const Json& merge : all.items()) {          // "a b", in newer files ["a", "b"]
-    const bool is_array = merge.dump(-1).starts_with('[');
-    const Json::Array two = is_array ? merge.items() : Json::Array();
+    const Json::Array two = merge.is_array() ? merge.items() : Json::Array();
     const std::string line =
         two.size() == 2 ? two[0].string() + " " + two[1].string() : merge.string();
     add_merge(formatted("{}: merge {}", file, merges.size() + 1), line, table, merges);

@@ -42,19 +42,22 @@ const Form bpe_form = {
 
 using Ids = std::map<std::string, int64_t>;
 
+const std::string one_file_name = "tokenizer.json", config_name = "tokenizer_config.json",
+                  map_name = "special_tokens_map.json", old_name = "added_tokens.json";
+
+// A folder, and what its files say; {} for one that it lacks.
 struct TokenizerFolder {
+  explicit TokenizerFolder(const std::string& path) : folder(path) {}
   const std::string folder;
-  std::string path(const std::string& name) const {
-    return folder + "/" + name;
-  }
+  const Json one_file = json(one_file_name), config = json(config_name), map = json(map_name),
+             old = json(old_name);
+  std::string path(const std::string& name) const { return folder + "/" + name; }
   bool has(const std::string& name) const { return std::filesystem::exists(path(name)); }
-  Json json(const std::string& name) const {
-    return has(name) ? Json::load(path(name)) : Json::object();
-  }
+  Json json(const std::string& name) const { return Json::load_if_there(path(name)); }
   // A key may be missing, but for part of tokenizer.json with a type; old models have none, either.
   void check(const std::string& file, const std::string& key, const Json& value,
              const Json& ours) const {
-    if (ours.dump().starts_with("{")) {
+    if (ours.is_object()) {
       for (const auto& [name, our] : ours.members())
         check(file, key.empty() ? name : key + "." + name, value.has(name) ? value[name] : Json(),
               our);
@@ -74,7 +77,7 @@ std::string sequences_in(const Json& post_processor, const Form& form, const Tok
     std::string names;                             // of "cls": ["[CLS]", 101] and "sep"
     for (const char* key : {"cls", "sep"})
       for (const Json& part : post_processor[key].items())
-        if (part.dump().starts_with('"')) names += (names.empty() ? "" : " ") + part.string();
+        if (part.is_string()) names += (names.empty() ? "" : " ") + part.string();
     return names == formatted("{} {}", kind.special[2], kind.special[3]) ? form.sequences : names;
   }
   if (type != "TemplateProcessing") return type;
@@ -115,15 +118,12 @@ std::vector<AddedToken> named_tokens(const Json& all, const TokenizerKind& kind)
   return named;
 }
 
-// one_file: tokenizer.json. Adds to the ids those of tokens that are no pieces.
+// Adds to the ids those of tokens that are no pieces.
 std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const TokenizerKind& kind,
-                                     const Json& one_file, Ids& ids) {
-  const std::string config = "tokenizer_config.json", old = "added_tokens.json";
-  const Json settings = folder.json(config);
+                                     Ids& ids) {
   std::map<std::string, AddedToken> all;
-  std::vector<AddedToken> named = named_tokens(settings, kind);
-  std::ranges::copy(named_tokens(folder.json("special_tokens_map.json"), kind),
-                    std::back_inserter(named));
+  std::vector<AddedToken> named = named_tokens(folder.config, kind);
+  std::ranges::copy(named_tokens(folder.map, kind), std::back_inserter(named));
   const auto add = [&](const std::string& file, AddedToken token) {
     const auto [known, fresh] = ids.emplace(token.content, token.id);
     MB_CHECK(known->second == token.id,
@@ -133,19 +133,20 @@ std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const Tokeni
     token.piece = before == all.end() ? !fresh : before->second.piece;
     all.insert_or_assign(token.content, token);
   };
-  for (const auto& [token, id] : folder.json(old).members())
-    add(old, token_of(token, id.integer(), std::ranges::count(named, token, &AddedToken::content)));
-  if (one_file.has("added_tokens"))
-    for (const Json& token : one_file["added_tokens"].items())
-      add("tokenizer.json", token_of(token, token["id"].integer(), false));
-  if (settings.has("added_tokens_decoder"))
-    for (const auto& [id, token] : settings["added_tokens_decoder"].members())
-      add(config, token_of(token, Json::parse(id, folder.path(config)).integer(), false));
+  for (const auto& [token, id] : folder.old.members())
+    add(old_name,
+        token_of(token, id.integer(), std::ranges::count(named, token, &AddedToken::content)));
+  if (folder.one_file.has("added_tokens"))
+    for (const Json& token : folder.one_file["added_tokens"].items())
+      add(one_file_name, token_of(token, token["id"].integer(), false));
+  if (folder.config.has("added_tokens_decoder"))
+    for (const auto& [id, token] : folder.config["added_tokens_decoder"].members())
+      add(config_name, token_of(token, Json::parse(id, folder.path(config_name)).integer(), false));
   for (AddedToken& token : named) {
     if (all.contains(token.content)) continue;
     const auto known = ids.find(token.content);
     token.id = known == ids.end() ? int64_t(ids.size()) : known->second;
-    add(config, token);
+    add(config_name, token);
   }
   std::vector<AddedToken> in_order;                // of equal ones in clean text the first counts
   for (const auto& [content, token] : all) in_order.push_back(token);
@@ -198,10 +199,9 @@ Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, bool cased) {
 }
 
 Tokenizer Tokenizer::from_folder(const std::string& path) {
-  const TokenizerFolder folder{path};
-  const std::string name = "tokenizer.json", config_name = "tokenizer_config.json";
-  const bool one_file = folder.has(name), vocab_txt = folder.has("vocab.txt");
-  const Json all = folder.json(name), config = folder.json(config_name);
+  const TokenizerFolder folder(path);
+  const bool one_file = folder.has(one_file_name), vocab_txt = folder.has("vocab.txt");
+  const Json &all = folder.one_file, &config = folder.config;
   const Json model = one_file ? all["model"] : Json();
   MB_CHECK(one_file || vocab_txt || folder.has("vocab.json") || folder.has("merges.txt"),
            "{}: there is no vocabulary in it; expected tokenizer.json, vocab.txt (of a BERT), or "
@@ -214,14 +214,15 @@ Tokenizer Tokenizer::from_folder(const std::string& path) {
   const bool bpe = one_file ? model.has("merges") : !vocab_txt;
   const TokenizerKind& kind = bpe ? bpe_kind : word_piece_kind;
   const Form& form = bpe ? bpe_form : word_piece_form;
-  const std::string file = folder.path(one_file ? name : bpe ? "vocab.json" : "vocab.txt");
+  const std::string file = folder.path(one_file ? one_file_name : bpe ? "vocab.json" : "vocab.txt");
 
-  for (const std::string& settings : {config_name, std::string("special_tokens_map.json")})
-    folder.check(settings, "", folder.json(settings), Json::parse(form.config, ""));
+  const Json settings = Json::parse(form.config, "");
+  folder.check(config_name, "", config, settings);
+  folder.check(map_name, "", folder.map, settings);
   const std::string ours(kind.tokenizer_class), theirs = config.get("tokenizer_class", ours);
   if (one_file) {
-    folder.check(name, "", all, Json::parse(form.one_file, ""));
-    folder.check(name, "post_processor", sequences_in(all["post_processor"], form, kind),
+    folder.check(one_file_name, "", all, Json::parse(form.one_file, ""));
+    folder.check(one_file_name, "post_processor", sequences_in(all["post_processor"], form, kind),
                  form.sequences);
   } else if (!theirs.starts_with(ours)) {          // BertTokenizerFast is the same
     folder.check(config_name, "tokenizer_class", theirs, ours);
@@ -234,7 +235,7 @@ Tokenizer Tokenizer::from_folder(const std::string& path) {
     const TokenTable lines(read_tokens(file), file);
     for (const std::string& token : lines.tokens()) ids.emplace(token, int64_t(ids.size()));
   }
-  std::vector<AddedToken> added = added_tokens(folder, kind, all, ids);
+  std::vector<AddedToken> added = added_tokens(folder, kind, ids);
   Vocabulary vocabulary{file, table_of(file, ids), std::move(added)};
   if (bpe) {
     Merges merges = one_file ? read_merges(file, model["merges"], vocabulary.table)
