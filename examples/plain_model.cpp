@@ -83,7 +83,7 @@ std::unique_ptr<Model> plain_model(TrainedModel& trained, const std::string& nam
   config.classifier = classifier_of(task, head_dropout);
   const bool two_rows = task.kind == TaskKind::binary && name != foreign_task;
   if (two_rows) {
-    config.classifier.labels = {in_words(task, 0), in_words(task, 1)};
+    config.classifier.labels = labels_of(task);
     config.classifier.problem_type = "single_label_classification";
   }
   auto plain = std::make_unique<Model>(config, 0, false, heads_of(tasks_of(config)), head_dropout);

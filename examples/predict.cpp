@@ -42,15 +42,6 @@ Example example_of(const std::string& line, const std::string& where, Task task,
   return e;
 }
 
-// The labels of a task in words; of a similarity none.
-std::vector<std::string> labels_of(const Task& task) {
-  std::vector<std::string> labels;
-  const int count = task.kind == TaskKind::binary ? 2 : task.outputs();
-  for (int label = 0; task.kind != TaskKind::regression && label < count; ++label)
-    labels.push_back(in_words(task, label));
-  return labels;
-}
-
 std::string first_row(const Task& task) {
   std::vector<std::string> names = labels_of(task);
   names.insert(names.begin(), task.kind == TaskKind::regression ? "score" : "prediction");

@@ -62,6 +62,8 @@ std::string task_names();                          // "sst, quora, sts, ..."
 
 // A label or a prediction in words: "very positive", "same question", "3.4 of 5" (clipped).
 std::string in_words(const Task& task, double value);
+// All its labels in words: of class 0, 1, ...; of a regression none.
+std::vector<std::string> labels_of(const Task& task);
 
 // "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], whatever the order
 // of the list. leading: "mrpc=accuracy,stsb=pearson", the metrics to put first. weights:

@@ -107,6 +107,13 @@ std::string in_words(const Task& task, double value) {
   return fixed(std::clamp(value, task.low, task.high), 1) + " of " + fixed(task.high, 0);
 }
 
+std::vector<std::string> labels_of(const Task& task) {
+  std::vector<std::string> labels;
+  const int count = task.kind == TaskKind::regression ? 0 : int(task.high) + 1;
+  for (int label = 0; label < count; ++label) labels.push_back(in_words(task, label));
+  return labels;
+}
+
 std::string Task::label_text(double label) const {
   if (!label_words.empty()) return label_words.at(size_t(label));
   char digits[32];  // the shortest text that reads back as the same float

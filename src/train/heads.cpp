@@ -68,8 +68,7 @@ ClassifierHead classifier_of(const Task& task, double dropout) {
     head.labels = {in_words(task, 1)};
     head.problem_type = "multi_label_classification";
   } else {
-    for (int label = 0; label < task.outputs(); ++label)
-      head.labels.push_back(in_words(task, label));
+    head.labels = labels_of(task);
     head.problem_type = "single_label_classification";
   }
   return head;
