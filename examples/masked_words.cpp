@@ -1,3 +1,4 @@
+// The head for masked words of pre-training, on the masks of one text.
 #include "masked_words.h"
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include "minbert/ops.h"
 
 namespace minbert {
-
 namespace {
+
 BertConfig pretrained_config(const std::string& folder) {
   BertConfig config = BertConfig::load(folder + "/config.json");
   MB_CHECK(config.tasks.empty(),
@@ -16,31 +17,33 @@ BertConfig pretrained_config(const std::string& folder) {
            folder);
   return config;
 }
+
 }  // namespace
 
-MaskedWords::MaskedWords(const std::string& folder)
-    : folder_(model_folder(folder)),
-      config_(pretrained_config(folder_)),
-      tokenizer_(tokenizer_of(folder_, config_)),
-      model_(config_, 0, false) {
-  const WeightsReport report = load_weights(folder_, model_.parameters, &config_);
+MaskedWords::MaskedWords(const std::string& source)
+    : MaskedWords(model_folder(source), pretrained_config(model_folder(source))) {}
+
+MaskedWords::MaskedWords(const std::string& folder, const BertConfig& config)
+    : tokenizer_(tokenizer_of(folder, config)), model_(config, 0, false) {
+  const WeightsReport report = load_weights(folder, model_.parameters, &config);
   for (const std::string& name : report.initialised)
     MB_CHECK(!name.starts_with("cls.predictions."),
              "{}: its weights have no {}, so it predicts no masked words; a folder of `pretrain` "
              "does, and a BertForPreTraining or BertForMaskedLM of Hugging Face",
-             folder_, name);
+             folder, name);
   model_.network.train(false);
 }
 
 std::vector<MaskedWords::Choices> MaskedWords::fill(const std::string& text, size_t most) const {
+  const int most_tokens = model_.network.bert().config().max_tokens();
   bool cut = false;
-  const Sequence sequence = build_sequence(tokenizer_, text, config_.max_tokens(), &cut);
+  const Sequence sequence = build_sequence(tokenizer_, text, most_tokens, &cut);
   std::vector<int32_t> places;
   for (size_t i = 0; i < sequence.ids.size(); ++i)
     if (sequence.ids[i] == tokenizer_.mask()) places.push_back(int32_t(i));
   const std::string& mask = tokenizer_.token(tokenizer_.mask());
   MB_CHECK(!places.empty(), "\"{}\" has no {}{}; write {} in place of a word", text, mask,
-           cut ? formatted(" among its first {} tokens", config_.max_tokens()) : "", mask);
+           cut ? formatted(" among its first {} tokens", most_tokens) : "", mask);
   const NoGrad no_tape;
   const Tensor p = softmax(model_.network.word_logits(pack(std::span(&sequence, 1)), places));
   const std::vector<real> values = p.values();

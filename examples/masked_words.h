@@ -12,7 +12,7 @@ namespace minbert {
 class MaskedWords {
  public:
   // Error where the folder's weights lack the head for masked words, as after fine-tuning.
-  explicit MaskedWords(const std::string& folder);
+  explicit MaskedWords(const std::string& source);
   // Of each mask of the text, in its order: the `most` likeliest tokens with their probabilities.
   // Error for a text without a mask.
   using Choices = std::vector<std::pair<std::string, double>>;
@@ -20,8 +20,7 @@ class MaskedWords {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
-  std::string folder_;
-  BertConfig config_;
+  MaskedWords(const std::string& folder, const BertConfig& config);
   Tokenizer tokenizer_;
   WithParameters<BertForPreTraining> model_;
 };
