@@ -1,6 +1,5 @@
 // Choosing rows, joining columns, and transposing.
 #include <algorithm>
-#include <numeric>
 
 #include "engine/fill.h"
 #include "engine/launch.h"
@@ -15,17 +14,19 @@ namespace {
 struct RowsById {
   Indices ids, begin, order;
 };
-RowsById rows_by_id(const Indices& rows) {
-  std::vector<int32_t> order(size_t(rows.size())), begin, ids;
-  std::iota(order.begin(), order.end(), 0);
-  const auto smaller_id = [&](int32_t r, int32_t q) { return rows[r] < rows[q]; };
-  std::stable_sort(order.begin(), order.end(), smaller_id);
-  for (int32_t k = 0; k < int32_t(order.size()); ++k)
-    if (const int32_t id = rows[order[size_t(k)]]; ids.empty() || id != ids.back()) {
-      ids.push_back(id);
-      begin.push_back(k);
+RowsById rows_by_id(const Indices& rows, int64_t all_ids) {
+  std::vector<int32_t> ids, begin, order(size_t(rows.size()));
+  std::vector<int32_t> place(size_t(all_ids) + 1);  // where the next row of each id goes
+  for (const int32_t id : rows) ++place[size_t(id) + 1];
+  for (size_t id = 0; id < size_t(all_ids); ++id) {
+    if (place[id + 1] > 0) {
+      ids.push_back(int32_t(id));
+      begin.push_back(place[id]);
     }
+    place[id + 1] += place[id];
+  }
   begin.push_back(int32_t(order.size()));
+  for (int32_t r = 0; r < int32_t(order.size()); ++r) order[size_t(place[size_t(rows[r])]++)] = r;
   return {std::move(ids), std::move(begin), std::move(order)};
 }
 
@@ -46,7 +47,7 @@ struct AddById {
 void scatter(const Tensor& dy, const Indices& rows, const Sink& dx) {
   if (dx.tensor.rows() <= 8) return add_rows(dy, dx, rows);
   if (!dx.add) fill(dx.tensor, 0);
-  const RowsById by = rows_by_id(rows);
+  const RowsById by = rows_by_id(rows, dx.tensor.rows());
   const Device device = dy.device();
   const AddById add{by.begin.data(device), by.order.data(device), {dy.data(), dy.cols()}};
   const auto program = on_rows(add, dy, RowNumber{}, Grouped{dx.tensor, by.ids});
