@@ -64,7 +64,7 @@ TEST_CASE("task names: a model goes on with fewer tasks, in any order and with a
         INFO(task << " " << name);
         CHECK(values != parts_of(world.path(at("three")), task).at(name));
       }
-    CHECK(csv(world.path(at("two")) + "/epochs.csv")[0].size() == 1 + 2 * 2 + 2);
+    CHECK(csv(world.path(at("two")) + "/epochs.csv")[0].size() == 1 + 2 * 3 + 2);
     CHECK_FALSE(std::filesystem::exists(world.path(at("two")) + "/predictions/para-dev-output.csv"));
 
     o.model = world.path(at("two")), o.tasks = "cfimdb,sst";

@@ -20,7 +20,7 @@ struct Example {
   std::string id;
   double label = 0;                             // class, 0 or 1, or score; 0 if the file has none
   std::vector<Sequence> inputs;                 // one, or two for a siamese pair
-  std::vector<std::string> texts = {};          // as in the file, for the first keep_texts examples
+  std::vector<std::string> texts = {};          // as in the file, if they were to be kept
 };
 
 struct Dataset {
@@ -35,7 +35,7 @@ struct DatasetOptions {
                                                 // i n / limit, rounded down; 0: all
   Split split = Split::train;                   // test: no labels, and rows with an empty text are
                                                 // kept, since every id needs a prediction
-  size_t keep_texts = 0;                        // examples whose texts are kept
+  bool keep_texts = false;                      // in the examples, beside their tokens
 };
 
 struct SkippedRow {

@@ -17,6 +17,7 @@ struct PretrainResult {
   PretrainScores held_out, untrained;
   double unigram_entropy = 0;                       // MLM loss of the word frequencies alone
   int64_t steps = 0;
+  double seconds = 0;                               // of training
   bool interrupted = false, next_sentence = true;   // next_sentence: was it a task of this run?
 };
 

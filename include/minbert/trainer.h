@@ -80,15 +80,14 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
 // The scores of these predictions against the labels of data, one for each metric of the task.
 TaskScores scores(const Task& task, const Dataset& data, const Predictions& predictions);
 
-// A task's scores on some sets, predicted once each; where every prediction is the same, `warnings`
-// say so.
+// The same on some sets: a task's dev sets.
+using SetPredictions = std::vector<Predictions>;
+SetPredictions predict(MultitaskBert& network, const Task& task, std::span<const Dataset> sets);
+// A task's scores; where every prediction for a set is the same, `warnings` say so.
+TaskScores scores(const Task& task, std::span<const Dataset> sets, const SetPredictions& predicted,
+                  std::ostream* warnings = nullptr);
 TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
                      std::ostream* warnings = nullptr);
-
-// Writes every task's predictions into the folder: for its dev sets, and for its test sets where it
-// has them.
-void write_predictions(const std::string& folder, MultitaskBert& network,
-                       const std::vector<TaskData>& data);
 
 // Dev scores of the model in the folder.
 Scores evaluate(const Experiment& experiment, const std::string& folder);
@@ -102,6 +101,7 @@ void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 struct RunResult {
   // They are the best model's; train: where it was asked for
   Scores train, dev;
+  std::vector<SetPredictions> predictions = {};     // for each task's dev sets
   int64_t best_epoch = -1, steps = 0;
   double first_gradient = 0;                        // the norm of the first step's gradient
   int64_t parameters = 0, trained = 0;              // elements of the model; those that are trained

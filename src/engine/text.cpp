@@ -2,6 +2,7 @@
 #include "engine/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iomanip>
 #include <sstream>
 
@@ -23,6 +24,16 @@ std::string exact(double v) {
   std::ostringstream out;
   out << std::setprecision(9) << v;
   return out.str();
+}
+
+std::string shell_word(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("-._/=:,+@%").find(char(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 // Counts the bytes that begin a character, without combining accents (x̂, θ̄).

@@ -11,6 +11,9 @@ std::string fixed(double v, int digits);            // "0.50"
 std::string counted(int64_t count, const std::string& what);          // "1 seed", "2 seeds"
 std::string exact(double v);                // a float's 9 digits, which read back as the same float
 
+// A word of a command that a shell reads as it is: in quotes where it has to be.
+std::string shell_word(const std::string& word);
+
 size_t text_width(const std::string& text);         // columns on a screen, not bytes
 // Columns as wide as they need to be; the first line is the heading.
 std::string text_table(const std::vector<std::vector<std::string>>& lines);

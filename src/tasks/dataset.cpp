@@ -5,7 +5,6 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <sstream>
 
 #include "engine/names.h"
@@ -146,7 +145,7 @@ Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, 
   std::ostringstream reported_later;
   std::vector<std::string> texts, files;
   for (const Task& task : tasks) {
-    const DatasetOptions all{.keep_texts = std::numeric_limits<size_t>::max()};
+    const DatasetOptions all{.keep_texts = true};
     Dataset data = read_set(folder, task, Split::train, 0, any, all, reported_later);
     for (Example& example : data.examples)
       std::ranges::move(example.texts, std::back_inserter(texts));
@@ -222,7 +221,7 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
     bool cut = false;
     example.inputs = make_example(task, example.texts, tokenizer, options, &cut).inputs;
     report.truncated += cut;
-    if (i >= options.keep_texts) example.texts = {};
+    if (!options.keep_texts) example.texts = {};
     progress.update(++report.taken);
   }
   return data;

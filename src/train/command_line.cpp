@@ -10,6 +10,7 @@
 #include "engine/names.h"
 #include "engine/process.h"
 #include "engine/ranks.h"
+#include "engine/text.h"
 #include "files/about.h"
 #include "train/interrupt.h"
 
@@ -89,6 +90,8 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", program_,
                            joined(words, " "));
   }
+  command_ = argv[0];
+  for (const std::string& word : words) command_ += " " + shell_word(word);
   try {
     std::ranges::reverse(words);         // CLI11 takes them from the end
     app.parse(std::move(words));

@@ -30,9 +30,11 @@ class CommandLine : public OptionTable {
   void parse(int argc, char** argv, const std::string& without = "");
   void need(const std::vector<std::string>& names) const;        // Error: those that are empty
   bool given(const std::string& name) const { return given_.contains(name); }
+  // As it can be typed again: "multitask --out runs/first", words in quotes where they need them
+  const std::string& command() const { return command_; }
 
  private:
-  std::string program_, description_, examples_;
+  std::string program_, description_, examples_, command_;
   std::set<std::string> given_;                     // on this command line, by their first names
 };
 

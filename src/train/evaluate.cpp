@@ -60,30 +60,28 @@ TaskScores scores(const Task& task, const Dataset& data, const Predictions& pred
   return scores(task, predictions.values, labels);
 }
 
-TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
-                     std::ostream* warnings) {
+SetPredictions predict(MultitaskBert& network, const Task& task, std::span<const Dataset> sets) {
+  SetPredictions all;
+  for (const Dataset& data : sets)
+    all.push_back(data.examples.empty() ? Predictions() : predict(network, task, data));
+  return all;
+}
+
+TaskScores scores(const Task& task, std::span<const Dataset> sets, const SetPredictions& predicted,
+                  std::ostream* warnings) {
   TaskScores all;
-  for (const Dataset& data : sets) {
-    const Predictions predictions = predict(network, task, data);
-    for (const std::optional<double>& score : scores(task, data, predictions)) all.push_back(score);
-    const std::string warning = collapse_warning(task, predictions.values);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const TaskScores of_set = scores(task, sets[i], predicted[i]);
+    all.insert(all.end(), of_set.begin(), of_set.end());
+    const std::string warning = collapse_warning(task, predicted[i].values);
     if (warnings && !warning.empty()) *warnings << "  " << warning << '\n';
   }
   return all;
 }
 
-void write_predictions(const std::string& folder, MultitaskBert& network,
-                       const std::vector<TaskData>& data) {
-  make_folder(folder);
-  for (const TaskData& d : data)
-    for (const auto& [sets, split] :
-         {std::pair(&d.dev, Split::dev), std::pair(&d.test, Split::test)})
-      for (size_t i = 0; i < sets->size(); ++i)
-        if (const Dataset& set = (*sets)[i]; !set.examples.empty()) {
-          const std::vector<double> values = predict(network, d.task, set).values;
-          if (ranks().first())
-            write_predictions(folder, d.task, split, set, values, d.task.sets[i]);
-        }
+TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, const Task& task,
+                     std::ostream* warnings) {
+  return scores(task, sets, predict(network, task, sets), warnings);
 }
 
 Scores evaluate(const Experiment& experiment, const std::string& folder) {

@@ -51,15 +51,17 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
     tokenizer_ = o.vocab.empty() ? own_tokenizer(o.data, tasks, own_pieces, !o.cased)
                                  : Tokenizer::from_vocab(o.vocab, o.cased);
     if (o.vocab.empty())
-      std::cerr << formatted("without --vocab: {} word pieces, made of the training texts\n",
-                             tokenizer_->size());
+      std::cerr << formatted("no --model: a new network ({}), {} word pieces, made of the training texts\n",
+                             o.config, tokenizer_->size());
     config_ = new_config(o.config, *tokenizer_);
   }
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
-                               .limit = o.limit, .keep_texts = 3};
+                               .limit = o.limit};
   for (const Task& task : tasks) {
     const auto read = [&](Split split, size_t set) {
-      return read_set(o.data, task, split, set, *tokenizer_, reading, std::cerr);
+      DatasetOptions how = reading;
+      if (split == Split::dev) how.keep_texts = true;
+      return read_set(o.data, task, split, set, *tokenizer_, how, std::cerr);
     };
     data_.push_back({task, read(Split::train, 0), {}, {}});
     for (size_t set = 0; set < task.sets.size(); ++set) {

@@ -118,6 +118,7 @@ class PretrainRun {
     }
     ranks().wait();                                 // until rank 0 has saved
     result_.steps = log_.step();
+    result_.seconds = log_.seconds();
     return result_;
   }
 

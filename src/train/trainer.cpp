@@ -2,7 +2,9 @@
 // scores.
 #include "minbert/trainer.h"
 
+#include <cmath>
 #include <iostream>
+#include <numeric>
 
 #include "agreement.h"
 #include "engine/ranks.h"
@@ -60,6 +62,7 @@ class Run {
     for (const TaskData& d : experiment_.data()) {
       columns += "," + d.task.name + "_train_loss";
       for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
+      if (length_of_gamma(d.task)) columns += formatted(",{}_gamma", d.task.name);
     }
     log_.start(epoch_batches_ * o_.epochs, "step,task,loss", "epochs.csv", columns + ",dev_mean");
     model_->network.train();
@@ -79,11 +82,22 @@ class Run {
     const BertConfig config = experiment_.config(o_);
     load_weights(folder_ + "/model", model_->parameters, &config);
     for (const TaskData& d : experiment_.data()) {
-      result_.dev.push_back(scores_on(d.dev, model_->network, d.task, &std::cerr));
+      result_.predictions.push_back(predict(model_->network, d.task, d.dev));
+      result_.dev.push_back(scores(d.task, d.dev, result_.predictions.back(), &std::cerr));
       if (score_training)
         result_.train.push_back(scores_on({&d.train, 1}, model_->network, d.task));
+      write(d.task, Split::dev, d.dev, result_.predictions.back());
+      write(d.task, Split::test, d.test, predict(model_->network, d.task, d.test));
     }
-    write_predictions(folder_ + "/predictions", model_->network, experiment_.data());
+  }
+
+  void write(const Task& task, Split split, std::span<const Dataset> sets,
+             const SetPredictions& predicted) const {
+    const std::string to = folder_ + "/predictions";
+    make_folder(to);
+    for (size_t i = 0; i < sets.size() && ranks().first(); ++i)
+      if (!sets[i].examples.empty())
+        write_predictions(to, task, split, sets[i], predicted[i].values, task.sets[i]);
   }
 
   std::span<const TaskBatch> next_batches() {
@@ -173,6 +187,7 @@ class Run {
         line += formatted(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ",
                           metric_name(list[j].metric), score_text(dev[i][j]));
       }
+      if (const auto length = length_of_gamma(task)) row += "," + exact(*length);
     }
     const double mean = mean_score(dev);
     const bool better = mean > best_;                 // ties keep the earlier
@@ -185,6 +200,22 @@ class Run {
     }
     ++epoch_;
     log_.save();
+  }
+
+  // |γ_t|, the mean over all conditional norms, of which each has γ_t in row t [CLN eq.3]; none
+  // without such norms.
+  std::optional<double> length_of_gamma(const Task& task) const {
+    const size_t t = size_t(model_->network.task_id(task.name));
+    std::vector<real> room;
+    double sum = 0, norms = 0;
+    for (const Parameter& p : model_->parameters.all()) {
+      if (!p.name.ends_with(".task_weight")) continue;
+      const size_t H = size_t(p.value.cols());
+      const auto gamma = p.value.on_host(room).subspan(t * H, H);
+      sum += std::sqrt(std::inner_product(gamma.begin(), gamma.end(), gamma.begin(), 0.0));
+      ++norms;
+    }
+    return norms > 0 ? std::optional(sum / norms) : std::nullopt;
   }
 
   void save_best() {
