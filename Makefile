@@ -92,7 +92,7 @@ GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPU
 
 find        = $(shell find $(1) -name '*.cpp' | LC_ALL=C sort)
 LIBRARY    := $(call find,src)
-EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(addprefix examples/,report inside papers))
+EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(addprefix examples/,report inside papers runs))
 MAINS      := $(shell grep -l '^int main' $(EXAMPLES))
 STUDIES    := $(filter-out $(MAINS),$(EXAMPLES))
 TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp

@@ -9,6 +9,7 @@
 
 #include "encode_file.h"
 #include "minbert/files.h"
+#include "runs/run_record.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
@@ -44,7 +45,7 @@ int main(int argc, char** argv) {
              "--normalize has nothing to normalize without --pool; take --pool mean, as "
              "sentence-transformers does for most models");
     watch_for_interrupt();
-    const TrainedModel trained(model);
+    const TrainedModel trained(one_run(model));
     if (!trained.config.has_trained_pooler())
       std::cerr << model
                 << " was pre-trained without a pooler: pooler_output says nothing; take cls\n";

@@ -10,25 +10,42 @@
 #include "files/about.h"
 #include "minbert/files.h"
 #include "plain_model.h"
+#include "runs/run_record.h"
 #include "train/command_line.h"
 
 using namespace minbert;
 
 namespace {
 
-// What is known of the run that trained it: its options.json, its epochs.csv.
-struct RunFacts {
-  explicit RunFacts(const std::string& folder)
-      : options(Json::load_if_there(folder + "/options.json")) {}
-  std::string option(const char* name, const std::string& otherwise) const {
-    return options.has(name) ? options[name].string() : otherwise;
+std::string list_of(const std::string& title, const Json& object) {
+  std::string list = "\n## " + title + "\n\n";
+  for (const auto& [name, value] : object.members())
+    list += formatted("- `{}` {}\n", name, value.is_string() ? value.string() : value.dump(-1));
+  return list;
+}
+
+// What run.json says of the run that trained the model.
+std::string of_training(const Json& run, const Task& task) {
+  std::string text;
+  if (run.has("scores") && run["scores"]["dev"].has(task.name)) {
+    text += formatted("\n## Scores\n\nOn the dev set, of one run with the seed {}, after epoch {}:\n\n",
+                      run["options"]["--seed"].dump(-1), run["best_epoch"].dump(-1));
+    for (const auto& [metric, score] : run["scores"]["dev"][task.name].members()) {
+      text += formatted("- {}: {}", metric, score_text(score.number_if()));
+      for (const auto& [name, of] : run["yardsticks"].members())
+        text += formatted("; {}: {}", name, score_text(of[task.name][metric].number_if()));
+      text += "\n";
+    }
   }
-  Json options;
-};
+  if (run.has("data") && run["data"].has(task.name))
+    text += list_of("Data: rows, bytes and fingerprint of each file", run["data"][task.name]);
+  return text + list_of("Where it was trained", run["environment"]) +
+         list_of("Options of multitask", run["options"]);
+}
 
 // README.md, as Hugging Face's hub shows it.
 std::string model_card(const BertConfig& config, const std::string& source, const Task& task,
-                       const RunFacts& run) {
+                       const Json& run) {
   std::string card = "---\nlibrary_name: transformers\npipeline_tag: text-classification\n---\n\n";
   card += formatted("# {}\n\nA {} for {}, {}.\n\n", task.title, config.model_type, task.name,
                     config.classifier.problem_type == "regression"
@@ -41,11 +58,7 @@ std::string model_card(const BertConfig& config, const std::string& source, cons
                     "```\n\n",
                     task.is_pair() ? "\"one text\", \"another\"" : "\"a text\"");
   card += formatted("Exported by minbert {} ({}) from {}.\n", version(), build_commit(), source);
-  if (run.options.members().empty()) return card;
-  card += "\nIts training had these options of `multitask`:\n\n";
-  for (const auto& [name, value] : run.options.members())
-    card += formatted("- `{} {}`\n", name, value.string());
-  return card;
+  return card + (run.has("options") ? of_training(run, task) : "");
 }
 
 }  // namespace
@@ -62,10 +75,12 @@ int main(int argc, char** argv) {
     line.need({"--model", "--out"});
     MB_CHECK(!std::filesystem::exists(out) || std::filesystem::is_empty(out),
              "--out {}: there is something in it already; give a new folder", out);
+    model = one_run(model);
     TrainedModel trained(model);
     const Task& task = trained.task(task_name);
-    const RunFacts run(model);
-    const auto plain = plain_model(trained, task.name, std::stod(run.option("--dropout", "0.1")));
+    const Json run = Json::load_if_there(model + "/run.json");
+    const double dropout = run.has("options") ? run["options"].get("--dropout", 0.1) : 0.1;
+    const auto plain = plain_model(trained, task.name, dropout);
     const BertConfig& config = plain->network.bert().config();
     save_model(out, config, trained.tokenizer, plain->parameters);
     write_file(out + "/README.md", model_card(config, model, task, run));

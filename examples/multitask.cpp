@@ -10,9 +10,10 @@
 #include <iostream>
 
 #include "engine/ranks.h"
-#include "papers/comparison.h"
-#include "papers/in_words.h"
-#include "report/run_figures.h"
+#include "papers/bag_of_words.h"
+#include "runs/comparison.h"
+#include "runs/in_words.h"
+#include "runs/run_page.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
@@ -20,13 +21,20 @@ using namespace minbert;
 
 namespace {
 
-void print_scores(const Experiment& experiment, const Scores& scores) {
+// yardsticks: none, or what needs no BERT
+void print_scores(const Experiment& experiment, const Scores& scores,
+                  const std::vector<Scores>& yardsticks = {}) {
   for (size_t i = 0; i < scores.size(); ++i) {
     const Task& task = experiment.data()[i].task;
     const std::vector<Measure> list = measures(task);
-    for (size_t j = 0; j < list.size(); ++j)
+    for (size_t j = 0; j < list.size(); ++j) {
       std::cout << "  " << std::left << std::setw(8) << title_of(task, list[j].set) << "dev "
-                << std::setw(9) << metric_name(list[j].metric) << score_text(scores[i][j]) << '\n';
+                << std::setw(9) << metric_name(list[j].metric) << score_text(scores[i][j]);
+      for (size_t y = 0; y < yardsticks.size(); ++y)
+        if (yardsticks[y][i][j])                    // a mean has no correlation
+          std::cout << "   " << yardstick_names[y] << ' ' << score_text(yardsticks[y][i][j]);
+      std::cout << '\n';
+    }
   }
 }
 
@@ -36,13 +44,18 @@ int run(CommandLine& line, TrainOptions& o) {
                                                   : std::set<std::string>{"--seeds"};
   begin_run(line, o, again, others);
   if (o.evaluate) {
-    o.model = o.out;                                // the run's own model, wherever it came from
     o.vocab.clear();
     o.task_weights.clear();                         // nothing is learnt
     if (line.given("--tasks") && !line.given("--metric"))
       o.metric.clear();  // the run's may name other tasks
-    const Experiment experiment(o);
-    print_scores(experiment, evaluate(experiment, o.out));
+    const std::vector<FoundRun> runs = runs_in(o.out);
+    for (const FoundRun& of : runs) {               // --compare, --seeds: of several
+      o.model = of.folder;                          // the run's own, wherever it came from
+      if (runs.size() > 1) std::cout << of.folder << '\n';
+      const Experiment experiment(o);
+      print_scores(experiment, evaluate(experiment, of.folder));
+    }
+    MB_CHECK(!runs.empty(), "--out {}: no run in it has a model yet", o.out);
     return 0;
   }
   MB_CHECK(!o.compare || !line.given("--norm"),
@@ -52,15 +65,17 @@ int run(CommandLine& line, TrainOptions& o) {
     remember_options(line, o.out);  // not before: what cannot be read leaves no run behind
   watch_for_interrupt();
   const std::vector<Variant> variants = variants_of(o);
-  if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants);
+  const Json start = with_sources(run_start(line, o.out), experiment);
+  write_record(o.out, start);
+  if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants, start);
   const RunResult result = train(experiment, o, o.out);
   if (result.interrupted) return 130;
   if (o.epochs == 0) {
     std::cout << "the initial model is in " << o.out << "/model\n";
     return 0;
   }
-  if (ranks().first()) draw_training(o.out, experiment.data(), {{variants[0].label, {o.out}}});
-  print_scores(experiment, result.dev);
+  report_run(o.out, experiment, result, start);
+  if (ranks().first()) print_scores(experiment, result.dev, yardsticks_of(experiment));
   print_in_words(experiment, o.out);
   return 0;
 }

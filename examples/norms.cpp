@@ -9,7 +9,8 @@
 #include "minbert/bert.h"
 #include "minbert/norm.h"
 #include "minbert/sampling.h"
-#include "papers/comparison.h"
+#include "runs/comparison.h"
+#include "runs/run_record.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
@@ -77,6 +78,7 @@ int main(int argc, char** argv) {
     const Experiment experiment(o, runs);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
-    return compare_norms(experiment, variants, to_loss);
+    const Json start = with_sources(run_start(line, o.out), experiment);
+    return compare_norms(experiment, variants, start, to_loss);
   });
 }

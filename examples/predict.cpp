@@ -20,6 +20,7 @@
 #include "minbert/files.h"
 #include "minbert/trainer.h"
 #include "text/lines.h"
+#include "runs/run_record.h"
 #include "train/command_line.h"
 
 using namespace minbert;
@@ -115,6 +116,7 @@ int main(int argc, char** argv) {
   return run_program("predict", [&] {
     use_machine(machine);
     line.need({"--model"});
+    folder = one_run(folder);
     const bool given = line.given("text"), typed = !given && isatty(STDIN_FILENO);
     std::istringstream argument(line.given("second") ? text + '\t' + second : text);
     const std::string source = given ? "the text" : "standard input";

@@ -8,7 +8,8 @@
 
 #include "engine/ranks.h"
 #include "minbert/pretrainer.h"
-#include "report/run_figures.h"
+#include "report/environment.h"
+#include "runs/run_page.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
@@ -33,10 +34,16 @@ int main(int argc, char** argv) {
   return run_program("pretrain", [&] {
     begin_run(line, o, o.resume);
     watch_for_interrupt();
-    const auto started = [&] { if (!o.resume) remember_options(line, o.out); };
+    const Json start = run_start(line, o.out).set("data", facts_of_files(o.corpus)).set(
+        "model", Json::object({{"folder", o.init},
+                               {"files", facts_of_files(o.init.empty() ? Names() : files_of_model(model_folder(o.init)))}}));
+    const auto started = [&] {
+      if (!o.resume) remember_options(line, o.out);
+      write_record(o.out, start);
+    };
     const PretrainResult result = pretrain(o, started);
     if (result.interrupted) return 130;
-    if (ranks().first()) draw_pretraining(o, result);
+    report_pretraining(o, result, start);
     std::cout << formatted("peak memory {} MB; the model is in {}/model\n",
                            peak_memory() / 1000000, o.out);
     return 0;

@@ -119,6 +119,14 @@ class SmallWorld {
       std::filesystem::temp_directory_path() / formatted("minbert_small_world_{}", owner_);
 };
 
+// What run_start() says, for a run without a command line.
+inline Json no_command_line() {
+  return Json::object({{"command", "build/bin/multitask"},
+                       {"date", "2026-01-01T00:00:00Z"},
+                       {"options", Json::object()},
+                       {"environment", Json::object()}});
+}
+
 // Every tensor of real numbers in a file, but for those of the optimizer.
 using Weights = std::map<std::string, std::vector<real>>;
 inline Weights weights_in(const std::string& file) {

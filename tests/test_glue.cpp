@@ -225,7 +225,7 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
     for (const Split split : {Split::train, Split::dev}) {
       const std::string file = folder.file(name, text + "a b c d@positive\na b c@positive\nb@neutral\nc@neutral\n");
       for (const Example& e : load_dataset(task_named("phrasebank"), file, tokenizer,
-                                           {.split = split, .keep_texts = 9}, report).examples)
+                                           {.split = split, .keep_texts = true}, report).examples)
         all.push_back(e.texts[0]);
     }
     std::ranges::sort(all);

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "minbert/metrics.h"
-#include "papers/comparison.h"
+#include "runs/comparison.h"
 #include "real_data.h"
 #include "small_run.h"
 #include "task_files.h"
@@ -31,7 +31,7 @@ struct Sets {
 
 Sets mrpc_sets(const Folder& folder, const Tokenizer& tokenizer, DatasetOptions options = {}) {
   std::ostringstream log;
-  options.keep_texts = 5000;
+  options.keep_texts = true;
   const auto ids = [&](Split split) {
     Names list;
     for (const Example& e :
@@ -137,11 +137,11 @@ TEST_CASE("glue: every metric is printed and in epochs.csv, and the leading one 
   o.seeds = 2, o.epochs = 1;
   const Quiet quiet;
   o.out = world.path("seeds");
-  compare(Experiment(o), variants_of(o));
+  compare(Experiment(o), variants_of(o), no_command_line());
   o.out = world.path("norms");
-  compare_norms(Experiment(o), {{"rms", "rms"}}, 1);
+  compare_norms(Experiment(o), {{"rms", "rms"}}, no_command_line(), 1);
   const std::string printed = quiet.text();
-  for (const char* title : {"Training metrics", "Dev metrics", "norm  placement"}) {
+  for (const char* title : {"Training metrics", "Dev metrics", " placement "}) {
     const std::string table = printed.substr(printed.find(title));
     const size_t accuracy = table.find("MRPC (accuracy, %)"), f1 = table.find("MRPC (F1, %)");
     CHECK(accuracy < 300);
@@ -189,7 +189,7 @@ TEST_CASE("glue: one MNLI model is scored on both dev sets, and predicts both te
     const Quiet quiet;
     CHECK(evaluate(Experiment(o), world.path("run")) == result.dev);
     o.seeds = 2, o.out = world.path("seeds");
-    compare(Experiment(o), variants_of(o));
+    compare(Experiment(o), variants_of(o), no_command_line());
     CHECK(contains(quiet.text(), "  MNLI (accuracy, %) "));          // of the one training set
     for (const char* set : {"m", "mm"}) CHECK(contains(quiet.text(), formatted("  MNLI-{} (accuracy, %) ", set)));
   }

@@ -9,7 +9,7 @@
 #include "gradcheck.h"
 #include "library.h"
 #include "minbert/trainer.h"
-#include "papers/comparison.h"
+#include "runs/comparison.h"
 #include "shell.h"
 #include "small_run.h"
 #include "tiny_bert.h"
@@ -299,7 +299,7 @@ TEST_CASE("ranks: one of several" * doctest::skip()) {
     Experiment experiment(o);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
-    if (fault == "compare") return compare(experiment, variants_of(o));
+    if (fault == "compare") return compare(experiment, variants_of(o), no_command_line());
     auto& examples = const_cast<Dataset&>(experiment.data()[0].train).examples;
     if (fault == "data" && ranks().rank() == 1) examples.at(4).label = 3;
     once_saved(2, "error", [&] {                    // no such segment

@@ -10,8 +10,8 @@
 #include "minbert/metrics.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
-#include "papers/comparison.h"
-#include "papers/in_words.h"
+#include "runs/comparison.h"
+#include "runs/in_words.h"
 #include "shown.h"
 #include "small_run.h"
 
@@ -258,9 +258,9 @@ TEST_CASE("train: the best epoch is kept, of equal ones the first, and patience 
   const RunResult best = world.run(o, "better");
   double most = -1;
   size_t epoch = 0;
-  const auto means = column(world.path("better/epochs.csv"), 7);
-  for (size_t i = 1; i < means.size(); ++i)
-    if (std::stod(means[i]) > most) most = std::stod(means[i]), epoch = i - 1;
+  const auto means = column(world.path("better/epochs.csv"), "dev_mean");
+  for (size_t i = 0; i < means.size(); ++i)
+    if (std::stod(means[i]) > most) most = std::stod(means[i]), epoch = i;
   CHECK(best.best_epoch == int64_t(epoch));
   CHECK(mean_score(best.dev) == doctest::Approx(most).epsilon(1e-5));
 }
@@ -499,7 +499,7 @@ TEST_CASE("train: --compare and --seeds print both tables with mean and deviatio
   for (const bool both : {true, false}) {
     o.compare = both, o.out = world.path(both ? "both" : "one");
     const Quiet quiet;
-    CHECK(compare(Experiment(o), variants_of(o)) == 0);
+    CHECK(compare(Experiment(o), variants_of(o), no_command_line()) == 0);
     CHECK(contains(quiet.text(), "Training metrics"));
     CHECK(contains(quiet.text(), "Dev metrics"));
     CHECK(contains(quiet.text(), " ± "));
@@ -509,7 +509,7 @@ TEST_CASE("train: --compare and --seeds print both tables with mean and deviatio
   }
   o.epochs = 0, o.out = world.path("initial");
   const Quiet quiet;
-  CHECK(compare(Experiment(o), variants_of(o)) == 0);
+  CHECK(compare(Experiment(o), variants_of(o), no_command_line()) == 0);
 }
 
 TEST_CASE(
@@ -544,13 +544,13 @@ TEST_CASE("train: the figure shows every task's losses and dev scores, of severa
   o.epochs = 6, o.batch = 1, o.seeds = 2, o.out = world.path("runs");
   {
     const Quiet quiet;
-    CHECK(compare(Experiment(o), variants_of(o)) == 0);
+    CHECK(compare(Experiment(o), variants_of(o), no_command_line()) == 0);
   }
   const auto points = [&](const std::string& run, const std::string& panel) {
     Checked<Checked<double>> all;                   // x, y and, where there is one, the deviation
     for (const auto& row : csv(world.path("runs/" + run + "/figures/training.csv"))) {
       if (row[0] != panel) continue;
-      CHECK(row[1] == "layer");
+      CHECK(row[1] == (run == "." ? "layer" : ""));
       all.emplace_back();
       for (size_t i = 2; i < row.size(); ++i)
         all.back().push_back(row[i].empty() ? NAN : std::stod(row[i]));

@@ -8,6 +8,7 @@
 
 #include "inside/look.h"
 #include "minbert/files.h"
+#include "runs/run_record.h"
 #include "train/command_line.h"
 
 using namespace minbert;
@@ -37,7 +38,7 @@ int main(int argc, char** argv) {
     std::vector<Json> models;
     for (const std::string& folder : {model, compare}) {
       if (folder.empty()) continue;
-      TrainedModel trained(folder);
+      TrainedModel trained(one_run(folder));
       InsideOptions options = o;
       if (!models.empty() && !o.task.empty() &&
           !std::ranges::count(trained.tasks, o.task, &Task::name)) {

@@ -17,6 +17,7 @@
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "minbert/trainer.h"
+#include "train/interrupt.h"
 
 namespace minbert {
 namespace {
@@ -118,6 +119,7 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
           backward(task_loss(task, logits, labels(train, s.examples)));
           optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
           progress.update(++done);
+          check_interrupt();
         }
         const TaskScores now = scores_on(test, task, model, mean_length);
         if (now[0] && (best.dev.empty() || *now[0] > *best.dev[0]))
@@ -125,6 +127,29 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
       }
     }
   return best;
+}
+
+namespace {
+// The most frequent label; of a similarity the mean.
+double most_likely(const Task& task, const Dataset& train) {
+  std::map<double, int> count;
+  double mean = 0;
+  for (const Example& e : train.examples) {
+    ++count[e.label];
+    mean += e.label / double(train.examples.size());
+  }
+  if (task.kind == TaskKind::regression) return mean;
+  return std::ranges::max_element(count, {}, [](const auto& c) { return c.second; })->first;
+}
+}  // namespace
+
+std::vector<TaskScores> yardsticks(const Task& task, const Dataset& train,
+                                   const std::vector<Dataset>& dev, int vocabulary, uint64_t seed) {
+  SetPredictions same;
+  for (const Dataset& set : dev) same.push_back({Numbers(set.examples.size(), most_likely(task, train)), {}});
+  TaskScores words = bag_of_words(task, train, dev, vocabulary, seed).dev;
+  words.resize(measures(task).size());              // it was never defined
+  return {scores(task, dev, same), words};
 }
 
 }  // namespace minbert

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "minbert/metrics.h"
+#include "report/figure.h"
 
 namespace minbert {
 
@@ -20,5 +21,11 @@ struct BagResult {
 // vocabulary: the number of word pieces.
 BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector<Dataset>& dev,
                        int vocabulary, uint64_t seed);
+
+// What needs no BERT, on the dev sets: the most frequent label of the training set for every
+// example (of a similarity the mean), and bag_of_words.
+inline const Names yardstick_names = {"majority class", "word counts"};
+std::vector<TaskScores> yardsticks(const Task& task, const Dataset& train,
+                                   const std::vector<Dataset>& dev, int vocabulary, uint64_t seed);
 
 }  // namespace minbert

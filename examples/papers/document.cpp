@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "engine/clock.h"
 #include "engine/names.h"
-#include "engine/process.h"
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/trainer.h"
+#include "report/environment.h"
 #include "report/report.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
@@ -54,15 +53,6 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const Nam
                        {"why", verdict.why}});
 }
 
-// "AMD EPYC 9R14"; "" where it is not known
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("model name"))
-      return line.substr(std::min(line.find(": ") + 2, line.size()));
-  return "";
-}
-
 }  // namespace
 
 Document::Document(const DocumentOptions& options, const std::string& file)
@@ -96,10 +86,9 @@ Settings Document::inputs(const Task& task) {
                   {"rows", rows},
                   {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
-  for (const char* file : {"vocab.txt", "vocab.json", "merges.txt", "tokenizer.json",
-                           "tokenizer_config.json", "config.json", "model.safetensors"})
-    if (!folder.empty() && fs::exists(folder + "/" + file))
-      all[std::string("model ") + file] = study_.fingerprint(folder + "/" + file);
+  if (!folder.empty())
+    for (const std::string& file : files_of_model(folder))
+      all["model " + fs::path(file).filename().string()] = study_.fingerprint(file);
   for (const Split split : {Split::train, Split::dev})
     for (size_t set = 0; set < (split == Split::dev ? task.sets.size() : 1); ++set) {
       const std::string file = data_file(options_.data, task, split, set);
@@ -205,10 +194,8 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   return run;
 }
 
-Json Document::environment() {
-  Json all = Json::object();
-  all.set("commit", build_commit()).set("compiler", compiler());
-  all.set("OpenBLAS", openblas_kernels()).set("processor", processor_name());
+Json Document::where_it_ran() {
+  Json all = environment();
   for (const Task& task : tasks_)
     for (const auto& [what, digits] : inputs(task))
       if (what.starts_with("model ")) all.set("fingerprint of " + what, digits);
@@ -344,7 +331,7 @@ int Document::run(const std::vector<Item>& items) {
   if (!options_.only_run.empty()) return 0;
   Json::Array shown;
   for (const Item& item : items) shown.push_back(show(item));
-  Json where = environment();
+  Json where = where_it_ran();
   where.set("time", fixed(now() - start, 1) + " s");
   where.set("memory", formatted("{} MB", peak_memory() / 1000000));
   const Json report = Json::object({{"document", paper_["document"]},

@@ -75,7 +75,7 @@ class Document {
   Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);
 
  private:
-  Json environment();
+  Json where_it_ran();
   Json model_of_document() const;
   Names model_differences() const;
   std::string command(const std::string& item) const;

@@ -22,7 +22,7 @@ void add_mean(Curve& curve, double x, const Numbers& values) {
 ItemReport::ItemReport(const std::string& folder, LongTable printed, Json item)
     : folder_(folder), printed_(std::move(printed)), item_(std::move(item)) {
   item_.set("status", "run").set("why", "");
-  for (const char* list : {"differs", "tables", "figures", "files"}) item_.set(list, Json::array());
+  for (const char* list : {"claims", "differs", "tables", "figures", "inputs", "files"}) item_.set(list, Json::array());
 }
 
 void ItemReport::append(const std::string& key, Json value) {
@@ -70,7 +70,20 @@ void ItemReport::figure(const Figure& figure, const std::string& text, const std
 
 void ItemReport::picture(const std::string& svg, const std::string& text, const std::string& word) {
   write_file(folder_ + "/" + stem(word) + ".svg", svg);
-  append("figures", Json::object({{"file", stem(word) + ".svg"}, {"text", text}}));
+  shown(stem(word) + ".svg", text);
+}
+
+void ItemReport::shown(const std::string& file, const std::string& text) {
+  append("figures", Json::object({{"file", file}, {"text", text}}));
+}
+
+void ItemReport::inputs(const std::string& title, const std::vector<Input>& inputs) {
+  Json::Array list;
+  for (const Input& input : inputs)
+    list.push_back(Json::object({{"texts", Json::array({input.texts.begin(), input.texts.end()})},
+                                 {"said", input.said},
+                                 {"command", input.command}}));
+  append("inputs", Json::object({{"title", title}, {"list", Json::array(list)}}));
 }
 
 void ItemReport::differs(const std::string& sentence) { append("differs", sentence); }

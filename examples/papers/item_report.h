@@ -74,6 +74,14 @@ class ItemReport {
     figure(all, text, word);
   }
   void picture(const std::string& svg, const std::string& text, const std::string& word = "");
+  void shown(const std::string& file, const std::string& text);      // a picture that is there
+  // Inputs with what is said of each, and a command that shows it.
+  struct Input {
+    Names texts;
+    std::string said, command;
+  };
+  void inputs(const std::string& title, const std::vector<Input>& inputs);
+  void file(const std::string& name) { append("files", name); }      // a link
   void differs(const std::string& sentence);
   void caption(const std::string& sentence);
   const LongTable& printed() const { return printed_; }

@@ -19,6 +19,7 @@
 #include "files/about.h"
 #include "files/fingerprint.h"
 #include "papers/study_output.h"
+#include "report/environment.h"
 #include "train/interrupt.h"
 
 namespace minbert {
@@ -91,7 +92,7 @@ std::string Study::folder(const Run& run) const {
 }
 
 bool Study::is_done(const Run& run) const {
-  const std::string where = folder(run), file = where + "/run.json";
+  const std::string where = folder(run), file = where + "/done.json";
   if (!records_.contains(where)) {
     if (!fs::exists(file)) return false;
     records_[where] = Json::load(file);
@@ -127,7 +128,7 @@ bool Study::work(const Run& run) {
     return false;
   }
   if (ranks().first()) {
-    write_file(where + "/run.json", record.dump() + "\n");
+    write_file(where + "/done.json", record.dump() + "\n");
     for (const std::string& file : run.scratch) fs::remove_all(where + "/" + file);
   }
   ranks().wait();                                   // until all this is there for every rank
@@ -221,7 +222,7 @@ bool Study::run(const std::vector<Run>& runs) {
 std::string Study::fingerprint(const std::string& file) {
   std::string& digits = fingerprints_[file];
   if (digits.empty())
-    digits = fingerprint_text(file_size(file) == 0 ? read_file(file) : MappedFile(file).text());
+    digits = file_fingerprint(file);
   return digits;
 }
 

@@ -68,7 +68,7 @@ class Study {
   bool run_here(const std::vector<const Run*>& runs);
   bool run_beside(const std::vector<const Run*>& runs);
   bool work(const Run& run);
-  const Json& record(const Run& run) const;      // FOLDER/run.json
+  const Json& record(const Run& run) const;      // FOLDER/done.json
 
   StudyOptions options_;
   int lock_ = -1;

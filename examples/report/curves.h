@@ -18,6 +18,7 @@ class Columns {
  public:
   explicit Columns(const std::string& file);
   size_t rows() const { return rows_; }
+  bool has(const std::string& column) const { return columns_.contains(column); }
   const Names& texts(const std::string& column) const;
   Numbers numbers(const std::string& column) const;     // a score that is undefined: NaN
 

@@ -28,6 +28,7 @@ h2 a { color: inherit; text-decoration: none }
 li, dd { max-width: 48rem; margin: .4rem 0 }
 dl, .printed { color: var(--muted) }
 .note, .warning, dl { font-size: .85rem; line-height: 1.35 }
+.inputs pre { max-width: 100%; box-sizing: border-box; font-size: .8rem; user-select: all }
 pre { padding: .5rem .75rem; background: var(--soft) }
 pre, .picture { overflow-x: auto }
 th, td { padding: .3rem .75rem; text-align: left; vertical-align: top }
@@ -49,11 +50,13 @@ td p { max-width: 11rem; margin: .1rem 0 }
 .list { list-style: none; padding: 0 }
 .list li { display: grid; gap: .25rem 1.5rem; padding: .5rem 0; border-top: 1px solid var(--line);
   max-width: none; justify-items: start; align-items: start }
+.list li > * { min-width: 0; max-width: 100% }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem .75rem }
 dd { margin: 0 }
 @media (min-width: 50rem) {
   .contents li { grid-template-columns: minmax(16rem, 2fr) 3fr }
-  .claims li { grid-template-columns: 9rem 1fr } }
+  .claims li { grid-template-columns: 9rem 1fr }
+  .inputs li { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) } }
 )css";
 
 std::string text(const Json& json, const std::string& key) {
@@ -174,8 +177,22 @@ std::string facts(const Json& json) {
   std::string rows;
   for (const auto& [name, value] : json.members())
     rows += formatted("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name),
-                      escaped(value.string()));
+                      escaped(value.is_string() ? value.string() : value.dump(-1)));
   return "<table>\n" + rows + "</table>\n";
+}
+
+// ---- Inputs
+
+std::string inputs(const Json& list) {
+  std::string items;
+  for (const Json& input : list["list"].items()) {
+    std::string texts;
+    for (const Json& t : input["texts"].items()) texts += formatted("<p>{}</p>", escaped(t.string()));
+    items += formatted("<li><div>{}</div><div><p class=\"note\">{}</p><pre>{}</pre></div></li>\n",
+                       texts, text(input, "said"), text(input, "command"));
+  }
+  return formatted("<h3>{}</h3>\n<ul class=\"list inputs\">\n{}</ul>\n", text(list, "title"),
+                   items);
 }
 
 // ---- Figures
@@ -197,6 +214,12 @@ std::string title_of(const Json& item) {
   return element("{} ", text(item, "reference")) + text(item, "title");
 }
 
+// A run's own page has none.
+bool has_claims(const Json& report) {
+  return std::ranges::any_of(report["items"].items(),
+                             [](const Json& item) { return !item["claims"].items().empty(); });
+}
+
 // The items with their verdicts. page: where the items are; nothing for this page
 std::string contents(const Json& report, const std::string& page) {
   std::string html = "<ul class=\"list contents\">\n";
@@ -209,7 +232,8 @@ std::string contents(const Json& report, const std::string& page) {
           verdict("not run") + element(" <span class=\"note muted\">{}</span>", text(item, "why"));
     html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
                       address(item["name"].string()), title_of(item),
-                      words.empty() ? "<span class=\"note muted\">no claim</span>" : words);
+                      words.empty() && has_claims(report)
+                          ? "<span class=\"note muted\">no claim</span>" : words);
   }
   return html + "</ul>\n";
 }
@@ -227,6 +251,8 @@ std::string item_html(const Json& item, const std::string& folder) {
     html += formatted("<p class=\"missing\">Not run: {}</p>\n", text(item, "why"));
   for (const Json& t : item["tables"].items()) html += table(t);
   for (const Json& f : item["figures"].items()) html += figure(f, folder);
+  if (item.has("inputs"))
+    for (const Json& list : item["inputs"].items()) html += inputs(list);
   for (const Json& claim : item["claims"].items())
     claims += formatted(
         "<li>{}<div><p>{}{}</p>{}</div></li>\n", verdict(claim["verdict"].string()),
@@ -245,7 +271,7 @@ std::string item_html(const Json& item, const std::string& folder) {
              "claims\">\n{}</ul>\n",
              claims) +
          element("<h3>What is different from the document</h3>\n<ul>\n{}</ul>\n", differs) +
-         element("<p>All values: {}</p>\n", files);
+         element("<p>Files: {}</p>\n", files);
 }
 
 std::string source_and_grid(const Json& report) {
@@ -259,15 +285,15 @@ std::string report_html(const Json& report, const std::string& folder) {
   std::string items, meanings;
   for (const Json& item : report["items"].items()) items += item_html(item, folder);
   for (const Verdict& v : verdicts)
-    meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
+    if (has_claims(report)) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
   return html_page(
       text(report["document"], "title"), style,
       formatted("<h1>{}</h1>\n", text(report["document"], "title")) + source_and_grid(report) +
           element("<pre>{}</pre>\n", text(report, "command")) +
-          heading("contents", "Contents and verdicts") + contents(report, "") +
+          heading("contents", has_claims(report) ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
-          "<a href=\"#environment\">environment</a></p>\n<dl>\n" +
-          meanings + "</dl>\n" +
+          "<a href=\"#environment\">environment</a></p>\n" +
+          element("<dl>\n{}</dl>\n", meanings) +
           items + heading("settings", "Settings") + facts(report["settings"]) +
           heading("environment", "Environment") + facts(report["environment"]));
 }

@@ -4,9 +4,10 @@
 // The report is a Json:
 //   document     tag, title, source
 //   command, grid (a sentence)
-//   settings, environment           text -> text
+//   settings, environment           text -> text, or a number
 //   items        name, reference, title, status ("run", "not run"), why, command, caption,
 //                differs [sentences], tables, files [names],
+//                inputs {title, list [texts, said, command]} (or none),
 //                figures {file, text: what it shows},
 //                claims {where, text, verdict, why}; verdict: reproduced, direction only, not,
 //                not comparable, not run

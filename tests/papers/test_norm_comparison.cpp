@@ -5,7 +5,7 @@
 #include <set>
 
 #include "error_of.h"
-#include "papers/comparison.h"
+#include "runs/comparison.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -50,7 +50,7 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
   const auto table = [&](const std::string& out, double to_loss) {
     o.out = world.path(out);
     const Quiet quiet;
-    CHECK(compare_norms(Experiment(o), variants, to_loss) == 0);
+    CHECK(compare_norms(Experiment(o), variants, no_command_line(), to_loss) == 0);
     std::vector<std::vector<std::string>> rows;     // the last three lines, at two blanks and more
     std::istringstream lines(quiet.text().substr(quiet.text().find("\nnorm ") + 1));
     for (std::string line; std::getline(lines, line) && rows.size() < 3;) {
@@ -84,12 +84,12 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
     CHECK(curves.count(curve));
   CHECK_FALSE(curves.count("SST (pre): layer"));
   // Again with a seed more: the runs that are there are not done again.
-  const auto before = std::filesystem::last_write_time(world.path("high/layer-post/seed-11711/run.json"));
+  const auto before = std::filesystem::last_write_time(world.path("high/layer-post/seed-11711/done.json"));
   o.seeds = 3;
   o.resume = true;
   CHECK(table("high", 50)[1][8] != "");
-  CHECK(std::filesystem::last_write_time(world.path("high/layer-post/seed-11711/run.json")) == before);
-  CHECK(std::filesystem::exists(world.path("high/rms-pre/seed-11713/run.json")));
+  CHECK(std::filesystem::last_write_time(world.path("high/layer-post/seed-11711/done.json")) == before);
+  CHECK(std::filesystem::exists(world.path("high/rms-pre/seed-11713/done.json")));
   CHECK(BertConfig::load(world.path("high/rms-pre/seed-11711/model/config.json")).cls_norm == "z");
 }
 

@@ -9,7 +9,7 @@
 #include "files/about.h"
 #include "lone_norm.h"
 #include "minbert/metrics.h"
-#include "papers/comparison.h"
+#include "runs/comparison.h"
 #include "papers/long_table.h"
 #include "small_run.h"
 
@@ -122,7 +122,7 @@ TEST_CASE("papers: the tables of --compare are mean and deviation of what its mo
   o.tasks = "sst", o.compare = true, o.seeds = 3, o.lr = 0.03, o.out = world.path("compared");
   const Quiet quiet;
   const Experiment experiment(o);
-  CHECK(compare(experiment, variants_of(o)) == 0);
+  CHECK(compare(experiment, variants_of(o), no_command_line()) == 0);
   const std::string printed = quiet.text();
   const TaskData& data = experiment.data()[0];
   for (const auto& [title, set] : {std::pair("Training metrics", &data.train), {"Dev metrics", &data.dev[0]}}) {
@@ -150,7 +150,7 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
   o.tasks = "sst,quora,sts,cfimdb", o.compare = o.from_scratch = true, o.epochs = 1, o.out = world.path("beside");
   const Experiment experiment(o);
   const Quiet quiet;
-  CHECK(compare(experiment, variants_of(o)) == 0);
+  CHECK(compare(experiment, variants_of(o), no_command_line()) == 0);
   const std::string text = quiet.text();
   const size_t training = text.find("\nTraining metrics"), dev = text.find("\nDev metrics");
   REQUIRE(dev != text.npos);
@@ -170,7 +170,7 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
   row(training, "Quora (accuracy, %)", {"91.60", "95.73"});
   row(training, "STS (Pearson)", {"0.3734", "0.9248"});
   row(training, "CFIMDB (accuracy, %)", {"-", "-"});
-  row(dev, "", {"from-scratch", "paper,", "conditional-layer"});                         // no test score without CLN
+  row(dev, "", {"word", "counts", "paper,", "conditional-layer"});                       // no test score without CLN
   row(dev, "SST (accuracy, %)", {"62.43"});
   row(dev, "Quora (accuracy, %)", {"-"});
   row(dev, "STS (Pearson)", {"0.5478"});
@@ -179,7 +179,7 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
 
   o.tasks = "cfimdb", o.out = world.path("alone");
   const Quiet alone;
-  compare(Experiment(o), variants_of(o));
+  compare(Experiment(o), variants_of(o), no_command_line());
   CHECK_FALSE(contains(alone.text(), "paper,"));
 
   const Json paper = Json::load(shipped("data/papers/cln.json"));

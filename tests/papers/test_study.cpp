@@ -87,7 +87,7 @@ TEST_CASE("study: a run may have a folder of its own; a run with other options t
   run.folder = "layer/seed-1";
   Study study({.out = folder.path.string(), .show = true});
   CHECK(study.run({run}));
-  CHECK(fs::exists(folder / "layer/seed-1/run.json"));
+  CHECK(fs::exists(folder / "layer/seed-1/done.json"));
   CHECK_FALSE(fs::exists(folder / "layer/seed-1/log.txt"));
   CHECK(study.run({run}));
   CHECK(worked == 1);

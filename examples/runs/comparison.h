@@ -30,13 +30,14 @@ struct VariantRuns {
 };
 // Every seed with every variant, as a study in options.out: what is done already is not done again.
 // None where they were interrupted.
+// start: run_start, with_sources; each run's folder has its own run.json and report.html.
 std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
                                                 const std::vector<Variant>& variants,
-                                                bool score_training);
+                                                const Json& start, bool score_training);
 
 // --compare, --seeds: runs them all, prints mean and standard deviation as the paper's tables,
-// beside its numbers, and draws all runs. Returns the exit status.
-int compare(const Experiment& experiment, const std::vector<Variant>& variants);
+// beside its numbers, and draws all runs; OUT/report.html shows them. Returns the exit status.
+int compare(const Experiment& experiment, const std::vector<Variant>& variants, const Json& start);
 
 // Norms side by side, a line each: dev scores, the steps until the first task's loss falls below
 // to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit
@@ -48,6 +49,6 @@ struct NormLists {
 // Every one with every other
 std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch);
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants,
-                  double to_loss);
+                  const Json& start, double to_loss);
 
 }  // namespace minbert

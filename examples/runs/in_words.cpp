@@ -1,5 +1,5 @@
 // Printing predictions beside text and label.
-#include "papers/in_words.h"
+#include "runs/in_words.h"
 
 #include <algorithm>
 #include <iomanip>
@@ -29,8 +29,8 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
   std::cout << "\nWhat the model in " << folder << " says of the first dev examples:\n";
   for (const TaskData& d : experiment.data()) {
     Dataset shown{d.dev[0].file, {}};
-    for (const Example& e : d.dev[0].examples)
-      if (!e.texts.empty()) shown.examples.push_back(e);
+    const std::vector<Example>& all = d.dev[0].examples;
+    shown.examples.assign(all.begin(), all.begin() + std::ptrdiff_t(std::min(all.size(), size_t(3))));
     const Predictions p = predict(trained.model.network, d.task, shown);
     for (size_t i = 0; i < shown.examples.size(); ++i) {
       const Example& e = shown.examples[i];

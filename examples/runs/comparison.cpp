@@ -1,5 +1,5 @@
 // Tables over the runs of several variants.
-#include "papers/comparison.h"
+#include "runs/comparison.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,12 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "files/about.h"
-#include "papers/in_words.h"
+#include "papers/bag_of_words.h"
 #include "papers/long_table.h"
 #include "report/curves.h"
 #include "report/run_figures.h"
+#include "runs/in_words.h"
+#include "runs/run_page.h"
 
 namespace minbert {
 namespace {
@@ -21,7 +23,9 @@ namespace {
 struct Column {
   std::string title;
   std::function<std::string(const VariantRuns&)> cell;
-  std::string task = {}, metric = {};              // of a score
+  // Of a score: whose, and the value of each seed
+  std::string task = {}, metric = {};
+  std::function<Numbers(const VariantRuns&)> seeds = {};
 };
 using Cells = std::vector<Names>;
 
@@ -74,17 +78,25 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
     const std::vector<Measure> list = measures(task);
     for (size_t m = 0; m < list.size(); ++m) {
       const bool percent = list[m].metric == Metric::accuracy || list[m].metric == Metric::f1;
-      const auto cell = [=](const VariantRuns& runs) {
+      const auto values_of = [=](const VariantRuns& runs) {
         std::vector<std::optional<double>> values;
         for (const RunResult& run : runs.results) {
           values.push_back((set == Set::train ? run.train : run.dev)[t][m]);
           if (percent && values.back()) *values.back() *= 100;
         }
-        return mean_cell(values, percent ? 2 : 4, "undefined");
+        return values;
+      };
+      const auto cell = [=](const VariantRuns& runs) {
+        return mean_cell(values_of(runs), percent ? 2 : 4, "undefined");
+      };
+      const auto seeds = [=](const VariantRuns& runs) {
+        Numbers points;
+        for (const auto& value : values_of(runs)) points.push_back(value.value_or(NAN));
+        return points;
       };
       columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set),
                                    metric_name(list[m].metric), percent ? ", %" : ""),
-                         cell, task.name, metric_key(list[m].metric)});
+                         cell, task.name, metric_key(list[m].metric), seeds});
     }
   }
   return columns;
@@ -139,24 +151,99 @@ std::string best_run(const std::vector<VariantRuns>& variants) {
   return folder;
 }
 
+// As if each yardstick were a variant with one seed.
+using NamedRuns = std::vector<std::pair<std::string, VariantRuns>>;
+NamedRuns yardstick_runs(const Experiment& experiment) {
+  NamedRuns all;
+  for (const Scores& scores : yardsticks_of(experiment))
+    all.push_back({yardstick_names[all.size()], {{}, {}, {{.train = {}, .dev = scores}}}});
+  return all;
+}
+
+// "-" stands where a column is no score.
+Cells yardstick_lines(const NamedRuns& yardsticks, const std::vector<Column>& columns) {
+  Cells lines;
+  for (const auto& [name, runs] : yardsticks) {
+    lines.push_back({name});
+    for (size_t c = 1; c < columns.size(); ++c)
+      lines.back().push_back(columns[c].seeds ? columns[c].cell(runs) : "-");
+  }
+  return lines;
+}
+
+std::optional<double> printed_score(const LongTable& printed, const Column& column,
+                                    const Variant& variant) {
+  if (variant.from_scratch) return std::nullopt;
+  const Numbers value = printed.values(
+      {{"task", column.task}, {"metric", column.metric}, {"norm", variant.norm}});
+  return value.empty() ? std::nullopt : std::optional(value[0]);
+}
+
+std::string printed_text(const std::optional<double>& value, const Column& column) {
+  return value ? fixed(*value, column.metric == "accuracy" ? 2 : 4) : "-";
+}
+
 // What the paper prints for these columns, with each norm of the runs: "paper, layer", ...; no line
 // without a number.
-Cells printed_lines(const Json& paper, const char* item, const std::vector<Column>& columns,
+Cells printed_lines(const LongTable& printed, const std::vector<Column>& columns,
                     const std::vector<VariantRuns>& all) {
-  const LongTable printed = table_of(paper["printed"][item]);
   Cells lines;
   for (const VariantRuns& runs : all) {
     Names line = {"paper, " + runs.variant.norm};
     bool any = false;
     for (const Column& column : columns) {
-      const Numbers value = printed.values(
-          {{"task", column.task}, {"metric", column.metric}, {"norm", runs.variant.norm}});
-      line.push_back(value.empty() ? "-" : fixed(value[0], column.metric == "accuracy" ? 2 : 4));
-      any |= !value.empty();
+      const auto value = printed_score(printed, column, runs.variant);
+      line.push_back(printed_text(value, column));
+      any |= value.has_value();
     }
-    if (any && !runs.variant.from_scratch) lines.push_back(line);
+    if (any) lines.push_back(line);
   }
   return lines;
+}
+
+// The scores among the columns, a row each, for the page.
+void add_scores(ItemReport& item, const std::string& title, const std::vector<Column>& columns,
+                const LongTable& printed, const std::vector<VariantRuns>& runs,
+                const NamedRuns& yardsticks) {
+  Names heads = {""};
+  for (const VariantRuns& of : runs) heads.push_back(of.variant.label);
+  for (const auto& [name, _] : yardsticks) heads.push_back(name);
+  std::vector<ItemReport::TableRow> rows;
+  for (const Column& column : columns) {
+    if (!column.seeds) continue;
+    rows.push_back({column.title, {}});
+    for (const VariantRuns& of : runs) {
+      const auto value = printed_score(printed, column, of.variant);
+      ItemReport::Cell cell{value ? printed_text(value, column) : "", column.cell(of)};
+      if (of.results.size() > 1) cell.points = column.seeds(of), cell.printed_point = value;
+      rows.back().cells.push_back(cell);
+    }
+    for (const auto& [_, of] : yardsticks) rows.back().cells.push_back({"", column.cell(of)});
+  }
+  item.table(title, heads, rows);
+}
+
+// OUT/run.json and OUT/report.html: the items, and every run's own page.
+void write_comparison(const Experiment& experiment, const Json& start,
+                      const std::vector<VariantRuns>& runs, std::vector<ItemReport> items) {
+  const std::string& out = experiment.options().out;
+  Json all = Json::object();
+  std::vector<ItemReport::TableRow> rows;
+  items.push_back(page_item(out, "runs", "Each run by itself"));
+  for (const VariantRuns& of : runs)
+    for (size_t i = 0; i < of.results.size(); ++i) {
+      const std::string name = of.folders[i].substr(out.size() + 1);
+      const RunResult& r = of.results[i];
+      all.set(name, json_of(experiment, r));
+      rows.push_back({name,
+                      {{"", fixed(mean_score(r.dev), 4)}, {"", std::to_string(r.best_epoch + 1)},
+                       {"", fixed(r.seconds, 1)}}});
+      items.back().file("../" + name + "/report.html");
+    }
+  items.back().table("The mean dev score chooses the epoch",
+                     {"run", "mean dev score", "best epoch", "s of training"}, rows);
+  write_page(out, out, start, items);
+  write_record(out, start, Json::object({{"runs", all}}));
 }
 
 // OUT/figures/norms: the losses of the tasks; a row of panels for each placement, a column for each
@@ -186,9 +273,9 @@ std::string seeds_of(const TrainOptions& o) {
 }  // namespace
 
 // [CLN tab.train] [CLN tab.test]
-int compare(const Experiment& experiment, const std::vector<Variant>& variants) {
+int compare(const Experiment& experiment, const std::vector<Variant>& variants, const Json& start) {
   const TrainOptions& o = experiment.options();
-  const auto runs = run_all(experiment, variants, true);
+  const auto runs = run_all(experiment, variants, start, true);
   if (!runs) return 130;
   if (o.epochs == 0) {
     std::cout << "\nthe initial models are in " << o.out << "/VARIANT/seed-S/model\n";
@@ -197,40 +284,68 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants) 
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
   const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
   const Json paper = Json::load(shipped("data/papers/cln.json"));
+  const auto yardsticks = ranks().first() ? yardstick_runs(experiment) : NamedRuns();
+  ItemReport scores = page_item(o.out, "scores", "LayerNorm beside conditional LayerNorm [CLN]");
   bool beside = false;
-  const auto print = [&](const char* title, const char* item, std::vector<Column> columns) {
-    const Cells printed = printed_lines(paper, item, columns, *runs);
-    beside |= !printed.empty();
+  const auto print = [&](const char* title, const char* item, std::vector<Column> columns,
+                         const NamedRuns& others) {
+    const LongTable printed = table_of(paper["printed"][item]);
+    add_scores(scores, title, columns, printed, *runs, others);
+    const Cells of_paper = printed_lines(printed, columns, *runs);
+    beside |= !of_paper.empty();
     columns.insert(columns.begin(), label);
     Cells lines = cells_of(*runs, columns);
-    lines.insert(lines.end(), printed.begin(), printed.end());
+    for (const Cells& more : {yardstick_lines(others, columns), of_paper})
+      lines.insert(lines.end(), more.begin(), more.end());
     lines = transposed(lines);                      // a column a variant, as in the paper
     for (auto& line : lines) line[0] = "  " + line[0];
     std::cout << '\n' << title << '\n' << text_table(lines);
   };
   print("Training metrics [CLN]: on the training set", "train",
-        score_columns(experiment, Set::train));
+        score_columns(experiment, Set::train), {});
   std::vector<Column> dev = score_columns(experiment, Set::dev);
   dev.push_back(
       mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
-  print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev);
-  if (beside)
-    std::cout << "\npaper: its numbers, on the real SST, Quora and STS. " << paper["open"].string()
-              << '\n';
-  std::vector<DrawnRuns> drawn;
-  for (const VariantRuns& of : *runs) drawn.push_back({of.variant.label, of.folders});
-  if (ranks().first()) draw_training(o.out, experiment.data(), drawn);
+  print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev,
+        yardsticks);
+  if (beside) {
+    const std::string open = "paper: its numbers, on the real SST, Quora and STS. " +
+                             paper["open"].string();
+    scores.differs(open);
+    std::cout << '\n' << open << '\n';
+  }
+  if (ranks().first()) {
+    std::vector<DrawnRuns> drawn;
+    for (const VariantRuns& of : *runs) drawn.push_back({of.variant.label, of.folders});
+    draw_training(o.out, experiment.data(), drawn);
+    ItemReport learning = page_item(o.out, "training", "Learning");
+    learning.shown("training.svg", "Loss by step, dev score by epoch");
+    write_comparison(experiment, start, *runs, {scores, learning});
+  }
   print_in_words(experiment, best_run(*runs));
   return 0;
 }
 
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants,
-                  double to_loss) {
-  const auto runs = run_all(experiment, variants, false);
+                  const Json& start, double to_loss) {
+  const auto runs = run_all(experiment, variants, start, false);
   if (!runs) return 130;
+  const std::vector<Column> columns = norm_columns(experiment, to_loss);
+  const auto yardsticks = ranks().first() ? yardstick_runs(experiment) : NamedRuns();
+  Cells lines = cells_of(*runs, columns);
+  const Cells more = yardstick_lines(yardsticks, columns);
+  lines.insert(lines.end(), more.begin(), more.end());
   std::cout << '\n' << seeds_of(experiment.options()) << "; dev scores of the best epoch\n\n"
-            << text_table(cells_of(*runs, norm_columns(experiment, to_loss)));
-  if (ranks().first()) draw_norms(experiment, *runs);
+            << text_table(lines);
+  if (!ranks().first()) return 0;
+  const std::string& out = experiment.options().out;
+  draw_norms(experiment, *runs);
+  ItemReport scores = page_item(out, "scores", "Norms side by side: dev scores");
+  add_scores(scores, seeds_of(experiment.options()) + "; the best epoch of each run", columns,
+             LongTable({"task", "metric", "norm", "value"}), *runs, yardsticks);
+  ItemReport learning = page_item(out, "training", "Learning");
+  learning.shown("norms.svg", "Training losses, each point a mean over neighboring batches");
+  write_comparison(experiment, start, *runs, {scores, learning});
   return 0;
 }
 

@@ -1,53 +1,11 @@
 // The runs of several variants under the same seeds, as a study.
-#include "engine/ranks.h"
-#include "papers/comparison.h"
 #include "papers/study.h"
-#include "report/run_figures.h"
+#include "runs/comparison.h"
+#include "runs/run_page.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 
 namespace minbert {
-namespace {
-
-Json json_of(const Scores& scores) {
-  Json::Array tasks;
-  for (const TaskScores& task : scores) {
-    Json::Array list;
-    for (const std::optional<double>& score : task) list.push_back(score ? Json(*score) : Json());
-    tasks.push_back(Json::array(list));
-  }
-  return Json::array(tasks);
-}
-
-Scores scores_of(const Json& json) {
-  Scores scores;
-  for (const Json& task : json.items()) {
-    scores.emplace_back();
-    for (const Json& score : task.items())
-      scores.back().push_back(score.number_if());
-  }
-  return scores;
-}
-
-Json json_of(const RunResult& r) {
-  return Json::object({{"train", json_of(r.train)},
-                       {"dev", json_of(r.dev)},
-                       {"steps", r.steps},
-                       {"best_epoch", r.best_epoch},
-                       {"first_gradient", r.first_gradient},
-                       {"seconds", r.seconds}});
-}
-
-RunResult result_of(const Json& json) {
-  return {.train = scores_of(json["train"]),
-          .dev = scores_of(json["dev"]),
-          .best_epoch = json["best_epoch"].integer(),
-          .steps = json["steps"].integer(),
-          .first_gradient = json["first_gradient"].number(),
-          .seconds = json["seconds"].number()};
-}
-
-}  // namespace
 
 // One legend serves the panels of all placements.
 std::string norms_of(const Variant& v) {
@@ -90,7 +48,7 @@ std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
 
 std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
                                                 const std::vector<Variant>& variants,
-                                                bool score_training) {
+                                                const Json& start, bool score_training) {
   const TrainOptions& o = experiment.options();
   std::vector<Run> runs;
   for (int s = 0; s < o.seeds; ++s)
@@ -98,12 +56,12 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
       TrainOptions options = options_of(o, variant);
       options.seed = o.seed + s;
       const std::string in_out = formatted("{}/seed-{}", variant.label, options.seed);
-      const auto work = [=, &experiment](const std::string& folder) {
+      const auto work = [=, &experiment, &start](const std::string& folder) {
         const RunResult result = train(experiment, options, folder, 0, score_training);
         if (result.interrupted) throw Interrupted();
-        if (options.epochs > 0 && ranks().first())
-          draw_training(folder, experiment.data(), {{variant.label, {folder}}});
-        return json_of(result);
+        if (options.epochs > 0)
+          report_run(folder, experiment, result, with_options(start, settings_of(options)));
+        return json_of(experiment, result);
       };
       runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options),
                       work, 1, in_out});
@@ -115,7 +73,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
     all.push_back({variants[v], {}, {}});
     for (size_t i = v; i < runs.size(); i += variants.size()) {
       all.back().folders.push_back(study.folder(runs[i]));
-      all.back().results.push_back(result_of(study.result(runs[i])));
+      all.back().results.push_back(result_of(experiment, study.result(runs[i])));
     }
   }
   return all;

@@ -1,0 +1,211 @@
+// Writing and reading run.json.
+#include "runs/run_record.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "engine/ranks.h"
+#include "engine/text.h"
+#include "minbert/files.h"
+#include "papers/bag_of_words.h"
+#include "report/curves.h"
+#include "report/environment.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A number, where the text is one; yes and no.
+Json typed(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  int64_t whole = 0;
+  if (std::from_chars(text.data(), end, whole).ptr == end && !text.empty()) return whole;
+  double number = 0;
+  if (std::from_chars(text.data(), end, number).ptr == end && !text.empty()) return number;
+  if (text == "yes" || text == "no") return text == "yes";
+  return text;
+}
+
+std::string date() {
+  const std::time_t seconds = std::time(nullptr);
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
+  return text;
+}
+
+std::string key(const Measure& measure) {
+  return (measure.set.empty() ? "" : measure.set + " ") + metric_key(measure.metric);
+}
+
+Json json_of(const Experiment& experiment, const Scores& scores) {
+  Json all = Json::object();
+  for (size_t t = 0; t < scores.size(); ++t) {
+    const Task& task = experiment.data()[t].task;
+    all.set(task.name, json_of(task, scores[t]));
+  }
+  return all;
+}
+
+Scores scores_of(const Experiment& experiment, const Json& json) {
+  Scores all;
+  for (const TaskData& d : experiment.data())
+    if (json.has(d.task.name)) all.push_back(scores_of(d.task, json[d.task.name]));
+  return all;
+}
+
+}  // namespace
+
+Json run_start(const CommandLine& line, const std::string& folder) {
+  const Json before = Json::load_if_there(folder + "/run.json");
+  Json record = Json::object({{"command", before.get("command", line.command())},
+                              {"date", before.get("date", date())},
+                              {"environment", environment()}});
+  return with_options(record, line.values());
+}
+
+Json with_options(Json record, const std::map<std::string, std::string>& options) {
+  Json all = Json::object();
+  for (const auto& [name, value] : options) all.set(name, typed(value));
+  return record.set("options", all);
+}
+
+Json with_sources(Json record, const Experiment& experiment) {
+  const TrainOptions& o = experiment.options();
+  Json data = Json::object();
+  for (const TaskData& d : experiment.data()) {
+    const TaskFiles names = files_in(o.data, d.task);
+    std::vector<std::string> files = {names.train};
+    for (const auto* list : {&names.dev, &names.test})
+      files.insert(files.end(), list->begin(), list->end());
+    Json facts = facts_of_files(files);
+    const auto rows = [&](const Dataset& set) {
+      const std::string name = fs::path(set.file).filename().string();
+      if (facts.has(name))
+        facts.set(name, facts[name].set("rows", int64_t(set.examples.size())));
+    };
+    rows(d.train);
+    for (const Dataset& set : d.dev) rows(set);
+    for (const Dataset& set : d.test) rows(set);
+    data.set(d.task.name, facts);
+  }
+  const std::string start = o.evaluate || o.model.empty() ? "" : model_folder(o.model);
+  return record.set("data", data).set(
+      "model", Json::object({{"folder", start},
+                             {"files", facts_of_files(files_of_model(start))}}));
+}
+
+Json json_of(const Task& task, const TaskScores& scores) {
+  Json all = Json::object();
+  const std::vector<Measure> list = measures(task);
+  for (size_t i = 0; i < scores.size(); ++i)        // a training set has the first ones alone
+    all.set(key(list[i]), scores[i] ? Json(*scores[i]) : Json());
+  return all;
+}
+
+TaskScores scores_of(const Task& task, const Json& json) {
+  TaskScores scores;
+  for (const Measure& measure : measures(task))
+    if (json.has(key(measure))) scores.push_back(json[key(measure)].number_if());
+  return scores;
+}
+
+Json json_of(const Experiment& experiment, const RunResult& r) {
+  Json scores = Json::object({{"dev", json_of(experiment, r.dev)}});
+  if (!r.train.empty()) scores.set("train", json_of(experiment, r.train));
+  return Json::object({{"scores", scores},
+                       {"dev_mean", r.dev.empty() ? Json() : Json(mean_score(r.dev))},
+                       {"best_epoch", r.best_epoch + 1},
+                       {"steps", r.steps},
+                       {"seconds", r.seconds},
+                       {"first_gradient", r.first_gradient},
+                       {"parameters", r.parameters},
+                       {"trained", r.trained}});
+}
+
+RunResult result_of(const Experiment& experiment, const Json& json) {
+  const Json scores = json["scores"];
+  RunResult r{.train = {}, .dev = scores_of(experiment, scores["dev"])};
+  if (scores.has("train")) r.train = scores_of(experiment, scores["train"]);
+  r.best_epoch = json["best_epoch"].integer() - 1;
+  r.steps = json["steps"].integer();
+  r.seconds = json["seconds"].number();
+  r.first_gradient = json["first_gradient"].number();
+  r.parameters = json["parameters"].integer();
+  r.trained = json["trained"].integer();
+  return r;
+}
+
+std::vector<Scores> yardsticks_of(const Experiment& experiment) {
+  const TrainOptions& o = experiment.options();
+  const std::string file = o.out + "/yardsticks.json";
+  std::vector<Scores> all(yardstick_names.size());
+  if (fs::exists(file)) {
+    const Json json = Json::load(file);
+    for (size_t y = 0; y < all.size(); ++y) all[y] = scores_of(experiment, json[yardstick_names[y]]);
+    return all;
+  }
+  for (const TaskData& d : experiment.data()) {
+    std::ostringstream said_before;                 // of rows that are skipped
+    const auto read = [&](Split split, size_t set) {
+      return read_set(o.data, d.task, split, set, experiment.tokenizer(),
+                      {.max_length = o.max_length, .pairs = Pairs::siamese, .limit = o.limit},
+                      said_before);
+    };
+    std::vector<Dataset> dev;
+    for (size_t set = 0; set < d.dev.size(); ++set) dev.push_back(read(Split::dev, set));
+    const std::vector<TaskScores> of_task = yardsticks(
+        d.task, read(Split::train, 0), dev, experiment.tokenizer().size(), uint64_t(o.seed));
+    for (size_t y = 0; y < all.size(); ++y) all[y].push_back(of_task[y]);
+  }
+  write_file(file, json_of(experiment, all).dump() + "\n");
+  return all;
+}
+
+Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks) {
+  Json all = Json::object();
+  for (size_t y = 0; y < yardsticks.size(); ++y)
+    all.set(yardstick_names[y], json_of(experiment, yardsticks[y]));
+  return all;
+}
+
+void write_record(const std::string& folder, Json record, const Json& more) {
+  if (!ranks().first()) return;
+  for (const auto& [name, value] : more.members()) record.set(name, value);
+  write_file(folder + "/run.json", record.dump() + "\n");
+}
+
+std::vector<FoundRun> runs_in(const std::string& folder) {
+  std::vector<FoundRun> runs;
+  const auto look = [&](const fs::path& at) {
+    if (!fs::exists(at / "model/config.json") || !fs::exists(at / "epochs.csv")) return false;
+    const Numbers means = Columns((at / "epochs.csv").string()).numbers("dev_mean");
+    runs.push_back({at.string(), means.empty() ? -INFINITY : std::ranges::max(means)});
+    return true;
+  };
+  if (!fs::is_directory(folder) || look(folder)) return runs;
+  for (const auto& variant : fs::directory_iterator(folder))
+    if (variant.is_directory())
+      for (const auto& seed : fs::directory_iterator(variant)) look(seed.path());
+  std::ranges::sort(runs, [](const FoundRun& a, const FoundRun& b) {
+    return a.dev_mean != b.dev_mean ? a.dev_mean > b.dev_mean : a.folder < b.folder;
+  });
+  return runs;
+}
+
+std::string one_run(const std::string& folder) {
+  const std::vector<FoundRun> runs = runs_in(folder);
+  if (runs.empty() || runs[0].folder == folder) return folder;
+  std::cerr << formatted("{} has {}; the best by its mean dev score is taken:\n", folder,
+                         counted(int64_t(runs.size()), "run"));
+  for (const FoundRun& run : runs)
+    std::cerr << formatted("  {}  {}\n", fixed(run.dev_mean, 4), run.folder);
+  return runs[0].folder;
+}
+
+}  // namespace minbert

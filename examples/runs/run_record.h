@@ -1,0 +1,55 @@
+// What a run was: FOLDER/run.json, which people and programs read.
+//
+//   command, date            how it was started, and when (UTC)
+//   options                  every option, numbers as numbers
+//   environment              minbert, compiler, processor, OpenBLAS, threads, ...
+//   model                    where it began: its files with size and fingerprint; parameters, trained
+//   data                     each task's files, with size, fingerprint and the rows taken
+//   scores                   {"sst": {"dev": {"accuracy": 0.49}, "train": {...}}} of the best epoch
+//   best_epoch, dev_mean     epochs count from 1, as on the screen; 0: none was scored
+//   steps, seconds           of training
+//   first_gradient           the norm of the first step's gradient
+//   yardsticks               {"majority class": {"sst": {"accuracy": 0.26}, ...}, ...}: no BERT needed
+//
+// Without the last ones it has not ended, or was interrupted.
+#pragma once
+
+#include "minbert/trainer.h"
+#include "report/figure.h"
+#include "train/command_line.h"
+
+namespace minbert {
+
+// What is known before the first step. A resumed run keeps the command and the date of its start,
+// which stand in the folder.
+Json run_start(const CommandLine& line, const std::string& folder);
+// The same for a run by itself, of an experiment that has several.
+Json with_options(Json record, const std::map<std::string, std::string>& options);
+// The model it begins with, and the data.
+Json with_sources(Json record, const Experiment& experiment);
+
+// A task's scores by metric, "mm accuracy" where it has several sets; and back.
+Json json_of(const Task& task, const TaskScores& scores);
+TaskScores scores_of(const Task& task, const Json& json);
+Json json_of(const Experiment& experiment, const RunResult& result);
+RunResult result_of(const Experiment& experiment, const Json& json);
+
+// Yardsticks, from OUT/yardsticks.json, or computed and written there: seconds. In the order of
+// yardstick_names and of the tasks. Throws Interrupted.
+std::vector<Scores> yardsticks_of(const Experiment& experiment);
+Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks);
+
+// Writes run.json: all members of both objects.
+void write_record(const std::string& folder, Json start, const Json& more = Json::object());
+
+// The runs in a folder: itself; or of --compare, --seeds or `norms` those below it, from the best
+// mean dev score down; none.
+struct FoundRun {
+  std::string folder;
+  double dev_mean = 0;
+};
+std::vector<FoundRun> runs_in(const std::string& folder);
+// The folder, or if it has several runs the best one; then a line in stderr for each.
+std::string one_run(const std::string& folder);
+
+}  // namespace minbert
