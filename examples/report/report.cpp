@@ -29,8 +29,8 @@ li, dd { max-width: 48rem; margin: .4rem 0 }
 dl, .printed { color: var(--muted) }
 .note, .warning, dl { font-size: .85rem; line-height: 1.35 }
 .inputs pre { max-width: 100%; box-sizing: border-box; font-size: .8rem; user-select: all }
-pre { padding: .5rem .75rem; background: var(--soft) }
-pre, .picture { overflow-x: auto }
+pre { padding: .5rem .75rem; background: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere }
+.picture { overflow-x: auto }
 th, td { padding: .3rem .75rem; text-align: left; vertical-align: top }
 tbody { border-top: 1px solid var(--line) }
 tr:first-child > th:first-child { position: sticky; left: 0; background: var(--back) }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
+#include <span>
 
 #include "engine/ranks.h"
 #include "engine/text.h"
@@ -201,24 +202,30 @@ Cells printed_lines(const LongTable& printed, const std::vector<Column>& columns
   return lines;
 }
 
-// The scores among the columns, a row each, for the page.
+// The same for the page, without the columns that only name the variant: its label does. A line for
+// each variant and yardstick, so that the dots of a column have one unit.
 void add_scores(ItemReport& item, const std::string& title, const std::vector<Column>& columns,
                 const LongTable& printed, const std::vector<VariantRuns>& runs,
                 const NamedRuns& yardsticks) {
+  const auto scores = std::ranges::find_if(columns, [](const Column& c) { return !!c.seeds; });
+  const std::span<const Column> shown(scores, columns.end());
   Names heads = {""};
-  for (const VariantRuns& of : runs) heads.push_back(of.variant.label);
-  for (const auto& [name, _] : yardsticks) heads.push_back(name);
+  for (const Column& column : shown) heads.push_back(column.title);
   std::vector<ItemReport::TableRow> rows;
-  for (const Column& column : columns) {
-    if (!column.seeds) continue;
-    rows.push_back({column.title, {}});
-    for (const VariantRuns& of : runs) {
+  for (const VariantRuns& of : runs) {
+    rows.push_back({of.variant.label, {}});
+    for (const Column& column : shown) {
       const auto value = printed_score(printed, column, of.variant);
       ItemReport::Cell cell{value ? printed_text(value, column) : "", column.cell(of)};
-      if (of.results.size() > 1) cell.points = column.seeds(of), cell.printed_point = value;
+      if (column.seeds && of.results.size() > 1)
+        cell.points = column.seeds(of), cell.printed_point = value;
       rows.back().cells.push_back(cell);
     }
-    for (const auto& [_, of] : yardsticks) rows.back().cells.push_back({"", column.cell(of)});
+  }
+  for (const auto& [name, of] : yardsticks) {
+    rows.push_back({name, {}});
+    for (const Column& column : shown)
+      rows.back().cells.push_back({"", column.seeds ? column.cell(of) : ""});
   }
   item.table(title, heads, rows);
 }
