@@ -9,7 +9,7 @@
 
 #include "minbert/checkpoint.h"
 #include "minbert/metrics.h"
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 #include "train/command_line.h"
 
 using namespace minbert;

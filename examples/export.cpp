@@ -43,11 +43,29 @@ std::string of_training(const Json& run, const Task& task) {
          list_of("Options of multitask", run["options"]);
 }
 
+// special_tokens_map.json. A mask that takes the white space before it has to say so.
+Json special_tokens(const TokenizerKind& kind) {
+  const auto& [pad, unk, cls, sep, mask] = kind.special;
+  Json map = Json::object();
+  for (const auto& [name, token] : {std::pair("pad_token", pad), {"unk_token", unk}, {"cls_token", cls},
+                                    {"sep_token", sep}, {"mask_token", mask}})
+    map.set(name, std::string(token));
+  if (kind.model == "RoBERTa") map.set("bos_token", std::string(cls)).set("eos_token", std::string(sep));
+  if (kind.mask_lstrip)
+    map.set("mask_token", Json::object({{"content", std::string(mask)},
+                                        {"lstrip", true},
+                                        {"normalized", false},
+                                        {"rstrip", false},
+                                        {"single_word", false}}));
+  return map;
+}
+
 // README.md, as Hugging Face's hub shows it.
 std::string model_card(const BertConfig& config, const std::string& source, const Task& task,
                        const Json& run) {
   std::string card = "---\nlibrary_name: transformers\npipeline_tag: text-classification\n---\n\n";
-  card += formatted("# {}\n\nA {} for {}, {}.\n\n", task.title, config.model_type, task.name,
+  card += formatted("# {}\n\nA {} for {}, {}.\n\n", task.title,
+                    config.model_type == "roberta" ? "RoBERTa" : "BERT", task.name,
                     config.classifier.problem_type == "regression"
                         ? "which gives a score"
                         : "with the labels " + joined(config.classifier.labels));
@@ -78,11 +96,13 @@ int main(int argc, char** argv) {
     model = one_run(model);
     TrainedModel trained(model);
     const Task& task = trained.task(task_name);
-    const Json run = Json::load_if_there(model + "/run.json");
+    const bool is_run = std::filesystem::exists(model + "/run.json");         // else maybe a run's model/
+    const Json run = Json::load_if_there(model + (is_run ? "/run.json" : "/../run.json"));
     const double dropout = run.has("options") ? run["options"].get("--dropout", 0.1) : 0.1;
     const auto plain = plain_model(trained, task.name, dropout);
     const BertConfig& config = plain->network.bert().config();
     save_model(out, config, trained.tokenizer, plain->parameters);
+    write_file(out + "/special_tokens_map.json", special_tokens(trained.tokenizer.kind()).dump() + "\n");
     write_file(out + "/README.md", model_card(config, model, task, run));
     std::cout << formatted("{}: {} with the label{} \"{}\"\n", out,
                            Json::load(out + "/config.json")["architectures"].items()[0].string(),

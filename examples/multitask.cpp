@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "engine/ranks.h"
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"

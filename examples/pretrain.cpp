@@ -34,9 +34,9 @@ int main(int argc, char** argv) {
   return run_program("pretrain", [&] {
     begin_run(line, o, o.resume);
     watch_for_interrupt();
-    const Json start = run_start(line, o.out).set("data", facts_of_files(o.corpus)).set(
-        "model", Json::object({{"folder", o.init},
-                               {"files", facts_of_files(o.init.empty() ? Names() : files_of_model(model_folder(o.init)))}}));
+    const Json start = run_start(line, o.out)
+                           .set("data", facts_of_files(o.corpus))
+                           .set("model", facts_of_model(o.init));
     const auto started = [&] {
       if (!o.resume) remember_options(line, o.out);
       write_record(o.out, start);

@@ -11,8 +11,8 @@
 #include "minbert/trainer.h"
 #include "papers/document_options.h"
 #include "papers/grid.h"
-#include "papers/item_report.h"
-#include "papers/study.h"
+#include "report/item_report.h"
+#include "runs/study.h"
 
 namespace minbert {
 

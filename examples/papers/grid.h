@@ -10,7 +10,7 @@
 
 #include <tuple>
 
-#include "papers/study.h"
+#include "runs/study.h"
 
 namespace minbert {
 

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "minbert/metrics.h"
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 #include "papers/document.h"
 
 namespace minbert {

@@ -7,7 +7,7 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "minbert/files.h"
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 #include "report/curves.h"
 #include "report/report.h"
 #include "report/run_figures.h"

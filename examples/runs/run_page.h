@@ -3,7 +3,7 @@
 #pragma once
 
 #include "minbert/pretrainer.h"
-#include "papers/item_report.h"
+#include "report/item_report.h"
 #include "runs/run_record.h"
 
 namespace minbert {

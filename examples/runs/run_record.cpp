@@ -12,7 +12,7 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "minbert/files.h"
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 #include "report/curves.h"
 #include "report/environment.h"
 
@@ -94,10 +94,12 @@ Json with_sources(Json record, const Experiment& experiment) {
     for (const Dataset& set : d.test) rows(set);
     data.set(d.task.name, facts);
   }
-  const std::string start = o.evaluate || o.model.empty() ? "" : model_folder(o.model);
-  return record.set("data", data).set(
-      "model", Json::object({{"folder", start},
-                             {"files", facts_of_files(files_of_model(start))}}));
+  return record.set("data", data).set("model", facts_of_model(o.model));
+}
+
+Json facts_of_model(const std::string& model) {
+  const Names files = model.empty() ? Names() : files_of_model(model_folder(model));
+  return Json::object({{"folder", model}, {"files", facts_of_files(files)}});
 }
 
 Json json_of(const Task& task, const TaskScores& scores) {

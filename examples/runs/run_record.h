@@ -28,6 +28,9 @@ Json with_options(Json record, const std::map<std::string, std::string>& options
 // The model it begins with, and the data.
 Json with_sources(Json record, const Experiment& experiment);
 
+// model: a folder, or "" for new weights
+Json facts_of_model(const std::string& model);
+
 // A task's scores by metric, "mm accuracy" where it has several sets; and back.
 Json json_of(const Task& task, const TaskScores& scores);
 TaskScores scores_of(const Task& task, const Json& json);

@@ -1,5 +1,5 @@
 // The runs of several variants under the same seeds, as a study.
-#include "papers/study.h"
+#include "runs/study.h"
 #include "runs/comparison.h"
 #include "runs/run_page.h"
 #include "train/command_line.h"

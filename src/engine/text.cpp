@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <iomanip>
 #include <sstream>
 
@@ -28,7 +29,7 @@ std::string exact(double v) {
 
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("-._/=:,+@%").find(char(c)) != std::string_view::npos;
+    return std::isalnum(c) || (c && std::strchr("-._/=:,+@%", c));
   };
   if (!word.empty() && std::ranges::all_of(word, plain)) return word;
   std::string quoted = "'";

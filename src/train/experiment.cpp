@@ -51,8 +51,8 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
     tokenizer_ = o.vocab.empty() ? own_tokenizer(o.data, tasks, own_pieces, !o.cased)
                                  : Tokenizer::from_vocab(o.vocab, o.cased);
     if (o.vocab.empty())
-      std::cerr << formatted("no --model: a new network ({}), {} word pieces, made of the training texts\n",
-                             o.config, tokenizer_->size());
+      std::cerr << formatted("no --model: a new network ({}), {} word pieces, made of the training "
+                             "texts\n", o.config, tokenizer_->size());
     config_ = new_config(o.config, *tokenizer_);
   }
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),

@@ -10,7 +10,7 @@
 #include "lone_norm.h"
 #include "minbert/metrics.h"
 #include "runs/comparison.h"
-#include "papers/long_table.h"
+#include "report/long_table.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -7,7 +7,7 @@
 #include "error_of.h"
 #include "gradcheck.h"
 #include "papers/encoded_set.h"
-#include "papers/long_table.h"
+#include "report/long_table.h"
 #include "papers/ta/task_adaptation.h"
 #include "papers/small_study.h"
 #include "renamed.h"

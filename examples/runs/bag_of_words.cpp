@@ -5,7 +5,7 @@
 //   Output     y = W^T x + c     x [G V], the counts or their shares of the bag   W [G V,C]   c [C]
 //   Sparse     x is never written down: a bag lists feature w n(w) times, and W^T x is the sum of
 //              those rows of W.
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Collecting what an item shows.
-#include "papers/item_report.h"
+#include "report/item_report.h"
 
 #include "minbert/files.h"
 #include "minbert/metrics.h"

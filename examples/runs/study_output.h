@@ -17,7 +17,7 @@
 #include "engine/clock.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "papers/study.h"
+#include "runs/study.h"
 
 namespace minbert {
 

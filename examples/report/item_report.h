@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "papers/long_table.h"
+#include "report/long_table.h"
 #include "report/figure.h"
 
 namespace minbert {

@@ -1,5 +1,5 @@
 // Values in long form, and what they say of a document's claims.
-#include "papers/long_table.h"
+#include "report/long_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Doing the runs of a study, one after the other or side by side.
-#include "papers/study.h"
+#include "runs/study.h"
 
 #include <fcntl.h>
 #include <omp.h>
@@ -18,7 +18,7 @@
 #include "engine/ranks.h"
 #include "files/about.h"
 #include "files/fingerprint.h"
-#include "papers/study_output.h"
+#include "runs/study_output.h"
 #include "report/environment.h"
 #include "train/interrupt.h"
 

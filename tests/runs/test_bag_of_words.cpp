@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "minbert/random.h"
-#include "papers/bag_of_words.h"
+#include "runs/bag_of_words.h"
 #include "task_files.h"
 
 namespace minbert::test {

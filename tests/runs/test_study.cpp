@@ -9,8 +9,8 @@
 #include "error_of.h"
 #include "files/fingerprint.h"
 #include "folder.h"
-#include "papers/long_table.h"
-#include "papers/study.h"
+#include "report/long_table.h"
+#include "runs/study.h"
 #include "small_run.h"
 #include "train/interrupt.h"
 
