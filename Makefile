@@ -227,13 +227,11 @@ asan-test: build/test-asan
 
 demo: programs
 	@rm -rf build/demo
-	@echo "Yardstick: logistic regression on the counts of word pieces, blind to their order:"
-	@build/bin/bag_of_words --model data/mini/bert --data data/mini --tasks sst,quora,sts
 	@echo "A BERT pre-trained on data/mini/corpus.txt, fine-tuned in two ways, and the same network from scratch:"
 	build/bin/multitask --model data/mini/bert --data data/mini --compare --from-scratch --epochs 4 --batch 16 \
 	  --lr 3e-4 --warmup 0.1 --schedule linear --sampling round-robin --dropout 0.1 --out build/demo
-	@echo; echo "Losses and dev scores of the three: build/demo/figures/training.svg, the numbers in training.csv"
-	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with predictions/, model/, figures/, steps.csv, epochs.csv"
+	@echo; echo "The three beside each other: build/demo/report.html; from there each one by itself, with what it confuses"
+	@echo "Each one's folder: build/demo/VARIANT/seed-11711, with run.json, predictions/, model/, steps.csv, epochs.csv"
 	@echo "Ask one:  build/bin/predict --model build/demo/conditional-layer/seed-11711 --task sst 'a fine film'"
 	@echo "See inside it, beside the plain one, in a browser:"
 	@build/bin/inside --model build/demo/conditional-layer/seed-11711 --compare build/demo/layer/seed-11711 \

@@ -123,8 +123,8 @@ class SmallWorld {
 inline Json no_command_line() {
   return Json::object({{"command", "build/bin/multitask"},
                        {"date", "2026-01-01T00:00:00Z"},
-                       {"options", Json::object()},
-                       {"environment", Json::object()}});
+                       {"options", Json::object({{"--batch", 4}})},
+                       {"environment", Json::object({{"OpenBLAS", "0.3"}})}});
 }
 
 // Every tensor of real numbers in a file, but for those of the optimizer.

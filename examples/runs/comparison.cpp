@@ -245,7 +245,7 @@ void write_comparison(const Experiment& experiment, const Json& start,
       rows.push_back({name,
                       {{"", fixed(mean_score(r.dev), 4)}, {"", std::to_string(r.best_epoch + 1)},
                        {"", fixed(r.seconds, 1)}}});
-      items.back().file("../" + name + "/report.html");
+      items.back().file(name + "/report.html");
     }
   items.back().table("The mean dev score chooses the epoch",
                      {"run", "mean dev score", "best epoch", "s of training"}, rows);

@@ -113,7 +113,8 @@ TEST_CASE("run record: what was read from it are the scores that were written, u
   const Quiet quiet;
   const Experiment experiment(o);
   const RunResult wrote{.train = {{0.5}, {0.25}, {std::nullopt}}, .dev = {{1.0 / 3}, {0.2}, {std::nullopt}},
-                        .best_epoch = 4, .steps = 17, .first_gradient = 0.1, .parameters = 7, .trained = 3, .seconds = 1.5};
+                        .best_epoch = 4, .steps = 17, .first_gradient = 0.1, .parameters = 7, .trained = 3,
+                        .seconds = 1.5};
   const RunResult read = result_of(experiment, Json::parse(json_of(experiment, wrote).dump(), "test"));
   CHECK(read.train == wrote.train);
   CHECK(read.dev == wrote.dev);
@@ -157,7 +158,7 @@ TEST_CASE("run record: the yardsticks are computed once, and the majority is tha
   CHECK(yardsticks_of(Experiment(o))[0][1][0] == 0.125);
 }
 
-TEST_CASE("run record: the length of γ_t is the mean over the norms, and stands where norms are conditional [CLN eq.3]") {
+TEST_CASE("run record: the length of γ_t is the mean over the norms, where they are conditional [CLN eq.3]") {
   SmallWorld world;
   TrainOptions o = world.options();
   o.epochs = 1;
@@ -185,6 +186,7 @@ TEST_CASE("run record: the length of γ_t is the mean over the norms, and stands
 TEST_CASE("run page: confusions, and the examples of the largest loss first, each with its command") {
   SmallWorld world;
   TrainOptions o = world.options();
+  o.norm = "conditional-layer";
   const std::string hostile = "<script>alert('good')</script> is $HOME `bad`";
   const std::string file = world.path("data/ids-sst-dev.csv");
   write_file(file, read_file(file) + tsv_line({"8", "h-1", hostile, "4"}));
@@ -192,8 +194,9 @@ TEST_CASE("run page: confusions, and the examples of the largest loss first, eac
   const std::string page = read_file(world.path("run/report.html"));
   CHECK_FALSE(contains(page, "<script>alert"));
   CHECK(contains(page, "&lt;script&gt;alert"));
-  for (const char* title : {"Scores on dev, of the best epoch", "Learning", "How far each task", "SST: what it confuses",
-                            "majority class", "word counts", "Settings", "OpenBLAS", "ids-sst-dev.csv"})
+  for (const std::string title : {"Scores on dev, of the best epoch", "Learning", "How far each task",
+                                  "SST: what it confuses", "majority class", "word counts", "--batch", "OpenBLAS",
+                                  "ids-sst-dev.csv"})
     CHECK_MESSAGE(contains(page, title), title);
 
   // The first list and the first table with a corner are those of SST.
