@@ -25,10 +25,12 @@ int main(int argc, char** argv) {
   line.option("--output", o.output, "the safetensors file to write", "FILE");
   line.option("--task", o.task,
               "for a conditional norm: as which task; without, as plain LayerNorm", "NAME");
-  line.option("--max-length", o.max_length, "longer texts are cut to this many tokens", Range{3});
+  line.option("--max-length", o.max_length,
+              "longer texts are cut to this many tokens; 0: to as many as a sentence-transformers "
+              "folder says, else 512", Range{0});
   line.option("--pool", o.pool,
               "also write sentence_embedding: the pooler's output, [CLS]'s last hidden state or "
-              "the mean of all tokens'", pool_names);
+              "the mean of all tokens'; a sentence-transformers folder says which", pool_names);
   line.option("--normalize", o.normalize, "each sentence_embedding to length 1");
   line.option("--tokens", o.tokens,
               "also write every token's last hidden state, and the offsets of the texts");
@@ -41,9 +43,6 @@ int main(int argc, char** argv) {
     use_machine(machine);
     line.need({"--model", "--input", "--output"});
     check_folder_of(o.output);
-    MB_CHECK(!o.normalize || !o.pool.empty(),
-             "--normalize has nothing to normalize without --pool; take --pool mean, as "
-             "sentence-transformers does for most models");
     watch_for_interrupt();
     const TrainedModel trained(one_run(model));
     if (!trained.config.has_trained_pooler())

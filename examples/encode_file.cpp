@@ -11,6 +11,7 @@
 #include "files/progress.h"
 #include "minbert/files.h"
 #include "minbert/ops.h"
+#include "sentence_pooling.h"
 #include "text/lines.h"
 #include "train/interrupt.h"
 
@@ -50,6 +51,25 @@ Tensor of_length_one(const Tensor& rows) {
     for (real& v : x) v = real(v / std::max(std::sqrt(square), 1e-12));
   }
   return Tensor::from(rows.shape(), values);
+}
+
+// What they leave open is as sentence-transformers has it in its folders; stderr says so.
+EncodeOptions completed(EncodeOptions o, const TrainedModel& trained) {
+  const auto own = sentence_pooling(trained.folder);
+  if (own && o.pool.empty()) {
+    o.pool = own->pool;
+    o.normalize |= own->normalize;
+    std::cerr << formatted("{}/modules.json: sentence_embedding by --pool {}{}\n", trained.folder,
+                           o.pool, o.normalize ? " --normalize" : "");
+  }
+  MB_CHECK(!o.normalize || !o.pool.empty(),
+           "--normalize has nothing to normalize without --pool; take --pool mean, as "
+           "sentence-transformers does for most models");
+  MB_CHECK(o.max_length == 0 || o.max_length >= 3, "--max-length {}: [CLS] and [SEP] need two, a "
+           "text one", o.max_length);
+  if (o.max_length == 0) o.max_length = own && own->max_length > 0 ? own->max_length : 512;
+  o.max_length = std::min(o.max_length, trained.config.max_tokens());
+  return o;
 }
 
 // The output file, to which batches of texts are added in order.
@@ -140,12 +160,12 @@ class Output {
 
 }  // namespace
 
-EncodeReport encode(const TrainedModel& trained, const EncodeOptions& o) {
+EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options) {
+  const EncodeOptions o = completed(options, trained);
   const MultitaskBert& network = trained.model.network;
   const Indices task =
       o.task.empty() ? Indices() : Indices{network.task_id(trained.task(o.task).name)};
-  const int max_length = std::min(o.max_length, trained.config.max_tokens());
-  const std::vector<Sequence> texts = read_texts(o.input, trained.tokenizer, max_length);
+  const std::vector<Sequence> texts = read_texts(o.input, trained.tokenizer, o.max_length);
   Output output(texts, trained.config, o);
   const int64_t tokens = output.tokens_before(texts.size());
   Progress progress("encoding " + o.input, tokens);

@@ -2,7 +2,7 @@
 // memory holds the model and the tokens of all texts.
 //
 //   pooler_output [N,H]   cls [N,H]                always
-//   sentence_embedding [N,H]                       pool: what stands for the text
+//   sentence_embedding [N,H]                       pool, or a folder with modules.json
 //   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
 //   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I
 #pragma once
@@ -16,9 +16,11 @@ namespace minbert {
 struct EncodeOptions {
   std::string input, output;                // one text on each line, or two with a TAB between them
   std::string task;                         // for a conditional norm; empty: as plain LayerNorm
-  int max_length = 512;                     // longer texts are cut, with a message on stderr
+  // Longer texts are cut, with a message on stderr; 0: what modules.json says, else 512
+  int max_length = 0;
   bool tokens = false, attention = false;
-  std::string pool = {};                    // one of pool_names; empty: no sentence_embedding
+  // One of pool_names; empty: what modules.json says (pool and normalize), else none
+  std::string pool = {};
   bool normalize = false;                   // each sentence_embedding to length 1
 };
 
@@ -30,8 +32,8 @@ struct EncodeReport {
 // BERT-base.
 constexpr int64_t encoded_at_a_time = 4096;
 
-// Error: a file that cannot be read; a disk without room for the output (before work begins).
-// Throws Interrupted, and leaves no output then.
+// Errors: normalize without a pool; a file that cannot be read; a disk without room for the output
+// (before work begins). Throws Interrupted, and leaves no output then.
 EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options);
 
 }  // namespace minbert

@@ -136,4 +136,40 @@ TEST_CASE("encode: what is no text is refused") {
   CHECK_FALSE(std::filesystem::exists(output));
 }
 
+TEST_CASE("encode: a sentence-transformers folder says how sentences become vectors, unless the options do") {
+  const Encoder world;
+  const std::string folder = world.path("sentences"), lines = "a good film .\nthe the the the the the the the the\n";
+  std::filesystem::copy(world.path("run/model"), folder);
+  std::filesystem::create_directories(folder + "/1_Pooling");
+  write_file(folder + "/modules.json",
+             R"([{"type": "s.Transformer", "path": ""}, {"type": "s.Pooling", "path": "1_Pooling"},
+                 {"type": "s.Normalize", "path": "2_Normalize"}])");
+  write_file(folder + "/1_Pooling/config.json", R"({"pooling_mode": "cls"})");
+  write_file(folder + "/sentence_bert_config.json", R"({"max_seq_length": 7})");
+  write_file(world.path("texts"), lines);
+  const Quiet quiet;
+  const TrainedModel trained(folder);
+  const auto vectors = [&](EncodeOptions o) {
+    o.input = world.path("texts"), o.output = world.path("out");
+    encode(trained, o);
+    const SafeTensors file(o.output);
+    return file.entries().contains("sentence_embedding") ? file.read("sentence_embedding") : std::vector<real>();
+  };
+  EncodeOptions o;
+  o.pool = "cls", o.normalize = true, o.max_length = 7;
+  const std::vector<real> own = vectors({});
+  CHECK(own == vectors(o));
+  CHECK(contains(quiet.text(), "sentences/modules.json: sentence_embedding by --pool cls --normalize"));
+  CHECK(contains(quiet.text(), "1 of 2 texts cut to 7 tokens"));
+  o.normalize = false;
+  CHECK(own != vectors(o));                         // what was asked for counts
+  o.pool = "mean", o.max_length = 2;
+  CHECK_ERROR(vectors(o), "--max-length 2: ");
+  std::filesystem::remove(folder + "/modules.json");
+  CHECK(vectors({}).empty());
+  o = {};
+  o.normalize = true;
+  CHECK_ERROR(vectors(o), "--normalize has nothing to normalize without --pool");
+}
+
 }  // namespace minbert::test

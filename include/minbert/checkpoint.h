@@ -62,16 +62,6 @@ void save_weights(const std::string& file, const Parameters& parameters,
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved,
                               const Parameters& parameters);
 
-// How sentence-transformers makes one vector of a text's last hidden states.
-struct SentencePooling {
-  std::string pool = "mean";                       // or "cls": that of the first token
-  bool normalize = false;                          // to length 1
-  int max_length = 0;                              // in tokens, the special ones included; 0: any
-};
-// What the folder's modules.json says; nullopt: it has none. Error, with file and key, for what is
-// neither.
-std::optional<SentencePooling> sentence_pooling(const std::string& folder);
-
 // Lists the tensors that were loaded, that got initial values, and that were left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& source);
 

@@ -3,7 +3,8 @@
 
 #include "error_of.h"
 #include "folder.h"
-#include "minbert/checkpoint.h"
+#include "minbert/json.h"
+#include "sentence_pooling.h"
 
 namespace minbert::test {
 

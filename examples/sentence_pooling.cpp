@@ -1,8 +1,10 @@
-// The folder of a sentence-transformers model: beside the BERT, modules.json and a folder a module.
+// Reading modules.json and what it names.
+#include "sentence_pooling.h"
+
 #include <filesystem>
 
-#include "minbert/checkpoint.h"
 #include "minbert/error.h"
+#include "minbert/json.h"
 
 namespace minbert {
 
