@@ -54,8 +54,7 @@ Json json_of(const Experiment& experiment, const Scores& scores) {
 
 Scores scores_of(const Experiment& experiment, const Json& json) {
   Scores all;
-  for (const TaskData& d : experiment.data())
-    if (json.has(d.task.name)) all.push_back(scores_of(d.task, json[d.task.name]));
+  for (const TaskData& d : experiment.data()) all.push_back(scores_of(d.task, json[d.task.name]));
   return all;
 }
 

@@ -90,7 +90,7 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", program_,
                            joined(words, " "));
   }
-  command_ = argv[0];
+  command_ = shell_word(argv[0]);
   for (const std::string& word : words) command_ += " " + shell_word(word);
   try {
     std::ranges::reverse(words);         // CLI11 takes them from the end
