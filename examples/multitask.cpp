@@ -6,6 +6,7 @@
 //                             without the pre-training
 //   multitask --config tiny --vocab vocab.txt --data data
 //                             a small network from scratch
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 
@@ -28,7 +29,7 @@ void print_scores(const Experiment& experiment, const Scores& scores,
     const Task& task = experiment.data()[i].task;
     const std::vector<Measure> list = measures(task);
     for (size_t j = 0; j < list.size(); ++j) {
-      std::cout << "  " << std::left << std::setw(8) << title_of(task, list[j].set) << "dev "
+      std::cout << "  " << std::left << std::setw(8) << title_of(task, list[j].set) + " " << "dev "
                 << std::setw(9) << metric_name(list[j].metric) << score_text(scores[i][j]);
       for (size_t y = 0; y < yardsticks.size(); ++y)
         if (yardsticks[y][i][j])                    // a mean has no correlation
@@ -65,9 +66,14 @@ int run(CommandLine& line, TrainOptions& o) {
     remember_options(line, o.out);  // not before: what cannot be read leaves no run behind
   watch_for_interrupt();
   const std::vector<Variant> variants = variants_of(o);
+  const bool several = variants.size() > 1 || o.seeds > 1;
+  MB_CHECK(!o.resume || several != std::filesystem::exists(o.out + "/steps.csv"),
+           "--out {}: {}; take a new folder", o.out,
+           several ? "one run is in it, not one for each of several seeds"
+                   : "it has runs of several seeds, not one run");
   const Json start = with_sources(run_start(line, o.out), experiment);
   write_record(o.out, start);
-  if (variants.size() > 1 || o.seeds > 1) return compare(experiment, variants, start);
+  if (several) return compare(experiment, variants, start);
   const RunResult result = train(experiment, o, o.out);
   if (result.interrupted) return 130;
   if (o.epochs == 0) {

@@ -34,7 +34,7 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
     const Predictions p = predict(trained.model.network, d.task, shown);
     for (size_t i = 0; i < shown.examples.size(); ++i) {
       const Example& e = shown.examples[i];
-      std::cout << "  " << std::left << std::setw(8) << (i == 0 ? d.task.title : "")
+      std::cout << "  " << std::left << std::setw(8) << (i == 0 ? d.task.title + " " : "")
                 << on_one_line(e.texts[0]) << '\n';
       if (d.task.is_pair()) std::cout << "          " << on_one_line(e.texts[1]) << '\n';
       std::cout << "            " << in_words(d.task, p.values[i]);

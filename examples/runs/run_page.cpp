@@ -17,10 +17,13 @@ namespace {
 
 constexpr size_t most_inputs = 20;
 
-// A program beside the one that trained: build/bin/multitask -> build/bin/inside
+// A program beside the one that trained: build/bin/multitask -> build/bin/inside. Of a path in
+// quotes the last one stays.
 std::string beside(const Json& record, const std::string& program) {
-  const std::string command = record["command"].string(), own = command.substr(0, command.find(' '));
-  return own.substr(0, own.rfind('/') + 1) + program;
+  const std::string command = record["command"].string();
+  const size_t end = command[0] == '\'' ? command.find("' ") : command.find(' ');
+  const std::string own = command.substr(0, end);
+  return own.substr(0, own.rfind('/') + 1) + program + (command[0] == '\'' ? "'" : "");
 }
 
 ItemReport scores_item(const std::string& folder, const Experiment& experiment,
@@ -101,6 +104,10 @@ void add_worst(ItemReport& item, const TaskData& d, const Predictions& predicted
     std::string command = formatted("{} --task {} --label {} --text {}", inside, d.task.name,
                                     shell_word(d.task.label_text(e.label)), shell_word(e.texts[0]));
     if (e.texts.size() > 1) command += " --text-b " + shell_word(e.texts[1]);
+    int64_t tokens = 0;                             // of a siamese pair twice the longer one
+    for (const Sequence& input : e.inputs)
+      tokens = std::max(tokens, int64_t(e.inputs.size() * input.ids.size()));
+    if (tokens > 64) command += formatted(" --tokens {}", tokens);
     list.push_back({e.texts, said, command});
   }
   item.inputs(formatted("The {} dev examples it gets most wrong, each with the command that shows "
@@ -168,7 +175,7 @@ void report_run(const std::string& folder, const Experiment& experiment, const R
   if (auto gamma = gamma_item(folder, experiment)) items.push_back(*gamma);
   for (size_t t = 0; t < result.predictions.size(); ++t) {
     const TaskData& d = experiment.data()[t];
-    items.push_back(page_item(folder, d.task.name, d.task.title + ": what it confuses"));
+    items.push_back(page_item(folder, d.task.name, title_of(d.task, d.task.sets[0]) + ": what it confuses"));
     add_confusion(items.back(), d, result.predictions[t][0]);
     add_worst(items.back(), d, result.predictions[t][0], inside);
   }

@@ -61,39 +61,46 @@ Scores scores_of(const Experiment& experiment, const Json& json) {
 }  // namespace
 
 Json run_start(const CommandLine& line, const std::string& folder) {
-  const Json before = Json::load_if_there(folder + "/run.json");
-  Json record = Json::object({{"command", before.get("command", line.command())},
-                              {"date", before.get("date", date())},
-                              {"environment", environment()}});
-  return with_options(record, line.values());
+  const Json before = Json::load_if_there(folder + "/run.json"), here = environment();
+  if (!before.has("command"))
+    return with_options(Json::object({{"command", line.command()}, {"date", date()},
+                                      {"environment", here}}), line.values());
+  const bool elsewhere = before["environment"].dump() != here.dump();
+  return elsewhere ? Json(before).set("resumed", Json::object({{"date", date()}, {"environment", here}}))
+                   : before;
 }
 
-Json with_options(Json record, const std::map<std::string, std::string>& options) {
-  Json all = Json::object();
+Json with_options(const Json& start, const std::map<std::string, std::string>& options) {
+  Json record = Json::object(), all = Json::object();
+  for (const char* name : {"command", "date", "environment", "resumed", "data", "model"})
+    if (start.has(name)) record.set(name, start[name]);
   for (const auto& [name, value] : options) all.set(name, typed(value));
   return record.set("options", all);
 }
 
-Json with_sources(Json record, const Experiment& experiment) {
-  const TrainOptions& o = experiment.options();
+namespace {
+// Of each task its files, and how many rows of each set were taken.
+Json facts_of_data(const Experiment& experiment) {
   Json data = Json::object();
   for (const TaskData& d : experiment.data()) {
-    const TaskFiles names = files_in(o.data, d.task);
-    std::vector<std::string> files = {names.train};
+    const TaskFiles names = files_in(experiment.options().data, d.task);
+    Names files = {names.train};
     for (const auto* list : {&names.dev, &names.test})
       files.insert(files.end(), list->begin(), list->end());
-    Json facts = facts_of_files(files);
-    const auto rows = [&](const Dataset& set) {
-      const std::string name = fs::path(set.file).filename().string();
-      if (facts.has(name))
-        facts.set(name, facts[name].set("rows", int64_t(set.examples.size())));
-    };
-    rows(d.train);
-    for (const Dataset& set : d.dev) rows(set);
-    for (const Dataset& set : d.test) rows(set);
-    data.set(d.task.name, facts);
+    Json rows = Json::object({{"train", int64_t(d.train.examples.size())}});
+    for (const auto& [split, sets] : {std::pair("dev", &d.dev), {"test", &d.test}})
+      for (size_t i = 0; i < sets->size(); ++i)
+        rows.set(split + (d.task.sets[i].empty() ? "" : " " + d.task.sets[i]),
+                 int64_t((*sets)[i].examples.size()));
+    data.set(d.task.name, facts_of_files(files).set("rows", rows));
   }
-  return record.set("data", data).set("model", facts_of_model(o.model));
+  return data;
+}
+}  // namespace
+
+Json with_sources(Json record, const Experiment& experiment) {
+  return record.set("data", facts_of_data(experiment))
+      .set("model", facts_of_model(experiment.options().model));
 }
 
 Json facts_of_model(const std::string& model) {
@@ -131,7 +138,8 @@ Json json_of(const Experiment& experiment, const RunResult& r) {
 
 RunResult result_of(const Experiment& experiment, const Json& json) {
   const Json scores = json["scores"];
-  RunResult r{.train = {}, .dev = scores_of(experiment, scores["dev"])};
+  RunResult r;
+  if (!scores["dev"].members().empty()) r.dev = scores_of(experiment, scores["dev"]);
   if (scores.has("train")) r.train = scores_of(experiment, scores["train"]);
   r.best_epoch = json["best_epoch"].integer() - 1;
   r.steps = json["steps"].integer();
@@ -145,10 +153,14 @@ RunResult result_of(const Experiment& experiment, const Json& json) {
 std::vector<Scores> yardsticks_of(const Experiment& experiment) {
   const TrainOptions& o = experiment.options();
   const std::string file = o.out + "/yardsticks.json";
+  const Json of = Json::object({{"data", facts_of_data(experiment)},
+                                {"seed", int64_t(o.seed)},
+                                {"tokens", experiment.tokenizer().size()}});
+  const Json before = Json::load_if_there(file);
   std::vector<Scores> all(yardstick_names.size());
-  if (fs::exists(file)) {
-    const Json json = Json::load(file);
-    for (size_t y = 0; y < all.size(); ++y) all[y] = scores_of(experiment, json[yardstick_names[y]]);
+  if (before.has("of") && before["of"].dump() == of.dump()) {
+    for (size_t y = 0; y < all.size(); ++y)
+      all[y] = scores_of(experiment, before["scores"][yardstick_names[y]]);
     return all;
   }
   for (const TaskData& d : experiment.data()) {
@@ -164,7 +176,7 @@ std::vector<Scores> yardsticks_of(const Experiment& experiment) {
         d.task, read(Split::train, 0), dev, experiment.tokenizer().size(), uint64_t(o.seed));
     for (size_t y = 0; y < all.size(); ++y) all[y].push_back(of_task[y]);
   }
-  write_file(file, json_of(experiment, all).dump() + "\n");
+  write_file(file, Json::object({{"of", of}, {"scores", json_of(experiment, all)}}).dump() + "\n");
   return all;
 }
 
@@ -182,17 +194,24 @@ void write_record(const std::string& folder, Json record, const Json& more) {
 }
 
 std::vector<FoundRun> runs_in(const std::string& folder) {
-  std::vector<FoundRun> runs;
-  const auto look = [&](const fs::path& at) {
-    if (!fs::exists(at / "model/config.json") || !fs::exists(at / "epochs.csv")) return false;
-    const Numbers means = Columns((at / "epochs.csv").string()).numbers("dev_mean");
-    runs.push_back({at.string(), means.empty() ? -INFINITY : std::ranges::max(means)});
-    return true;
+  const auto is_run = [](const fs::path& at) {
+    return fs::exists(at / "model/config.json") && fs::exists(at / "epochs.csv");
   };
-  if (!fs::is_directory(folder) || look(folder)) return runs;
-  for (const auto& variant : fs::directory_iterator(folder))
-    if (variant.is_directory())
-      for (const auto& seed : fs::directory_iterator(variant)) look(seed.path());
+  if (is_run(folder)) return {{folder}};
+  std::vector<FoundRun> runs;
+  const auto look_below = [&](const auto& again, const fs::path& at, int depth) -> void {
+    for (const auto& entry : fs::directory_iterator(at)) {
+      if (!entry.is_directory()) continue;
+      if (!is_run(entry.path())) {
+        if (depth > 1) again(again, entry.path(), depth - 1);
+        continue;
+      }
+      const Numbers means = Columns((entry.path() / "epochs.csv").string()).numbers("dev_mean");
+      const double best = means.empty() ? NAN : std::ranges::max(means);
+      if (std::isfinite(best)) runs.push_back({entry.path().string(), best});
+    }
+  };
+  if (fs::is_directory(folder)) look_below(look_below, folder, 2);
   std::ranges::sort(runs, [](const FoundRun& a, const FoundRun& b) {
     return a.dev_mean != b.dev_mean ? a.dev_mean > b.dev_mean : a.folder < b.folder;
   });

@@ -4,14 +4,16 @@
 //   options                  every option, numbers as numbers
 //   environment              minbert, compiler, processor, OpenBLAS, threads, ...
 //   model                    where it began: its files with size and fingerprint; parameters, trained
-//   data                     each task's files, with size, fingerprint and the rows taken
+//   data                     each task's files with size and fingerprint; rows: taken of each set
 //   scores                   {"sst": {"dev": {"accuracy": 0.49}, "train": {...}}} of the best epoch
 //   best_epoch, dev_mean     epochs count from 1, as on the screen; 0: none was scored
 //   steps, seconds           of training
 //   first_gradient           the norm of the first step's gradient
 //   yardsticks               {"majority class": {"sst": {"accuracy": 0.26}, ...}, ...}: no BERT needed
 //
-// Without the last ones it has not ended, or was interrupted.
+//   resumed                  date and environment, where it went on in another one
+//
+// Without scores it has not ended, or was interrupted.
 #pragma once
 
 #include "minbert/trainer.h"
@@ -20,11 +22,10 @@
 
 namespace minbert {
 
-// What is known before the first step. A resumed run keeps the command and the date of its start,
-// which stand in the folder.
+// What is known before the first step. A resumed run keeps what stands in the folder.
 Json run_start(const CommandLine& line, const std::string& folder);
 // The same for a run by itself, of an experiment that has several.
-Json with_options(Json record, const std::map<std::string, std::string>& options);
+Json with_options(const Json& start, const std::map<std::string, std::string>& options);
 // The model it begins with, and the data.
 Json with_sources(Json record, const Experiment& experiment);
 
@@ -37,7 +38,8 @@ TaskScores scores_of(const Task& task, const Json& json);
 Json json_of(const Experiment& experiment, const RunResult& result);
 RunResult result_of(const Experiment& experiment, const Json& json);
 
-// Yardsticks, from OUT/yardsticks.json, or computed and written there: seconds. In the order of
+// Yardsticks, from OUT/yardsticks.json where that is of these data, else computed and written there:
+// seconds. In the order of
 // yardstick_names and of the tasks. Throws Interrupted.
 std::vector<Scores> yardsticks_of(const Experiment& experiment);
 Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks);

@@ -93,7 +93,7 @@ TEST_CASE("run record: model, data and scores of a run") {
   CHECK(record["steps"].integer() == result.steps);
   for (const Task& task : parse_tasks(o.tasks)) {
     const std::string file = std::filesystem::path(data_file(o.data, task, Split::train)).filename();
-    CHECK(record["data"][task.name][file]["rows"].integer() == 4);
+    for (const char* set : {"train", "dev"}) CHECK(record["data"][task.name]["rows"][set].integer() == 4);
     CHECK(record["data"][task.name][file]["bytes"].integer() == int64_t(read_file(o.data + "/" + file).size()));
   }
   CHECK(record["scores"]["dev"]["sst"]["accuracy"].number() == *result.dev[0][0]);
@@ -134,7 +134,7 @@ TEST_CASE("run record: the yardsticks are computed once, and the majority is tha
   SmallWorld world;
   TrainOptions o = world.options();
   reported_run(world, o, "run");
-  const Json yardsticks = Json::load(world.path("run/yardsticks.json"));
+  const Json written = Json::load(world.path("run/yardsticks.json")), yardsticks = written["scores"];
   std::map<std::string, int> labels;
   const auto labels_in = [&](const std::string& file) {
     Names all;
@@ -160,8 +160,10 @@ TEST_CASE("run record: the yardsticks are computed once, and the majority is tha
 
   o.out = world.path("run");
   const Quiet quiet;
-  write_file(world.path("run/yardsticks.json"), std::regex_replace(yardsticks.dump(), std::regex("0\\.\\d+"), "0.125"));
+  write_file(world.path("run/yardsticks.json"), std::regex_replace(written.dump(), std::regex("0\\.\\d+"), "0.125"));
   CHECK(yardsticks_of(Experiment(o))[0][1][0] == 0.125);
+  o.limit = 3;                                      // of other data: computed again
+  CHECK(yardsticks_of(Experiment(o))[0][1][0] != 0.125);
 }
 
 TEST_CASE("run record: the length of γ_t is the mean over the norms, where they are conditional [CLN eq.3]") {
