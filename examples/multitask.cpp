@@ -61,16 +61,17 @@ int run(CommandLine& line, TrainOptions& o) {
   }
   MB_CHECK(!o.compare || !line.given("--norm"),
            "--compare trains with layer and with conditional-layer; leave out --norm");
+  const std::vector<Variant> variants = variants_of(o);
+  const bool several = variants.size() > 1 || o.seeds > 1;
+  const std::string other = several ? "steps.csv" : variants[0].label;      // what is there otherwise
+  MB_CHECK(!o.resume || !std::filesystem::exists(o.out + "/" + other),
+           "--out {}: {}; take a new folder", o.out,
+           several ? "one run is in it, not one for each of several seeds"
+                   : "it has runs of several seeds, not one run");
   const Experiment experiment(o);
   if (!again)
     remember_options(line, o.out);  // not before: what cannot be read leaves no run behind
   watch_for_interrupt();
-  const std::vector<Variant> variants = variants_of(o);
-  const bool several = variants.size() > 1 || o.seeds > 1;
-  MB_CHECK(!o.resume || several != std::filesystem::exists(o.out + "/steps.csv"),
-           "--out {}: {}; take a new folder", o.out,
-           several ? "one run is in it, not one for each of several seeds"
-                   : "it has runs of several seeds, not one run");
   const Json start = with_sources(run_start(line, o.out), experiment);
   write_record(o.out, start);
   if (several) return compare(experiment, variants, start);
@@ -81,7 +82,7 @@ int run(CommandLine& line, TrainOptions& o) {
     return 0;
   }
   report_run(o.out, experiment, result, start);
-  if (ranks().first()) print_scores(experiment, result.dev, yardsticks_of(experiment));
+  if (ranks().first()) print_scores(experiment, result.dev, yardsticks_of(experiment, start));
   print_in_words(experiment, o.out);
   return 0;
 }
