@@ -36,13 +36,8 @@ int main(int argc, char** argv) {
         vocab.empty() ? Tokenizer::from_folder(model_folder(model)) : Tokenizer::from_vocab(vocab);
     for (const Task& task : list_of_tasks) {
       const auto start = std::chrono::steady_clock::now();
-      const auto read = [&](Split split, size_t set) {
-        return read_set(folder, task, split, set, tokenizer, {.pairs = Pairs::siamese}, std::cerr);
-      };
-      const Dataset train = read(Split::train, 0);
-      std::vector<Dataset> dev;
-      for (size_t set = 0; set < task.sets.size(); ++set) dev.push_back(read(Split::dev, set));
-      const BagResult best = bag_of_words(task, train, dev, tokenizer.size(), uint64_t(seed));
+      const BagSets sets = read_bags(folder, task, tokenizer, {}, std::cerr);
+      const BagResult best = bag_of_words(task, sets, tokenizer.size(), uint64_t(seed));
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       const std::vector<Measure> list = measures(task);
       for (size_t i = 0; i < list.size(); ++i) {

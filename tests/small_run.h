@@ -124,6 +124,7 @@ inline Json no_command_line() {
   return Json::object({{"command", "build/bin/multitask"},
                        {"date", "2026-01-01T00:00:00Z"},
                        {"options", Json::object({{"--batch", 4}})},
+                       {"data", Json::object()},
                        {"environment", Json::object({{"OpenBLAS", "0.3"}})}});
 }
 

@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "minbert/metrics.h"
-#include "runs/bag_of_words.h"
 #include "papers/document.h"
+#include "runs/bag_of_words.h"
 
 namespace minbert {
 namespace {
@@ -12,13 +12,11 @@ namespace {
 // Their scores on the first dev set, by the leading metric.
 Json measure(const DocumentOptions& o, const Task& task) {
   const Tokenizer tokenizer = Tokenizer::from_folder(model_folder(o.model));
-  const auto read = [&](Split split) {
-    return read_set(o.data, task, split, 0, tokenizer,
-                    {.max_length = o.max_length, .pairs = Pairs::siamese, .limit = o.limit},
-                    std::cerr);
-  };
-  const std::vector<TaskScores> all = yardsticks(task, read(Split::train), {read(Split::dev)},
-                                                 tokenizer.size(), uint64_t(o.seed));
+  Task first = task;
+  first.sets.resize(1);
+  const BagSets sets = read_bags(o.data, first, tokenizer,
+                                 {.max_length = o.max_length, .limit = o.limit}, std::cerr);
+  const std::vector<TaskScores> all = yardsticks(first, sets, tokenizer.size(), uint64_t(o.seed));
   Json scores = Json::object();
   for (size_t i = 0; i < all.size(); ++i)
     scores.set(yardstick_names[i], all[i][0] ? Json(*all[i][0]) : Json());

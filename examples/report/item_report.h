@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "report/long_table.h"
 #include "report/figure.h"
+#include "report/long_table.h"
 
 namespace minbert {
 

@@ -222,6 +222,8 @@ bool has_claims(const Json& report) {
 
 // The items with their verdicts. page: where the items are; nothing for this page
 std::string contents(const Json& report, const std::string& page) {
+  const char* const no_claim =
+      has_claims(report) ? "<span class=\"note muted\">no claim</span>" : "";
   std::string html = "<ul class=\"list contents\">\n";
   for (const Json& item : report["items"].items()) {
     std::string words;
@@ -232,8 +234,7 @@ std::string contents(const Json& report, const std::string& page) {
           verdict("not run") + element(" <span class=\"note muted\">{}</span>", text(item, "why"));
     html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
                       address(item["name"].string()), title_of(item),
-                      words.empty() && has_claims(report)
-                          ? "<span class=\"note muted\">no claim</span>" : words);
+                      words.empty() ? no_claim : words);
   }
   return html + "</ul>\n";
 }
@@ -282,15 +283,16 @@ std::string source_and_grid(const Json& report) {
 }  // namespace
 
 std::string report_html(const Json& report, const std::string& folder) {
+  const bool claims = has_claims(report);
   std::string items, meanings;
   for (const Json& item : report["items"].items()) items += item_html(item, folder);
   for (const Verdict& v : verdicts)
-    if (has_claims(report)) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
+    if (claims) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
   return html_page(
       text(report["document"], "title"), style,
       formatted("<h1>{}</h1>\n", text(report["document"], "title")) + source_and_grid(report) +
           element("<pre>{}</pre>\n", text(report, "command")) +
-          heading("contents", has_claims(report) ? "Contents and verdicts" : "Contents") + contents(report, "") +
+          heading("contents", claims ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
           "<a href=\"#environment\">environment</a></p>\n" +
           element("<dl>\n{}</dl>\n", meanings) +

@@ -91,14 +91,22 @@ TaskScores scores_on(const std::vector<Bags>& sets, const Task& task, const Regr
 
 }  // namespace
 
-BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector<Dataset>& dev,
-                       int vocabulary, uint64_t seed) {
+BagSets read_bags(const std::string& folder, const Task& task, const Tokenizer& tokenizer,
+                  DatasetOptions options, std::ostream& log) {
+  options.pairs = Pairs::siamese;
+  BagSets sets{read_set(folder, task, Split::train, 0, tokenizer, options, log), {}};
+  for (size_t set = 0; set < task.sets.size(); ++set)
+    sets.dev.push_back(read_set(folder, task, Split::dev, set, tokenizer, options, log));
+  return sets;
+}
+
+BagResult bag_of_words(const Task& task, const BagSets& sets, int vocabulary, uint64_t seed) {
   constexpr int batch = 128, least_steps = 600, most_epochs = 60;
   constexpr double learning_rate = 0.02;
-  const Bags learn(train, vocabulary);
+  const Bags learn(sets.train, vocabulary);
   std::vector<Bags> test;
-  for (const Dataset& set : dev) test.emplace_back(set, vocabulary);
-  const int64_t rows = int64_t(train.examples.size()), per_epoch = (rows + batch - 1) / batch;
+  for (const Dataset& set : sets.dev) test.emplace_back(set, vocabulary);
+  const int64_t rows = int64_t(sets.train.examples.size()), per_epoch = (rows + batch - 1) / batch;
   const int epochs = int(std::clamp<int64_t>(least_steps / per_epoch, 3, most_epochs));
   BagResult best;
   Progress progress(task.title + ": bags of words", 10 * epochs * per_epoch);
@@ -116,7 +124,7 @@ BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector
           std::vector<Sequence> bags;
           for (const int32_t e : s.examples) bags.push_back(learn.bags[size_t(e)]);
           const Tensor logits = model.forward(pack(bags), mean_length);
-          backward(task_loss(task, logits, labels(train, s.examples)));
+          backward(task_loss(task, logits, labels(sets.train, s.examples)));
           optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
           progress.update(++done);
           check_interrupt();
@@ -143,13 +151,14 @@ double most_likely(const Task& task, const Dataset& train) {
 }
 }  // namespace
 
-std::vector<TaskScores> yardsticks(const Task& task, const Dataset& train,
-                                   const std::vector<Dataset>& dev, int vocabulary, uint64_t seed) {
+std::vector<TaskScores> yardsticks(const Task& task, const BagSets& sets, int vocabulary,
+                                   uint64_t seed) {
   SetPredictions same;
-  for (const Dataset& set : dev) same.push_back({Numbers(set.examples.size(), most_likely(task, train)), {}});
-  TaskScores words = bag_of_words(task, train, dev, vocabulary, seed).dev;
+  for (const Dataset& set : sets.dev)
+    same.push_back({Numbers(set.examples.size(), most_likely(task, sets.train)), {}});
+  TaskScores words = bag_of_words(task, sets, vocabulary, seed).dev;
   words.resize(measures(task).size());              // it was never defined
-  return {scores(task, dev, same), words};
+  return {scores(task, sets.dev, same), words};
 }
 
 }  // namespace minbert

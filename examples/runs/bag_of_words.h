@@ -16,16 +16,22 @@ struct BagResult {
   int epoch = 0;                                    // after so many epochs
 };
 
+// A task's training set and its dev sets, each text of a pair by itself.
+struct BagSets {
+  Dataset train;
+  std::vector<Dataset> dev;
+};
+BagSets read_bags(const std::string& folder, const Task& task, const Tokenizer& tokenizer,
+                  DatasetOptions options, std::ostream& log);
+
 // The best dev scores over a small grid of weight decays, counts or shares, and epochs: choosing on
-// the dev set favors the yardstick. train, dev (each of the task's sets): read with Pairs::siamese.
-// vocabulary: the number of word pieces.
-BagResult bag_of_words(const Task& task, const Dataset& train, const std::vector<Dataset>& dev,
-                       int vocabulary, uint64_t seed);
+// the dev set favors the yardstick. vocabulary: the number of word pieces.
+BagResult bag_of_words(const Task& task, const BagSets& sets, int vocabulary, uint64_t seed);
 
 // What needs no BERT, on the dev sets: the most frequent label of the training set for every
 // example (of a similarity the mean), and bag_of_words.
 inline const Names yardstick_names = {"majority class", "word counts"};
-std::vector<TaskScores> yardsticks(const Task& task, const Dataset& train,
-                                   const std::vector<Dataset>& dev, int vocabulary, uint64_t seed);
+std::vector<TaskScores> yardsticks(const Task& task, const BagSets& sets, int vocabulary,
+                                   uint64_t seed);
 
 }  // namespace minbert

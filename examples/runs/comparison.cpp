@@ -10,10 +10,10 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "files/about.h"
-#include "runs/bag_of_words.h"
-#include "report/long_table.h"
 #include "report/curves.h"
+#include "report/long_table.h"
 #include "report/run_figures.h"
+#include "runs/bag_of_words.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"
 
@@ -154,9 +154,9 @@ std::string best_run(const std::vector<VariantRuns>& variants) {
 
 // As if each yardstick were a variant with one seed.
 using NamedRuns = std::vector<std::pair<std::string, VariantRuns>>;
-NamedRuns yardstick_runs(const Experiment& experiment) {
+NamedRuns yardstick_runs(const Experiment& experiment, const Json& start) {
   NamedRuns all;
-  for (const Scores& scores : yardsticks_of(experiment))
+  for (const Scores& scores : yardsticks_of(experiment, start))
     all.push_back({yardstick_names[all.size()], {{}, {}, {{.train = {}, .dev = scores}}}});
   return all;
 }
@@ -249,8 +249,8 @@ void write_comparison(const Experiment& experiment, const Json& start,
     }
   items.back().table("The mean dev score chooses the epoch",
                      {"run", "mean dev score", "best epoch", "s of training"}, rows);
-  write_page(out, out, start, items);
-  write_record(out, start, Json::object({{"runs", all}}));
+  write_page(out, start, items);
+  write_record(out, Json(start).set("runs", all));
 }
 
 // OUT/figures/norms: the losses of the tasks; a row of panels for each placement, a column for each
@@ -291,7 +291,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
   const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
   const Json paper = Json::load(shipped("data/papers/cln.json"));
-  const auto yardsticks = ranks().first() ? yardstick_runs(experiment) : NamedRuns();
+  const auto yardsticks = ranks().first() ? yardstick_runs(experiment, start) : NamedRuns();
   ItemReport scores = page_item(o.out, "scores", "LayerNorm beside conditional LayerNorm [CLN]");
   bool beside = false;
   const auto print = [&](const char* title, const char* item, std::vector<Column> columns,
@@ -338,7 +338,7 @@ int compare_norms(const Experiment& experiment, const std::vector<Variant>& vari
   const auto runs = run_all(experiment, variants, start, false);
   if (!runs) return 130;
   const std::vector<Column> columns = norm_columns(experiment, to_loss);
-  const auto yardsticks = ranks().first() ? yardstick_runs(experiment) : NamedRuns();
+  const auto yardsticks = ranks().first() ? yardstick_runs(experiment, start) : NamedRuns();
   Cells lines = cells_of(*runs, columns);
   const Cells more = yardstick_lines(yardsticks, columns);
   lines.insert(lines.end(), more.begin(), more.end());

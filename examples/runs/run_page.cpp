@@ -139,7 +139,7 @@ ItemReport page_item(const std::string& folder, const std::string& name, const s
                         {"caption", ""}})};
 }
 
-void write_page(const std::string& folder, const std::string& title, const Json& record,
+void write_page(const std::string& folder, const Json& record,
                 const std::vector<ItemReport>& items) {
   Json::Array list;
   for (const ItemReport& item : items) list.push_back(item.json());
@@ -150,7 +150,7 @@ void write_page(const std::string& folder, const std::string& title, const Json&
   for (const char* name : {"model", "data"})
     if (record.has(name))
       for (const auto& [key, value] : record[name].members()) where.set(name + (": " + key), value);
-  const Json report = Json::object({{"document", Json::object({{"title", title}, {"source", ""}})},
+  const Json report = Json::object({{"document", Json::object({{"title", folder}, {"source", ""}})},
                                     {"command", record["command"]},
                                     {"grid", ""},
                                     {"settings", record["options"]},
@@ -162,7 +162,7 @@ void write_page(const std::string& folder, const std::string& title, const Json&
 void report_run(const std::string& folder, const Experiment& experiment, const RunResult& result,
                 const Json& start) {
   if (!ranks().first()) return;
-  const std::vector<Scores> yardsticks = yardsticks_of(experiment);
+  const std::vector<Scores> yardsticks = yardsticks_of(experiment, start);
   Json record = start;
   for (const auto& [name, value] : json_of(experiment, result).members()) record.set(name, value);
   record.set("yardsticks", json_of(experiment, yardsticks));
@@ -179,7 +179,7 @@ void report_run(const std::string& folder, const Experiment& experiment, const R
     add_confusion(items.back(), d, result.predictions[t][0]);
     add_worst(items.back(), d, result.predictions[t][0], inside);
   }
-  write_page(folder, folder, record, items);
+  write_page(folder, record, items);
   write_record(folder, record);
 }
 
@@ -208,7 +208,7 @@ void report_pretraining(const PretrainOptions& o, const PretrainResult& r, const
   record.set("scores", scores);
   item.shown("pretraining.svg", "Loss of masked words by step, beside its yardsticks; the share of "
                                 "pairs judged right");
-  write_page(o.out, o.out, record, {item});
+  write_page(o.out, record, {item});
   write_record(o.out, record);
 }
 

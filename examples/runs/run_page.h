@@ -8,8 +8,8 @@
 
 namespace minbert {
 
-// FOLDER/report.html, of these items. title: a word beside the folder's name
-void write_page(const std::string& folder, const std::string& title, const Json& record,
+// FOLDER/report.html, of these items.
+void write_page(const std::string& folder, const Json& record,
                 const std::vector<ItemReport>& items);
 ItemReport page_item(const std::string& folder, const std::string& name, const std::string& title);
 

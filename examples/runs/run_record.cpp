@@ -150,10 +150,10 @@ RunResult result_of(const Experiment& experiment, const Json& json) {
   return r;
 }
 
-std::vector<Scores> yardsticks_of(const Experiment& experiment) {
+std::vector<Scores> yardsticks_of(const Experiment& experiment, const Json& start) {
   const TrainOptions& o = experiment.options();
   const std::string file = o.out + "/yardsticks.json";
-  const Json of = Json::object({{"data", facts_of_data(experiment)},
+  const Json of = Json::object({{"data", start["data"]},
                                 {"seed", int64_t(o.seed)},
                                 {"tokens", experiment.tokenizer().size()}});
   const Json before = Json::load_if_there(file);
@@ -165,15 +165,10 @@ std::vector<Scores> yardsticks_of(const Experiment& experiment) {
   }
   for (const TaskData& d : experiment.data()) {
     std::ostringstream said_before;                 // of rows that are skipped
-    const auto read = [&](Split split, size_t set) {
-      return read_set(o.data, d.task, split, set, experiment.tokenizer(),
-                      {.max_length = o.max_length, .pairs = Pairs::siamese, .limit = o.limit},
-                      said_before);
-    };
-    std::vector<Dataset> dev;
-    for (size_t set = 0; set < d.dev.size(); ++set) dev.push_back(read(Split::dev, set));
-    const std::vector<TaskScores> of_task = yardsticks(
-        d.task, read(Split::train, 0), dev, experiment.tokenizer().size(), uint64_t(o.seed));
+    const BagSets sets = read_bags(o.data, d.task, experiment.tokenizer(),
+                                   {.max_length = o.max_length, .limit = o.limit}, said_before);
+    const std::vector<TaskScores> of_task =
+        yardsticks(d.task, sets, experiment.tokenizer().size(), uint64_t(o.seed));
     for (size_t y = 0; y < all.size(); ++y) all[y].push_back(of_task[y]);
   }
   write_file(file, Json::object({{"of", of}, {"scores", json_of(experiment, all)}}).dump() + "\n");
@@ -187,10 +182,8 @@ Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks
   return all;
 }
 
-void write_record(const std::string& folder, Json record, const Json& more) {
-  if (!ranks().first()) return;
-  for (const auto& [name, value] : more.members()) record.set(name, value);
-  write_file(folder + "/run.json", record.dump() + "\n");
+void write_record(const std::string& folder, const Json& record) {
+  if (ranks().first()) write_file(folder + "/run.json", record.dump() + "\n");
 }
 
 std::vector<FoundRun> runs_in(const std::string& folder) {

@@ -38,14 +38,13 @@ TaskScores scores_of(const Task& task, const Json& json);
 Json json_of(const Experiment& experiment, const RunResult& result);
 RunResult result_of(const Experiment& experiment, const Json& json);
 
-// Yardsticks, from OUT/yardsticks.json where that is of these data, else computed and written there:
-// seconds. In the order of
-// yardstick_names and of the tasks. Throws Interrupted.
-std::vector<Scores> yardsticks_of(const Experiment& experiment);
+// Yardsticks, from OUT/yardsticks.json where that is of the same data, else computed and written
+// there: seconds. In the order of yardstick_names and of the tasks. start: with_sources. Throws
+// Interrupted.
+std::vector<Scores> yardsticks_of(const Experiment& experiment, const Json& start);
 Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks);
 
-// Writes run.json: all members of both objects.
-void write_record(const std::string& folder, Json start, const Json& more = Json::object());
+void write_record(const std::string& folder, const Json& record);     // FOLDER/run.json
 
 // The runs in a folder: itself; or of --compare, --seeds or `norms` those below it, from the best
 // mean dev score down; none.

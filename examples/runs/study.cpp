@@ -18,8 +18,8 @@
 #include "engine/ranks.h"
 #include "files/about.h"
 #include "files/fingerprint.h"
-#include "runs/study_output.h"
 #include "report/environment.h"
+#include "runs/study_output.h"
 #include "train/interrupt.h"
 
 namespace minbert {

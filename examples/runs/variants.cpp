@@ -1,7 +1,7 @@
 // The runs of several variants under the same seeds, as a study.
-#include "runs/study.h"
 #include "runs/comparison.h"
 #include "runs/run_page.h"
+#include "runs/study.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 

@@ -49,7 +49,7 @@ double dev_score(const char* name, const Label& label) {
     if constexpr (std::is_invocable_v<Label, Ids, Ids>) return pairs(rows, stream, label);
     else return sentences(rows, stream, label);
   };
-  return bag_of_words(task, make(600, "train"), {make(300, "dev")}, 20, 1).dev.at(0).value_or(-2);
+  return bag_of_words(task, {make(600, "train"), {make(300, "dev")}}, 20, 1).dev.at(0).value_or(-2);
 }
 
 }  // namespace
