@@ -3,6 +3,7 @@
 //
 // The mask is not stored: the backward computes it again from its key.
 #include "engine/dropout_mask.h"
+#include "engine/fill.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"
 
@@ -21,10 +22,17 @@ struct ApplyMask {
   }
 };
 
-Tensor apply(const Tensor& x, const Tensor& residual, const DropoutMask& mask) {
-  const Tensor y(x.shape(), x.device());
+void apply(const Tensor& x, const Tensor& residual, const DropoutMask& mask, const Tensor& y) {
   launch_rows(x, ApplyMask{mask}, RowNumber{}, x, residual, y);
+}
+Tensor applied(const Tensor& x, const Tensor& residual, const DropoutMask& mask) {
+  const Tensor y(x.shape(), x.device());
+  apply(x, residual, mask, y);
   return y;
+}
+void gradient(const Tensor& dy, const DropoutMask& mask, const Sink& dx) {
+  if (dx.add) copy_or_add(applied(dy, {}, mask), dx.tensor, true);
+  else apply(dy, {}, mask, dx.tensor);
 }
 
 DropoutMask mask_for(const char* name, double p, RandomKey key) {
@@ -37,8 +45,8 @@ DropoutMask mask_for(const char* name, double p, RandomKey key) {
 Tensor dropout(const Tensor& x, double p, RandomKey key) {
   if (p == 0) return x;
   const DropoutMask mask = mask_for("dropout", p, key);
-  return record("dropout", apply(x, {}, mask), {x}, [mask](const Tensor& dy, Grads& g) {
-    if (g.wants(0)) g.pass(0, apply(dy, {}, mask));
+  return record("dropout", applied(x, {}, mask), {x}, [mask](const Tensor& dy, Grads& g) {
+    g(0, [&](Sink dx) { gradient(dy, mask, dx); });
   });
 }
 
@@ -47,9 +55,9 @@ Tensor dropout_add(const Tensor& residual, const Tensor& x, double p, RandomKey 
            x.shape());
   if (p == 0) return add(residual, x);
   const DropoutMask mask = mask_for("dropout_add", p, key);
-  const Tensor y = apply(x, residual, mask);
+  const Tensor y = applied(x, residual, mask);
   return record("dropout_add", y, {residual, x}, [mask](const Tensor& dy, Grads& g) {
-    if (g.wants(1)) g.pass(1, apply(dy, {}, mask));
+    g(1, [&](Sink dx) { gradient(dy, mask, dx); });
     g.pass(0, dy);
   });
 }
