@@ -81,7 +81,7 @@ void* allocate(int64_t bytes) {
   if (!debug && memory().free < bytes) return nullptr;
   void* block = nullptr;
   const cudaError_t error =
-      debug ? cudaMallocManaged(&block, size_t(bytes)) : cudaMalloc(&block, size_t(bytes));
+      debug ? cudaMallocHost(&block, size_t(bytes)) : cudaMalloc(&block, size_t(bytes));
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();                      // clears the error, or the next launch would report it
     return nullptr;
@@ -89,7 +89,12 @@ void* allocate(int64_t bytes) {
   check(error, "allocating memory");
   return block;
 }
-void free(void* block) { cudaFree(block); }
+void free(void* block) {
+  cudaPointerAttributes place{};                    // of debugging, or not: it may have begun since
+  cudaPointerGetAttributes(&place, block);
+  if (place.type == cudaMemoryTypeHost) cudaFreeHost(block);
+  else cudaFree(block);
+}
 
 Memory memory() {
   size_t free_bytes = 0, total = 0;

@@ -29,8 +29,8 @@ Memory memory();
 void to_device(void* device_data, const void* host_data, int64_t bytes);  // host_data may be reused
 void to_host(void* host_data, const void* device_data, int64_t bytes);     // waits
 void synchronize();                                 // waits; Error if a kernel has failed
-// For tests that read data() of tensors: the host can read later allocations (cudaMallocManaged),
-// and every launch waits for its kernel.
+// For tests that read data() of tensors: later allocations are in the host's memory, where kernels
+// reach them (cudaMallocHost), and every launch waits for its kernel.
 void set_debug(bool on);
 bool debugging();
 
@@ -38,9 +38,15 @@ int64_t launches();                                 // kernels, products and cop
 int64_t waits();                                    // how often the host has waited so far
 void count_launch(const char* what);           // called after a launch; Error if it could not start
 
-// As gemm and gemm_batch of gemm.h, in the precision of device.h. Batches have no bf16 and use tf32
-// instead, or fp32 if an operand does not begin at a multiple of 16 bytes.
+// As gemm and gemm_batch of gemm.h, in the precision of device.h. A batch is in fp32 if its
+// products differ in size, or if an operand does not begin at a multiple of 16 bytes.
 void gemm(Transpose form, const Product& product, real alpha, real beta);
 void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha, real beta);
+// C = A B^T + bias on each row, added as C is written. false: cublasLt has no kernel for it, and
+// nothing was done.
+bool gemm_with_bias(const Product& product, const real* bias);
+
+// gemm_batch by a kernel of minbert's own, for products of any sizes, in fp32 (gemm_tiles.cpp).
+void gemm_tiles(Transpose form, const std::vector<Product>& products, real alpha, real beta);
 
 }  // namespace minbert::cuda

@@ -68,8 +68,14 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 // may touch; the host may not touch memory of cudaMalloc at all. A kernel's first access to an allocation raises a
 // SIGSEGV, whose handler opens it (gdb: handle SIGSEGV nostop noprint).
 cudaError_t cudaMalloc(void** memory, size_t bytes);
-cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags = 1);
+cudaError_t cudaMallocHost(void** memory, size_t bytes);
 cudaError_t cudaFree(void* memory);
+cudaError_t cudaFreeHost(void* memory);
+enum cudaMemoryType { cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2 };
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+};
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
 // There is one stream. Kernels, cuBLAS and copies run at once.

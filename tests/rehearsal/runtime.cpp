@@ -25,7 +25,7 @@ namespace {
 constexpr int runtime_version = 13000;
 size_t up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-enum class Kind { device, managed };
+enum class Kind { device, host };
 struct Allocation {
   Kind kind{};
   size_t mapped = 0, bytes = 0;                    // in whole pages; the caller's, at their end
@@ -100,6 +100,18 @@ cudaError_t allocate(void** memory, size_t bytes, Kind kind) {
   if (kind == Kind::device) protect({uintptr_t(base), &in}, false);
   machine.in_use += up(bytes, 512);
   *memory = static_cast<char*>(base) + mapped - up(bytes, 16);
+  return cudaSuccess;
+}
+
+cudaError_t release(void* memory, Kind kind) {
+  if (!memory) return cudaSuccess;
+  const Turn turn;
+  const Place place = find(memory);
+  if (!place.in || place.in->kind != kind || uintptr_t(memory) != place.end() - up(place.in->bytes, 16))
+    return result(cudaErrorInvalidValue);
+  machine.in_use -= up(place.in->bytes, 512);
+  munmap(reinterpret_cast<void*>(place.base), place.in->mapped + page);
+  machine.memory.erase(place.base);
   return cudaSuccess;
 }
 
@@ -206,16 +218,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
 }
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) { return allocate(memory, bytes, Kind::device); }
-cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) { return allocate(memory, bytes, Kind::managed); }
-cudaError_t cudaFree(void* memory) {
-  if (!memory) return cudaSuccess;
-  const Turn turn;
+cudaError_t cudaMallocHost(void** memory, size_t bytes) { return allocate(memory, bytes, Kind::host); }
+cudaError_t cudaFree(void* memory) { return release(memory, Kind::device); }
+cudaError_t cudaFreeHost(void* memory) { return release(memory, Kind::host); }
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
   const Place place = find(memory);
-  if (!place.in || uintptr_t(memory) != place.end() - up(place.in->bytes, 16))
-    return result(cudaErrorInvalidValue);
-  machine.in_use -= up(place.in->bytes, 512);
-  munmap(reinterpret_cast<void*>(place.base), place.in->mapped + page);
-  machine.memory.erase(place.base);
+  if (!place.in) return result(cudaErrorInvalidValue);
+  attributes->type = place.in->kind == Kind::host ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
   return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
