@@ -1,4 +1,4 @@
-// AdamW, the course's AdamW, SGD: one fused pass over each parameter, its gradient and its moments.
+// AdamW, the course's AdamW, SGD: one fused pass over all parameters, gradients and moments.
 #include "minbert/optimizer.h"
 
 #include <algorithm>
@@ -10,14 +10,16 @@
 #include "engine/launch.h"
 #include "engine/names.h"
 #include "engine/profile.h"
+#include "engine/storage.h"
 
 namespace minbert {
 namespace {
 
 // One parameter, as a step sees it.
 struct OptimizedParameter {
+  int64_t size;
   real *p, *m, *v;
-  const real* g;
+  const real* g;                                    // nullptr: no gradient, and nothing to do
   const real* factor;                               // on every gradient
   real lr, beta1, beta2, eps, momentum;
   // lr wd; of sgd: wd    1 - beta1^t    sqrt(1 - beta2^t)
@@ -64,24 +66,41 @@ struct Sgd {
   }
 };
 
+// All parameters are cut into pieces of one size, which are the rows of one launch.
+constexpr int piece_size = 8192;
+struct Piece {
+  const OptimizedParameter* parameters;
+  const int32_t *parameter, *number;                // of each piece: whose it is, and its which
+  HD OptimizedParameter operator[](int64_t i) const {         // the piece as a parameter of its own
+    OptimizedParameter o = parameters[parameter[i]];
+    const int64_t begin = int64_t(number[i]) * piece_size, left = o.size - begin;
+    o.size = left < piece_size ? left : piece_size;
+    o.p += begin, o.m += begin, o.v += o.v ? begin : 0, o.g += o.g ? begin : 0;
+    return o;
+  }
+};
+
 template <class Form>
-struct StepElement {
-  OptimizedParameter o;
-  HD void operator()(int64_t i) const {
-    const Weight before = {o.p[i], o.m[i], Form::has_v ? o.v[i] : 0};
-    const Weight after = Form::step(o, before, *o.factor * o.g[i]);
-    o.p[i] = after.p;
-    o.m[i] = after.m;
-    if (Form::has_v) o.v[i] = after.v;
+struct StepPiece {
+  template <class Team>
+  HD void operator()(Team team, int, const OptimizedParameter& o) const {
+    if (!o.g) return;
+    team.each(int(o.size), [=](int i) {
+      const Weight before = {o.p[i], o.m[i], Form::has_v ? o.v[i] : 0};
+      const Weight after = Form::step(o, before, *o.factor * o.g[i]);
+      o.p[i] = after.p;
+      o.m[i] = after.m;
+      if (Form::has_v) o.v[i] = after.v;
+    });
   }
 };
 template <class Form>
-void step_elements(Device device, int64_t n, const OptimizedParameter& o) {
-  launch_elements(device, n, StepElement<Form>{o});
+void step_pieces(const Grid& grid, const Piece& pieces) {
+  launch_rows(grid, StepPiece<Form>{}, pieces);
 }
 
 // In the order of optimizer_names.
-constexpr std::array kinds = {step_elements<AdamW>, step_elements<CourseAdamW>, step_elements<Sgd>};
+constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
 
 // The gradient of a frozen element is 0: its moments stay 0, and nothing moves it.
 struct FreezeElement {
@@ -92,18 +111,12 @@ struct FreezeElement {
 
 // |g|^2 of each piece of a gradient; then |g| of all of them, and the factor that brings it down to
 // max_norm.
-constexpr int64_t piece_size = 8192;
 struct SquaresOfPiece {
-  const real* g;
-  int64_t size;
-  real* squares;
   template <class Team>
-  HD void operator()(Team team, int64_t piece) const {
-    const int64_t begin = piece * piece_size, left = size - begin;
-    const real* x = g + begin;
-    const int n = int(left < piece_size ? left : piece_size);
-    const real sum = team.sum(n, [=](int i) { return x[i] * x[i]; });
-    team.each(1, [sum, square = squares + piece](int) { *square = sum; });
+  HD void operator()(Team team, int, const OptimizedParameter& o, real* square) const {
+    const real* g = o.g;
+    const real sum = team.sum(g ? int(o.size) : 0, [=](int i) { return g[i] * g[i]; });
+    team.each(1, [=](int) { *square = sum; });
   }
 };
 struct NormAndFactor {
@@ -123,6 +136,16 @@ struct NormAndFactor {
   }
 };
 
+// Calls f(grid, pieces) for a launch over the pieces of the parameters in `list`.
+template <class F>
+void launch_pieces(const std::vector<OptimizedParameter>& list, const Indices& parameter,
+                   const Indices& number, Device device, const F& f) {
+  const auto copy = Storage::copy_of(list.data(), int64_t(list.size() * sizeof(list[0])), device);
+  f(Grid(device, parameter.size(), piece_size),
+    Piece{static_cast<const OptimizedParameter*>(copy->data()), parameter.data(device),
+          number.data(device)});
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
@@ -131,10 +154,18 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
       kind_(index_of(options.kind, optimizer_names, "optimizer")), choices_(parameters.choices_) {
   parameters.reserve_gradients();
   int64_t offset = 0;
+  std::vector<int32_t> piece_of, number;
   for (const Parameter& p : parameters.items()) {
+    const auto index = int32_t(offsets_.size());
     offsets_.push_back(offset);
-    if (p.value.requires_grad()) offset += p.value.size();
+    if (!p.value.requires_grad()) continue;
+    offset += p.value.size();
+    for (int32_t i = 0; i * int64_t(piece_size) < p.value.size(); ++i) {
+      piece_of.push_back(index);
+      number.push_back(i);
+    }
   }
+  piece_of_ = std::move(piece_of), piece_number_ = std::move(number);
   first_ = FlatBuffer::zeros(offset);
   if (options.kind != "sgd") second_ = FlatBuffer::zeros(offset);
 }
@@ -148,17 +179,16 @@ void Optimizer::freeze() const {
 void Optimizer::clip(double max_norm) {
   freeze();
   const Device device = first_.device();
-  const Tensor squares({first_.size() / piece_size + int64_t(steps_.size())}, device);
-  int64_t count = 0;                                // of pieces
+  const Tensor squares({piece_of_.size(), 1}, device);
+  std::vector<OptimizedParameter> list(steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i)
-    if (const Tensor g = parameters_.items()[i].value.grad()) {
-      const int64_t pieces = (g.size() + piece_size - 1) / piece_size;
-      launch_rows(device, pieces, g.size(),
-                  SquaresOfPiece{g.data(), g.size(), squares.data() + count});
-      count += pieces;
-    }
-  launch_rows(device, 1, count,
-              NormAndFactor{.squares = squares.data(), .count = int(count),
+    if (const Tensor g = parameters_.items()[i].value.grad())
+      list[i].size = g.size(), list[i].g = g.data();
+  launch_pieces(list, piece_of_, piece_number_, device, [&](const Grid& grid, const Piece& pieces) {
+    launch_rows(grid, SquaresOfPiece{}, pieces, squares);
+  });
+  launch_rows(device, 1, squares.size(),
+              NormAndFactor{.squares = squares.data(), .count = int(squares.size()),
                             .max_norm = real(max_norm), .norm = norm_.data(),
                             .factor = factor_.data()});
   profile_charge("gradient norm", "", parameters_.trainable() * int64_t(sizeof(real)));
@@ -170,6 +200,7 @@ void Optimizer::step(double learning_rate) {
   freeze();
   const OptimizerOptions& o = options_;
   bool any = false;
+  std::vector<OptimizedParameter> list(steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Parameter& p = parameters_.items()[i];
     const Tensor g = p.value.grad();
@@ -178,18 +209,17 @@ void Optimizer::step(double learning_rate) {
     const bool decays = p.decay == Decay::yes && !parameters_.mask(i);
     const double t = double(++steps_[i]), wd = decays ? o.weight_decay : 0;
     const double lr = learning_rate * (o.rate ? o.rate(p.name) : 1);
-    kinds.at(kind_)(
-        g.device(), g.size(),
-        {.p = p.value.data(), .m = first_.data() + offsets_[i],
-         .v = second_ ? second_.data() + offsets_[i] : nullptr,
-         .g = g.data(), .factor = factor_.data(),
-         .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
-         .eps = real(o.eps), .momentum = real(o.momentum),
-         .decay = real(o.kind == "sgd" ? wd : lr * wd),
-         .correction1 = real(1 - std::pow(o.beta1, t)),
-         .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))});
+    list[i] = {.size = g.size(), .p = p.value.data(), .m = first_.data() + offsets_[i],
+               .v = second_ ? second_.data() + offsets_[i] : nullptr,
+               .g = g.data(), .factor = factor_.data(),
+               .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
+               .eps = real(o.eps), .momentum = real(o.momentum),
+               .decay = real(o.kind == "sgd" ? wd : lr * wd),
+               .correction1 = real(1 - std::pow(o.beta1, t)),
+               .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))};
   }
   MB_CHECK(any, "step: no parameter has a gradient; call backward(loss) first");
+  launch_pieces(list, piece_of_, piece_number_, first_.device(), kinds.at(kind_));
   fill(factor_, 1);
   parameters_.zero_grad();
   const int64_t passes = second_ ? 7 : 5;           // reads p, m, v, g; writes p, m, v (SGD: no v)
