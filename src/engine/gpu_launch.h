@@ -106,20 +106,21 @@ struct ElementsBody {
 };
 
 #ifdef __CUDACC__
-template <class Body>
-__global__ void __launch_bounds__(1024) kernel(const Body body) {
+// The bound on the threads of a block tells the compiler how many registers each may take.
+template <int threads, class Body>
+__global__ void __launch_bounds__(threads) kernel(const Body body) {
   body();
 }
 #endif
 
-template <class Body>
-void run_on_gpu(int64_t blocks, int64_t threads, const Body& body) {
+template <int threads, class Body>
+void run_on_gpu(int64_t blocks, const Body& body) {
   const unsigned grid = unsigned(std::min<int64_t>(blocks, 1 << 20));
 #ifdef __CUDACC__
-  kernel<<<grid, unsigned(threads)>>>(body);
+  kernel<threads><<<grid, threads>>>(body);
 #else
   // The same on the CPU, thread by thread, is in tests/rehearsal.
-  rehearse(grid, unsigned(threads), body);
+  rehearse(grid, threads, body);
 #endif
   cuda::count_launch("a kernel");
 }
@@ -128,16 +129,17 @@ template <class Program>
 void rows_on_gpu(int64_t rows, int64_t elements, const Program& program) {
   if (rows == 0) return;
   const int64_t length = elements / rows;
-  if (length <= 1024) run_on_gpu((rows + 3) / 4, 128, RowsBody<Warp, Program>{rows, program});
-  else run_on_gpu(rows, length <= 8192 ? 256 : 1024, RowsBody<Block, Program>{rows, program});
+  if (length <= 1024) run_on_gpu<128>((rows + 3) / 4, RowsBody<Warp, Program>{rows, program});
+  else if (length <= 8192) run_on_gpu<256>(rows, RowsBody<Block, Program>{rows, program});
+  else run_on_gpu<1024>(rows, RowsBody<Block, Program>{rows, program});
 }
 
 template <class F>
 void elements_on_gpu(int64_t n, const F& f) {
-  if (n > 0) run_on_gpu((n + 255) / 256, 256, ElementsBody<F>{n, f});
+  if (n > 0) run_on_gpu<256>((n + 255) / 256, ElementsBody<F>{n, f});
 }
 
-// Sums of columns: each of up to 64 slices of the rows is summed by itself; then the slices' sums
+// Sums of columns: each of up to 128 slices of the rows is summed by itself; then the slices' sums
 // are added.
 template <class Sums>
 struct SumsOfSlices {
@@ -148,8 +150,12 @@ struct SumsOfSlices {
     const int64_t slice = k / sums.cols, col = k % sums.cols, begin = slice * rows_of_slice;
     const int64_t end = begin + rows_of_slice < sums.rows ? begin + rows_of_slice : sums.rows;
     real* result = slices + slice * sums.groups * sums.cols + col;
-    for (int g = 0; g < sums.groups; ++g) result[g * sums.cols] = 0;
-    for (int64_t row = begin; row < end; ++row)
+    int64_t row = begin;
+    real s = 0;                                     // four loads on their way at a time
+    for (; !sums.group && row + 4 <= end; row += 4)
+      s += sums.f(row, col) + sums.f(row + 1, col) + sums.f(row + 2, col) + sums.f(row + 3, col);
+    for (int g = 0; g < sums.groups; ++g) result[g * sums.cols] = s;
+    for (; row < end; ++row)
       result[(sums.group ? sums.group[row] : 0) * sums.cols] += sums.f(row, col);
   }
 };
@@ -157,20 +163,20 @@ struct AddSlices {                                  // sum i over all slices
   const real* slices;
   int64_t count, size;                              // size: groups x cols
   Target sums;
-  __device__ void operator()(int64_t i) const {
-    real s = 0;
-    for (int64_t k = 0; k < count; ++k) s += slices[k * size + i];
-    sums(i, s);
+  template <class Team>
+  __device__ void operator()(Team team, int64_t i) const {
+    const real s = team.sum(int(count), [=, *this](int k) { return slices[k * size + i]; });
+    team.each(1, [=, *this](int) { sums(i, s); });
   }
 };
 template <class Sums>
 void column_sums_on_gpu(const Sums& sums) {
-  const int64_t slices = std::clamp<int64_t>(sums.rows / 32, 1, 64);
+  const int64_t slices = std::clamp<int64_t>(sums.rows / 32, 1, 128);
   const int64_t size = sums.groups * sums.cols;
   const int64_t rows_of_slice = (sums.rows + slices - 1) / slices;
   const Tensor parts({slices, size}, Device::cuda);
   elements_on_gpu(slices * sums.cols, SumsOfSlices<Sums>{sums, rows_of_slice, parts.data()});
-  elements_on_gpu(size, AddSlices{parts.data(), slices, size, sums.sums});
+  rows_on_gpu(size, size * slices, AddSlices{parts.data(), slices, size, sums.sums});
 }
 
 }  // namespace minbert
