@@ -105,6 +105,15 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
   for (size_t i = 0; i < products.size(); ++i) multiply(i);
 }
 
+bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
+  if (c.device() != Device::cuda) return false;
+  Product p = product_of(Transpose::nt, a, b);
+  p.c = c.data();
+  if (!cuda::gemm_with_bias(p, bias.data())) return false;
+  profile_flops(flops_of(p));
+  return true;
+}
+
 Tensor gemm_nn(const Tensor& a, const Tensor& b) { return multiply(Transpose::nn, a, b); }
 Tensor gemm_nt(const Tensor& a, const Tensor& b) { return multiply(Transpose::nt, a, b); }
 Tensor gemm_tn(const Tensor& a, const Tensor& b) { return multiply(Transpose::tn, a, b); }

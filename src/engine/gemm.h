@@ -21,6 +21,10 @@ struct Product {
   int64_t ldc;
 };
 enum class Transpose { nn, nt, tn };
+inline bool same_sizes(const Product& p, const Product& q) {
+  return p.m == q.m && p.n == q.n && p.k == q.k && p.lda == q.lda && p.ldb == q.ldb &&
+         p.ldc == q.ldc;
+}
 
 void gemm(Device device, Transpose form, const Product& product, real alpha, real beta);
 
@@ -34,6 +38,8 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
 Tensor gemm_nn(const Tensor& a, const Tensor& b);                    // [m,k] [k,n] -> [m,n]
 Tensor gemm_nt(const Tensor& a, const Tensor& b);                    // [m,k] [n,k] -> [m,n]
 Tensor gemm_tn(const Tensor& a, const Tensor& b);                    // [k,m] [k,n] -> [m,n]
+// c = a b^T + bias [n] on each row, in one kernel. false: there is none, and nothing was done.
+bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c);
 void gemm_nn(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_nt(const Tensor& a, const Tensor& b, const Sink& c);
 void gemm_tn(const Tensor& a, const Tensor& b, const Sink& c);

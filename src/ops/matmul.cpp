@@ -33,13 +33,14 @@ Tensor matmul_tn(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-// y = x W^T + b. Each row of y starts as b, and the product is added to it: so OpenBLAS
-// does not clear y first.
+// y = x W^T + b. Where the product does not add b itself, each row of y starts as b, and the
+// product is added to it: so OpenBLAS does not clear y first.
 Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   MB_CHECK(x.cols() == weight.cols() && weight.rows() == bias.size(),
            "linear: x {}, weight {} and bias {} do not fit", x.shape(), weight.shape(),
            bias.shape());
   const Tensor y({x.rows(), weight.rows()}, x.device());
+  if (gemm_nt_with_bias(x, weight, bias, y)) return y;
   launch_rows(y, CopyRow{}, RowView{bias.data(), 0}, Sink{y, false});
   gemm_nt(x, weight, {y, true});
   return y;

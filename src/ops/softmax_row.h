@@ -9,8 +9,7 @@ namespace minbert {
 template <class Team>
 HD void softmax_row(Team team, int n, const real* x, real* y) {
   const real m = team.max(n, [=](int i) { return x[i]; });
-  team.each(n, [=](int i) { y[i] = std::exp(x[i] - m); });
-  const real inverse = 1 / team.sum(n, [=](int i) { return y[i]; });
+  const real inverse = 1 / team.sum(n, [=](int i) { return y[i] = std::exp(x[i] - m); });
   team.each(n, [=](int i) { y[i] *= inverse; });
 }
 

@@ -1,4 +1,4 @@
-// Products of the rehearsal (cublas_v2.h).
+// Products of the rehearsal (cublas_v2.h, cublasLt.h).
 #include <cblas.h>
 #include <omp.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cublas_v2.h"
+#include "cublasLt.h"
 #include "machine.h"
 
 struct cublasContext {};
@@ -108,43 +108,118 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGemmGroupedBatchedEx(
-    cublasHandle_t handle, const cublasOperation_t transa_array[], const cublasOperation_t transb_array[],
-    const int m_array[], const int n_array[], const int k_array[], const void* alpha_array, const void* const Aarray[],
-    cudaDataType_t Atype, const int lda_array[], const void* const Barray[], cudaDataType_t Btype,
-    const int ldb_array[], const void* beta_array, void* const Carray[], cudaDataType_t Ctype, const int ldc_array[],
-    int group_count, const int group_size[], cublasComputeType_t computeType) {
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
+                                   int n, int k, const void* alpha, const void* const Aarray[], cudaDataType_t Atype,
+                                   int lda, const void* const Barray[], cudaDataType_t Btype, int ldb,
+                                   const void* beta, void* const Carray[], cudaDataType_t Ctype, int ldc,
+                                   int batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (group_count < 0) return CUBLAS_STATUS_INVALID_VALUE;
-  if (!supported(Atype, Btype, Ctype, computeType) || computeType == CUBLAS_COMPUTE_32F_FAST_16BF)
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  struct Group { Gemm gemm; double alpha, beta; int size; };
-  std::vector<Group> groups;                       // read on the host, before the device's turn
-  size_t products = 0;
-  for (int g = 0; g < group_count; ++g) {
-    const auto scale = [&](const void* of) {
-      return Atype == CUDA_R_64F ? static_cast<const double*>(of)[g] : double(static_cast<const float*>(of)[g]);
-    };
-    const Gemm gemm{transa_array[g], transb_array[g], m_array[g], n_array[g],
-                    k_array[g], lda_array[g], ldb_array[g], ldc_array[g]};
-    groups.push_back({gemm, scale(alpha_array), scale(beta_array), group_size[g]});
-    if (!gemm.valid() || group_size[g] < 0) return CUBLAS_STATUS_INVALID_VALUE;
-    products += size_t(group_size[g]);
-  }
-  const Turn turn;
-  for (const void* pointers : {static_cast<const void*>(Aarray), static_cast<const void*>(Barray),
-                               static_cast<const void*>(Carray)})
-    if (products && !on_device(pointers, products * sizeof(void*)))
-      stop("cuBLAS: an array of %zu pointers at %p is not in device memory", products, pointers);
-  const int drop = dropped_bits(computeType);
-  size_t i = 0;
-  for (const Group& group : groups)
-    for (const size_t end = i + size_t(group.size); i < end; ++i) {
+  const Gemm gemm{transa, transb, m, n, k, lda, ldb, ldc};
+  if (!alpha || !beta || !gemm.valid() || batchCount < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!supported(Atype, Btype, Ctype, computeType)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const auto run = [&]<class T>(T scale, T keep) {               // read on the host, before the device's turn
+    const Turn turn;
+    for (const void* pointers : {static_cast<const void*>(Aarray), static_cast<const void*>(Barray),
+                                 static_cast<const void*>(Carray)})
+      if (batchCount && !on_device(pointers, size_t(batchCount) * sizeof(void*)))
+        stop("cuBLAS: an array of %d pointers at %p is not in device memory", batchCount, pointers);
+    const int drop = dropped_bits(computeType);
+    for (int i = 0; i < batchCount; ++i) {
       // NVIDIA's documentation: for CUBLAS_COMPUTE_32F_FAST_TF32 pointers must be aligned to 16 bytes where k % 4 == 0.
       const uintptr_t any = uintptr_t(Aarray[i]) | uintptr_t(Barray[i]) | uintptr_t(Carray[i]);
-      if (drop && group.gemm.k % 4 == 0 && any % 16) stop("cuBLAS: product %zu in TF32 is not aligned to 16 bytes", i);
-      if (Atype == CUDA_R_64F) group.gemm.run<double>(group.alpha, Aarray[i], Barray[i], group.beta, Carray[i], 0);
-      else group.gemm.run<float>(float(group.alpha), Aarray[i], Barray[i], float(group.beta), Carray[i], drop);
+      if (drop && k % 4 == 0 && any % 16) stop("cuBLAS: product %d in TF32 is not aligned to 16 bytes", i);
+      gemm.run<T>(scale, Aarray[i], Barray[i], keep, Carray[i], drop);
     }
+  };
+  if (Atype == CUDA_R_64F) run(*static_cast<const double*>(alpha), *static_cast<const double*>(beta));
+  else run(*static_cast<const float*>(alpha), *static_cast<const float*>(beta));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// ---- cublasLt ----
+cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t desc, cublasComputeType_t compute, cudaDataType_t scale) {
+  *desc = {compute, scale, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, nullptr};
+  return CUBLAS_STATUS_SUCCESS;
+}
+namespace {
+template <class Value>
+cublasStatus_t take(Value& to, const void* value, size_t bytes) {
+  if (bytes != sizeof to) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&to, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+// The product that the descriptions speak of; not valid where they do not fit together.
+Gemm described(const cublasLtMatmulDescOpaque_t& desc, const cublasLtMatrixLayoutOpaque_t& a,
+               const cublasLtMatrixLayoutOpaque_t& b, const cublasLtMatrixLayoutOpaque_t& d) {
+  const bool t = desc.transa == CUBLAS_OP_T;
+  const uint64_t m = t ? a.cols : a.rows, k = t ? a.rows : a.cols;
+  if (b.rows != k || d.rows != m || d.cols != b.cols) return {CUBLAS_OP_N, CUBLAS_OP_N, -1, -1, -1, 0, 0, 0};
+  return {desc.transa, CUBLAS_OP_N, int(m), int(d.cols), int(k), int(a.ld), int(b.ld), int(d.ld)};
+}
+}  // namespace
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA: return take(desc->transa, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: return take(desc->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return take(desc->bias, value, bytes);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataType_t type, uint64_t rows,
+                                        uint64_t cols, int64_t ld) {
+  *layout = {type, rows, cols, ld};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t preference) {
+  *preference = {0, {256, 256, 256, 256}};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void* value,
+                                                    size_t bytes) {
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return take(preference->workspace, value, bytes);
+  return take(preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t A, cublasLtMatrixLayout_t B,
+                                              cublasLtMatrixLayout_t C, cublasLtMatrixLayout_t D,
+                                              cublasLtMatmulPreference_t preference, int requested,
+                                              cublasLtMatmulHeuristicResult_t results[], int* returned) {
+  *returned = 0;
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!described(*desc, *A, *B, *D).valid() || requested < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!supported(A->type, B->type, D->type, desc->compute) || desc->scale != D->type || C->type != D->type ||
+      desc->epilogue != CUBLASLT_EPILOGUE_BIAS || D->rows % 2)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  const uint32_t* to = preference->alignment;
+  results[0] = {{D->rows, D->cols, B->rows, preference->workspace, {to[0], to[1], to[2], to[3]}}, preference->workspace,
+                CUBLAS_STATUS_SUCCESS};
+  *returned = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void* alpha, const void* A,
+                              cublasLtMatrixLayout_t Adesc, const void* B, cublasLtMatrixLayout_t Bdesc,
+                              const void* beta, const void*, cublasLtMatrixLayout_t, void* D,
+                              cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo, void* workspace,
+                              size_t workspace_bytes, cudaStream_t) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const Gemm gemm = described(*desc, *Adesc, *Bdesc, *Ddesc);
+  if (!alpha || !beta || !gemm.valid() || workspace_bytes < algo->workspace) return CUBLAS_STATUS_INVALID_VALUE;
+  if (algo->m != Ddesc->rows || algo->n != Ddesc->cols || algo->k != Bdesc->rows) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const void* const operands[] = {A, B, D, D};
+  for (int i = 0; i < 4; ++i)
+    if (uintptr_t(operands[i]) % algo->alignment[i]) stop("cublasLt: operand %d is less aligned than was said", i);
+  const auto run = [&]<class T>(T scale, T keep) {
+    const Turn turn;
+    if (!on_device(workspace, workspace_bytes)) stop("cublasLt: the workspace is not in device memory");
+    if (!on_device(desc->bias, Ddesc->rows * sizeof(T))) stop("cublasLt: the bias is not wholly in device memory");
+    gemm.run<T>(scale, A, B, keep, D, dropped_bits(desc->compute));
+    const T* bias = static_cast<const T*>(desc->bias);
+    for (int64_t j = 0; j < gemm.n; ++j)
+      for (int64_t i = 0; i < gemm.m; ++i) static_cast<T*>(D)[j * gemm.ldc + i] += bias[i];
+  };
+  if (Ddesc->type == CUDA_R_64F) run(*static_cast<const double*>(alpha), *static_cast<const double*>(beta));
+  else run(*static_cast<const float*>(alpha), *static_cast<const float*>(beta));
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -27,11 +27,9 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                             cudaDataType_t Btype, int ldb, const void* beta, void* C, cudaDataType_t Ctype, int ldc,
                             cublasComputeType_t computeType, cublasGemmAlgo_t algo);
 
-// Groups of such products, those of a group alike in form and size. The arrays of pointers, one for each product, are
-// on the device; all others, one for each group, on the host. As in cuBLAS, CUBLAS_COMPUTE_32F_FAST_16BF is refused.
-cublasStatus_t cublasGemmGroupedBatchedEx(
-    cublasHandle_t handle, const cublasOperation_t transa_array[], const cublasOperation_t transb_array[],
-    const int m_array[], const int n_array[], const int k_array[], const void* alpha_array, const void* const Aarray[],
-    cudaDataType_t Atype, const int lda_array[], const void* const Barray[], cudaDataType_t Btype,
-    const int ldb_array[], const void* beta_array, void* const Carray[], cudaDataType_t Ctype, const int ldc_array[],
-    int group_count, const int group_size[], cublasComputeType_t computeType);
+// Many such products, alike in form and size. The arrays of pointers, one for each product, are on the device.
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
+                                   int n, int k, const void* alpha, const void* const Aarray[], cudaDataType_t Atype,
+                                   int lda, const void* const Barray[], cudaDataType_t Btype, int ldb,
+                                   const void* beta, void* const Carray[], cudaDataType_t Ctype, int ldc,
+                                   int batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo);
