@@ -107,6 +107,9 @@ TEST_CASE("metrics: Spearman") {
     CHECK(scores(task_named("stsb"), x, y) == TaskScores{spearman(x, y), pearson(x, y)});
   }
   CHECK_FALSE(spearman(Labels{1, 2, 3}, Labels{2, 2, 2}));
+  CHECK_FALSE(spearman(Labels{1, 2, 3}, Labels{2, 2 + 4e-7, 2 - 2e-7}));         // floats, and their rounding
+  CHECK_FALSE(pearson(Labels{1, 2, 3}, Labels{2, 2 + 4e-7, 2 - 2e-7}));
+  CHECK(pearson(Labels{1, 2, 3}, Labels{2e-9, 4e-9, 6e-9}).value() == doctest::Approx(1));
   CHECK_FALSE(spearman(Labels{1, std::nan(""), 3}, Labels{1, 2, 3}));
   CHECK_FALSE(spearman(Labels{1, 2, 3}, Labels{1, 2, std::numeric_limits<double>::infinity()}));
   CHECK(metric_name(Metric::spearman) == std::string("Spearman"));
@@ -284,7 +287,7 @@ TEST_CASE("predictions: GLUE's format") {
         "index\tprediction\n0\tentailment\n1\tnot_entailment\n2\tentailment\n");
   CHECK(written("mnli", Split::dev, "MNLI-m-dev.tsv", {0, 1, 2}, "m") ==
         "index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n");
-  CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t0\n1\t2.25\n2\t5\n");
+  CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t-1\n1\t2.25\n2\t6\n");
 }
 
 TEST_CASE("glue: a model learns RTE and CoLA and says what it thinks in their words") {

@@ -316,7 +316,7 @@ TEST_CASE("predictions: the course's format") {
   CHECK(written("quora", Split::test, "para-test-output.csv", {1, 0, 1}) ==
         "id \t Predicted_Is_Paraphrase \naa , 1 \nbb , 0 \ncc , 1 \n");
   CHECK(written("sts", Split::dev, "sts-dev-output.csv", {-0.25, 3.125, 5.5}) ==
-        "id \t Predicted_Similiary \naa , 0 \nbb , 3.125 \ncc , 5 \n");
+        "id \t Predicted_Similiary \naa , -0.25 \nbb , 3.125 \ncc , 5.5 \n");       // what is scored
   CHECK_ERROR(written("sst", Split::dev, "", {1}), "1 predictions for 3 examples of dev.csv");
 }
 

@@ -84,8 +84,16 @@ std::optional<double> matthews(std::span<const double> predicted, std::span<cons
   return (n.tp * n.tn - n.fp * n.fn) / std::sqrt(product);
 }
 
+namespace {
+// Outputs of a float network that differ by their rounding alone: what follows of them is noise.
+bool is_constant(std::span<const double> x) {
+  const auto [min, max] = std::ranges::minmax(x);
+  return max - min <= 4e-7 * std::max(std::abs(min), std::abs(max));
+}
+}  // namespace
+
 // r = sum (x-mx)(y-my) / sqrt(sum (x-mx)^2 sum (y-my)^2)
-// Undefined if x or y is constant or not finite.
+// Undefined if x or y is constant, but for rounding, or not finite.
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y) {
   check_lengths(x, y);
   const double mx = mean(x), my = mean(y);
@@ -95,17 +103,17 @@ std::optional<double> pearson(std::span<const double> x, std::span<const double>
     yy += (y[i] - my) * (y[i] - my);
     xy += (x[i] - mx) * (y[i] - my);
   }
-  const bool constant =
-      std::ranges::min(x) == std::ranges::max(x) || std::ranges::min(y) == std::ranges::max(y);
-  if (constant || !(xx > 0 && yy > 0 && std::isfinite(xx * yy))) return std::nullopt;
+  if (!(xx > 0 && yy > 0 && std::isfinite(xx * yy))) return std::nullopt;
+  if (is_constant(x) || is_constant(y)) return std::nullopt;
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
 
-// Pearson's r of the ranks; undefined if x or y is constant or not finite.
+// Pearson's r of the ranks; undefined as it is.
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y) {
   check_lengths(x, y);
   const auto finite = [](double v) { return std::isfinite(v); };
   if (!std::ranges::all_of(x, finite) || !std::ranges::all_of(y, finite)) return std::nullopt;
+  if (is_constant(x) || is_constant(y)) return std::nullopt;
   return pearson(ranks(x), ranks(y));
 }
 
@@ -208,7 +216,7 @@ void write_predictions(const std::string& folder, const Task& task, Split split,
       glue ? "index\tprediction\n" : formatted("id \t {} \n", task.prediction_column);
   for (size_t i = 0; i < predicted.size(); ++i)
     text += formatted(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
-                      task.label_text(std::clamp(predicted[i], task.low, task.high)));
+                      task.label_text(predicted[i]));
   write_file((std::filesystem::path(folder) / name).string(), text);
 }
 
