@@ -237,7 +237,7 @@ demo: programs
 	@build/bin/inside --model build/demo/conditional-layer/seed-11711 --compare build/demo/layer/seed-11711 \
 	  --text "The film is not dull, but the plot is a mess." --task sst --label 1 --out build/demo/inside.html
 
-DOCUMENTS := isotropy task_adaptation layernorm_tuning transformer_norms
+DOCUMENTS := conditional_layer_norm isotropy task_adaptation layernorm_tuning transformer_norms
 GRID    ?= reduced
 JOBS    ?= 1
 study: programs

@@ -1,0 +1,227 @@
+// CLN's two tables, its hypothesis on dev scores, and what conditional LayerNorm learns.
+#include <cmath>
+
+#include "engine/text.h"
+#include "papers/cln/cln.h"
+
+namespace minbert {
+namespace {
+
+bool in_percent(const Task& task) { return task.metrics[0] == Metric::accuracy; }
+std::string title_of(const Task& task) {
+  return formatted("{} ({}{})", task.title, metric_name(task.metrics[0]),
+                   in_percent(task) ? ", %" : "");
+}
+struct Scored {                                     // a task under its title with the metric
+  std::string title;
+  Task task;
+};
+std::vector<Scored> scored(const ClnRuns& runs) {
+  std::vector<Scored> all;
+  for (const Task& task : runs.tasks()) all.push_back({title_of(task), task});
+  return all;
+}
+double factor_of(const Task& task) { return in_percent(task) ? 100 : 1; }
+int digits_of(const Task& task) { return in_percent(task) ? 2 : 4; }
+
+// The scores of the training set or of dev; none for a model that gives every input one answer.
+LongTable scores_of(const ClnRuns& runs, const char* set, bool sound) {
+  LongTable table({"task", "norm", "seed", "score"});
+  for (const Task& task : runs.tasks())
+    for (const std::string& norm : cln_norms)
+      for (const int seed : runs.document.seeds()) {
+        const Json of_task = runs.result(norm, seed)[task.name];
+        const bool counts = !sound || of_task["sound"].boolean();
+        table(task.name, norm, seed) = counts ? of_task[set].number_if() : std::nullopt;
+      }
+  return table;
+}
+
+void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const std::string& title) {
+  const LongTable table = scores_of(runs, set, false);
+  report.csv(table);
+  report.judge_by(scores_of(runs, set, true));
+  const auto cell = [&](const std::string& norm, const Scored& of) {
+    const Task& task = of.task;
+    const LongTable of_cell = table.only({{"task", task.name}, {"norm", norm}});
+    Numbers points;
+    for (const LongTable::Row& row : of_cell.rows())
+      points.push_back(factor_of(task) * row.value.value_or(NAN));
+    Numbers defined;
+    for (const double v : points)
+      if (std::isfinite(v)) defined.push_back(v);
+    ItemReport::Cell shown{"", defined.empty() ? "undefined" : mean_text(defined, digits_of(task)),
+                           points};
+    for (const double v : report.printed().values({{"task", task.name}, {"norm", norm},
+                                                   {"metric", metric_key(task.metrics[0])}})) {
+      shown.printed = fixed(v, digits_of(task));
+      shown.printed_point = v;
+    }
+    return shown;
+  };
+  report.table(title, "", cln_norms, scored(runs), cell);
+}
+
+void differs(const ClnRuns& runs, ItemReport& report) {
+  report.differs(
+      "the document gives no rate, batch size, number of epochs or seeds, and does not say how pairs "
+      "are encoded nor what the heads are: ours are choices");
+  if (runs.o.sampling != "sequential")
+    report.differs("tasks in the order " + runs.o.sampling +
+                   "; the document takes all batches of one task, then of the next");
+  if (runs.o.data == ClnOptions().data)
+    report.differs("generated sentences: the printed numbers are of other data, and no target");
+}
+
+// [CLN tab.train]
+void train_item(const ClnRuns& runs, ItemReport& report) {
+  score_table(runs, report, "train",
+              "On the training set, the best epoch of each run by its mean dev score");
+  differs(runs, report);
+}
+
+// [CLN tab.test], and the comparison that it lacks
+void test_item(const ClnRuns& runs, ItemReport& report) {
+  score_table(runs, report, "dev", "On dev; the document prints the test set's");
+  const LongTable sound = scores_of(runs, "dev", true);
+  report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", scored(runs),
+               Names{"difference", "verdict"}, [&](const Scored& of, const std::string& column) {
+                 const Task& task = of.task;
+                 const Claim better{"", "", {{"norm", cln_norms[1]}, {"task", task.name}},
+                                    {{"norm", cln_norms[0]}, {"task", task.name}}};
+                 const Verdict verdict =
+                     judge(better, sound, {factor_of(task), digits_of(task), in_percent(task) ? "%" : ""});
+                 if (column == "verdict") return ItemReport::Cell{"", verdict.word};
+                 return ItemReport::Cell{"", verdict.why, verdict.pairs};
+               });
+  show_yardsticks(runs.document, runs.tasks(), report);
+  report.differs("there are no labels of the test sets: dev stands in for them");
+  differs(runs, report);
+}
+
+// The gains of a run's norms, a value of each
+LongTable gains_of(const ClnRuns& runs) {
+  LongTable table({"task", "what", "site", "norm", "seed", "value"});
+  for (const int seed : runs.document.seeds())
+    for (const Json& gain : runs.result(cln_norms[1], seed)["gains"].items())
+      for (const char* what : {"gamma", "beta", "gamma_up", "beta_up"})
+        table(gain["task"].string(), what, gain["site"].integer(), gain["norm"].string(), seed) =
+            gain[what].number();
+  return table;
+}
+
+// [CLN eq.3]
+void gains_item(const ClnRuns& runs, ItemReport& report) {
+  const LongTable table = gains_of(runs);
+  report.csv(table);
+  int64_t sites = 0;
+  for (const LongTable::Row& row : table.rows()) sites = std::max(sites, int64_t(std::stoi(row.of[2])) + 1);
+  const auto panel = [&](const std::string& what, const std::string& title, const std::string& label) {
+    Panel all{.title = title, .x_label = "norm: 0 the embeddings', then two a layer", .y_label = label};
+    for (const Task& task : runs.tasks()) {
+      Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
+      for (int64_t site = 0; site < sites; ++site)
+        add_mean(curve, double(site),
+                 table.values({{"task", task.name}, {"what", what}, {"site", std::to_string(site)}}));
+      if (runs.o.seeds < 2) curve.deviation.clear();
+      all.curves.push_back(curve);
+    }
+    return all;
+  };
+  report.figure({.title = "",
+                 .columns = 2,
+                 .panels = {panel("gamma", "γ_t", "|γ_t|"), panel("beta", "β_t", "|β_t|"),
+                            panel("gamma_up", "sign of γ_t", "share above 0"),
+                            panel("beta_up", "sign of β_t", "share above 0")}},
+                "How far each task's norms are from the shared ones, norm by norm, and which way; the "
+                "mean over the seeds with their deviation");
+  report.differs("the document shows nothing of what γ_t and β_t become");
+}
+
+// |γ_t| and the dev scores by epoch
+void epochs_item(const ClnRuns& runs, ItemReport& report) {
+  LongTable table({"task", "what", "norm", "epoch", "seed", "value"});
+  const auto curve = [&](const Task& task, const std::string& norm, const std::string& column,
+                         const std::string& what, double factor) {
+    Curve mean{.title = norm, .style = Curve::Style::line_and_points};
+    std::vector<Numbers> by_epoch(size_t(runs.o.epochs));
+    for (const int seed : runs.document.seeds()) {
+      const Json epochs = runs.result(norm, seed)["epochs"];
+      if (!epochs.has(column)) continue;
+      const Numbers values = epochs[column].numbers();
+      for (size_t e = 0; e < values.size(); ++e) {
+        table(task.name, what, norm, e + 1, seed) = finite(values[e]);
+        if (std::isfinite(values[e])) by_epoch[e].push_back(factor * values[e]);
+      }
+    }
+    for (size_t e = 0; e < by_epoch.size(); ++e)
+      if (!by_epoch[e].empty()) add_mean(mean, double(e + 1), by_epoch[e]);
+    if (runs.o.seeds < 2) mean.deviation.clear();
+    return mean;
+  };
+  Figure figure{.title = "", .columns = 2};
+  for (const Task& task : runs.tasks()) {
+    Panel scores{.title = title_of(task), .x_label = "epoch", .y_label = "dev score"};
+    for (const std::string& norm : cln_norms)
+      scores.curves.push_back(
+          curve(task, norm, column_name(task, measures(task)[0]), "dev", factor_of(task)));
+    figure.panels.push_back(scores);
+  }
+  Panel lengths{.title = "γ_t", .x_label = "epoch", .y_label = "mean of |γ_t| over the norms"};
+  for (const Task& task : runs.tasks()) {
+    lengths.curves.push_back(curve(task, cln_norms[1], task.name + "_gamma", "gamma", 1));
+    lengths.curves.back().title = task.title;
+  }
+  figure.panels.push_back(lengths);
+  report.csv(table);
+  report.figure(figure, "Epoch by epoch: dev scores, and how long γ_t has become; mean and deviation "
+                        "over the seeds");
+}
+
+// What a task loses while the others are trained
+void forgetting_item(const ClnRuns& runs, ItemReport& report) {
+  LongTable table({"task", "norm", "when", "seed", "loss"});
+  report.table("Training loss: at the end of a task's own batches, and where its next ones begin", "",
+               cln_norms, runs.tasks(), [&](const std::string& norm, const Task& task) {
+                 Numbers before, after;
+                 for (const int seed : runs.document.seeds()) {
+                   const Json kept = runs.result(norm, seed)[task.name]["kept"];
+                   table(task.name, norm, "before", seed) = finite(kept["before"].number_if().value_or(NAN));
+                   table(task.name, norm, "after", seed) = finite(kept["after"].number_if().value_or(NAN));
+                   before.push_back(kept["before"].number_if().value_or(NAN));
+                   after.push_back(kept["after"].number_if().value_or(NAN));
+                 }
+                 return formatted("{} → {}", mean_text(before, 3), mean_text(after, 3));
+               });
+  report.csv(table);
+  report.caption(
+      "each the mean over a tenth of the task's batches in an epoch, and over the epochs; the other "
+      "tasks' batches come in between");
+  report.differs("the document does not speak of it");
+}
+
+}  // namespace
+
+ClnOptions::ClnOptions() {
+  data = shipped("data/mini");
+  tasks = "sst,quora,sts";
+  out = "runs/conditional_layer_norm";
+  seeds = 6, epochs = 3;
+}
+
+std::vector<Item> cln_items(Document& document, const ClnOptions& options) {
+  const ClnRuns runs{document, options};
+  const auto all = [runs] { return runs.all(); };
+  const auto item = [&](const char* name, const char* title, const auto& show) {
+    return Item{name, title, all, [runs, show](ItemReport& report) { show(runs, report); }};
+  };
+  return {item("train", "Training metrics", train_item),
+          {"test", "Dev metrics, in the place of the test set's",
+           both(yardstick_runs(document, document.tasks()), all),
+           std::bind_front(test_item, runs)},
+          item("gains", "What γ_t and β_t become", gains_item),
+          item("epochs", "Epoch by epoch", epochs_item),
+          item("forgetting", "What a task loses to the others", forgetting_item)};
+}
+
+}  // namespace minbert

@@ -1,0 +1,111 @@
+// One training of CLN, and what is kept of it when its weights are gone.
+#include <algorithm>
+#include <cmath>
+
+#include "minbert/files.h"
+#include "papers/cln/cln.h"
+#include "report/curves.h"
+#include "train/interrupt.h"
+
+namespace minbert {
+namespace {
+
+// Of each conditional norm and task: |γ_t|, |β_t|, and how many of their numbers are above 0
+// [CLN eq.3]. The norms are counted from the embeddings' on, in the order of the data's way.
+Json::Array gains_of(const TrainedModel& trained) {
+  Json::Array all;
+  int64_t site = 0;
+  for (const Parameter& gamma : trained.model.parameters.items()) {
+    if (!gamma.name.ends_with(".task_weight")) continue;
+    const std::string of = gamma.name.substr(0, gamma.name.rfind('.'));
+    const std::vector<real> g = gamma.value.values(),
+                            b = trained.model.parameters.value(of + ".task_bias").values();
+    const size_t H = size_t(gamma.value.cols());
+    for (size_t t = 0; t < trained.tasks.size(); ++t) {
+      const auto length = [&](const std::vector<real>& v) {
+        double squares = 0;
+        for (size_t i = t * H; i < (t + 1) * H; ++i) squares += double(v[i]) * double(v[i]);
+        return std::sqrt(squares);
+      };
+      const auto up = [&](const std::vector<real>& v) {
+        const auto row = v.begin() + int64_t(t * H);
+        return double(std::count_if(row, row + int64_t(H), [](real x) { return x > 0; })) / double(H);
+      };
+      all.push_back(Json::object({{"site", site}, {"norm", of}, {"task", trained.tasks[t].name},
+                                  {"gamma", length(g)}, {"beta", length(b)},
+                                  {"gamma_up", up(g)}, {"beta_up", up(b)}}));
+    }
+    ++site;
+  }
+  return all;
+}
+
+// What a task loses to the others: its loss over the last tenth of its batches in an epoch, and over
+// the first tenth in the next one, the mean over the epochs. Nothing of it was trained in between.
+Json kept_of(const std::string& folder, const Task& task, int epochs) {
+  const Series losses = losses_of(folder, task.name);
+  const size_t n = losses.y.size() / size_t(epochs), tenth = std::max<size_t>(1, n / 10);
+  double before = 0, after = 0;
+  for (int epoch = 0; epoch + 1 < epochs; ++epoch)
+    for (size_t i = 0; i < tenth; ++i) {
+      before += losses.y[size_t(epoch + 1) * n - 1 - i];
+      after += losses.y[size_t(epoch + 1) * n + i];
+    }
+  const double count = double(tenth) * double(epochs - 1);
+  return Json::object({{"before", before / count}, {"after", after / count}});
+}
+
+Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
+  const Columns columns(folder + "/epochs.csv");
+  Json all = Json::object({{"epoch", Json::array_of(columns.numbers("epoch"))}});
+  for (const Task& task : tasks)
+    for (const std::string& column : {column_name(task, measures(task)[0]), task.name + "_gamma"})
+      if (columns.has(column)) all.set(column, Json::array_of(columns.numbers(column)));
+  return all;
+}
+
+}  // namespace
+
+Run ClnRuns::training(const std::string& norm, int seed) const {
+  TrainOptions t;
+  t.tasks.clear();
+  for (const Task& task : tasks()) t.tasks += (t.tasks.empty() ? "" : ",") + task.name;
+  t.model = o.model, t.data = o.data, t.limit = o.limit, t.max_length = o.max_length;
+  t.norm = norm, t.sampling = o.sampling, t.seed = seed;
+  t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = o.epochs;
+  Run run{formatted("{}-seed{}", norm, seed), settings_of(t), {}, double(o.epochs)};
+  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
+  for (const Task& task : tasks()) run.options.merge(document.inputs(task));
+  run.scratch = {"state.safetensors", "model"};
+  run.work = [t](const std::string& folder) {
+    const Experiment experiment(t);
+    const RunResult trained_run = train(experiment, t, folder, 0, true);
+    if (trained_run.interrupted) throw Interrupted();
+    std::vector<Task> of_run;
+    Json result = Json::object({{"epoch", trained_run.best_epoch + 1}});
+    const auto json = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
+    for (size_t i = 0; i < experiment.data().size(); ++i) {
+      const Task& task = experiment.data()[i].task;
+      of_run.push_back(task);
+      bool sound = true;
+      for (const Predictions& p : trained_run.predictions[i])
+        sound = sound && collapse_warning(task, p.values).empty();
+      result.set(task.name, Json::object({{"train", json(trained_run.train[i][0])},
+                                          {"dev", json(trained_run.dev[i][0])},
+                                          {"sound", sound},
+                                          {"kept", kept_of(folder, task, t.epochs)}}));
+    }
+    return result.set("epochs", epochs_of(folder, of_run))
+        .set("gains", Json::array(gains_of(TrainedModel(folder))));
+  };
+  return run;
+}
+
+std::vector<Run> ClnRuns::all() const {
+  std::vector<Run> runs;
+  for (const int seed : document.seeds())
+    for (const std::string& norm : cln_norms) runs.push_back(training(norm, seed));
+  return runs;
+}
+
+}  // namespace minbert

@@ -1,0 +1,61 @@
+// The document of conditional LayerNorm: its items from trainings of a small model.
+#include <doctest/doctest.h>
+
+#include "error_of.h"
+#include "minbert/files.h"
+#include "papers/cln/cln.h"
+#include "shown.h"
+#include "small_study.h"
+
+namespace minbert::test {
+namespace {
+
+ClnOptions small_cln(const SmallWorld& world) {
+  ClnOptions o;
+  o.model = world.path("start");
+  o.data = world.path("data");
+  o.out = world.path("study");
+  o.tasks = "sst,sts";
+  o.max_length = 16;
+  o.seeds = 2, o.epochs = 3, o.limit = 0, o.batch = 4;
+  o.lr = 1e-3;
+  return o;
+}
+int run_items(const ClnOptions& o) {
+  Document document(o, "cln");
+  return document.run(cln_items(document, o));
+}
+
+}  // namespace
+
+TEST_CASE("conditional_layer_norm: both norms under the same seeds, what they score and what they learn") {
+  const SmallWorld world;
+  const Quiet quiet;
+  const ClnOptions o = small_cln(world);
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(o.out + "/report.json");
+  for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
+  const auto table = [&](const std::string& name) { return csv(o.out + "/" + name + ".csv"); };
+  CHECK(table("train").size() == 1 + 2 * 2 * 2);                // tasks, norms, seeds
+  CHECK(table("epochs").size() == 1 + 2 * (2 * 2 * 3 + 2 * 3));           // dev of both norms, |gamma| of one
+  CHECK(table("forgetting").size() == 1 + 2 * 2 * 2 * 2);
+
+  // The gains are those of the run's own weights, trained again: |gamma_t| by epoch is their mean.
+  double sum = 0, count = 0;
+  for (const auto& row : table("gains"))
+    if (row[0] == "sst" && row[1] == "gamma" && row[4] == "11711") sum += std::stod(row[5]), ++count;
+  CHECK(count == 3);                                // the embeddings' norm, two of the layer
+  Document document(o, "cln");
+  const Json result = ClnRuns{document, o}.result("conditional-layer", 11711);
+  const auto by_epoch = result["epochs"]["sst_gamma"].numbers();
+  REQUIRE(by_epoch.size() == 3);
+  CHECK(sum / count == doctest::Approx(by_epoch[size_t(result["epoch"].integer()) - 1]).epsilon(1e-5));
+
+  // A claim about the training set is judged over the seeds, or not at all where a model collapsed.
+  for (const Json& claim : item_of(report, "train")["claims"].items())
+    if (!contains(claim["text"].string(), "Quora"))
+      CHECK((contains(claim["why"].string(), "of 2 seeds agree") || contains(claim["why"].string(), "undefined")));
+    else CHECK(claim["verdict"].string() == "not run");
+}
+
+}  // namespace minbert::test
