@@ -31,6 +31,10 @@ int main(int argc, char** argv) {
   line.option("--depths", o.depths, "layers of the gradient slide's networks", Range{1});
   line.option("--positions", o.positions, "positions, learned or as in the original Transformer",
               position_names);
+  line.option("--read", o.read, "what the classifier reads: [CLS], or the mean of the sentence",
+              Names{"cls", "mean"});
+  line.option("--vocab", o.vocab, "a vocab.txt, such as BERT's, for one of the training sentences",
+              "FILE");
   line.option("--vocab-size", o.vocab_size,
               "word pieces at most that are made of the training sentences", Range{100});
   line.option("--batch", o.batch, "sentences in a batch", Range{1});

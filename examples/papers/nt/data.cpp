@@ -47,14 +47,21 @@ std::vector<int32_t> NtData::class_of(std::span<const int32_t> examples) const {
 }
 
 // One task, which no batch names: conditional LayerNorm is LayerNorm.
-NtClassifier::NtClassifier(const BertConfig& config, int classes)
-    : bert_(config, 1), head_(config.hidden_size, classes) {
+NtClassifier::NtClassifier(const BertConfig& config, int classes, bool reads_mean)
+    : bert_(config, 1), head_(config.hidden_size, classes), reads_mean_(reads_mean) {
   child("bert", bert_);
   child("head", head_);
 }
 
 Tensor NtClassifier::forward(const Batch& batch) const {
-  return head_(bert_.forward(batch, cls_rows).cls);
+  if (!reads_mean_) return head_(bert_.forward(batch, cls_rows).cls);
+  return of_hidden(bert_.forward(batch).last_hidden_state, batch);
+}
+
+Tensor NtClassifier::of_hidden(const Tensor& h, const Batch& batch) const {
+  if (reads_mean_) return head_(mean_sentences(h, batch));
+  const Indices cls = std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
+  return head_(index_select(h, cls));
 }
 
 std::string NtSetup::label() const {

@@ -59,9 +59,8 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
     x.push_back(chain.forward(k, x.back()));
     x.back().retain_grad();
   }
-  const Indices cls = std::vector<int32_t>(batch.offsets.begin(), batch.offsets.end() - 1);
   const Tensor end = bert.final_norm() ? (*bert.final_norm())(x.back(), batch) : x.back();
-  backward(cross_entropy(model.network.head()(index_select(end, cls)), classes));
+  backward(cross_entropy(model.network.of_hidden(end, batch), classes));
   model.parameters.zero_grad();
   model.parameters.set_trainable([](const std::string&) { return false; });
 

@@ -11,7 +11,8 @@
 namespace minbert {
 
 NtModel new_network(const NtOptions& o, const NtData& data, const NtSetup& setup) {
-  return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs()};
+  return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs(),
+          o.read == "mean"};
 }
 
 std::vector<TaskBatch> batches_of(const NtOptions& o, const NtData& data, int seed, int epoch) {
@@ -51,6 +52,10 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
   const std::vector<int32_t>& first = first_epoch[0].examples;
   const Batch fixed_batch = pack(inputs(data.train, first));  // of fig5 and fig6
   const Indices fixed_classes = data.class_of(first);
+  // What the last epoch is compared with: the first epoch's first batches, since its mean is of all
+  // that it learns, and its deviation is the larger the more that is.
+  const size_t beginning = std::max<size_t>(2, first_epoch.size() / 10);
+  Summary first_losses;
   Json::Array epochs;
   Numbers steps, loss_changes, gradient_changes;
   int64_t step = 0;
@@ -77,6 +82,10 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
       ++step;
     }
     clear_tape();
+    if (epochs.empty()) {
+      const size_t n = std::min(beginning, losses.size());
+      first_losses = summarize({losses.begin(), losses.begin() + int64_t(n)});
+    }
     const Summary loss = summarize(losses);
     auto [dev_loss, dev_accuracy] =
         finite ? on_dev(model, data) : std::pair<double, double>(NAN, NAN);
@@ -87,7 +96,10 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
                                    {"dev_loss", dev_loss},
                                    {"dev_accuracy", dev_accuracy}}));
   }
-  return Json::object({{"epochs", Json::array(epochs)},
+  return Json::object({{"first", Json::object({{"mean", first_losses.mean},
+                                               {"deviation", first_losses.deviation},
+                                               {"batches", int64_t(beginning)}})},
+                       {"epochs", Json::array(epochs)},
                        {"steps", Json::array_of(steps)},
                        {"loss", Json::array_of(loss_changes)},
                        {"gradient", Json::array_of(gradient_changes)},

@@ -29,6 +29,8 @@ struct NtOptions : DocumentOptions {
   Numbers widths = {16, 32, 64};        // H: narrow, normal, wide
   Numbers depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
   std::string positions = "learned";
+  std::string read = "cls";                         // what the classifier reads: [CLS], or the mean
+  std::string vocab;                                // a vocab.txt; none: one of the training sentences
   int vocab_size = 4000, batch = 32;
   int measure_every = 4;                                // steps between points of fig5 and fig6
 
@@ -48,7 +50,7 @@ struct EpochLoss {
 
 // Whether a run converged [NT tab.1-6]. The slides do not say what "converged" is; this is ours.
 enum class Convergence {
-  converged,        // the mean loss falls by more than 2 standard errors (verdict.cpp)
+  converged,        // the loss falls by more than 2 standard errors (verdict.cpp)
   slow,             // it falls so, but by less than a tenth
   flat,             // it falls so, but no epoch is clearly below the entropy
   not_converged,    // it does not fall so
@@ -56,10 +58,11 @@ enum class Convergence {
 };
 inline const Names convergence_names = {"converged", "slow", "flat",
                                         "not-converged", "diverged"};
-// entropy: of the classes' shares in the training set, in nats: the loss of a model that knows them
-// and nothing of the sentence. Error: no epochs, or one that is finite.
-Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy);
-// What the slides would print: converged, slow and flat are "Converged".
+// losses: of the beginning, then of each epoch. entropy: of the classes' shares in the training set,
+// in nats: the loss of a model that knows them and nothing of the sentence. Error: none, or one alone
+// that is finite.
+Convergence convergence(const std::vector<EpochLoss>& losses, double entropy);
+// What the slides would print, in every item: converged, slow and flat are "Converged".
 bool counts_as_converged(Convergence verdict);
 double entropy_of_shares(const std::vector<int64_t>& counts);
 // The same of a result of train_nt.
@@ -77,9 +80,10 @@ struct NtCell {
   std::vector<Convergence> verdicts;
   std::optional<bool> printed = {};                 // "Converged"
   void add(const Json& result);
-  size_t converged() const;                         // seeds
+  // Seeds; flat_too: as the slides count, else without those that ignore the sentence
+  size_t converged(bool flat_too = true) const;
   // The verdict of more than half of the seeds is the printed one
-  bool agrees() const;
+  bool agrees(bool flat_too = true) const;
   ItemReport::Cell shown() const;
 };
 
@@ -97,17 +101,18 @@ struct NtData {
 // Errors: those of the files; a class without a sentence to train on.
 NtData read_nt_data(const NtOptions& options, const std::string& vocab_file);
 
-// A BertModel and a linear layer on the last hidden state of [CLS].
+// A BertModel and a linear layer on the last hidden state of [CLS], or on the mean of the sentence's.
 class NtClassifier : public Module {
  public:
-  NtClassifier(const BertConfig& config, int classes);
+  NtClassifier(const BertConfig& config, int classes, bool reads_mean = false);
   Tensor forward(const Batch& batch) const;         // [B,classes]
   const BertModel& bert() const { return bert_; }
-  const Linear& head() const { return head_; }
+  Tensor of_hidden(const Tensor& last_hidden_state, const Batch& batch) const;       // [B,classes]
 
  private:
   BertModel bert_;
   Linear head_;
+  bool reads_mean_;
 };
 using NtModel = WithParameters<NtClassifier>;
 
@@ -185,7 +190,7 @@ class NtRuns {
 
   const NtData& data() const;                       // read once; what is left out is said
 
-  Run vocabulary() const;                           // of the training sentences; before all others
+  Run vocabulary() const;               // of the training sentences; before all others, if none is given
   Run training(const NtSetup& setup) const;
   Run measured_training(const NtSetup& setup) const;            // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;

@@ -1,9 +1,10 @@
 // Whether a training run converged.
 //
-// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number.
-// A run converged where every loss is finite and the fall m_1 - m_last is more than 2 standard
-// errors of it, √(s_1²/n_1 + s_last²/n_last). It is flat where no m_e is below the entropy of the
-// classes' shares by more than 2 of its standard errors, s_e/√n_e.
+// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number; m_0
+// that of the first tenth of the first epoch's batches (2 or more). A run converged where every loss
+// is finite and the fall m_0 - m_last is more than 2 standard errors of it,
+// √(s_0²/n_0 + s_last²/n_last). It is flat where no m_e is below the entropy of the classes' shares
+// by more than 2 of its standard errors, s_e/√n_e.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -42,16 +43,23 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
 
 bool counts_as_converged(Convergence verdict) { return verdict < Convergence::not_converged; }
 
+namespace {
+EpochLoss loss_of(const Json& e) {
+  return {e["mean"].number_if().value_or(NAN), e["deviation"].number_if().value_or(NAN),
+          e["batches"].integer()};
+}
+}  // namespace
+
 std::vector<EpochLoss> epoch_losses(const Json& result) {
   std::vector<EpochLoss> all;
-  for (const Json& e : result["epochs"].items())
-    all.push_back({e["mean"].number_if().value_or(NAN), e["deviation"].number_if().value_or(NAN),
-                   e["batches"].integer()});
+  for (const Json& e : result["epochs"].items()) all.push_back(loss_of(e));
   return all;
 }
 
 Convergence convergence(const Json& result) {
-  return convergence(epoch_losses(result), result["entropy"].number());
+  std::vector<EpochLoss> losses = epoch_losses(result);
+  losses.insert(losses.begin(), loss_of(result["first"]));
+  return convergence(losses, result["entropy"].number());
 }
 
 Names outcome(const Json& result) {
@@ -105,13 +113,16 @@ void NtCell::add(const Json& result) {
   verdicts.push_back(convergence(result));
 }
 
-size_t NtCell::converged() const {
-  return size_t(std::ranges::count_if(verdicts, counts_as_converged));
+size_t NtCell::converged(bool flat_too) const {
+  return size_t(std::ranges::count_if(verdicts, [=](Convergence verdict) {
+    return counts_as_converged(verdict) && (flat_too || verdict != Convergence::flat);
+  }));
 }
 
-bool NtCell::agrees() const {
+bool NtCell::agrees(bool flat_too) const {
   if (!printed) return false;
-  return 2 * (*printed ? converged() : verdicts.size() - converged()) > verdicts.size();
+  const size_t n = converged(flat_too);
+  return 2 * (*printed ? n : verdicts.size() - n) > verdicts.size();
 }
 
 ItemReport::Cell NtCell::shown() const {
