@@ -29,10 +29,13 @@ LongTable::Where strings(const Json& object) {
 
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the
 // same data alone. One that no number can decide says why.
-Json judged(const Json& claim, bool was_run, const std::string& model, const Names& differences,
-            const std::optional<LongTable>& ours) {
+Json judged(const Json& claim, bool was_run, const std::string& grid, const std::string& model,
+            const Names& differences, const ItemReport& report) {
+  const std::optional<LongTable>& ours = report.values();
   Verdict verdict{"not run", "this item was not run"};
-  if (was_run && claim.has("model") && claim["model"].string() != model)
+  if (was_run && grid == "quick")
+    verdict = {"not judged", "the quick grid is a look at tables and figures"};
+  else if (was_run && claim.has("model") && claim["model"].string() != model)
     verdict = {"not comparable", formatted("it is about {}", claim["model"].string())};
   else if (was_run && claim.has("why"))
     verdict = {"not comparable", claim["why"].string()};
@@ -41,16 +44,23 @@ Json judged(const Json& claim, bool was_run, const std::string& model, const Nam
                differences.empty()
                    ? "no rule compares this value; it stands beside ours in the table"
                    : joined(differences, "; ")};
-  else if (ours && claim.has("all"))
+  else if (ours && claim.has("equal")) {
+    std::vector<Equal> values;
+    for (const Json& v : claim["equal"].items())
+      values.push_back({strings(v["at"]), v["is"].number(), int(v["digits"].integer())});
+    verdict = judge_equal(values, *ours);
+  } else if (ours && claim.has("all"))
     verdict = judge_all(strings(claim["all"]), claim["is"].number(), *ours);
   else if (ours)
     verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
                      strings(claim["less"])},
-                    *ours);
+                    *ours, report.unit());
   return Json::object({{"where", claim["where"]},
                        {"text", claim["text"]},
-                       {"verdict", verdict.verdict},
-                       {"why", verdict.why}});
+                       {"verdict", verdict.word},
+                       {"why", verdict.why},
+                       {"pairs", Json::array_of(verdict.pairs)},
+                       {"by_chance", verdict.by_chance}});
 }
 
 }  // namespace
@@ -117,13 +127,18 @@ std::optional<double> Document::score(const Run& run, const DevSet& set) const {
   return result(run)[column_name(set.task, set.measure)].number_if();
 }
 
+std::optional<double> Document::sound_score(const Run& run, const DevSet& set) const {
+  return result(run)["warnings"].string().empty() ? score(run, set) : std::nullopt;
+}
+
 ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set,
                                   double factor) const {
   ItemReport::Cell cell;
   for (const Run& run : runs) {
     cell.points.push_back(factor * score(run, set).value_or(0));
-    if (!result(run)["warnings"].string().empty())
-      cell.warning = "a seed predicts the same for every input";
+    const auto sound = sound_score(run, set);
+    cell.sound.push_back(sound ? std::optional(factor * *sound) : std::nullopt);
+    if (!sound) cell.warning = "a seed predicts the same for every input";
   }
   return cell;
 }
@@ -304,7 +319,7 @@ Json Document::show(const Item& item) {
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
     if (claim["item"].string() == item.name)
-      claims.push_back(judged(claim, chosen, model, different, report.values()));
+      claims.push_back(judged(claim, chosen, options_.grid, model, different, report));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   if (!chosen)

@@ -43,8 +43,10 @@ class Document {
   int run(const std::vector<Item>& items);
   Study& study() { return study_; }
   Json result(const Run& run) const { return study_.result(run); }
-  // What a fine-tuning scores; none: undefined.
+  // What a fine-tuning scores; none: undefined. sound_score has none, too, where the model gives every
+  // input the same answer: its score says nothing of what it was compared for.
   std::optional<double> score(const Run& run, const DevSet& set) const;
+  std::optional<double> sound_score(const Run& run, const DevSet& set) const;
   // A cell with the scores of fine-tunings, times a factor, as its points; an undefined one counts
   // 0.
   ItemReport::Cell scores(const std::vector<Run>& runs, const DevSet& set,

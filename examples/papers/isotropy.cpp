@@ -14,7 +14,7 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   IsoBnOptions o;
-  o.tasks = "mrpc,rte,cola,stsb";
+  o.tasks = "mnli,qnli,rte,sst2,mrpc,cola,stsb";
   o.out = "runs/isotropy";
   o.command.assign(argv, argv + argc);
   CommandLine line(

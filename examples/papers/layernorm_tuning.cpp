@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
       "layernorm_tuning",
       "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", "
       "beside "
-      "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 fig2 fig3 fig4 fig5 fig6.");
+      "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 facts fig2 fig3 fig4 fig5 fig6.");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--lr-full", o.lr_full, "learning rates of full fine-tuning", Range{0});

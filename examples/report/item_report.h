@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "report/figure.h"
-#include "report/long_table.h"
+#include "report/verdict.h"
 
 namespace minbert {
 
@@ -39,6 +39,8 @@ class ItemReport {
   struct Cell {
     std::string printed, ours;                    // "" for one that is not there
     Numbers points = {};              // a value for each seed
+    // The same, for verdicts: none for a model that gives every input the same answer
+    std::vector<std::optional<double>> sound = {};
     std::optional<double> printed_point = {};
     std::string note = {}, warning = {};
     // The colors of the two: "good", "half", "bad" or none
@@ -85,9 +87,11 @@ class ItemReport {
   void differs(const std::string& sentence);
   void caption(const std::string& sentence);
   const LongTable& printed() const { return printed_; }
-  // The values by which the document's claims are judged: those of ITEM.csv, or these instead
-  void judge_by(const LongTable& values) { values_ = values; }
+  // The values by which the document's claims are judged: those of ITEM.csv, or these instead; and
+  // how the page shows a difference of them.
+  void judge_by(const LongTable& values, const Unit& unit = {}) { values_ = values, unit_ = unit; }
   const std::optional<LongTable>& values() const { return values_; }
+  const Unit& unit() const { return unit_; }
   const Json& json() const { return item_; }
 
  private:
@@ -99,6 +103,7 @@ class ItemReport {
   LongTable printed_;
   Json item_;
   std::optional<LongTable> values_;
+  Unit unit_;
 };
 
 }  // namespace minbert

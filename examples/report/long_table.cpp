@@ -1,4 +1,4 @@
-// Values in long form, and what they say of a document's claims.
+// Values in long form.
 #include "report/long_table.h"
 
 #include <algorithm>
@@ -65,83 +65,10 @@ LongTable table_of(const Json& printed) {
   return table;
 }
 
-namespace {
-
-constexpr double rounding = 1e-12;                  // of a sum, beside the sum of the sizes
-
-}  // namespace
-
-double sign_flip_p(const Numbers& d) {
-  MB_CHECK(!d.empty() && d.size() <= 24, "sign_flip_p: {} differences; expected 1 to 24", d.size());
-  double sum = 0, size = 0;
-  for (const double v : d) {
-    sum += v;
-    size += std::abs(v);
-  }
-  const size_t ways = size_t(1) << d.size();
-  size_t as_far = 0;
-  for (size_t signs = 0; signs < ways; ++signs) {
-    double flipped = 0;
-    for (size_t i = 0; i < d.size(); ++i) flipped += signs >> i & 1 ? -d[i] : d[i];
-    as_far += std::abs(flipped) >= std::abs(sum) - rounding * size;
-  }
-  return double(as_far) / double(ways);
-}
-
-double least_sign_flip_p(size_t n) { return std::min(1.0, 2 / std::pow(2, double(n))); }
-
 double median(Numbers v) {
   MB_CHECK(!v.empty(), "the median of nothing");
   std::sort(v.begin(), v.end());
   return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
-}
-
-Verdict judge(const Claim& claim, const LongTable& ours) {
-  // Takes the difference in every combination of the open columns; then their means over each
-  // pair's name.
-  const Names& columns = ours.columns();
-  const bool seeds = std::find(columns.begin(), columns.end(), "seed") != columns.end();
-  const std::string pair_column = seeds ? "seed" : "task";
-  std::map<std::string, Numbers> differences;
-  for (const LongTable::Row& row : ours.rows()) {
-    if (!row.value || !ours.matches(row, claim.more)) continue;
-    LongTable::Where other;
-    std::string pair;
-    for (size_t c = 0; c + 1 < columns.size(); ++c) {
-      if (columns[c] == pair_column) pair = row.of[c];
-      const auto less = claim.less.find(columns[c]);
-      other[columns[c]] = less == claim.less.end() ? row.of[c] : less->second;
-    }
-    for (const double less : ours.values(other)) differences[pair].push_back(*row.value - less);
-  }
-  if (differences.empty()) return {"not run", "these values were not computed"};
-  Numbers means;
-  size_t above = 0;
-  double mean = 0, size = 0;
-  for (const auto& [pair, values] : differences) {
-    double sum = 0;
-    for (const double v : values) sum += v;
-    means.push_back(sum / double(values.size()));
-    above += means.back() > 0;
-    mean += means.back() / double(differences.size());
-    size += std::abs(means.back());
-  }
-  const double p = sign_flip_p(means), least = least_sign_flip_p(means.size());
-  const std::string what = seeds ? "seeds" : "tasks";
-  std::string why = formatted(
-      "{} of {} {} agree, mean difference {}, p = {} by the exact sign-flip test over {} "
-      "(the least that {} can give: {})",
-      above, means.size(), what, fixed(mean, 4), fixed(p, 3), what, means.size(), fixed(least, 3));
-  if (least > 0.05) why += "; so few cannot be significant";
-  return {mean > rounding * size ? (p <= 0.05 ? "reproduced" : "direction only") : "not", why};
-}
-
-Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours) {
-  const Numbers values = ours.values(where);
-  if (values.empty()) return {"not run", "these values were not computed"};
-  const auto as_said = std::ranges::count(values, value);
-  return {size_t(as_said) == values.size() ? "reproduced" : "not",
-          formatted("{} of {} runs are as it says", as_said, values.size())};
 }
 
 }  // namespace minbert

@@ -56,28 +56,6 @@ inline std::optional<double> finite(double value) {          // none: undefined
 // null: no rows.
 LongTable table_of(const Json& printed);
 
-// One of a document's statements about its numbers: those at `more` are above those at `less`. The
-// columns that both leave open pair the values, one with one.
-struct Claim {
-  std::string where, text;                                  // "sec.4.3", in our words
-  LongTable::Where more, less;
-};
-
-// Exact: of the 2^n ways to give n differences signs, the share whose sum is at least as far from 0
-// as theirs. Between two methods under the same seeds. 0 < n <= 24.
-double sign_flip_p(const Numbers& differences);
-double least_sign_flip_p(size_t n);                         // 2 / 2^n: all of one sign
-
-// What our values say of a claim. "reproduced": the mean difference is above 0 and p at most .05;
-// "direction only": above 0; "not"; "not run": we have no such values. The pairs are the seeds,
-// each with the mean over everything else, or the tasks if there are no seeds.
-struct Verdict {
-  std::string verdict, why;
-};
-Verdict judge(const Claim& claim, const LongTable& ours);
-// The same for a claim that every value that `where` selects is `value`. "reproduced" or "not".
-Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours);
-
 double median(Numbers values);                  // of 1 or more
 
 }  // namespace minbert

@@ -2,15 +2,16 @@
 #include "report/report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 
+#include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "report/figure.h"
 #include "report/html.h"
 #include "report/svg.h"
+#include "report/verdict.h"
 
 namespace minbert {
 namespace {
@@ -63,24 +64,12 @@ std::string text(const Json& json, const std::string& key) {
   return escaped(json[key].string());
 }
 
-struct Verdict {
-  const char *word, *style, *shown, *meaning;
-};
-constexpr std::array<Verdict, 5> verdicts = {
-    {{"reproduced", "good", "reproduced", "our runs show what the document says"},
-     {"direction only", "half", "direction only",
-      "our runs point the same way, but chance alone could do that"},
-     {"not", "bad", "not reproduced", "our runs do not show it"},
-     {"not comparable", "none", "not comparable",
-      "the document says too little to tell, or our runs are too different"},
-     {"not run", "none", "not run", "there are no runs to tell"}}};
-
 // where: "sec.4.3", or nothing
 std::string verdict(const std::string& word, const std::string& where = "") {
-  const auto v = std::ranges::find(verdicts, word, &Verdict::word);
-  MB_CHECK(v != verdicts.end(), "there is no verdict \"{}\"", word);
+  const auto v = std::ranges::find(verdict_words, word, &VerdictWord::word);
+  MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
   return formatted("<span class=\"verdict {}\">{}{}</span>", v->style,
-                   element("{}: ", escaped(where)), v->shown);
+                   element("{}: ", escaped(where)), v->word);
 }
 
 // ---- Tables
@@ -97,25 +86,39 @@ struct Scale {
   double x(double value) const { return max > min ? 5 + 90 * (value - min) / (max - min) : 50; }
 };
 
-std::string dot_plot(const Json& cell, const Scale& scale) {
-  const Numbers points = cell["points"].numbers();
-  if (points.empty()) return "";
+// A dot for each value, a bar at `mark`, whose name and value are the last words of the title.
+std::string dots(const std::string& what, const Numbers& values, const Scale& scale,
+                 std::optional<double> mark, const std::string& mark_title) {
   Svg svg;
   svg.stroke("M1 8h98", "var(--line)");
-  std::string seeds, printed;
-  for (const double v : points) {
-    seeds += (seeds.empty() ? "" : ", ") + (std::isfinite(v) ? formatted("{}", v) : "undefined");
+  std::string title;
+  for (const double v : values) {
+    title += (title.empty() ? "" : ", ") + (std::isfinite(v) ? formatted("{}", v) : "undefined");
     if (std::isfinite(v))
       svg.add("circle", {{"cx", scale.x(v)}, {"cy", 8}, {"r", 3.5},
                          {"fill", "currentcolor"}, {"fill-opacity", 0.6}});
   }
-  if (const auto v = cell["printed_point"].number_if()) {
-    printed = formatted("{}", *v);
-    svg.stroke(point('M', scale.x(*v), 1) + "v14", "var(--text)", 2);
-  }
+  if (mark) svg.stroke(point('M', scale.x(*mark), 1) + "v14", "var(--text)", 2);
   return formatted(
-      "<svg class=\"dots\" viewBox=\"0 0 100 16\" role=\"img\"><title>seeds: {}{}</title>{}</svg>",
-      seeds, element("; printed: {}", printed), svg.elements());
+      "<svg class=\"dots\" viewBox=\"0 0 100 16\" role=\"img\"><title>{}: {}{}</title>{}</svg>",
+      what, title, element("; {}", mark_title), svg.elements());
+}
+
+std::string dot_plot(const Json& cell, const Scale& scale) {
+  const Numbers points = cell["points"].numbers();
+  if (points.empty()) return "";
+  const auto printed = cell["printed_point"].number_if();
+  return dots("seeds", points, scale, printed, printed ? formatted("printed: {}", *printed) : "");
+}
+
+// The differences that a verdict rests on; the bar is at 0.
+std::string pair_plot(const Json& claim) {
+  const Numbers pairs = claim.has("pairs") ? claim["pairs"].numbers() : Numbers();
+  if (pairs.size() < 2) return "";
+  Scale scale;
+  for (const double v : pairs) scale.take(v);
+  scale.take(0);
+  return dots("differences", pairs, scale, 0, "the bar: 0");
 }
 
 bool has_printed(const Json& row) {
@@ -256,9 +259,9 @@ std::string item_html(const Json& item, const std::string& folder) {
     for (const Json& list : item["inputs"].items()) html += inputs(list);
   for (const Json& claim : item["claims"].items())
     claims += formatted(
-        "<li>{}<div><p>{}{}</p>{}</div></li>\n", verdict(claim["verdict"].string()),
+        "<li>{}<div><p>{}{}</p>{}{}</div></li>\n", verdict(claim["verdict"].string()),
         element("<span class=\"muted\">{}</span> ", text(claim, "where")), text(claim, "text"),
-        element("<p class=\"note muted\">{}</p>", text(claim, "why")));
+        element("<p class=\"note muted\">{}</p>", text(claim, "why")), pair_plot(claim));
   for (const Json& sentence : item["differs"].items())
     differs += formatted("<li>{}</li>\n", escaped(sentence.string()));
   for (const Json& file : item["files"].items())
@@ -275,6 +278,23 @@ std::string item_html(const Json& item, const std::string& folder) {
          element("<p>Files: {}</p>\n", files);
 }
 
+// "Of these claims 23 are compared over seeds or tasks with pairs enough; ..."
+std::string chance(const Json& report) {
+  int64_t compared = 0;
+  double by_chance = 0;
+  for (const Json& item : report["items"].items())
+    for (const Json& claim : item["claims"].items()) {
+      const double share = claim.has("by_chance") ? claim["by_chance"].number() : 0;
+      compared += share > 0;
+      by_chance += share;
+    }
+  if (compared == 0) return "";
+  return formatted(
+      "<p>{} on this page rested on pairs enough to be supported or contradicted. If nothing had "
+      "an effect, chance alone would call {} of them so.</p>\n",
+      counted(compared, "claim"), fixed(by_chance, by_chance < 1 ? 2 : 1));
+}
+
 std::string source_and_grid(const Json& report) {
   return element("<p class=\"muted\">{}</p>\n", text(report["document"], "source")) +
          element("<p>What was run: {}</p>\n", text(report, "grid"));
@@ -286,7 +306,7 @@ std::string report_html(const Json& report, const std::string& folder) {
   const bool claims = has_claims(report);
   std::string items, meanings;
   for (const Json& item : report["items"].items()) items += item_html(item, folder);
-  for (const Verdict& v : verdicts)
+  for (const VerdictWord& v : verdict_words)
     if (claims) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
   return html_page(
       text(report["document"], "title"), style,
@@ -295,7 +315,7 @@ std::string report_html(const Json& report, const std::string& folder) {
           heading("contents", claims ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
           "<a href=\"#environment\">environment</a></p>\n" +
-          element("<dl>\n{}</dl>\n", meanings) +
+          chance(report) + element("<dl>\n{}</dl>\n", meanings) +
           items + heading("settings", "Settings") + facts(report["settings"]) +
           heading("environment", "Environment") + facts(report["environment"]));
 }

@@ -9,8 +9,7 @@
 //                differs [sentences], tables, files [names],
 //                inputs {title, list [texts, said, command]} (or none),
 //                figures {file, text: what it shows},
-//                claims {where, text, verdict, why}; verdict: reproduced, direction only, not,
-//                not comparable, not run
+//                claims {where, text, verdict, why, pairs [differences], by_chance}: see verdict.h
 //   a table      title, columns, rows {head, cells}
 //   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
 //                printed_point (or null): its dot plot; mark and printed_mark: good, half, bad or

@@ -67,12 +67,12 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(ev1("ours") == doctest::Approx(ev1("iso-bn")).epsilon(1e-4));
   CHECK(ev1("authors") != doctest::Approx(ev1("iso-bn")).epsilon(1e-3));
 
-  // One task has no seeds and no other task beside it: nothing can be significant.
+  // Nothing is trained for it: a fact of this task, or none.
   for (const Json& claim : item_of(report, "tab2")["claims"].items()) {
-    CHECK(claim["verdict"].string() != "reproduced");
-    CHECK(claim["verdict"].string() != "not run");
-    if (claim["verdict"].string() != "not comparable")
-      CHECK(contains(claim["why"].string(), "so few cannot be significant"));
+    const std::string word = claim["verdict"].string();
+    INFO(claim["text"].string() << ": " << word);
+    CHECK((word == "not comparable" || word == "as printed" || word == "not as printed"));
+    if (word != "not comparable") CHECK(contains(claim["why"].string(), "of 1 pair of values difference "));
   }
 
   // Again: nothing is computed, and the values are the same. With a seed more: what is new.

@@ -72,6 +72,10 @@ TEST_CASE("layernorm_tuning: the items of a small model leave tables and verdict
   CHECK(item_of(report, "tab2")["tables"].items()[0]["rows"].items()[2]["head"].string().starts_with(
       formatted("layer-norm: {} of ", 2 * H + 2 * (H + 1))));
   CHECK(item_of(report, "sec2.3")["claims"].items()[0]["verdict"].string() == "not comparable");
+  for (const Json& claim : item_of(report, "facts")["claims"].items()) {
+    CHECK(claim["verdict"].string() == "as printed");
+    CHECK(claim["why"].string() == "3 of 3 values are the printed ones, to the digit");
+  }
 
   const size_t folders = run_folders(world);
   const std::string fig5 = read_file(world.path("study/fig5.csv"));

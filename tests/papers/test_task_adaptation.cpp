@@ -87,7 +87,9 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   size_t judged = 0;
   for (const Json& claim : item_of(report, "tab1")["claims"].items())
     if (claim["where"].string() == "tab.1" && contains(claim["text"].string(), "SST-2")) {
-      CHECK(contains(claim["why"].string(), "of 2 seeds agree"));
+      // Where the tiny model gives every input the same answer, nothing is judged.
+      const std::string why = claim["why"].string();
+      CHECK((contains(why, "of 2 seeds agree") || contains(why, "of 2 values are undefined")));
       ++judged;
     }
   CHECK(judged == 5);

@@ -79,11 +79,12 @@ TEST_CASE("transformer_norms: a verdict follows from the fall, its standard erro
 }
 
 TEST_CASE("transformer_norms: a cell shows what most seeds do, beside the print") {
-  const auto result = [](double last, Json left) {
-    Json::Array epochs;
-    for (const double mean : {1.0, last})
-      epochs.push_back(Json::object().set("mean", mean).set("deviation", 0.01).set("batches", 4));
-    return Json::object().set("entropy", 2.0).set("epochs", Json::array(epochs)).set("left_finite", left);
+  const auto loss = [](double mean, double deviation = 0.01) {
+    return Json::object().set("mean", mean).set("deviation", deviation).set("batches", 4);
+  };
+  const auto result = [&](double last, Json left, double entropy = 2) {
+    return Json::object().set("first", loss(1.1)).set("epochs", Json::array({loss(1), loss(last)}))
+        .set("entropy", entropy).set("left_finite", left);
   };
   NtCell cell;
   cell.printed = true;
@@ -103,6 +104,18 @@ TEST_CASE("transformer_norms: a cell shows what most seeds do, beside the print"
   cell.add(result(NAN, 1));
   cell.printed = false;
   CHECK(cell.agrees());
+
+  NtCell flat;                                      // it falls, and ignores the sentence
+  flat.printed = true;
+  flat.add(result(0.9, {}, 0.9));
+  CHECK(flat.shown().ours == "flat");
+  CHECK(flat.agrees());
+  CHECK_FALSE(flat.agrees(false));
+
+  // A steep first epoch has a large deviation, which says nothing against its fall.
+  Json steep = result(0.15, {});
+  steep.set("epochs", Json::array({loss(0.5, 1), loss(0.15)}));
+  CHECK(converged(steep));
 }
 
 TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and are not computed twice") {
@@ -183,7 +196,7 @@ TEST_CASE("transformer_norms: both placements are trained alike and judged by th
   CHECK(rows_of(world, "placement") == 2 * 2 * 2 * 2);       // depths, placements, norms, seeds
   const Json item = item_of(Json::load(world.path("study/report.json")), "placement");
   REQUIRE(item["claims"].items().size() == 2);
-  CHECK(contains(item["claims"].items()[0]["why"].string(), "of 4 runs are as it says"));
+  CHECK(contains(item["claims"].items()[0]["why"].string(), "of 4 runs agree"));
   CHECK(contains(item["claims"].items()[1]["why"].string(), "of 2 seeds agree, mean difference"));
   const Json table = item["tables"].items()[0];
   CHECK(table["columns"].dump(-1) == R"(["norm","1 layer, post","1 layer, pre","2 layers, post","2 layers, pre"])");
@@ -192,6 +205,38 @@ TEST_CASE("transformer_norms: both placements are trained alike and judged by th
     if (row[0] == "1" && row[1] == "pre" && row[2] == "batch") sum += std::stod(row[7]);
   CHECK(sum > 0);
   CHECK(table["rows"].items()[1]["cells"].items()[1]["ours"].string().starts_with(fixed(sum / 2, 3) + " ± "));
+}
+
+TEST_CASE("transformer_norms: the mean of the sentence in [CLS]'s place, and a vocabulary that is given") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  o.items = {"gradient"};
+  REQUIRE(run_items(o) == 0);
+  const auto differs = [&] {
+    return item_of(Json::load(world.path("study/report.json")), "gradient")["differs"].dump();
+  };
+  CHECK(contains(differs(), "the classifier reads [CLS] alone"));
+  CHECK(contains(differs(), "a vocabulary of the training sentences"));
+  const std::string by_cls = read_file(world.path("study/gradient.csv"));
+
+  o.vocab = world.path("vocab.txt");
+  o.read = "mean";
+  write_file(o.vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfell\nstayed\nrose\n");
+  REQUIRE(run_items(o) == 0);
+  CHECK(contains(differs(), "the classifier reads the mean of the sentence"));
+  CHECK_FALSE(contains(differs(), "a vocabulary of the training sentences"));
+  CHECK(read_file(world.path("study/gradient.csv")) != by_cls);
+  const Document document(o, "transformer-norms");
+  const NtData data = read_nt_data(o, o.vocab);
+  CHECK(data.tokenizer.size() == 8);
+  NtModel model = new_network(o, data, {.layers = 1, .width = 8, .norm = "layer"});
+  const Batch batch = pack(inputs(data.train, std::vector<int32_t>{0, 1, 2}));
+  const Tensor hidden = model.network.bert().forward(batch).last_hidden_state;
+  CHECK(model.network.forward(batch).values() == model.network.of_hidden(hidden, batch).values());
+  const GradientWalk walk = walk_gradient(model, batch, {0, 1, 2});
+  CHECK(walk.difference < 1e-4);
+  CHECK(walk.tape.back() > 0);
 }
 
 TEST_CASE("transformer_norms: the share of the largest class, and a run that leaves the finite") {
@@ -255,10 +300,10 @@ TEST_CASE("long table: a claim of all values holds where each of them is the one
   table.add({"layer", "1"}, 1);
   table.add({"layer", "2"}, 1);
   table.add({"group:groups=4,eps=1e-3", "1"}, 0);
-  CHECK(judge_all({{"norm", "layer"}}, 1, table).verdict == "reproduced");
-  CHECK(judge_all({{"lr", "1"}}, 1, table).verdict == "not");
-  CHECK(judge_all({{"lr", "1"}}, 1, table).why == "1 of 2 runs are as it says");
-  CHECK(judge_all({{"lr", "3"}}, 1, table).verdict == "not run");
+  CHECK(judge_all({{"norm", "layer"}}, 1, table).word == "as printed");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).word == "not as printed");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).why == "1 of 2 values are as it says");
+  CHECK(judge_all({{"lr", "3"}}, 1, table).word == "not run");
   const SmallWorld world;
   table.save(world.path("table.csv"));
   CHECK(contains(read_file(world.path("table.csv")), "\n\"group:groups=4,eps=1e-3\",1,0\n"));

@@ -47,8 +47,9 @@ Json sample() {
                                     "printed_point": 0.867, "mark": "good"},
                                    {"printed": "66.1", "ours": "52.9", "warning": "one class for every input"}]},
         {"head": "layer", "cells": [{"ours": "70.1", "points": [0.786, null], "note": "grain .25"}]}]}],
-      "claims": [{"where": "sec.4", "text": "It helps by 1.9.", "verdict": "reproduced", "why": "in 4 of 5"},
-                 {"text": "Always.", "verdict": "not"}]},
+      "claims": [{"where": "sec.4", "text": "It helps by 1.9.", "verdict": "supported", "why": "in 6 of 6",
+                  "pairs": [1.5, 2.3], "by_chance": 0.03125},
+                 {"text": "Always.", "verdict": "not as printed"}]},
      {"name": "fig1", "title": "Curves", "status": "run",
       "figures": [{"file": "a.svg", "text": "A falls"}]},
      {"name": "tab5", "title": "Large", "status": "not run", "why": "no folder holds the large model"}]
@@ -108,7 +109,9 @@ TEST_CASE(
     CAPTURE(number);
     CHECK(contains(seen, number));
   }
-  const Strings numbers = matches(report.dump(), "[.0-9]*[0-9]");
+  Strings numbers = matches(report.dump(), "[.0-9]*[0-9]");
+  numbers.push_back("0.03");                        // of chance: 0.03125 of 1 claim
+  numbers.push_back("0");                           // the bar of a claim's dots
   for (const std::string& number : matches(seen, "[.0-9]*[0-9]")) {
     CAPTURE(number);
     CHECK(std::ranges::count(numbers, number) > 0);
@@ -120,8 +123,11 @@ TEST_CASE(
       "<th scope=\"rowgroup\" rowspan=\"2\">none</th><th scope=\"row\" class=\"note\">printed</th>"));
   CHECK(contains(page, "<th scope=\"row\">layer</th><th scope=\"row\" class=\"note\">ours</th>"));
   // The dots of a column, and its printed bar, stand on one scale: from 0.705 to 0.867.
-  CHECK(matches(page, "cx=\"([^\"]*)\"", 1) == Strings{"5", "12.78", "50"});
+  // Those of a claim's pairs on one of their own, with 0.
+  CHECK(matches(page, "cx=\"([^\"]*)\"", 1) == Strings{"5", "12.78", "50", "63.7", "95"});
   CHECK(contains(page, "d=\"M95 1v14\""));
+  CHECK(contains(page, "<title>differences: 1.5, 2.3; the bar: 0</title>"));
+  CHECK(contains(page, "<p>1 claim on this page rested on pairs enough"));
 }
 
 TEST_CASE(
@@ -131,7 +137,7 @@ TEST_CASE(
   const std::string page = report_html(sample(), folder.path("")),
                     contents = page.substr(0, page.find("id=\"tab2\""));
   CHECK(contains(contents,
-                 ">sec.4: reproduced</span> <span class=\"verdict bad\">not reproduced</span>"));
+                 ">sec.4: supported</span> <span class=\"verdict bad\">not as printed</span>"));
   CHECK(contains(contents,
                  "<a href=\"#tab5\">Large</a><div><span class=\"verdict none\">not run</span>"));
   CHECK(contains(contents, "<a href=\"#fig1\">Curves</a><div><span class=\"note muted\">no claim"));

@@ -161,48 +161,4 @@ TEST_CASE("study: runs side by side are processes that know their run; one that 
   CHECK_ERROR(study.run({bad}), "the disk is full");
 }
 
-TEST_CASE("statistics: the exact sign-flip test is the share of all signs; few pairs cannot be significant") {
-  CHECK(sign_flip_p({1, 2, 3}) == doctest::Approx(0.25));
-  CHECK(sign_flip_p({1, 1, 1, 1, 1, 1}) == doctest::Approx(2.0 / 64));
-  CHECK(sign_flip_p({1, -1}) == doctest::Approx(1));
-  CHECK(sign_flip_p({3, -1, 2}) == doctest::Approx(0.5));       // 3 - 1 + 2 = 4 and 6, and their negatives, of 8
-  CHECK(sign_flip_p({-0.1, -0.2, -0.3}) == doctest::Approx(0.25));
-  CHECK(sign_flip_p({0.1, 0.2, -0.3}) == 1);                    // a sum of 0, but for rounding
-  CHECK(least_sign_flip_p(3) == 0.25);
-  CHECK(least_sign_flip_p(5) == 0.0625);
-  CHECK(least_sign_flip_p(6) == 0.03125);
-  CHECK(median({3, 1, 2}) == 2);
-  CHECK(median({4, 1, 2, 3}) == 2.5);
-  CHECK_THROWS_AS(sign_flip_p({}), Error);
-}
-
-TEST_CASE("claims: judged by the seeds' mean differences, by one rule") {
-  LongTable table({"task", "norm", "seed", "score"});
-  for (int seed = 1; seed <= 6; ++seed)
-    for (const char* task : {"a", "b"}) {
-      table.add({task, "plain", std::to_string(seed)}, 0.5);
-      table.add({task, "better", std::to_string(seed)}, 0.6 + 0.01 * seed);
-      table.add({task, "mixed", std::to_string(seed)}, seed == 1 ? 0.4 : 0.6);
-    }
-  const auto verdict = [&](const char* more, const char* less) {
-    return judge({"tab.1", "text", {{"norm", more}}, {{"norm", less}}}, table);
-  };
-  CHECK(verdict("better", "plain").verdict == "reproduced");
-  CHECK(verdict("plain", "better").verdict == "not");
-  CHECK(verdict("mixed", "plain").verdict == "direction only");
-  CHECK(verdict("absent", "plain").verdict == "not run");
-  CHECK(verdict("plain", "plain").verdict == "not");
-  CHECK(verdict("better", "plain").why.find("6 of 6 seeds agree, mean difference 0.1350, p = 0.031") == 0);
-  const Verdict few = judge({"tab.1", "text", {{"norm", "better"}}, {{"norm", "plain"}}},
-                            [&] {
-                              LongTable part(table.columns());
-                              for (const LongTable::Row& row : table.rows())
-                                if (row.of[2] < "4") part.add(row.of, row.value);
-                              return part;
-                            }());
-  CHECK(few.verdict == "direction only");
-  CHECK(contains(few.why, "(the least that 3 can give: 0.250); so few cannot be significant"));
-  CHECK_ERROR(judge({"", "", {{"colour", "x"}}, {}}, table), "no column \"colour\"");
-}
-
 }  // namespace minbert::test

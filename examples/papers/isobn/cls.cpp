@@ -15,7 +15,14 @@ struct Measured {
   Document& document;
   IsoBnOptions o;
 
-  const std::vector<Task>& tasks() const { return document.tasks(); }
+  std::vector<Task> tasks() const {
+    if (o.tasks_given) return document.tasks();
+    std::vector<Task> of_document;
+    for (const char* name : {"mrpc", "rte", "cola", "stsb"})
+      for (const Task& task : document.tasks())
+        if (task.name == name) of_document.push_back(task);
+    return of_document.empty() ? document.tasks() : of_document;
+  }
   Run run(const Task& task) const {
     return document.run_on(
         task, "cls", 1,
@@ -129,7 +136,7 @@ void fig2(const Measured& m, ItemReport& report) {
 
 // [IsoBN fig.3]
 void fig3(const Measured& m, ItemReport& report) {
-  const Task& task = m.tasks().front();
+  const Task task = m.tasks().front();
   const Numbers order = m.order(task), cluster = m.of(task)["cluster"].numbers();
   const Matrix real_one = m.rho(task);
   Matrix diagonal = real_one, blocks = real_one;
@@ -165,14 +172,36 @@ void tab2(const Measured& m, ItemReport& report, const Names& norms) {
     for (const double v : values) text += (text.empty() ? "" : " / ") + fixed(v, 2);
     return text;
   };
-  const auto explained_cell = [&](const std::string& norm, const Task& task) {
-    const std::string ours = text_of(m.explained(table, task, norm, 3));
-    if (report.printed().rows().empty()) return ItemReport::Cell{"", ours};
-    const LongTable::Where where = {
-        {"model", m.document.printed_model()}, {"task", task.name}, {"norm", norm}};
-    return ItemReport::Cell{text_of(report.printed().values(where)), ours};
+  // A task, or all of them: the mean
+  struct Column {
+    std::string title;
+    std::vector<Task> tasks;
   };
-  report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, m.tasks(),
+  std::vector<Column> columns;
+  for (const Task& task : m.tasks()) columns.push_back({task.title, {task}});
+  if (columns.size() > 1) columns.push_back({"mean", m.tasks()});
+  for (const std::string& norm : norms)
+    for (const Task& task : m.tasks()) m.explained(table, task, norm, 3);
+  const auto mean_of = [&](const LongTable& values, const Column& column, LongTable::Where where) {
+    Numbers means;
+    for (const char* k : {"1", "2", "3"}) {
+      where["k"] = k;
+      Numbers all;
+      for (const Task& task : column.tasks) {
+        where["task"] = task.name;
+        for (const double v : values.values(where)) all.push_back(v);
+      }
+      if (!all.empty()) means.push_back(summarize(all).mean);
+    }
+    return text_of(means);
+  };
+  const auto explained_cell = [&](const std::string& norm, const Column& column) {
+    const std::string ours = mean_of(table, column, {{"norm", norm}});
+    if (report.printed().rows().empty()) return ItemReport::Cell{"", ours};
+    return ItemReport::Cell{mean_of(report.printed(), column,
+                                    {{"norm", norm}, {"model", m.document.printed_model()}}), ours};
+  };
+  report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, columns,
                explained_cell);
   report.csv(table);
   report.caption("centered; the statistics of a norm are those of the whole training set");

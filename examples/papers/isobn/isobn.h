@@ -20,7 +20,8 @@ Json measure_cls(const IsoBnOptions& options, const Task& task, const std::strin
 
 // fig1 fig2 fig3 eq3 eq5 alg1 tab2 fig4: of [CLS] of the pre-trained encoder over the training set.
 // They follow from its mean and covariance, which one pass gives; alg1's statistics move with the
-// batches of this pass. (examples/papers/isobn/cls.cpp)
+// batches of this pass. Of the tasks that --tasks names, else of the document's four.
+// (examples/papers/isobn/cls.cpp)
 std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& options);
 // tab1: fine-tuning. (examples/papers/isobn/tuning.cpp)
 Item isobn_tuning_item(Document& document, const IsoBnOptions& options);

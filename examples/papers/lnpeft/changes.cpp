@@ -184,7 +184,7 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
         Panel panel{.title = task.title,
                     .x_label = "layer",
                     .y_label = "",
-                    .heat = {.values = Matrix(components.size())},
+                    .heat = {.values = Matrix(components.size()), .min = 0},
                     .y_names = components};
         std::map<std::string, double> largest_other;  // by layer
         for (const Json& change : runs.document.result(runs.tuned(task))["changes"].items()) {

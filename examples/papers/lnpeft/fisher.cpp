@@ -97,8 +97,12 @@ struct Column {
 void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<Column>& columns,
                  const std::string& text) {
   LongTable table({"task", "layer", "kind", "value"}), judged({"task", "part", "share"});
+  double largest = 0;                               // both panels have one scale
+  for (const Column& column : columns)
+    for (const auto& [kind, layers] : column.sums.of)
+      largest = std::max(largest, std::ranges::max(layers) / column.sums.total);
   report.figure(text, Names{"weight", "bias"}, [&](const std::string& kind) {
-    Panel panel{.title = kind, .x_label = "task", .y_label = "layer", .heat = {.min = 0}};
+    Panel panel{.title = kind, .x_label = "task", .y_label = "layer", .heat = {.min = 0, .max = largest}};
     for (const Column& column : columns) {
       const Numbers& layers = column.sums.of.at(kind);
       panel.x_names.push_back(column.task);

@@ -103,7 +103,7 @@ struct LnPeftRuns {
 
 std::vector<Item> lnpeft_change_items(const LnPeftRuns& runs);       // fig1 sec2.3
 std::vector<Item> lnpeft_fisher_items(const LnPeftRuns& runs);       // tab1 fig3 fig4
-std::vector<Item> lnpeft_tuning_items(const LnPeftRuns& runs);       // tab2 sec3.1
+std::vector<Item> lnpeft_tuning_items(const LnPeftRuns& runs);       // tab2 sec3.1 facts
 std::vector<Item> lnpeft_mask_items(const LnPeftRuns& runs);         // fig2 fig5
 Item lnpeft_submission_item(const LnPeftRuns& runs);                 // tab3
 Item lnpeft_mean_item(const LnPeftRuns& runs);                       // fig6

@@ -115,7 +115,7 @@ std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options)
   const std::vector<Item> change = lnpeft_change_items(runs), fisher = lnpeft_fisher_items(runs),
                           tuning = lnpeft_tuning_items(runs), masks = lnpeft_mask_items(runs);
   return {change[0], change[1], fisher[0], tuning[0], lnpeft_submission_item(runs), tuning[1],
-          masks[0],  fisher[1], fisher[2], masks[1],  lnpeft_mean_item(runs)};
+          tuning[2], masks[0],  fisher[1], fisher[2], masks[1],  lnpeft_mean_item(runs)};
 }
 
 }  // namespace minbert

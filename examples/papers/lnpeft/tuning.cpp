@@ -1,7 +1,8 @@
-// LN-PEFT's table of dev scores, and the test between BitFit and LayerNorm.
+// LN-PEFT's table of dev scores, the test between BitFit and LayerNorm, and what needs no training.
 #include "engine/text.h"
 #include "papers/kruskal_wallis.h"
 #include "papers/lnpeft/lnpeft.h"
+#include "train/train_mode.h"
 
 namespace minbert {
 namespace {
@@ -29,7 +30,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   const Document& document = runs.document;
   const std::vector<DevSet> sets = dev_sets(runs.tasks());
   LongTable all({"task", "mode", "lr", "seed", "epoch", "score"}),
-      best({"task", "mode", "seed", "score"});
+      best({"task", "mode", "seed", "score"}), judged = best;
   const auto grid = runs.tunings(runs.modes());
   grid.each([&](const DevSet& set, const LnPeftSetting& s, int seed) {
     const Run run = grid.run(set, s, seed);
@@ -37,14 +38,16 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
         document.score(run, set).value_or(0);
   });
   const auto add_scores = [&](const DevSet& set, const std::string& mode) {
-    for (int seed = runs.o.seed;
-         const double score : runs.scores(set, runs.best(set.task, mode)).points)
-      best(set.key(), mode, seed++) = score;
+    const ItemReport::Cell cell = runs.scores(set, runs.best(set.task, mode));
+    for (size_t i = 0; i < cell.points.size(); ++i) {
+      best(set.key(), mode, runs.o.seed + int(i)) = cell.points[i];
+      judged(set.key(), mode, runs.o.seed + int(i)) = cell.sound[i];
+    }
   };
   product(add_scores, sets, runs.modes());
   report.csv(all);
   report.csv(best, "best");
-  report.judge_by(best);
+  report.judge_by(judged);
   const auto best_cell = [&](const Mode& mode, const DevSet& set) {
     const LnPeftSetting setting = runs.best(set.task, mode.name);
     ItemReport::Cell cell = runs.scores(set, setting);
@@ -66,17 +69,59 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   report.differs("the document says neither batch size nor schedule nor seeds; these are ours");
 }
 
+const Names score_sets = {"dev", "test", "dev and test"};
+
+// The printed scores of one of score_sets
+Numbers printed_scores(const LongTable& printed, const std::string& wanted, const std::string& mode) {
+  Numbers all;
+  for (const char* set : {"dev", "test"})
+    if (wanted.find(set) != wanted.npos)
+      for (const double v : printed.values({{"set", set}, {"mode", mode}})) all.push_back(v);
+  return all;
+}
+KruskalWallis printed_test(const LongTable& printed, const std::string& set) {
+  return kruskal_wallis(printed_scores(printed, set, trained::bitfit),
+                        printed_scores(printed, set, trained::layer_norm));
+}
+
+// What the document's own numbers and its model's sizes give: no weights, no data.
+Run facts_run(const LongTable& printed) {
+  return {"facts", {{"model", "BERT-large-cased"}}, [printed](const std::string&) {
+            BertConfig config = BertConfig::named("large");
+            config.vocab_size = 28996;
+            config.tasks = {"rte"};
+            Model model(config, 0, false, heads_of(parse_tasks("rte")), 0);
+            Json result = Json::object();
+            for (const std::string& mode : LnPeftRuns::modes()) {
+              set_trained(model.parameters, mode, 0);
+              result.set(mode, model.parameters.trainable());
+            }
+            for (const std::string& set : score_sets) result.set(set, printed_test(printed, set).p);
+            return result;
+          }};
+}
+
+// [LN-PEFT sec.3.1]
+void facts(const Json& result, ItemReport& report) {
+  LongTable table({"what", "of", "value"});
+  for (const std::string& mode : LnPeftRuns::modes())
+    table("parameters", mode) = result[mode].number();
+  for (const std::string& set : score_sets) table("p", set) = result[set].number();
+  report.csv(table);
+  report.table("BERT-large-cased with two labels", "trained", LnPeftRuns::modes(), Names{"parameters", "% of all"},
+               [&](const std::string& mode, const std::string& column) {
+                 const double trained = result[mode].number(), all = result[trained::full_model].number();
+                 return column == "parameters" ? fixed(trained, 0) : fixed(100 * trained / all, 3);
+               });
+  report.table("p of the Kruskal-Wallis test between BitFit and LayerNorm, of the printed scores",
+               "", Names{"p"}, score_sets, [&](const std::string&, const std::string& set) {
+                 return fixed(result[set].number(), 5);
+               });
+  report.caption("the counts are those of the model's sizes, without its weights; ties corrected");
+}
+
 // [LN-PEFT sec.3.1]
 void sec31(const LnPeftRuns& runs, ItemReport& report) {
-  const Names sets = {"dev", "test", "dev and test"};
-  const auto printed = [&](const std::string& wanted, const std::string& mode) {
-    Numbers all;
-    for (const char* set : {"dev", "test"})
-      if (wanted.find(set) != wanted.npos)
-        for (const double v : report.printed().values({{"set", set}, {"mode", mode}}))
-          all.push_back(v);
-    return all;
-  };
   const auto means = [&](const std::string& mode) {
     Numbers all;
     for (const DevSet& set : dev_sets(runs.tasks()))
@@ -85,16 +130,14 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
   };
   LongTable table({"source", "set", "H", "p"});
   report.table("p of the Kruskal-Wallis test between BitFit and LayerNorm", "",
-               Names{"the printed tables", "our means over the seeds"}, sets,
+               Names{"the printed tables", "our means over the seeds"}, score_sets,
                [&](const std::string& row, const std::string& set) -> ItemReport::Cell {
                  const bool theirs = row == "the printed tables";
                  if (!theirs && set != "dev")
                    return {"", "the labels of the test sets are not public"};
-                 const auto values = [&](const std::string& mode) {
-                   return theirs ? printed(set, mode) : means(mode);
-                 };
                  const KruskalWallis test =
-                     kruskal_wallis(values(trained::bitfit), values(trained::layer_norm));
+                     theirs ? printed_test(report.printed(), set)
+                            : kruskal_wallis(means(trained::bitfit), means(trained::layer_norm));
                  table(theirs ? "printed tables" : "ours", set, exact(test.H)) = test.p;
                  ItemReport::Cell cell{"", fixed(test.p, 5)};
                  for (const double p : report.printed().values({{"set", set}, {"mode", "p"}}))
@@ -114,7 +157,12 @@ std::vector<Item> lnpeft_tuning_items(const LnPeftRuns& runs) {
        both(yardstick_runs(runs.document, runs.tasks()), runs.tunings(runs.modes())),
        std::bind_front(tab2, runs)},
       {"sec3.1", "The Kruskal-Wallis test", runs.tunings({trained::bitfit, trained::layer_norm}),
-       std::bind_front(sec31, runs)}};
+       std::bind_front(sec31, runs)},
+      {"facts", "Parameters, and the test of the printed scores",
+       [=] { return std::vector{facts_run(runs.document.printed("sec3.1"))}; },
+       [=](ItemReport& report) {
+         facts(runs.document.result(facts_run(runs.document.printed("sec3.1"))), report);
+       }}};
 }
 
 }  // namespace minbert

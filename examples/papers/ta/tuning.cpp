@@ -70,10 +70,10 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
     const Run run = grid.run(set, method, seed);
     const std::optional<double> score = document.score(run, set);
     all(set.key(), method.title, seed, document.result(run)["epoch"].integer()) = score;
-    if (is_printed(set)) judged(set.key(), method.title, seed) = score;
+    if (is_printed(set)) judged(set.key(), method.title, seed) = document.sound_score(run, set);
   });
   report.csv(all);
-  report.judge_by(judged);
+  report.judge_by(judged, {100, 2, "%"});
   report.table("Dev scores in percent", tab2 ? "median / max" : "mean±std / median / max",
                ta_methods, sets, [&](const TaMethod& method, const DevSet& set) {
                  return cell_of(ta, method, set, tab2, report.printed());
