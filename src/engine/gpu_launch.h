@@ -151,9 +151,9 @@ struct SumsOfSlices {
     const int64_t end = begin + rows_of_slice < sums.rows ? begin + rows_of_slice : sums.rows;
     real* result = slices + slice * sums.groups * sums.cols + col;
     int64_t row = begin;
-    real s = 0;                                     // four loads on their way at a time
+    real s = 0;       // in the rows' order, as with groups, but four are on their way at a time
     for (; !sums.group && row + 4 <= end; row += 4)
-      s += sums.f(row, col) + sums.f(row + 1, col) + sums.f(row + 2, col) + sums.f(row + 3, col);
+      s = s + sums.f(row, col) + sums.f(row + 1, col) + sums.f(row + 2, col) + sums.f(row + 3, col);
     for (int g = 0; g < sums.groups; ++g) result[g * sums.cols] = s;
     for (; row < end; ++row)
       result[(sums.group ? sums.group[row] : 0) * sums.cols] += sums.f(row, col);
