@@ -181,14 +181,18 @@ TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
   return o;
 }
 
+Run Document::run_of(const TrainOptions& o, const std::vector<Task>& tasks,
+                     const std::string& name) {
+  Run run{name, settings_of(o), {}, double(o.epochs)};
+  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
+  for (const Task& task : tasks) run.options.merge(inputs(task));
+  run.scratch = {"state.safetensors", "model"};     // 4 times the model's size
+  return run;
+}
+
 Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
   o = on_task(task, o);
-  Run run{name, settings_of(o), {}, double(o.epochs)};
-  // their fingerprints count, not their names
-  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
-  run.options.merge(inputs(task));
-  // 4 times the model's size, and their work is done
-  run.scratch = {"state.safetensors", "model"};
+  Run run = run_of(o, {task}, name);
   run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
     const RunResult trained_run = train(experiment, o, folder);

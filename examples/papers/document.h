@@ -72,6 +72,9 @@ class Document {
              std::function<Json(const std::string& folder)> work);
   // The same options for this task, with the model and the data of the document's.
   TrainOptions on_task(const Task& task, TrainOptions o) const;
+  // A run that trains with these options: what model and data hold counts, not their names. Its
+  // weights go when its work is done.
+  Run run_of(const TrainOptions& o, const std::vector<Task>& tasks, const std::string& name);
   // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
   // and "warnings". o: see on_task.
   Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);

@@ -186,8 +186,8 @@ void forgetting_item(const ClnRuns& runs, ItemReport& report) {
                  Numbers before, after;
                  for (const int seed : runs.document.seeds()) {
                    const Json kept = runs.result(norm, seed)[task.name]["kept"];
-                   table(task.name, norm, "before", seed) = finite(kept["before"].number_if().value_or(NAN));
-                   table(task.name, norm, "after", seed) = finite(kept["after"].number_if().value_or(NAN));
+                   table(task.name, norm, "before", seed) = kept["before"].number_if();
+                   table(task.name, norm, "after", seed) = kept["after"].number_if();
                    before.push_back(kept["before"].number_if().value_or(NAN));
                    after.push_back(kept["after"].number_if().value_or(NAN));
                  }

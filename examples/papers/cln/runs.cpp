@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "minbert/files.h"
+#include "engine/names.h"
 #include "papers/cln/cln.h"
 #include "report/curves.h"
 #include "train/interrupt.h"
@@ -68,25 +68,19 @@ Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
 
 Run ClnRuns::training(const std::string& norm, int seed) const {
   TrainOptions t;
-  t.tasks.clear();
-  for (const Task& task : tasks()) t.tasks += (t.tasks.empty() ? "" : ",") + task.name;
+  t.tasks = joined(names_of(tasks()), ",");
   t.model = o.model, t.data = o.data, t.limit = o.limit, t.max_length = o.max_length;
   t.norm = norm, t.sampling = o.sampling, t.seed = seed;
   t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = o.epochs;
-  Run run{formatted("{}-seed{}", norm, seed), settings_of(t), {}, double(o.epochs)};
-  for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
-  for (const Task& task : tasks()) run.options.merge(document.inputs(task));
-  run.scratch = {"state.safetensors", "model"};
-  run.work = [t](const std::string& folder) {
+  Run run = document.run_of(t, tasks(), formatted("{}-seed{}", norm, seed));
+  run.work = [t, all_tasks = tasks()](const std::string& folder) {
     const Experiment experiment(t);
     const RunResult trained_run = train(experiment, t, folder, 0, true);
     if (trained_run.interrupted) throw Interrupted();
-    std::vector<Task> of_run;
     Json result = Json::object({{"epoch", trained_run.best_epoch + 1}});
     const auto json = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
     for (size_t i = 0; i < experiment.data().size(); ++i) {
       const Task& task = experiment.data()[i].task;
-      of_run.push_back(task);
       bool sound = true;
       for (const Predictions& p : trained_run.predictions[i])
         sound = sound && collapse_warning(task, p.values).empty();
@@ -95,7 +89,7 @@ Run ClnRuns::training(const std::string& norm, int seed) const {
                                           {"sound", sound},
                                           {"kept", kept_of(folder, task, t.epochs)}}));
     }
-    return result.set("epochs", epochs_of(folder, of_run))
+    return result.set("epochs", epochs_of(folder, all_tasks))
         .set("gains", Json::array(gains_of(TrainedModel(folder))));
   };
   return run;
