@@ -2,7 +2,6 @@
 #include "report/long_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/text.h"
 #include "minbert/error.h"

@@ -14,9 +14,8 @@ namespace {
 constexpr double rounding = 1e-12;                  // of a sum, beside the sum of the sizes
 constexpr double level = 0.05;
 
-double mean_of(const Numbers& v) {
-  return std::accumulate(v.begin(), v.end(), 0.0) / double(v.size());
-}
+double sum_of(const Numbers& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
+double mean_of(const Numbers& v) { return sum_of(v) / double(v.size()); }
 double size_of(const Numbers& v) {
   return std::accumulate(v.begin(), v.end(), 0.0,
                          [](double sum, double x) { return sum + std::abs(x); });
@@ -70,7 +69,7 @@ std::string share(size_t n, const Numbers& of, const std::string& what) {
 // sign_flip_p of differences that are 1 or -1, of any number: C(n, k) of the 2^n ways have k of 1.
 double sign_p(const Numbers& signs) {
   const auto n = int64_t(signs.size());
-  const double sum = std::abs(mean_of(signs)) * double(n);
+  const double sum = std::abs(sum_of(signs));
   double p = 0;
   for (int64_t k = 0; k <= n; ++k)
     if (std::abs(double(2 * k - n)) >= sum - rounding * double(n))
@@ -92,7 +91,7 @@ Verdict fact(Numbers differences, const Unit& unit) {
 Verdict comparison(const Numbers& differences, double p, const std::string& what,
                    const std::string& effect) {
   const size_t n = differences.size();
-  const double mean = mean_of(differences), size = size_of(differences);
+  const double sum = sum_of(differences);
   const auto with = size_t(std::ranges::count_if(differences, [](double d) { return d > 0; }));
   const auto against = size_t(std::ranges::count_if(differences, [](double d) { return d < 0; }));
   const double least = least_sign_flip_p(n);
@@ -102,8 +101,8 @@ Verdict comparison(const Numbers& differences, double p, const std::string& what
                                       counted(int64_t(n), what), fixed(least, 3));
   Verdict verdict{"undecided", why, differences};
   if (least <= level) verdict.by_chance = std::floor(level / least + rounding) * least;
-  const bool decided = n > 1 && std::abs(mean) * double(n) > rounding * size;
-  if (decided && p <= level) verdict.word = mean > 0 ? "supported" : "contradicted";
+  const bool decided = n > 1 && std::abs(sum) > rounding * size_of(differences);
+  if (decided && p <= level) verdict.word = sum > 0 ? "supported" : "contradicted";
   else if (n > 1 && with == n) verdict.word = "points that way";
   else if (n > 1 && against == n) verdict.word = "points the other way";
   return verdict;
@@ -140,10 +139,8 @@ Verdict judge(const Claim& claim, const LongTable& ours, const Unit& unit) {
   if (seeds.size() > 1) return comparison(seeds, "seed", unit);
   const Numbers tasks = means_by(pairs, &Pair::task);
   if (tasks.size() > 1) return comparison(tasks, "task", unit);
-  Verdict one = comparison(seeds, "seed", unit);
-  one.why = formatted("one seed: difference {}{}", fixed(seeds[0], unit.digits),
-                      element(" {}", unit.name));
-  return one;
+  return {"undecided", formatted("one seed: difference {}{}", fixed(seeds[0], unit.digits),
+                                 element(" {}", unit.name)), seeds};
 }
 
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours) {
@@ -175,7 +172,7 @@ Verdict judge_equal(const std::vector<Equal>& values, const LongTable& ours) {
 
 double sign_flip_p(const Numbers& d) {
   MB_CHECK(!d.empty() && d.size() <= 24, "sign_flip_p: {} differences; expected 1 to 24", d.size());
-  const double sum = mean_of(d) * double(d.size()), size = size_of(d);
+  const double sum = sum_of(d), size = size_of(d);
   const size_t ways = size_t(1) << d.size();
   size_t as_far = 0;
   for (size_t signs = 0; signs < ways; ++signs) {

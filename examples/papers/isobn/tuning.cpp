@@ -111,7 +111,8 @@ void tab1(const Tuning& t, ItemReport& report) {
   const LongTable printed = report.printed().only({{"model", document.printed_model()}});
   const auto median_of = [&](const std::string& norm, const std::vector<DevSet>& some) {
     Numbers medians;
-    for (const DevSet& set : some) medians.push_back(median(t.best_of(norm, set).points));
+    for (const DevSet& set : some)
+      medians.push_back(median(best.values({{"task", set.key()}, {"norm", norm}})));
     return summarize(medians).mean;
   };
   Names rows = cls_norm_names;
