@@ -9,7 +9,7 @@
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
 #   make install       copies programs, library, headers and data to /usr/local or to PREFIX=DIR; DESTDIR=DIR: below
 #                      that folder. make uninstall, with the same options, removes what it copied
-#   make test          the tests, in float and in double (gradient checks), and on the GPU where there is one;
+#   make test          the tests, the framework's in double, too (gradient checks), and on the GPU where there is one;
 #                      T=norm: those with "norm" in their name
 #   make test-kernels  both with each of OpenBLAS's kernels that the processor can run, or with those of
 #                      KERNELS="Prescott Haswell"
@@ -113,6 +113,9 @@ FLAGS_cuda      := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=$(firstword $(CUDA_ARCHS)
 FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -Itests/rehearsal -O1 -g1
 FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
 LIBS_cuda       := $(CUDA_LIBRARIES)
+# In double: the framework and its tests, for the gradient checks
+NOT_double      := $(filter-out %/isotropy.cpp,$(call find,examples/papers)) $(wildcard tests/*/test_*.cpp)
+NOT_rehearsal-double := $(NOT_double)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
 GPU_FILES  := $(KERNEL_FILES) $(ALSO_rehearsal) \
@@ -126,8 +129,9 @@ define BUILD
 build/$(1)/%.o: %.cpp build/config.mk
 	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
-STUDIES_$(1) := $$(call objects,$(1),$$(STUDIES))
-build/test-$(1): $$(call objects,$(1),$$(TEST_FILES) $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
+STUDIES_$(1) := $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES)))
+build/test-$(1): $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(TEST_FILES)) $$(GRAMMAR)) \
+    $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 build/hidden-$(1): $$(HIDDEN:$(TESTS)/%.cpp=build/$(1)/hidden/%.o) \
     $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
@@ -168,6 +172,9 @@ $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 	@mkdir -p $(@D)
 	@echo "nvcc  $<"
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
+# Optimising costs a third of the compile time, and what has no loop over numbers of its own needs none.
+$(foreach build,cpu double cuda,$(patsubst %.cpp,build/$(build)/%.o, \
+  $(filter-out $(shell grep -l 'pragma omp' $(EXAMPLES)),$(EXAMPLES)))): OPTIMISE := -O1
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
 $(TEST_FILES:%.cpp=build/cpu/%.o) $(TEST_FILES:%.cpp=build/double/%.o): OPTIMISE := -O0
 # Beside a sanitizer and -O1, GCC 12 takes std::regex for uninitialised memory.

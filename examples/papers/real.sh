@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# real.sh DATA OUT JOBS MODEL...: the documents on real data, for `make study DATA=data MODEL=data/models/minilm`.
+#   DATA    has glue/ and phrasebank/, from data/download.sh glue phrasebank
+#   OUT     for the reports: OUT/index.html lists them. What is done there is not done again
+#   JOBS    runs side by side
+#   MODEL   BERT's folders: each is measured, on all rows of the sets, of SST-2 10,000; the first is fine-tuned
+# What is trained: MRPC and RTE, 1,000 rows, 3 epochs, six seeds, one rate; networks of their own on the whole
+# PhraseBank, one seed. CLN's study has a script of its own, cln/results.sh. On two cores some hours.
+set -u -o pipefail
+[ $# -ge 4 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
+here=$(dirname "$0")
+data=$1 out=$2 jobs=$3
+shift 3
+program() {                                         # PROGRAM PART OPTIONS...: its report is OUT/PROGRAM-PART
+  local name=$1 part=$2
+  shift 2
+  echo "== $name, $part"
+  "$here/../../build/bin/$name" "$@" --jobs "$jobs" --out "$out/$name-$part" || exit
+}
+sets=(--data "$data/glue")
+for model in "$@"; do
+  part=measured-$(basename "$model")
+  rows=(--model "$model" "${sets[@]}" --tasks cola,mrpc,rte,stsb,sst2 --limit 10000)
+  program isotropy "$part" sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 tab2 fig4 "${rows[@]}"
+  program task_adaptation "$part" fig1 fig2 eq1 fig3 "${rows[@]}"
+  program layernorm_tuning "$part" tab1 fig3 fig4 "${rows[@]}" --fisher-examples 1000
+done
+rows=(--model "$1" "${sets[@]}" --tasks mrpc,rte --limit 1000 --epochs 3 --seeds 6)
+program isotropy trained tab1 "${rows[@]}" --lr 5e-5
+program task_adaptation trained tab1 "${rows[@]}" --lr 5e-5
+program layernorm_tuning trained tab2 sec3.1 "${rows[@]}" --lr-full 5e-5 --lr-part 1e-3
+program transformer_norms trained --data "$data/phrasebank" --seeds 1
+"$here/../../build/bin/study_index" "$out"
