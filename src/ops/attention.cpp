@@ -8,7 +8,7 @@
 //   No padding  every product is of one sentence and head, read in place; nothing is masked.
 //   Parts       A CPU thread takes some blocks at a time, from the first product to the last;
 //               their scores stay in its cache. A GPU takes all blocks at once.
-//   To read     ops/attention_composed.h: the same in other operations; tests compare the two
+//   Plain       attention in examples/plain_bert.cpp; a test holds the two equal
 //   Not kept    P: L_b numbers for each token and head. The backward computes it again from Q and K
 #include <span>
 
