@@ -10,6 +10,7 @@
 //   Segments    none with type_vocab_size 0
 //   Norm        none with embeddings_norm "none", as in the original Transformer
 //   Names       P is saved as position_embeddings.weight, like learned positions
+//   Plain       embeddings in examples/plain_bert.cpp
 #include <cmath>
 
 #include "engine/names.h"

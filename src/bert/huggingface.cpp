@@ -1,4 +1,5 @@
 // Reading and writing weights under Hugging Face's names.
+// Plain: load in examples/plain_bert.cpp
 #include "minbert/checkpoint.h"
 
 #include <algorithm>

@@ -27,6 +27,7 @@
 //               is normalized once more after the last layer: encoder.LayerNorm (model.cpp).
 //               NormFormer's scaled residual sum, an option of its paper, is left out; γ comes
 //               before W_o, as in the paper (after it in the authors' code).
+//   Plain       self_attention, feed_forward, layer in examples/plain_bert.cpp
 #include <array>
 
 #include "engine/names.h"

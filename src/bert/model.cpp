@@ -1,4 +1,5 @@
 // The encoder as a whole, and the multitask heads on its pooled [CLS] [TA sec.2].
+// Plain: pooled, logits in examples/plain_bert.cpp
 #include "minbert/bert.h"
 
 #include <algorithm>

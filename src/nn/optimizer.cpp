@@ -1,4 +1,5 @@
 // AdamW, the course's AdamW, SGD: one fused pass over all parameters, gradients and moments.
+// Plain: AdamW in examples/plain_bert.cpp
 #include "minbert/optimizer.h"
 
 #include <algorithm>

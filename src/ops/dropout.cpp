@@ -2,6 +2,7 @@
 // probability p, else 1.          dL/dx_i = dy_i m_i / (1-p)
 //
 // The mask is not stored: the backward computes it again from its key.
+// Plain: dropout in examples/plain_bert.cpp
 #include "engine/dropout_mask.h"
 #include "engine/fill.h"
 #include "engine/launch.h"

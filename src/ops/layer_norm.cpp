@@ -15,6 +15,7 @@
 //             dx_i = rstd (e_i - mean(e) - xhat_i mean(e xhat))
 //             dweight_i = sum of dy_i xhat_i, dbias_i = sum of dy_i, over the rows that they served
 //   Deviation the mean is corrected once (mean_of_row.h).
+//   Plain     layer_norm in examples/plain_bert.cpp
 #include "engine/launch.h"
 #include "minbert/ops.h"
 #include "ops/mean_of_row.h"

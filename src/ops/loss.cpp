@@ -1,4 +1,5 @@
 // Losses, each the mean over the batch, and the cosine similarity that siamese heads use.
+// Plain: cross_entropy, binary_cross_entropy, squared_error in examples/plain_bert.cpp
 #include <algorithm>
 
 #include "engine/gemm.h"

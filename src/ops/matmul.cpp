@@ -1,4 +1,5 @@
 // Matrix products, the linear layer, and the feed-forward network of two linear layers.
+// Plain: linear, feed_forward in examples/plain_bert.cpp
 #include "engine/gemm.h"
 #include "engine/launch.h"
 #include "minbert/ops.h"

@@ -1,4 +1,5 @@
 // Heads and their outputs.
+// Plain: loss_of in examples/plain_bert.cpp
 #include "minbert/heads.h"
 
 #include <algorithm>

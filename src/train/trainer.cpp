@@ -1,5 +1,6 @@
 // The training loop: per epoch all batches of all tasks, one optimizer [CLN loop], then the dev
 // scores.
+// Plain: train in examples/plain_bert.cpp
 #include "minbert/trainer.h"
 
 #include <cmath>

@@ -8,6 +8,7 @@
 //               while one task trains, AdamW still moves the others' γ_t and β_t, by their moments,
 //               as in PyTorch (optimizer.h).
 //   Deviations  the text says "standard deviation"; the formula's √(σ²+ε) is what we compute.
+//   Plain       layer_norm in examples/plain_bert.cpp
 #include "norm/entries.h"
 
 namespace minbert {

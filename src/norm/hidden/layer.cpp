@@ -6,6 +6,7 @@
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
 //   Deviations  none; the fused kernel, src/ops/layer_norm.cpp, is tested against the composed form
+//   Plain       layer_norm in examples/plain_bert.cpp
 #include "norm/entries.h"
 
 namespace minbert {
