@@ -1,5 +1,5 @@
 """Compares minbert's folders and numbers with transformers' (see check).   compare.py BIN RUNS DATA"""
-import json, subprocess, sys
+import json, re, subprocess, sys
 import torch, transformers
 from safetensors.torch import load_file
 from transformers import (AddedToken, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification,
@@ -140,6 +140,20 @@ for name, source in (("bert", f"{DATA}/bert"), ("roberta", f"{RUNS}/roberta/mode
         difference = (load_file(f"{RUNS}/vectors")[what] - expected).abs().max().item()
         report(f"their copy of a {name}, by encode: {what}", f"{difference:.1e} in {len(texts)} rows",
                difference < TOLERANCE)
+
+# examples/plain_bert.cpp and examples/plain_bert.py
+def losses(text):
+    rows = re.findall(r"^ +\d+((?: +\d+\.\d{5}){3})", text, re.M)
+    return torch.tensor([[float(loss) for loss in row.split()] for row in rows])
+
+
+done = subprocess.run([sys.executable, "examples/plain_bert.py", f"{RUNS}/plain"], capture_output=True, text=True)
+found, expected = losses(done.stdout), losses(open(f"{RUNS}/plain.txt").read())
+if done.returncode or not len(expected) or found.shape != expected.shape:
+    report("plain_bert", done.stderr.strip() or "no table of losses, or another", False)
+else:
+    difference = (found - expected).abs().max().item()
+    report("plain_bert", f"losses of {expected.numel()} steps: {difference:.1e}", difference < 1e-4)
 
 print(f"{len(failures)} of these failed" if failures else "all agree")
 sys.exit(bool(failures))
