@@ -359,7 +359,7 @@ int run(const std::string& out) {
   const std::string data = shipped("data/mini");
   const BertConfig config = BertConfig::load(data + "/bert/config.json");
   const std::vector<Task> tasks = parse_tasks("sst,quora,sts");
-  const std::vector<Step> steps = read_steps(data, tasks, 30);
+  const std::vector<Step> steps = read_steps(data, tasks, 60);
   const Bert bert = {load(data + "/bert/model.safetensors", tasks), config.num_hidden_layers,
                      config.num_attention_heads, config.hidden_dropout_prob};
   Library library(bert.theta, config, tasks);
