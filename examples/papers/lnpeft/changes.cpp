@@ -73,6 +73,16 @@ Json changes(const Parameters& before, const Parameters& after) {
   return Json::array(list);
 }
 
+// The L1 distance of two models over all components, divided by their size: D of all of them.
+double distance(const Json& changes) {
+  double n = 0, L1 = 0;
+  for (const Json& change : changes.items()) {
+    n += change["n"].number();
+    L1 += change["L1"].number();
+  }
+  return L1 / n;
+}
+
 // The score of the model with LayerNorm whole and disabled, in each layer and in all of them.
 Json disabled(const Parameters& parameters, int layers,
               const std::function<std::optional<double>()>& score) {
@@ -141,7 +151,7 @@ double rate_of(const LnPeftOptions& o) { return o.lr_full[o.lr_full.size() / 2];
 Run LnPeftRuns::tuned(const Task& task) const {
   Run run = document.fine_tuning(task, train_options(trained::full_model, rate_of(o), o.seed),
                                  "tuned-" + task.name);
-  run.options["measured"] = "changes, disabled";
+  run.options["measured"] = "changes, disabled, distances";
   run.work = [train = run.work, task, options = o](const std::string& folder) {
     Json result = train(folder);
     const TrainedModel before(options.model);
@@ -150,6 +160,12 @@ Run LnPeftRuns::tuned(const Task& task) const {
         read_set(options.data, task, Split::dev, 0, after.tokenizer,
                  {.max_length = after.config.max_length, .limit = options.limit}, std::cerr);
     const auto score = [&] { return scores_on({&dev, 1}, after.model.network, task)[0]; };
+    const auto new_model = [&](int seed) {
+      return Model(before.config, uint64_t(seed), true, heads_of(before.tasks), 0);
+    };
+    const Model first = new_model(options.seed), second = new_model(options.seed + 1);
+    result.set("two random models", distance(changes(first.parameters, second.parameters)))
+        .set("pre-training", distance(changes(first.parameters, before.model.parameters)));
     return result.set("changes", changes(before.model.parameters, after.model.parameters))
         .set("disabled", disabled(after.model.parameters, after.config.num_hidden_layers, score));
   };
@@ -172,11 +188,12 @@ std::string rate_text(const LnPeftRuns& runs) {
   return formatted("one full fine-tuning a task, lr {}", rate_of(runs.o));
 }
 
-// [LN-PEFT fig.1] [LN-PEFT eq.1] [LN-PEFT eq.6]
+// [LN-PEFT fig.1] [LN-PEFT eq.1] [LN-PEFT eq.6] [LN-PEFT sec.2]
 void fig1(const LnPeftRuns& runs, ItemReport& report) {
   const Names& components = layer_components();
   LongTable table({"task", "layer", "component", "n", "D", "L0", "L1"}),
-      judged({"task", "layer", "component", "D"});
+      judged({"task", "layer", "component", "seed", "D"});
+  const int seed = runs.o.seed;
   report.figure(
       "For each task, D of each component in each layer: the mean absolute change of its weights "
       "and biases in full fine-tuning",
@@ -193,7 +210,7 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
           const double D = change["D"].number();
           table(task.name, layer, component, exact(change["n"].number()), exact(D),
                 exact(change["L0"].number())) = change["L1"].number();
-          judged(task.name, layer, component) = D;
+          judged(task.name, layer, component, seed) = D;
           if (component != "output.LayerNorm")
             largest_other[layer] = std::max(largest_other[layer], D);
           const size_t row = index_of(component, components, "component");
@@ -201,7 +218,7 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
           if (row == 0) panel.x_names.push_back(layer);
         }
         for (const auto& [layer, D] : largest_other)
-          judged(task.name, layer, "the largest other") = D;
+          judged(task.name, layer, "the largest other", seed) = D;
         return panel;
       });
   const auto mean_change = [&](const std::string& component, const Task& task) {
@@ -209,9 +226,19 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
     return fixed(1000 * std::accumulate(D.begin(), D.end(), 0.0) / double(D.size()), 3);
   };
   report.table("1000 D", "mean over the layers", components, runs.tasks(), mean_change);
+  const auto show_distance = [&](const std::string& row, const Task& task) {
+    const Json result = runs.document.result(runs.tuned(task));
+    const double D = row == "fine-tuning" ? distance(result["changes"]) : result[row].number();
+    judged(task.name, "all", row, seed) = D;
+    return fixed(1000 * D, 3);
+  };
+  report.table("1000 D of all components together, which is their L1 distance by their size",
+               "what moves the model, or two of them", Names{"fine-tuning", "pre-training", "two random models"},
+               runs.tasks(), show_distance);
   report.csv(table);
   report.judge_by(judged);
-  report.caption(rate_text(runs));
+  report.caption(rate_text(runs) + "; random models have new weights by two seeds");
+  report.differs("pre-training: from new weights, which need not be those that it began with");
 }
 
 struct Scored {  // a model with LayerNorm disabled
@@ -239,23 +266,38 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
       table(model.name, value["what"].string(), value["layer"].string()) =
           value["score"].number_if();
   report.csv(table);
+  const BertConfig config = BertConfig::load(model_folder(runs.o.model) + "/config.json");
+  const int of_one = 2 * config.num_hidden_layers;
+  const auto score_of = [&](const std::string& what, const Scored& model) {
+    return table.values({{"task", model.name},
+                         {"what", what},
+                         {"layer", what == "whole" ? "none" : "every"}});
+  };
+  const auto disabled_cell = [&](const Disabled& row, const Scored& model) -> ItemReport::Cell {
+    const Numbers score = score_of(row.what, model);
+    if (score.empty()) return {"", "undefined"};
+    ItemReport::Cell cell{"", fixed(score[0], 4)};
+    if (model.name != "mlm" || row.what == "whole") return cell;
+    cell.ours += formatted(" (× {})", fixed(score[0] / score_of("whole", model)[0], 2));
+    for (const double times : report.printed().values({{"what", row.what}}))
+      cell.printed = formatted("× {}", times);
+    return cell;
+  };
   report.table(
-      "Score with weight and bias of LayerNorm set to 0, by dimensions of largest |weight|",
+      "Score with weight and bias of LayerNorm set to 0, by dimensions of largest |weight|; ×: the "
+      "loss beside that of the whole model",
       "LayerNorm disabled in every layer",
       std::vector<Disabled>{{"whole", "whole"},
-                            {"1", "1 largest dimension"},
-                            {"4", "4 largest dimensions"},
-                            {"24", "24 largest dimensions"},
-                            {"all", "all dimensions"}},
-      models, [&](const Disabled& row, const Scored& model) {
-        const Numbers score = table.values({{"task", model.name},
-                                            {"what", row.what},
-                                            {"layer", row.what == "whole" ? "none" : "every"}});
-        return score.empty() ? "undefined" : fixed(score[0], 4);
-      });
+                            {"1", formatted("1 largest dimension: {} parameters", of_one)},
+                            {"4", formatted("4 largest dimensions: {}", 4 * of_one)},
+                            {"24", formatted("24 largest dimensions: {}", 24 * of_one)},
+                            {"all", formatted("all dimensions: {}", config.hidden_size * of_one)}},
+      models, disabled_cell);
   report.caption(rate_text(runs) + "; text held out of " + runs.o.corpus);
   report.differs(
-      "the document cites a result for RoBERTa on WikiText and has no experiment of its own");
+      "the document cites a result for RoBERTa on WikiText and has no experiment of its own; its 24 "
+      "parameters are read as one dimension, weight and bias, in each of 12 layers, and nearly 4 "
+      "times the loss stands there");
   report.differs("the pre-training may have seen the text that is held out here");
 }
 

@@ -72,7 +72,8 @@ struct LnPeftRuns {
   ElementValues norm_fisher(const Task& task) const;            // of a run that is done
 
   // One full fine-tuning, with changes {layer, component, n, D, L0, L1} and disabled {what, layer,
-  // score}; and disabled of the pre-trained model, its score the MLM loss on held-out text.
+  // score}; D of all components of "two random models" and of "pre-training" [LN-PEFT sec.2]; and
+  // disabled of the pre-trained model, its score the MLM loss on held-out text.
   Run tuned(const Task& task) const;
   Run pretrained() const;
 

@@ -14,7 +14,7 @@ auto masked_grid(const LnPeftRuns& runs, const Names& kinds) {
 void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
                  const std::string& text) {
   const Document& document = runs.document;
-  LongTable table({"task", "mask", "f", "seed", "score"});
+  LongTable table({"task", "mask", "f", "seed", "score"}), judged = table;
   report.figure(text, dev_sets(runs.tasks(), false), [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "f", .y_label = metric_name(set.measure.metric)};
     for (const std::string& kind : kinds) {
@@ -22,8 +22,10 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
       for (const double f : runs.o.fraction) {
         Numbers scores;
         for (const int seed : document.seeds()) {
-          scores.push_back(document.score(runs.masked(set.task, kind, f, seed), set).value_or(0));
+          const Run run = runs.masked(set.task, kind, f, seed);
+          scores.push_back(document.score(run, set).value_or(0));
           table(set.key(), kind, f, seed) = scores.back();
+          judged(set.key(), kind, f, seed) = document.sound_score(run, set);
         }
         add_mean(panel.curves.back(), f, scores);
       }
@@ -31,6 +33,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
     return panel;
   });
   report.csv(table);
+  report.judge_by(judged);
   std::string rates;
   for (const Task& task : runs.tasks())
     rates += formatted("{}{} {}", rates.empty() ? "" : ", ", task.title,

@@ -8,22 +8,15 @@
 namespace minbert {
 namespace {
 
-struct Mode {
-  std::string name, title;
-};
-std::vector<Mode> modes_with_sizes(const LnPeftRuns& runs) {
-  std::vector<Mode> all;
+// "% of full" of tab.2: what a mode trains, beside all parameters
+ItemReport::Cell share_cell(const LnPeftRuns& runs, const LongTable& printed, const std::string& mode) {
   const Task& task = runs.tasks()[0];
-  for (const std::string& mode : runs.modes()) {
-    const Json result =
-        runs.document.result(runs.tuning(task, runs.settings({mode})[0], runs.o.seed));
-    const int64_t trained = result["trained"].integer(),
-                  parameters = result["parameters"].integer();
-    all.push_back(
-        {mode, formatted("{}: {} of {} parameters ({} %) for {}", mode, trained, parameters,
-                         fixed(100 * double(trained) / double(parameters), 3), task.title)});
-  }
-  return all;
+  const Json result = runs.document.result(runs.tuning(task, runs.settings({mode})[0], runs.o.seed));
+  const int64_t trained = result["trained"].integer(), all = result["parameters"].integer();
+  ItemReport::Cell cell{"", fixed(100 * double(trained) / double(all), 3)};
+  cell.note = formatted("{} of {} for {}", trained, all, task.title);
+  for (const double v : printed.values({{"set", "share"}, {"mode", mode}})) cell.printed = fixed(v, 3);
+  return cell;
 }
 
 // [LN-PEFT tab.2]
@@ -49,21 +42,29 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   report.csv(all);
   report.csv(best, "best");
   report.judge_by(judged);
-  const auto best_cell = [&](const Mode& mode, const DevSet& set) {
-    const LnPeftSetting setting = runs.best(set.task, mode.name);
+  struct Column {
+    std::string title;
+    const DevSet* set;                              // none: the share of the parameters
+  };
+  std::vector<Column> columns = {{"% of full", nullptr}};
+  for (const DevSet& set : sets) columns.push_back({set.title, &set});
+  const auto best_cell = [&](const std::string& mode, const Column& column) {
+    if (!column.set) return share_cell(runs, report.printed(), mode);
+    const DevSet& set = *column.set;
+    const LnPeftSetting setting = runs.best(set.task, mode);
     ItemReport::Cell cell = runs.scores(set, setting);
     const Summary summary = summarize(cell.points);
     cell.ours = formatted("{} ({})", fixed(summary.mean, 4), fixed(summary.deviation, 4));
     cell.note = formatted("lr {}", setting.lr);
     for (const double v :
-         report.printed().values({{"set", "dev"}, {"task", set.key()}, {"mode", mode.name}})) {
+         report.printed().values({{"set", "dev"}, {"task", set.key()}, {"mode", mode}})) {
       cell.printed = fixed(v, 4);
       cell.printed_point = v;
     }
     return cell;
   };
   report.table("Dev scores of the best epoch at the best rate by the mean over the seeds",
-               "mean (std)", modes_with_sizes(runs), sets, best_cell);
+               "mean (std)", runs.modes(), columns, best_cell);
   show_yardsticks(runs.document, runs.tasks(), report);
   report.caption(formatted("{}, {}; batch 16, linear schedule", counted(runs.o.seeds, "seed"),
                            counted(runs.o.epochs, "epoch")));
