@@ -24,7 +24,7 @@ IsoBnOptions small_options(const SmallWorld& world) {
 int run_items(const IsoBnOptions& o) {
   Document document(o, "isobn");
   std::vector<Item> items = isobn_cls_items(document, o);
-  items.push_back(isobn_tuning_item(document, o));
+  for (Item& item : isobn_tuning_items(document, o)) items.push_back(std::move(item));
   return document.run(items);
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   const size_t H = 8;
   CHECK(rows_of(world, "fig1") == H);
   CHECK(rows_of(world, "sec2.1") == H);
-  CHECK(rows_of(world, "sec2.2") == 2);
+  CHECK(rows_of(world, "sec2.2") == 4);
   CHECK(rows_of(world, "fig2") == H * H);
   CHECK(rows_of(world, "fig3") == 3 * H * H);
   CHECK(rows_of(world, "tab2") == 4 * 3);
@@ -48,6 +48,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(rows_of(world, "fig4") == 3 * H);
   CHECK(rows_of(world, "tab1") == 2 * 3 * 2);           // 2 rates, 3 norms, 2 seeds
   CHECK(rows_of(world, "tab1-best") == 3 * 2);
+  CHECK(rows_of(world, "sec3.3") == 5 * 2);             // none, eq5, 3 strengths; 2 seeds
   CHECK(contains(read_file(world.path("study/report.html")), "id=\"tab2\""));
 
   // fig.1 and tab.2 are what the model's own [CLS] says.
@@ -61,6 +62,22 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(value_in(world, "fig1", {"sst2", "3"}) ==
         doctest::Approx(std::sqrt(Sigma[3 * H + 3])).epsilon(1e-5));
   CHECK(value_in(world, "tab2", {"sst2", "none", "2"}) == doctest::Approx(ev[1]).epsilon(1e-5));
+
+  // eq.5 leaves each dimension a deviation of 1/γ.
+  Vector left;
+  const Vector rho = pearson_matrix(Sigma);
+  for (size_t i = 0; i < H; ++i) {
+    double gamma = 0;
+    for (size_t j = 0; j < H; ++j) gamma += rho[i * H + j] * rho[i * H + j];
+    left.push_back(1 / gamma);
+  }
+  CHECK(value_in(world, "eq5-scale", {"sst2", "deviation of (h-μ)/(σγ)"}) ==
+        doctest::Approx(median(left)).epsilon(1e-5));
+  const Json sec33 = item_of(report, "sec3.3");
+  CHECK(contains(sec33["caption"].string(), "the share of the largest class: SST-2 (accuracy) 0.50"));
+  CHECK(contains(sec33.dump(), "none is unbalanced"));
+  CHECK(sec33["claims"].items()[0]["verdict"].string() == "not run");
+  CHECK(item_of(report, "sec2.1")["claims"].items()[0]["why"].string() == "it is about RoBERTa-large");
 
   // One batch of 24: the first batch starts ours as the set's statistics, and the others' start of 0 shows.
   const auto ev1 = [&](const char* norm) { return value_in(world, "alg1", {"sst2", norm, "1"}); };
@@ -78,14 +95,15 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   // Again: nothing is computed, and the values are the same. With a seed more: what is new.
   const std::string before = read_file(world.path("study/tab1.csv"));
   const size_t folders = run_folders(world);
-  CHECK(folders == 1 + 1 + 2 * 3 * 2);                                 // [CLS], yardsticks, fine-tunings
+  // [CLS], yardsticks, fine-tunings; of sec.3.3's five settings tab.1 has two
+  CHECK(folders == 1 + 1 + 2 * 3 * 2 + 3 * 2);
   REQUIRE(run_items(o) == 0);
   CHECK(contains(quiet.text(), formatted("{} of {} runs are done already", folders, folders)));
   CHECK(read_file(world.path("study/tab1.csv")) == before);
   CHECK(run_folders(world) == folders);
   o.seeds = 3;
   REQUIRE(run_items(o) == 0);
-  CHECK(run_folders(world) == folders + 2 * 3);
+  CHECK(run_folders(world) == folders + 2 * 3 + 3);
   std::istringstream lines(before);
   const std::string wider = read_file(world.path("study/tab1.csv"));
   for (std::string row; std::getline(lines, row);) CHECK(contains(wider, row + "\n"));

@@ -29,11 +29,12 @@ TEST_CASE("isotropy: a RoBERTa is read at its last hidden state, beside RoBERTa'
   const SmallRoberta roberta;
   const SmallWorld world;
   write_glue(world, "STS-B");
-  IsoBnOptions o = small_items<IsoBnOptions>(world, roberta, "stsb", {"fig1", "tab2", "fig4", "tab1"});
+  IsoBnOptions o = small_items<IsoBnOptions>(world, roberta, "stsb",
+                                             {"sec2.1", "fig1", "sec2.2", "tab2", "fig4", "tab1"});
   o.lr = {1e-3}, o.seeds = 1;
   Document document(o, "isobn");
   std::vector<Item> items = isobn_cls_items(document, o);
-  items.push_back(isobn_tuning_item(document, o));
+  for (Item& item : isobn_tuning_items(document, o)) items.push_back(std::move(item));
   REQUIRE(document.run(items) == 0);
 
   EncodedSet encoded(o, parse_tasks("stsb")[0], Split::train, Pooler::unused);
@@ -51,6 +52,11 @@ TEST_CASE("isotropy: a RoBERTa is read at its last hidden state, beside RoBERTa'
     CHECK(contains(item, "the model is pre-trained without a pooler"));
     CHECK(contains(item, "RoBERTa-large has 24 layers"));
   }
+  for (const char* name : {"sec2.1", "sec2.2"}) {     // claims about RoBERTa alone
+    const std::string word = item_of(report, name)["claims"].items()[0]["verdict"].string();
+    CHECK((word == "as printed" || word == "not as printed"));
+  }
+  CHECK(contains(item_of(report, "fig1").dump(), "it is about BERT-base-cased"));
   CHECK(contains(item_of(report, "tab2").dump(), "0.87 / 0.90 / 0.92"));
   CHECK(contains(item_of(report, "tab2").dump(), "[CLS] before the pooler"));
   CHECK(contains(item_of(report, "tab1").dump(), "92.24 (0.2)"));

@@ -2,12 +2,33 @@
 // variance that the first directions have, before and after a normalization.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/text.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
 
 namespace minbert {
+
+std::vector<Task> studied_tasks(const Document& document, const IsoBnOptions& o) {
+  if (o.tasks_given) return document.tasks();
+  std::vector<Task> of_document;
+  for (const char* name : {"mrpc", "rte", "cola", "stsb"})
+    for (const Task& task : document.tasks())
+      if (task.name == name) of_document.push_back(task);
+  return of_document.empty() ? document.tasks() : of_document;
+}
+
+Run cls_run(Document& document, IsoBnOptions o, const Task& task) {
+  const BertConfig config = BertConfig::load(model_folder(o.model) + "/config.json");
+  o.cls_norm_at = place_in(config, o.cls_norm_at);
+  return document.run_on(
+      task, "cls", 1,
+      // a result that lacks one of these is another run's
+      {{"cls-norm-at", o.cls_norm_at}, {"ev", "tab2,eq3,eq5,alg1"}, {"of classes", "largest"}},
+      [o, task](const std::string& folder) { return measure_cls(o, task, folder); });
+}
+
 namespace {
 
 // What one pass over each task's training set found (measure.cpp).
@@ -15,21 +36,8 @@ struct Measured {
   Document& document;
   IsoBnOptions o;
 
-  std::vector<Task> tasks() const {
-    if (o.tasks_given) return document.tasks();
-    std::vector<Task> of_document;
-    for (const char* name : {"mrpc", "rte", "cola", "stsb"})
-      for (const Task& task : document.tasks())
-        if (task.name == name) of_document.push_back(task);
-    return of_document.empty() ? document.tasks() : of_document;
-  }
-  Run run(const Task& task) const {
-    return document.run_on(
-        task, "cls", 1,
-        // a result that lacks one of ev is another run's
-        {{"cls-norm-at", o.cls_norm_at}, {"ev", "tab2,eq3,eq5,alg1"}},
-        [o = o, task](const std::string& folder) { return measure_cls(o, task, folder); });
-  }
+  std::vector<Task> tasks() const { return studied_tasks(document, o); }
+  Run run(const Task& task) const { return cls_run(document, o, task); }
   Json of(const Task& task) const { return document.result(run(task)); }
   Numbers sigma(const Task& task) const { return of(task)["std"].numbers(); }
   Numbers order(const Task& task) const { return of(task)["order"].numbers(); }
@@ -70,8 +78,15 @@ Panel heat(const std::string& title, const Matrix& rho, const char* x_label) {
 // [IsoBN sec.2.1]
 void sec21(const Measured& m, ItemReport& report) {
   report.csv(m.deviations());
+  LongTable judged({"task", "what", "value"});
   const auto statistic_text = [&](const std::string& row, const Task& task) {
     const Numbers s = m.sigma(task);
+    if (row == "between .01 and 1") {
+      const auto n = std::ranges::count_if(s, [](double v) { return v >= 0.01 && v <= 1; });
+      judged(task.name, row) = double(n) / double(s.size());
+      judged(task.name, "half") = 0.5;
+      return formatted("{} of {}", n, s.size());
+    }
     if (row == "constant dimensions")
       return formatted("{} of {}", std::ranges::count(s, 0.0), s.size());
     return formatted("{}", row == "median"  ? median(s)
@@ -79,7 +94,9 @@ void sec21(const Measured& m, ItemReport& report) {
                                             : std::ranges::max(s));
   };
   report.table("Standard deviation of a dimension", "",
-               Names{"least", "median", "most", "constant dimensions"}, m.tasks(), statistic_text);
+               Names{"least", "median", "most", "constant dimensions", "between .01 and 1"},
+               m.tasks(), statistic_text);
+  report.judge_by(judged);
 }
 
 // [IsoBN fig.1]
@@ -101,6 +118,14 @@ void sec22(const Measured& m, ItemReport& report) {
   LongTable table({"task", "measure", "value"});
   const auto correlated_share = [&](const std::string& row, const Task& task) {
     const double H = double(m.order(task).size());
+    if (row == "in the largest cluster") {
+      const Numbers cluster = m.of(task)["cluster"].numbers();
+      int64_t largest = 0;
+      for (const double c : cluster) largest = std::max<int64_t>(largest, std::ranges::count(cluster, c));
+      table(task.name, row) = double(largest) / H;
+      table(task.name, "half") = 0.5;
+      return formatted("{} of {}", largest, H);
+    }
     if (row != "pairs above .8") return formatted("{} of {}", m.of(task)["alike"].integer(), H);
     double above = -H;  // without the diagonal
     for (const Numbers& of_one : m.rho(task))
@@ -111,9 +136,11 @@ void sec22(const Measured& m, ItemReport& report) {
     return fixed(100 * share, 1) + " %";
   };
   report.table("Correlated dimensions", "",
-               Names{"dimensions with 2 or more others above .8", "pairs above .8"}, m.tasks(),
-               correlated_share);
+               Names{"dimensions with 2 or more others above .8", "pairs above .8",
+                     "in the largest cluster"},
+               m.tasks(), correlated_share);
   report.csv(table);
+  report.caption("clusters by average linkage up to the distance .2");
   report.differs("the document shows its matrices and gives no numbers; these are ours");
 }
 
@@ -216,6 +243,28 @@ void tab2(const Measured& m, ItemReport& report, const Names& norms) {
     if (std::ranges::count(norms, norm)) report.differs(sentence);
 }
 
+// [IsoBN eq.5] [IsoBN sec.3.3]: its scale (σγ)⁻¹ is small, its result, whose deviation is 1/γ, near 0
+void eq5(const Measured& m, ItemReport& report) {
+  tab2(m, report, {"none", "eq5"});
+  LongTable scales({"task", "what", "value"});
+  for (const Task& task : m.tasks()) scales(task.name, "one") = 1;
+  const auto median_text = [&](const std::string& row, const Task& task) {
+    const Numbers sigma = m.sigma(task), order = m.order(task);
+    Numbers values;
+    for (size_t i = 0; const Numbers& rho : m.rho(task)) {
+      const double s = sigma[size_t(order[i++])],
+                   gamma = std::inner_product(rho.begin(), rho.end(), rho.begin(), 0.0);
+      if (s > 0)
+        values.push_back(row == "(σγ)⁻¹" ? 1 / (s * gamma) : row == "deviation of h" ? s : 1 / gamma);
+    }
+    return fixed(*(scales(task.name, row) = median(values)), 4);
+  };
+  report.table("The scale of eq.5, the median over the dimensions that vary, without ε", "",
+               Names{"(σγ)⁻¹", "deviation of h", "deviation of (h-μ)/(σγ)"}, m.tasks(), median_text);
+  report.csv(scales, "scale");
+  report.judge_by(scales);
+}
+
 // [IsoBN fig.4]
 void fig4(const Measured& m, ItemReport& report) {
   const Names norms = {"none", "batch", "iso-bn"};
@@ -258,8 +307,7 @@ std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& option
       item("fig2", "Correlations between the dimensions", fig2),
       item("fig3", "What batch normalization and IsoBN assume", fig3),
       variances("eq3", "Hard groups, in tab.2's measure", {"none", "eq3"}),
-      variances("eq5", "Soft groups, with the mean subtracted, in tab.2's measure",
-                {"none", "eq5"}),
+      item("eq5", "Soft groups, with the mean subtracted, in tab.2's measure, and their scale", eq5),
       variances("alg1", "Three readings of the algorithm, in tab.2's measure",
                 {"none", "iso-bn", "ours", "paper", "authors"}),
       variances("tab2", "Explained variance of [CLS]", {"none", "batch", "iso-bn", "whitening"}),

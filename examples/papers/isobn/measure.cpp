@@ -1,5 +1,7 @@
 // One pass over a training set: mean and covariance of [CLS], and all that follows from them.
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "norm/cls/covariance.h"
@@ -81,7 +83,14 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   const std::vector<real> values(rho.begin(), rho.end());
   file.add("rho", {H, H}, values);
   file.write(folder + "/correlation.safetensors");
-  return Json::object({{"rows", int64_t(set.data().examples.size())},
+  std::map<double, int64_t> classes;
+  int64_t largest = 0;
+  for (const Example& example : set.data().examples)
+    largest = std::max(largest, ++classes[example.label]);
+  const double rows = double(set.data().examples.size());
+  const bool has_classes = task.kind != TaskKind::regression;
+  return Json::object({{"rows", int64_t(rows)},
+                       {"largest_class", has_classes ? Json(double(largest) / rows) : Json()},
                        {"std", Json::array_of(std)},
                        {"ev", ev},
                        {"order", Json::array_of(order)},
