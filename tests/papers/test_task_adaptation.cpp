@@ -117,6 +117,25 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
       before = std::stod(row[3]);
     }
 
+  // sec.3.3: the dimension that varies most, among them by score
+  Checked<Checked<std::string>> ranked = cells_of(world.path("study/fig3.csv"));
+  std::erase_if(ranked, [](const auto& row) { return row[0] != "sst2"; });
+  REQUIRE(ranked.size() == H);
+  size_t most = 0;
+  for (size_t i = 0; i < H; ++i)
+    if (std::stod(ranked[i][4]) > std::stod(ranked[most][4])) most = i;
+  double next = 0;
+  for (size_t i = 0; i < H; ++i)
+    if (i != most) next = std::max(next, std::stod(ranked[i][4]));
+  const auto of_sst2 = [&](size_t row) {
+    return item_of(report, "fig3")["tables"].items()[0]["rows"].items()[row]["cells"].items()[0];
+  };
+  CHECK(of_sst2(2)["printed"].string() == "2");             // the document's type
+  CHECK(of_sst2(3)["ours"].string() == (most == 0 ? "100.0 %" : "0.0 %"));   // a tenth of 8: one dimension
+  CHECK(std::stod(of_sst2(4)["ours"].string()) ==
+        doctest::Approx(std::pow(std::stod(ranked[most][4]) / next, 2)).epsilon(0.005));
+  CHECK(of_sst2(5)["ours"].string() == std::to_string(most + 1));
+
   // sec.3.1: the tape's gradients are the closed form's.
   size_t compared = 0;
   for (const auto& row : cells_of(world.path("study/sec3.1.csv")))
@@ -163,6 +182,17 @@ TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward
     for (size_t i = 0; i + 1 < operations["l2"].size(); ++i) {
       CHECK((change["l2 forward"][i] > 1e-3) == (i >= divided));
       CHECK(change["l2 backward"][i] > 1e-5);
+    }
+    const Json item = item_of(Json::load(world.path("study/report.json")), "fig4");
+    const auto unequal = [&](size_t row) {              // of strength 0, .5, 1 [TA sec.4.3]
+      return std::stod(item["tables"].items()[0]["rows"].items()[row]["cells"].items()[0]["ours"].string());
+    };
+    CHECK(unequal(0) > unequal(1));
+    CHECK(unequal(1) > 0.05);
+    CHECK(unequal(2) < 1e-3);
+    for (const Json& claim : item["claims"].items()) {
+      CAPTURE(claim["text"].string());
+      CHECK(claim["verdict"].string() == "as printed");
     }
     const std::string svg = read_file(world.path("study/fig4.svg"));
     CHECK(contains(svg, "normalize_gradient"));

@@ -75,6 +75,15 @@ double share_of(const Numbers& values, const Condition& condition) {
   return double(std::ranges::count_if(values, condition)) / double(values.size());
 }
 
+// Of all tasks on one scale
+template <class Function>
+void figure_on_one_scale(ItemReport& report, const std::string& text, const std::vector<Task>& tasks,
+                         const Function& panel) {
+  Figure figure{.title = "", .columns = 2, .shared_y = true};
+  for (const Task& task : tasks) figure.panels.push_back(panel(task));
+  report.figure(figure, text);
+}
+
 Panel bars(const Task& task, const char* x_label, const char* y_label, const Numbers& y) {
   return {.title = task.title,
           .x_label = x_label,
@@ -93,8 +102,8 @@ void fig2(const TaskAdaptation& ta, ItemReport& report) {
     judged(task.name, "half") = 0.5;
     return bars(task, "dimension of h^l", "mean", mean);
   };
-  report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
-                draw_means);
+  figure_on_one_scale(report, "For each task, the mean of every dimension of h^l as a bar",
+                      ta.document.tasks(), draw_means);
   const auto describe_means = [&](const std::string& row, const Task& task) {
     const Numbers mean = measured(ta, task, "hl", "mean");
     const auto largest = std::ranges::max_element(mean, {}, [](double m) { return std::abs(m); });
@@ -139,6 +148,27 @@ std::string type_of(double correlation, double small) {
   return correlation >= 0.3 ? "3" : small >= 0.5 ? "1" : "2";
 }
 
+// Whether large variances are of important dimensions [TA sec.3.3]: of the tenth of the dimensions
+// that vary most, the share that is in the tenth with the highest scores; and of the one that varies
+// most its variance beside the next one's, and its score beside the median. Both are in the order of
+// the scores, which falls.
+void judge_largest(LongTable& judged, const std::string& task, const Numbers& score,
+                   const Numbers& sigma) {
+  std::vector<size_t> by_sigma(sigma.size());
+  std::iota(by_sigma.begin(), by_sigma.end(), size_t(0));
+  std::ranges::stable_sort(by_sigma, std::greater(), [&](size_t rank) { return sigma[rank]; });
+  const size_t tenth = std::max<size_t>(1, sigma.size() / 10), first = by_sigma[0],
+               next = by_sigma[std::min<size_t>(1, sigma.size() - 1)];
+  const auto important = std::count_if(by_sigma.begin(), by_sigma.begin() + int64_t(tenth),
+                                       [=](size_t rank) { return rank < tenth; });
+  judged(task, "large and important") = double(important) / double(tenth);
+  judged(task, "largest variance by the next") = finite(std::pow(sigma[first] / sigma[next], 2));
+  judged(task, "two") = 2;
+  judged(task, "its score") = score[first];
+  judged(task, "median score") = median(score);
+  judged(task, "its rank by score") = double(first + 1);
+}
+
 // [TA fig.3]
 void fig3(const TaskAdaptation& ta, ItemReport& report) {
   LongTable table({"task", "rank", "dimension", "score", "std"}), judged({"task", "what", "value"});
@@ -161,31 +191,40 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
     judged(task.name, "share of small deviations") =
         share_of(sigma, [=](double s) { return s < largest / 10; });
     judged(task.name, "half") = 0.5;
+    judge_largest(judged, task.name, ranked_score, ranked);
     return bars(task, "dimension of h, ordered by Fisher score", "standard deviation", ranked);
   };
-  report.figure(
+  figure_on_one_scale(
+      report,
       "For each task, the standard deviation of every dimension of h; the dimension with the "
       "highest Fisher score stands left",
       tasks, draw_deviations);
-  const auto describe_type = [&](const std::string& row, const Task& task) {
-    const auto value = [&](const char* what) {
-      return judged.values({{"task", task.name}, {"what", what}}).at(0);
+  const auto describe_type = [&](const std::string& row, const Task& task) -> ItemReport::Cell {
+    const auto value = [&](const std::string& what) {
+      const Numbers found = judged.values({{"task", task.name}, {"what", what}});
+      return found.empty() ? NAN : found[0];
     };
-    const double correlation = value("rank correlation"),
-                 small = value("share of small deviations");
-    return row == "type"    ? type_of(correlation, small)
-           : row == "small" ? percent(small)
-                            : fixed(correlation, 2);
+    if (row == "small") return {"", percent(value("share of small deviations"))};
+    if (row == "large and important") return {"", percent(value(row))};
+    if (row != "type") return {"", fixed(value(row), row == "its rank by score" ? 0 : 2)};
+    ItemReport::Cell cell{
+        "", type_of(value("rank correlation"), value("share of small deviations"))};
+    for (const double type : report.printed().values({{"task", task.name}}))
+      cell.printed = fixed(type, 0);
+    return cell;
   };
   report.table("Which of the document's three types a data set is", "",
-               Names{"rank correlation", "small", "type"}, tasks, describe_type);
+               Names{"rank correlation", "small", "type", "large and important",
+                     "largest variance by the next", "its rank by score"},
+               tasks, describe_type);
   report.csv(table);
   report.judge_by(judged);
   report.caption(
       "rank correlation: of score and deviation; small: the share of the dimensions with a "
       "deviation under a tenth of the largest. Type 3, what varies more tells more: a rank "
       "correlation of .3 or more; else type 1, few dimensions vary: half or more are small; else "
-      "type 2, all vary, whatever they tell");
+      "type 2, all vary, whatever they tell. Large and important: of the tenth of the dimensions that "
+      "vary most, the share that is in the tenth with the highest scores; then the one that varies most");
   report.differs("the document names the types by eye; the numbers and the rule are ours");
 }
 

@@ -84,6 +84,22 @@ Json compared(const Operations& steps, const Operations& plain) {
   return Json::array(all);
 }
 
+// How unequal the gradients of the dimensions are: the deviation of mean |g| over the dimensions of
+// [CLS], by its mean. At the operation that gradient normalization stands behind, by the steps with it.
+double inequality(const Operations& steps, const Operations& normalized) {
+  size_t place = 0;
+  while (normalized[place + 1].name != "normalize_gradient") ++place;
+  const Tensor g = steps[place].result.grad();
+  const std::vector<real> all = g.values();
+  const size_t H = size_t(g.cols());
+  Numbers mu(H);
+  for (size_t k = 0; k < all.size(); ++k) mu[k % H] += std::abs(double(all[k]));
+  double mean = 0, variance = 0;
+  for (const double m : mu) mean += m / double(H);
+  for (const double m : mu) variance += (m - mean) * (m - mean) / double(H);
+  return std::sqrt(variance) / mean;
+}
+
 // Rounding moves the last bits of a sum; a method moves much more.
 bool changed(double difference) { return !(difference < 1e-4); }
 std::string shown(double difference) {
@@ -127,33 +143,53 @@ Run tracing(const TaskAdaptation& ta) {
   const Task task = ta.document.tasks().front();
   const auto trace = [o = ta.o, task](const std::string&) {
     const Operations plain = trace_step(o, task, ta_methods[0]);
-    Json result = Json::object();
-    for (const TaMethod& method : ta_methods)
-      result.set(method.title, compared(trace_step(o, task, method), plain));
-    return result;
+    Json result = Json::object(), unequal = Json::object();
+    for (const TaMethod& method : ta_methods) {
+      const Operations steps = trace_step(o, task, method);
+      result.set(method.title, compared(steps, plain));
+      if (method.grad_norm == 0) continue;
+      unequal.set("0", inequality(plain, steps));
+      unequal.set(formatted("{}", method.grad_norm), inequality(steps, steps));
+    }
+    return result.set("unequal", unequal);
   };
   return ta.document.run_on(
-      task, "tape", 0.5, {{"seed", std::to_string(ta.o.seed)}, {"cls-norm-at", ta.o.cls_norm_at}},
+      task, "tape", 0.5,
+      {{"seed", std::to_string(ta.o.seed)}, {"cls-norm-at", ta.o.cls_norm_at}, {"unequal", "0,.5,1"}},
       trace);
 }
 
-// [TA fig.4]
+// [TA fig.4] [TA sec.4.3]
 void fig4(const TaskAdaptation& ta, ItemReport& report) {
   const Json result = ta.document.result(tracing(ta));
   const Task& task = ta.document.tasks().front();
   LongTable table({"task", "method", "step", "operation", "module", "direction", "change"});
+  // The largest change of an operation that both steps have
+  LongTable judged({"task", "method", "direction", "change"});
   for (const TaMethod& method : ta_methods)
-    for (size_t i = 0; const Json& s : result[method.title].items()) {
-      for (const char* direction : {"forward", "backward"})
-        table(task.name, method.title, i, s["name"].string(), s["module"].string(), direction) =
-            s[direction].number();
-      ++i;
+    for (const char* direction : {"forward", "backward"}) {
+      double largest = 0;
+      for (size_t i = 0; const Json& s : result[method.title].items()) {
+        const double change = s[direction].number();
+        table(task.name, method.title, i++, s["name"].string(), s["module"].string(), direction) =
+            change;
+        if (!s["added"].boolean()) largest = std::max(largest, change);
+      }
+      judged(task.name, method.title, direction) = largest;
     }
+  for (const auto& [alpha, unequal] : result["unequal"].members())
+    judged(task.name, "alpha " + alpha, "unequal") = unequal.number();
   Drawing drawing;
   drawing.column("without", result["none"].items());
   drawing.column("embedding normalization (l2)", result["l2"].items());
   drawing.column("gradient normalization (α = 1)", result["gradient-1"].items());
   report.csv(table);
+  report.judge_by(judged);
+  report.table("Gradient normalization of strength α: how unequal the dimensions' gradients are, the "
+               "deviation of mean |g| over the dimensions by its mean", "α", Names{"0", "0.5", "1"},
+               Names{"deviation / mean"}, [&](const std::string& alpha, const std::string&) {
+                 return fixed(result["unequal"][alpha].number(), 4);
+               });
   report.picture(
       drawing.picture(),
       "One step from [CLS] to the loss, without a method, with embedding normalization and with "
