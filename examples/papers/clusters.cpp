@@ -84,7 +84,7 @@ TwoMeans two_means(const Tensor& points, uint64_t seed) {
   const double total = std::accumulate(d.begin(), d.end(), 0.0);
   Random random(seed, "2-means");
   TwoMeans best{{}, -1};
-  for (int run = 0; run < 10; ++run) {
+  for (int run = 0; run < 100; ++run) {
     TwoMeans found{std::vector<int>(x.N), -1};
     std::array<Vector, 2> centers = start(x, random);
     for (double between; (between = step(x, found.cluster, centers)) > found.variance_between;)
