@@ -135,6 +135,13 @@ TEST_CASE("transformer_norms: the items leave tables, verdicts and figures, and 
   CHECK(rows("fig2") == 3 * 3);
   CHECK(rows("fig4") == 3 * 2 * 2);
   CHECK(rows("fig5") == rows("fig6"));
+  for (const auto& run : std::filesystem::directory_iterator(world.path("study/runs")))
+    if (run.path().filename().string().starts_with("training-1x12-batch-lr0.1")) {
+      const Json last = Json::load(run.path().string() + "/done.json")["result"]["epochs"].items().back();
+      CHECK(item_of(report, "fig4")["tables"].items()[0]["rows"].items()[1]["cells"].items()[0]["ours"].string() ==
+            fixed(last["dev_accuracy"].number(), 3));
+    }
+  CHECK(contains(item_of(report, "fig4")["claims"].dump(-1), "the document says no margin"));
   for (const auto& row : csv(world.path("study/tab4.csv"))) {
     if (row[2] == "norm") CHECK(row == std::vector<std::string>{"layers", "width", "norm", "lr", "seed", "verdict",
                                                                 "first_loss", "last_loss", "dev_accuracy"});

@@ -22,7 +22,8 @@ auto curve_grid(const SharedNtRuns& runs, bool measured) {
   return RunGrid(run, runs->o.norms, runs->seeds());
 }
 
-// [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1.
+// [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1, "accuracy" the share of
+// the validation sentences that are right in the end.
 void fig4(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}),
       judged({"norm", "seed", "split", "value"});
@@ -48,9 +49,15 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
     }
   }
   grid.each([&](const std::string& norm, int seed) {
-    if (is_nt_norm(norm))
-      judged(norm, seed, "fall") = converged(runs->result(grid.run(norm, seed)));
+    const Json result = runs->result(grid.run(norm, seed));
+    if (is_nt_norm(norm)) judged(norm, seed, "fall") = converged(result);
+    judged(norm, seed, "accuracy") = last_accuracy(result);
   });
+  report.table("Share of the validation sentences that are right after the last epoch", "norm",
+               runs->o.norms, Names{"accuracy"}, [&](const std::string& norm, const std::string&) {
+                 const Numbers defined = judged.values({{"norm", norm}, {"split", "accuracy"}});
+                 return defined.empty() ? "undefined" : mean_text(defined, 3);
+               });
   report.csv(table);
   report.judge_by(judged);
   report.figure(figure,

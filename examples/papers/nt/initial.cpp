@@ -134,7 +134,7 @@ void initialisation(const SharedNtRuns& runs, ItemReport& report) {
   runs->differs(report);
   report.differs(
       "the slides do not say at which rate; of the six sizes the narrow and the wide ones are "
-      "here");
+      "here; the uniform values replace those of the embeddings and of the head, too");
 }
 
 }  // namespace

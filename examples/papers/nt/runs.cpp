@@ -1,6 +1,7 @@
 // The runs of NT's items, and the items in their order.
 #include <iostream>
 
+#include "engine/text.h"
 #include "minbert/vocabulary.h"
 #include "papers/nt/transformer_norms.h"
 
@@ -111,8 +112,10 @@ void NtRuns::differs(ItemReport& report) const {
                   sentences, all_agree));
   for (const std::string& line : data().read.totals()) report.differs(line);
   if (o.widths != Numbers{64, 128, 256} || o.epochs < 20 || o.seeds < 3)
-    report.differs(
-        "a coarser grid, for time: --grid paper has H = 64, 128, 256, 20 epochs and 3 seeds");
+    report.differs(formatted(
+        "a coarser grid, for time: H = {}, {} and {}, {} and {}; --grid paper has H = 64, 128 and 256, "
+        "20 epochs and 3 seeds, which are ours, too: the slides give none of them",
+        o.widths[0], o.widths[1], o.widths[2], counted(o.epochs, "epoch"), counted(o.seeds, "seed")));
   if (o.layers != Numbers{1, 5})
     report.differs(
         formatted("{} and {} layers; the slides' models have 1 and 5", o.layers[0], o.layers[1]));
