@@ -98,6 +98,11 @@ class Document {
 void show_differences(ItemReport& report, const LongTable& scores, const std::string& column,
                       const Names& methods, const std::vector<DevSet>& sets, double factor = 1);
 
+// What is said where a document's warm-up is ours, src/nn/optimizer.cpp's
+inline const std::string warm_up_text =
+    "step k = 0, 1, ... of a warm-up of w steps has (k+1)/(w+1) of the rate; that of Hugging Face's "
+    "trainer k/w, so that its first step learns nothing";
+
 // What dev scores are held against: the majority class of the training set (or its mean), and word
 // counts; and what is said of every table of dev scores.
 std::function<std::vector<Run>()> yardstick_runs(Document& document,

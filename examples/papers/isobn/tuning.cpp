@@ -208,6 +208,7 @@ void tab1(const Tuning& t, ItemReport& report) {
       "the document names no metrics; MRPC's is accuracy here, as its numbers are multiples of "
       "1/408, CoLA's Matthews, STS-B's Spearman, the others' accuracy");
   report.differs("batch normalization of [CLS] is ours");
+  report.differs(warm_up_text);
   report.differs("IsoBN chooses among as many settings more as there are betas");
   report.differs(
       "IsoBN's averages keep 95% a step and begin as the first batch's statistics, and eq.7 has "

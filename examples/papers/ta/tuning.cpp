@@ -90,6 +90,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
   report.differs(
       "batch 32: the document takes what it does not name from BERT's pre-training, whose batch is "
       "256; so are the weight decay of .01 and the dropout of .1. It gives no ε: 1e-5 is ours");
+  report.differs(warm_up_text);
   report.differs(
       "the document does not name its metrics; MRPC's is F1 here, the others' accuracy (CoLA's: "
       "Matthews)");
