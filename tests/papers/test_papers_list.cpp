@@ -38,7 +38,8 @@ TEST_CASE("papers: what the list names and the sources lack is an error that say
       {"  command  multitasks --seeds 3", "8: there is no program multitasks"},
       {"  command  multitask --seedz 3", "8: multitask has no option --seedz"},
       {"  comand   multitask", "8: expected ITEM | TITLE"},
-      {"eq.1 | a title", "[CLN eq.1] above has no code or no test"},
+      {"  command  make tests", "8: the Makefile has no target tests"},
+      {"eq.1 | a title", "[CLN eq.1] above has no code, no test or no command"},
       {"eq.4 | a title", "8: [CLN eq.4] is on the list twice"}};
   for (const auto& [line, message] : wrong) {
     INFO(line);
