@@ -10,6 +10,7 @@
 #include "library.h"
 #include "renamed.h"
 #include "small_roberta.h"
+#include "small_run.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {

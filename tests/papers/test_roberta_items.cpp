@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "cls_set.h"
+#include "error_of.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
 #include "papers/isobn/isotropy.h"
