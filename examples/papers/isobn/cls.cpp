@@ -268,17 +268,20 @@ void eq5(const Measured& m, ItemReport& report) {
 // [IsoBN fig.4]
 void fig4(const Measured& m, ItemReport& report) {
   const Names norms = {"none", "batch", "iso-bn"};
-  LongTable table({"task", "norm", "k", "value"});
+  LongTable table({"task", "norm", "k", "value"}), judged({"task", "norm", "value"});
   report.figure(
       "EV_k over k, without a norm, with batch normalization and with IsoBN, for each task",
       m.tasks(), [&](const Task& task) {
         Panel panel{.title = task.title, .x_label = "k", .y_label = "EV_k"};
         const size_t most = m.order(task).size() > 768 ? 200 : 50;
-        for (const std::string& norm : norms)
+        for (const std::string& norm : norms) {
           panel.curves.push_back(numbered(norm, m.explained(table, task, norm, most), 1));
+          judged(task.name, norm) = summarize(panel.curves.back().y).mean;
+        }
         return panel;
       });
   report.csv(table);
+  report.judge_by(judged);
 }
 
 }  // namespace
