@@ -7,6 +7,7 @@
 
 #include "minbert/error.h"
 #include "minbert/metrics.h"
+#include "report/long_table.h"
 #include "tasks/tsv.h"
 
 namespace minbert {
@@ -45,18 +46,21 @@ Numbers Columns::numbers(const std::string& column) const {
 
 Series smoothed(const Series& all, size_t points) {
   constexpr size_t most_points = 50;
-  const size_t window = (points + most_points - 1) / most_points, count = all.x.size();
-  const size_t windows = window ? (count + window - 1) / window : 0;
+  const size_t window = (points + most_points - 1) / most_points;
   Series means;
-  for (size_t w = 0; w < windows; ++w) {            // all as long as each other, but for one point
-    const size_t begin = w * count / windows, end = (w + 1) * count / windows;
-    double x = 0, y = 0;
-    for (size_t i = begin; i < end; ++i) {
-      x += all.x[i];
-      y += all.y[i];
+  for (size_t first = 0, count = 0; first < all.x.size(); first += count + 1) {   // gap by gap
+    if (first > 0) means.add(NAN, NAN);
+    for (count = 0; first + count < all.x.size() && !std::isnan(all.x[first + count]);) ++count;
+    const size_t windows = window ? (count + window - 1) / window : 0;
+    for (size_t w = 0; w < windows; ++w) {          // all as long as each other, but for one point
+      const size_t begin = w * count / windows, end = (w + 1) * count / windows;
+      double x = 0, y = 0;
+      for (size_t i = first + begin; i < first + end; ++i) {
+        x += all.x[i];
+        y += all.y[i];
+      }
+      means.add(x / double(end - begin), y / double(end - begin));
     }
-    means.x.push_back(x / double(end - begin));
-    means.y.push_back(y / double(end - begin));
   }
   return means;
 }
@@ -64,11 +68,15 @@ Series smoothed(const Series& all, size_t points) {
 Series losses_of(const std::string& folder, const std::string& task) {
   const Columns table(folder + "/steps.csv");
   const Numbers steps = table.numbers("step"), all = table.numbers("loss");
-  Series losses;
-  for (size_t i = 0; i < table.rows(); ++i) {
-    if (table.texts("task")[i] != task) continue;
-    losses.x.push_back(steps[i]);
-    losses.y.push_back(all[i]);
+  Series own, losses;
+  for (size_t i = 0; i < table.rows(); ++i)
+    if (table.texts("task")[i] == task) own.add(steps[i], all[i]);
+  Numbers rests;
+  for (size_t i = 1; i < own.x.size(); ++i) rests.push_back(own.x[i] - own.x[i - 1]);
+  const double usual = rests.empty() ? 1 : std::max(1.0, median(rests));      // 0: batches of one step
+  for (size_t i = 0; i < own.x.size(); ++i) {
+    if (i > 0 && rests[i - 1] > 20 * usual) losses.add(NAN, NAN);
+    losses.add(own.x[i], own.y[i]);
   }
   return losses;
 }

@@ -11,6 +11,7 @@ namespace minbert {
 
 struct Series {
   Numbers x, y;
+  void add(double at, double value) { x.push_back(at), y.push_back(value); }
 };
 
 // The columns of a run's CSV file, by name. Errors name the file, and the line of a damaged row.
@@ -28,10 +29,12 @@ class Columns {
   size_t rows_ = 0;
 };
 
-// Means over windows of neighbors, so that a curve of so many points in all becomes one of 50.
+// Means over windows of neighbors, so that a curve of so many points in all becomes one of 50. No
+// window reaches over a gap, a point whose x and y are NaN.
 Series smoothed(const Series& series, size_t points);
 
-// The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch.
+// The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch. A gap
+// stands where the task rests much longer than between most of its batches.
 Series losses_of(const std::string& folder, const std::string& task);
 // At each point the mean over the runs that got so far and have a value there, and of several runs
 // the deviation.

@@ -25,6 +25,7 @@ std::string csv(const Figure& figure) {
   for (const Panel& panel : figure.panels)
     for (const Curve& curve : panel.curves)
       for (size_t i = 0; i < curve.x.size(); ++i) {
+        if (std::isnan(curve.x[i])) continue;
         out << csv_field(panel.title) << ',' << csv_field(curve.title) << ',' << curve.x[i] << ',';
         if (std::isfinite(curve.y[i])) out << curve.y[i];
         out << ',';

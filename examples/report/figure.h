@@ -21,8 +21,8 @@ struct Curve {
   enum class Style { line, line_and_points, points, bars };
   // In the legend, which a panel with one curve does not have
   std::string title;
-  Numbers x = {}, y = {};              // [N]; where y is not finite the line has a gap
-  // [N], or none: a band from y - deviation to y + deviation; an error bar on bars
+  Numbers x = {}, y = {};              // [N]; where one is not finite the line has a gap
+  // [N], or none: y - deviation to y + deviation is a band along a line, an error bar on points and bars
   Numbers deviation = {};
   Style style = Style::line;                       // bars of several curves stand side by side
 };
@@ -38,10 +38,12 @@ Curve log_histogram(const Numbers& values, int bins);
 struct HeatMap {
   Matrix values = {};                              // [rows, columns]; the first row is on top
   double min = NAN, max = NAN;                     // ends of the color scale; NAN: of the values
+  bool color_bar = true;
+  Numbers borders = {};                            // a line above each of these rows
 };
 
 struct Panel {
-  std::string title, x_label, y_label;
+  std::string title = {}, x_label = {}, y_label = {};
   bool log_x = false, log_y = false;               // such an axis omits values of 0 and less
   std::vector<Curve> curves = {};
   HeatMap heat = {};                               // where it has values, it stands alone
@@ -50,14 +52,16 @@ struct Panel {
 };
 
 struct Figure {
-  std::string title;                               // above all panels; may be empty
+  std::string title = {};                          // above all panels
   int columns = 1;                                 // panels fill the grid row by row
   std::vector<Panel> panels = {};
-  bool shared_y = false;                           // curves of all panels have the same y axis
+  // Panels with the same label there have the same axis, heat maps the same colors
+  bool shared_x = false, shared_y = false, shared_colors = false;
 };
 
-// The picture. Titles may hold any character. Errors: a panel with both curves and a heat map, a
-// curve whose lists differ in length, a heat map whose rows do.
+// The picture. Heat maps that all have the same colors have one color bar a row. Titles may hold any
+// character. Errors: a panel with both curves and a heat map, a curve whose lists differ in length, a
+// heat map whose rows do.
 std::string figure_svg(const Figure& figure);
 
 // Writes STEM.svg, and STEM.csv with the curves: panel, curve, x, y, deviation; makes their folder.

@@ -211,6 +211,19 @@ Axes heat_axes(const Panel& p) {
   return a;
 }
 
+// Gives the axes of panels with the same label the same range.
+void share(Axis Axes::*axis, std::vector<Axes>& all, const Names& labels) {
+  std::map<std::string, Axis> shared;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Axis& own = all[i].*axis;
+    Axis& both = shared[labels[i]];
+    both.min = std::min(both.min, own.min), both.max = std::max(both.max, own.max);
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+    if (Axis& own = all[i].*axis; !own.empty())
+      own.min = shared[labels[i]].min, own.max = shared[labels[i]].max;
+}
+
 class Drawing {
  public:
   explicit Drawing(const Figure& figure);
@@ -221,10 +234,11 @@ class Drawing {
   void words(double x, double y, double size, const std::string& text, double room,
              double turn = 0);
   double legend(double x, double y, double until, const std::vector<Curve>& curves);
-  void panel(const Panel& p, Axes axes, double x, double y);
+  void panel(const Panel& p, Axes& axes, double x, double y);
   void curve(const Panel& p, size_t i, const Axes& axes);
   void bars(const Panel& p, size_t i, const Axes& axes);
-  void heat(const Axes& axes);
+  void heat(const HeatMap& map, const Axes& axes);
+  void color_bar(const Axes& axes);
 
   Svg svg_;
   double plot_width_, plot_height_ = 190, width_ = 0, height_ = 0;
@@ -234,35 +248,44 @@ class Drawing {
 Drawing::Drawing(const Figure& figure) {
   const std::vector<Panel>& panels = figure.panels;
   const int columns = std::max(1, figure.columns), count = int(panels.size());
-  plot_width_ = columns < 3 ? 330 : columns == 3 ? 270 : 200;
-  bool several = false, shared = true;
-  double left = 0, right = 20, legends = 0;
+  plot_width_ = columns == 1 ? 560 : columns == 2 ? 330 : columns == 3 ? 270 : 200;
+  bool several = false, shared = true, one_scale = true;
+  double left = 0, right = 20, bar = 0, legends = 0;
   std::vector<Axes> axes;
-  Axis all;
+  Names x_labels, y_labels;
   for (const Panel& p : panels) {
     axes.push_back(p.heat.values.empty() ? curve_axes(p) : heat_axes(p));
-    all.min = std::min(all.min, axes.back().y.min), all.max = std::max(all.max, axes.back().y.max);
+    x_labels.push_back(p.x_label), y_labels.push_back(p.y_label);
     several |= p.curves.size() > 1;
     shared &= titles(p) == titles(panels[0]);
     legends = std::max(legends, width_of(titles(p)) + 48);
     if (!p.heat.values.empty()) plot_height_ = plot_width_;
   }
+  if (figure.shared_x) share(&Axes::x, axes, x_labels);
+  if (figure.shared_y) share(&Axes::y, axes, y_labels);
+  if (figure.shared_colors) share(&Axes::color, axes, Names(panels.size()));
   for (size_t i = 0; i < panels.size(); ++i) {
-    if (figure.shared_y) axes[i].y.min = all.min, axes[i].y.max = all.max;
     mark(panels[i], axes[i]);
     left = std::max(left, width_of(axes[i].y.texts) + 36);
-    if (!axes[i].color.empty()) right = std::max(right, width_of(axes[i].color.texts) + 46);
+    if (axes[i].color.empty() || !panels[i].heat.color_bar) continue;
+    bar = std::max(bar, width_of(axes[i].color.texts) + 30);
+    one_scale &= axes[i].color.min == axes[0].color.min && axes[i].color.max == axes[0].color.max;
   }
   own_legends_ = several && !shared;
-  const double cell_width = left + plot_width_ + right + (own_legends_ ? legends : 0),
+  const double cell_width =
+                   left + plot_width_ + right + (one_scale ? 0 : bar) + (own_legends_ ? legends : 0),
                cell_height = plot_height_ + 88;
-  width_ = columns * cell_width;
+  width_ = columns * cell_width + (one_scale ? bar : 0);
   words(width_ / 2, 24, 17, figure.title, width_);
   double top = figure.title.empty() ? 0 : 32;
   if (several && shared) top += 8 + legend(left, top + 18, width_ - 20, panels[0].curves);
-  for (int i = 0; i < count; ++i)
-    panel(panels[size_t(i)], axes[size_t(i)], i % columns * cell_width + left,
-          top + i / columns * cell_height + 36);
+  for (int i = 0; i < count; ++i) {
+    const Panel& p = panels[size_t(i)];
+    Axes& a = axes[size_t(i)];
+    panel(p, a, i % columns * cell_width + left, top + i / columns * cell_height + 36);
+    const bool last = i % columns == columns - 1 || i == count - 1;
+    if (!a.color.empty() && p.heat.color_bar && (last || !one_scale)) color_bar(a);
+  }
   height_ = top + std::max(1, (count + columns - 1) / columns) * cell_height;
 }
 
@@ -306,7 +329,7 @@ double Drawing::legend(double x, double y, double until, const std::vector<Curve
 
 // x, y: the top left of its axes. A logarithmic axis cannot show a histogram's bar at 0: its label
 // gives that count.
-void Drawing::panel(const Panel& p, Axes a, double x, double y) {
+void Drawing::panel(const Panel& p, Axes& a, double x, double y) {
   const double middle = x + plot_width_ / 2, room = plot_width_ + 40, foot = y + plot_height_;
   a.x.from = x, a.x.to = x + plot_width_;
   a.y.from = a.color.from = foot, a.y.to = a.color.to = y;
@@ -319,20 +342,26 @@ void Drawing::panel(const Panel& p, Axes a, double x, double y) {
   words(x - width_of(a.y.texts) - 22, y + plot_height_ / 2, 13, p.y_label, plot_height_ + 30, -90);
   if (a.x.empty()) words(middle, y + plot_height_ / 2, 13, "no values", room);
   const char *gray = "#666", *grid = "#e6e6e6";
+  double right = -INFINITY, above = INFINITY;      // ends of the last tick's text; none over another
   for (size_t i = 0; i < a.x.ticks.size(); ++i) {
     const double at = a.x.at(a.x.ticks[i]);
     if (a.image.empty() && p.x_names.empty())
       svg_.stroke(point('M', at, foot) + point('L', at, y), grid);
     svg_.stroke(point('M', at, foot) + "v4", gray);
+    const double half = width_of({a.x.texts[i]}) / 2;
+    if (at - half < right + 4) continue;
+    right = at + half;
     svg_.text(at, foot + 18, a.x.texts[i]);
   }
   for (size_t i = 0; i < a.y.ticks.size(); ++i) {
     const double at = a.y.at(a.y.ticks[i]);
     if (a.image.empty()) svg_.stroke(point('M', x, at) + point('L', a.x.to, at), grid);
     svg_.stroke(point('M', x, at) + "h-4", gray);
+    if (std::abs(above - at) < 12) continue;
+    above = at;
     svg_.text(x - 8, at + 4, a.y.texts[i], {.anchor = "end"});
   }
-  if (!a.color.empty()) heat(a);
+  if (!a.color.empty()) heat(p.heat, a);
   for (size_t i = 0; i < p.curves.size() && !a.x.empty(); ++i)
     p.curves[i].style == Style::bars ? bars(p, i, a) : curve(p, i, a);
   svg_.stroke(point('M', x, y) + point('L', x, foot) + point('L', a.x.to, foot), gray);
@@ -342,7 +371,8 @@ void Drawing::panel(const Panel& p, Axes a, double x, double y) {
 void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
   const Curve& c = p.curves[i];
   const auto [color, dashes, marker] = look(i);
-  std::string line, band, points;
+  const bool lone = c.style != Style::line;        // each point has an error bar of its own
+  std::string line, band, points, errors;
   // one run of neighbors after the other, then a gap
   for (size_t k = 0; k < c.x.size(); ++k) {
     std::string below;
@@ -352,13 +382,16 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
       line += point(command, x, y) + (below.empty() ? "h0" : "");    // h0: a single point is a dot
       points += point('M', x, y) + marker;
       band += point(command, x, a.y.at(c.y[k] + d));
-      below = point('L', x, a.y.at_or_foot(c.y[k] - d)) + below;
+      const std::string low = point('L', x, a.y.at_or_foot(c.y[k] - d));
+      if (d > 0) errors += point('M', x, a.y.at(c.y[k] + d)) + low;
+      below = low + below;
     }
     if (!below.empty()) band += below + "z";
   }
-  if (!c.deviation.empty()) svg_.fill(band, color, 0.15);
+  if (!c.deviation.empty() && !lone) svg_.fill(band, color, 0.15);
+  if (!errors.empty() && lone) svg_.stroke(errors, color, 1.2);
   if (c.style != Style::points) svg_.stroke(line, color, 2, dashes);
-  if (c.style != Style::line) svg_.fill(points, color);
+  if (lone) svg_.fill(points, color);
 }
 
 void Drawing::bars(const Panel& p, size_t i, const Axes& a) {
@@ -384,7 +417,7 @@ void Drawing::bars(const Panel& p, size_t i, const Axes& a) {
 }
 
 // Cells of one color are one path of strips, a cell high; a gap stays gray.
-void Drawing::heat(const Axes& a) {
+void Drawing::heat(const HeatMap& map, const Axes& a) {
   const auto& [x, y, color, image] = a;
   const double rows = double(image.size()), columns = double(image[0].size());
   svg_.box(x.from, y.to, plot_width_, plot_height_, "#d0d0d0");
@@ -405,6 +438,12 @@ void Drawing::heat(const Axes& a) {
   for (const auto& [l, strip] : strips)
     svg_.add("path", {{"d", strip}, {"stroke", shade(l / 64.0)}, {"transform", onto_panel},
                       {"shape-rendering", "crispEdges"}});
+  for (const double row : map.borders)
+    svg_.stroke(point('M', x.from, y.at(row - 0.5)) + point('L', x.to, y.at(row - 0.5)), "#D55E00", 3);
+}
+
+void Drawing::color_bar(const Axes& a) {
+  const auto& [x, y, color, image] = a;
   const double bar = x.to + 14, part = plot_height_ / 64;
   for (int l = 0; l < 64; ++l)
     svg_.box(bar, y.from - part * (l + 1), 14, part + (l > 0 ? 0.5 : 0), shade(l / 63.0));

@@ -67,11 +67,10 @@ class ItemReport {
     table(title, heads, lines);
   }
   void figure(const Figure& figure, const std::string& text, const std::string& word = "");
-  // A panel for each element of the list, two side by side.
+  // A panel for each element of the list; `all` is the figure without them.
   template <class List, class Function>
-  void figure(const std::string& text, const List& list, const Function& panel, int columns = 2,
-              const std::string& word = "") {
-    Figure all{.title = "", .columns = columns};
+  void figure(const std::string& text, const List& list, const Function& panel,
+              Figure all = {.columns = 2}, const std::string& word = "") {
     for (const auto& element : list) all.panels.push_back(panel(element));
     figure(all, text, word);
   }

@@ -23,7 +23,8 @@ void draw_training(const std::string& folder, const std::vector<TaskData>& data,
   const size_t seeds = runs.at(0).folders.size();
   Figure figure{
       .title = seeds > 1 ? formatted("Mean and standard deviation of {} seeds", seeds) : "",
-      .columns = 2};
+      .columns = 2,
+      .shared_x = true};
   for (const TaskData& d : data) {
     const Task& task = d.task;
     Panel training{

@@ -76,12 +76,13 @@ void Svg::stroke(const std::string& path, const char* color, double width, const
 }
 
 std::string Svg::picture(double width, double height) const {
+  constexpr double enlarged = 1.5;                  // letters of 18 pixels instead of 12
   const double w = std::ceil(width), h = std::ceil(height);
   return formatted(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
       "font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"#fff\"/>\n{}</svg>\n",
-      w, h, w, h, elements_);
+      enlarged * w, enlarged * h, w, h, elements_);
 }
 
 }  // namespace minbert

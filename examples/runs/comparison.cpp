@@ -256,7 +256,7 @@ void write_comparison(const Experiment& experiment, const Json& start,
 // OUT/figures/norms: the losses of the tasks; a row of panels for each placement, a column for each
 // task.
 void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& variants) {
-  Figure figure{.title = "Training losses", .columns = int(experiment.data().size())};
+  Figure figure{.title = "Training losses", .columns = int(experiment.data().size()), .shared_x = true};
   Names placements;
   for (const VariantRuns& runs : variants)
     if (std::ranges::find(placements, runs.variant.placement) == placements.end())

@@ -5,13 +5,14 @@
 #include <regex>
 
 #include "error_of.h"
+#include "report/curves.h"
 #include "report/figure.h"
 #include "small_run.h"
 
 namespace minbert::test {
 namespace {
 
-// The axes of a figure's first panel begin at (left, foot), and are 330 wide and 190 high.
+// The axes of a figure's first panel begin at (left, foot), and are 560 wide and 190 high.
 struct Picture {
   explicit Picture(const Figure& figure) : svg(figure_svg(figure)) {
     std::smatch m;
@@ -85,6 +86,12 @@ TEST_CASE(
   figure.panels[0].log_y = true;                    // down to 0, which is not there: to the foot
   CHECK(Picture(figure).points(first, "fill").back() == std::pair(0.0, 0.0));
 
+  figure = one_curve({0, 2}, {2, 4}, Curve::Style::line_and_points);
+  figure.panels[0].curves[0].deviation = {2, 0};    // y from 0 to 4; a line, an error bar, points
+  const Picture points(figure);
+  CHECK(times(points.svg, "opacity=\"0.15\"") == 0);
+  CHECK(contains(points.svg, "stroke-width=\"1.2\""));
+
   figure = one_curve({0, 1}, {2, 4}, Curve::Style::bars);
   Panel& panel = figure.panels[0];
   panel.x_names = {"a", "b, c"};
@@ -114,6 +121,56 @@ TEST_CASE(
   figure.panels[1].curves.pop_back();
   figure.shared_y = false;
   CHECK(times(figure_svg(figure), ">10</text>") == 1);
+}
+
+TEST_CASE("figure: a shared axis is that of panels with the same label; a color bar stands once a row") {
+  Figure figure{.columns = 2, .shared_x = true};
+  const auto panel = [](const char* label, double most) {
+    return Panel{.x_label = label, .curves = {{"", {1, most}, {0, 1}}}};
+  };
+  figure.panels = {panel("step", 300), panel("epoch", 7), panel("step", 100), panel("epoch", 3)};
+  const std::string svg = figure_svg(figure);
+  CHECK(times(svg, ">300</text>") == 2);
+  CHECK(times(svg, ">7</text>") == 2);
+  figure.shared_x = false;
+  CHECK(times(figure_svg(figure), ">300</text>") == 1);
+
+  const auto bars = [](const Figure& maps) { return times(figure_svg(maps), "width=\"14\"") / 64; };
+  Figure maps{.columns = 2};
+  for (const double most : {1.0, 2.0, 3.0}) maps.panels.push_back({.heat = {.values = {{0, most}}}});
+  CHECK(bars(maps) == 3);
+  maps.shared_colors = true;
+  CHECK(bars(maps) == 2);                           // two rows
+  for (Panel& p : maps.panels) p.heat.color_bar = false;
+  CHECK(bars(maps) == 0);
+}
+
+TEST_CASE("figure: a loss curve breaks where its task was not trained") {
+  const SmallWorld folder;
+  std::string steps = "step,task,loss\n";
+  for (int step = 1; step <= 240; ++step)           // a: 40 steps, then 80 of b, twice
+    steps += formatted("{},{},{}\n", step, (step - 1) % 120 < 40 ? "a" : "b", step);
+  write_file(folder.path("steps.csv"), steps);
+  const Curve a = loss_curve("a", {folder.path("")}, "a");
+  REQUIRE(a.x.size() == 41);                        // windows of two, and the gap
+  CHECK(a.x[0] == 1.5);
+  CHECK(a.x[19] == 39.5);
+  CHECK(std::isnan(a.x[20]));
+  CHECK(a.x[21] == 121.5);
+  CHECK(a.y[21] == 121.5);
+  std::string mixed = "step,task,loss\n";           // rests of 2 and of 30, none of them long
+  for (int step = 1; step <= 90; step += step % 3 ? 2 : 30) mixed += formatted("{},a,1\n", step);
+  write_file(folder.path("steps.csv"), mixed);
+  for (const double x : loss_curve("a", {folder.path("")}, "a").x) CHECK(std::isfinite(x));
+}
+
+TEST_CASE("figure: the texts of an axis do not stand upon each other") {
+  Figure figure = one_curve({0.11, 0.95}, {1, 2});  // ticks from .2 to .9, ever closer
+  figure.columns = 4;
+  figure.panels[0].log_x = true;
+  const Picture picture(figure);
+  for (const char* tick : {"0.2", "0.3", "0.4", "0.6"}) CHECK(picture.says(tick));
+  for (const char* tick : {"0.5", "0.9"}) CHECK_FALSE(picture.says(tick));
 }
 
 TEST_CASE(

@@ -110,7 +110,8 @@ void fig1(const Measured& m, ItemReport& report) {
                      .y_label = "dimensions",
                      .log_x = true,
                      .curves = {log_histogram(m.sigma(task), 30)}};
-      });
+      },
+      {.columns = 2, .shared_x = true});
 }
 
 // [IsoBN sec.2.2]
@@ -185,7 +186,7 @@ void fig3(const Measured& m, ItemReport& report) {
   report.figure(
       "The absolute correlations that batch normalization assumes (a diagonal), that IsoBN assumes "
       "(blocks of ones), and the real ones",
-      kinds, draw_kind, 3);
+      kinds, draw_kind, {.columns = 3});
   report.csv(table);
   report.caption(task.title + "; blocks: clusters by average linkage up to the distance .2");
   report.differs("the document draws a sketch; these are the correlations of " + task.title);
@@ -279,7 +280,8 @@ void fig4(const Measured& m, ItemReport& report) {
           judged(task.name, norm) = summarize(panel.curves.back().y).mean;
         }
         return panel;
-      });
+      },
+      {.columns = 2, .shared_y = true});
   report.csv(table);
   report.judge_by(judged);
 }

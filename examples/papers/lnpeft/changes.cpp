@@ -220,7 +220,8 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
         for (const auto& [layer, D] : largest_other)
           judged(task.name, layer, "the largest other", seed) = D;
         return panel;
-      });
+      },
+      {.columns = 2, .shared_colors = true});
   const auto mean_change = [&](const std::string& component, const Task& task) {
     const Numbers D = judged.values({{"task", task.name}, {"component", component}});
     return fixed(1000 * std::accumulate(D.begin(), D.end(), 0.0) / double(D.size()), 3);

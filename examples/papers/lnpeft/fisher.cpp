@@ -89,7 +89,7 @@ LayerSums layer_sums(const ElementValues& F) {
 }
 
 struct Column {
-  std::string task;
+  std::string task, title;
   LayerSums sums;
 };
 
@@ -105,7 +105,7 @@ void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<C
     Panel panel{.title = kind, .x_label = "task", .y_label = "layer", .heat = {.min = 0, .max = largest}};
     for (const Column& column : columns) {
       const Numbers& layers = column.sums.of.at(kind);
-      panel.x_names.push_back(column.task);
+      panel.x_names.push_back(column.title);
       panel.heat.values.resize(layers.size());
       panel.y_names.resize(layers.size());
       for (size_t i = 0; i < layers.size(); ++i) {
@@ -137,7 +137,7 @@ void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<C
 void fig3(const LnPeftRuns& runs, ItemReport& report) {
   std::vector<Column> columns;
   for (const Task& task : runs.tasks())
-    columns.push_back({task.name, layer_sums(runs.norm_fisher(task))});
+    columns.push_back({task.name, task.title, layer_sums(runs.norm_fisher(task))});
   show_layers(runs, report, columns,
               "For each task, the Fisher information of LayerNorm in each layer: its sum, divided "
               "by the task's sum, of the weights and of the biases");
@@ -147,7 +147,7 @@ void fig3(const LnPeftRuns& runs, ItemReport& report) {
 void fig4(const LnPeftRuns& runs, ItemReport& report) {
   std::vector<ElementValues> all;
   for (const Task& task : runs.tasks()) all.push_back(runs.norm_fisher(task));
-  show_layers(runs, report, {{"global", layer_sums(normalized_sum(all))}},
+  show_layers(runs, report, {{"global", "global", layer_sums(normalized_sum(all))}},
               "The global Fisher information of LayerNorm in each layer: the tasks', each divided "
               "by its sum, added");
 }

@@ -79,7 +79,7 @@ void fig6(const Json& measured, ItemReport& report) {
     Panel panel{.title = name,
                 .x_label = "feature",
                 .y_label = "token",
-                .heat = {.min = 0, .max = 1},
+                .heat = {.min = 0, .max = 1, .color_bar = false, .borders = {2, 5}},
                 .x_names = names(H),
                 .y_names = names(T)};
     for (const Json& token : measured[name].items()) {
@@ -94,8 +94,8 @@ void fig6(const Json& measured, ItemReport& report) {
   };
   report.figure(
       "For each norm, the elements of x [7 tokens, 6 features] on which one element of y depends: "
-      "feature 3 of token 4, in the second of three sentences (tokens 1-2, 3-5, 6-7)",
-      norm_names(), draw_dependence, 4);
+      "feature 3 of token 4, in the second of three sentences, between which a line is drawn",
+      norm_names(), draw_dependence, {.columns = 3});
   report.csv(table);
   report.caption(
       "drawn from the norms themselves, in training: where y changes with x; groups: 2; the means "

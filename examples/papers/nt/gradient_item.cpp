@@ -121,7 +121,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   report.figure(
       "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
       "for networks of several depths",
-      depths(runs->o), draw_layers, 3);
+      depths(runs->o), draw_layers, {.columns = 3});
   const auto draw_factors = [&](const Depth& depth) {
     Panel panel{.title = depth.title(),
                 .x_label = "sublayers passed, from the last down",
@@ -137,7 +137,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   report.figure(
       "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between two "
       "numbers) and each 1 + F' (at a number); pre-LN's sum, after each term",
-      depths(runs->o), draw_factors, 3, "factors");
+      depths(runs->o), draw_factors, {.columns = 3}, "factors");
   std::vector<Depth> deep = depths(runs->o);
   std::erase_if(deep, [](const Depth& depth) { return depth.layers == 1; });
   if (!deep.empty())
