@@ -1,10 +1,20 @@
 // Collecting what an item shows.
 #include "report/item_report.h"
 
+#include <iomanip>
+#include <sstream>
+
 #include "minbert/files.h"
 #include "minbert/metrics.h"
 
 namespace minbert {
+
+std::string significant(double value, int digits) {
+  std::ostringstream out;
+  out << std::showpoint << std::setprecision(digits) << value;
+  const std::string text = out.str();               // "2." for a whole number of all digits
+  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+}
 
 Curve numbered(const std::string& title, Numbers y, double first, Curve::Style style) {
   Curve curve{.title = title, .y = std::move(y), .style = style};

@@ -24,6 +24,9 @@ std::string head_of(const T& t) {
   else return formatted("{}", t);
 }
 
+// A value in a table, where the document's digits do not say how many it has: "0.00181", "1.23e+04"
+std::string significant(double value, int digits = 3);
+
 // y over first, first + 1, ...
 Curve numbered(const std::string& title, Numbers y, double first = 0,
                Curve::Style style = Curve::Style::line);

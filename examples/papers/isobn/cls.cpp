@@ -89,9 +89,9 @@ void sec21(const Measured& m, ItemReport& report) {
     }
     if (row == "constant dimensions")
       return formatted("{} of {}", std::ranges::count(s, 0.0), s.size());
-    return formatted("{}", row == "median"  ? median(s)
-                           : row == "least" ? std::ranges::min(s)
-                                            : std::ranges::max(s));
+    return significant(row == "median"  ? median(s)
+                       : row == "least" ? std::ranges::min(s)
+                                        : std::ranges::max(s));
   };
   report.table("Standard deviation of a dimension", "",
                Names{"least", "median", "most", "constant dimensions", "between .01 and 1"},

@@ -2,7 +2,6 @@
 // gradient].
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "engine/text.h"
 #include "papers/nt/transformer_norms.h"
@@ -75,12 +74,6 @@ Numbers ratio(const Json& result) {
   return {all[1] / all.back()};
 }
 
-std::string short_text(double value) {  // 3 digits
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
-
 void show(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"depth", "placement", "norm", "layer", "seed", "value"});
   LongTable factors({"depth", "placement", "norm", "sublayer", "factor", "seed", "value"});
@@ -145,12 +138,12 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
         "Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows "
         "nor vanishes)",
         "", all_placed, deep, [&](const Placed& placed, const Depth& depth) {
-          return short_text(mean(depth, placed, ratio)[0]);
+          return significant(mean(depth, placed, ratio)[0]);
         });
   report.caption(formatted(
       "new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products and "
       "sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
-      runs->o.widths[0], runs->o.batch, short_text(difference)));
+      runs->o.widths[0], runs->o.batch, significant(difference)));
   report.caption(
       "\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
   runs->differs(report);
