@@ -11,6 +11,7 @@
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/trainer.h"
+#include "papers/places.h"
 #include "report/environment.h"
 #include "report/report.h"
 #include "train/command_line.h"
@@ -304,6 +305,17 @@ std::string Document::command(const std::string& item) const {
   return words;
 }
 
+// Equations by their references, as ["eq.1"].
+Json Document::equations(const Json& references) const {
+  const std::string tag = paper_["document"]["tag"].string();
+  Json::Array all;
+  for (const Json& r : references.items())
+    all.push_back(Json::object({{"reference", formatted("[{} {}]", tag, r.string())},
+                                {"math", paper_["equations"][r.string()]},
+                                {"code", places_of(tag, r.string())["code"]}}));
+  return Json::array(all);
+}
+
 LongTable Document::printed(const std::string& item) const {
   return table_of(paper_["printed"].has(item) ? paper_["printed"][item] : Json());
 }
@@ -342,6 +354,9 @@ Json Document::show(const Item& item) {
       claims.push_back(judged(claim, chosen, options_.grid, model, different, report));
   Json json = report.json();
   json.set("claims", Json::array(claims));
+  const Json places = places_of(paper_["document"]["tag"].string(), reference);
+  json.set("code", places["code"]).set("test", places["test"]);
+  if (paper_["shows"].has(item.name)) json.set("equations", equations(paper_["shows"][item.name]));
   if (!chosen)
     json.set("status", "not run")
         .set("why", runs.empty() ? "none of its tasks is there"
@@ -369,7 +384,9 @@ int Document::run(const std::vector<Item>& items) {
   Json where = where_it_ran();
   where.set("time", fixed(now() - start, 1) + " s");
   where.set("memory", formatted("{} MB", peak_memory() / 1000000));
-  const Json report = Json::object({{"document", paper_["document"]},
+  Json about = paper_["document"];
+  about.set("equations", equations(about["equations"]));
+  const Json report = Json::object({{"document", about},
                                     {"command", joined(options_.command, " ")},
                                     {"settings", json_of(options_.settings)},
                                     {"environment", where},

@@ -85,6 +85,7 @@ class Document {
   Names model_differences() const;
   std::string command(const std::string& item) const;
   std::string extent() const;
+  Json equations(const Json& references) const;
   Json show(const Item& item);                    // runs done, or not asked for
   DocumentOptions options_;
   Json paper_;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "minbert/error.h"
+#include "report/svg.h"
 
 namespace minbert {
 namespace {
@@ -49,6 +50,18 @@ std::string address(const std::string& name) {
 
 std::string element(const char* pattern, const std::string& content) {
   return content.empty() ? "" : formatted(pattern, content);
+}
+
+std::string formula(const std::string& mathml) {
+  std::string html = escaped(mathml);
+  for (const char* tag : {"mi", "mo", "mo stretchy=\"false\"", "mn", "mtext", "mrow", "mfrac", "msqrt",
+                          "msub", "msup", "msubsup", "mover", "munder", "munderover"})
+    for (const std::string& name : {std::string(tag), formatted("/{}", tag)}) {
+      const std::string shown = formatted("&lt;{}&gt;", escaped(name));
+      for (size_t at; (at = html.find(shown)) != html.npos;)
+        html.replace(at, shown.size(), formatted("<{}>", name));
+    }
+  return formatted("<div class=\"scroll\"><math display=\"block\">{}</math></div>\n", html);
 }
 
 std::string html_page(const std::string& title, const std::string& style, const std::string& body,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -22,7 +23,7 @@ constexpr const char* style = R"css(
 @media (prefers-color-scheme: dark) {
   :root { --good: #84d3a4; --half: #e5bd6f; --bad: #f29d91 }
   .picture { filter: invert(.92) hue-rotate(180deg) } }
-body { max-width: 76rem }
+body { max-width: 90rem }
 a { color: var(--accent) }
 h2 { margin: 3rem 0 1rem; padding-top: 1rem; border-top: 1px solid var(--line) }
 h2 a { color: inherit; text-decoration: none }
@@ -41,11 +42,12 @@ td.good, td.half, td.bad { background: color-mix(in srgb, currentcolor 12%, tran
 td p { max-width: 11rem; margin: .1rem 0 }
 .warning { color: var(--bad) }
 .dots { display: block; width: 6.25rem; height: 1rem; color: var(--accent) }
-.picture { width: fit-content; max-width: 100% }
 .picture svg { display: block; max-width: max(100%, 42rem); height: auto }
 .missing { padding: .5rem .75rem; border-left: 3px solid var(--muted); background: var(--soft) }
 .verdict { display: inline-block; padding: 0 .5rem; border: 1px solid; border-radius: .25rem;
   font-size: .85rem }
+a.verdict { text-decoration: none }
+math { font-size: 1.3rem; width: fit-content; margin: .5rem 0 }
 .good { color: var(--good) } .half { color: var(--half) } .bad { color: var(--bad) }
 .none { color: var(--muted); border-style: dashed }
 .list { list-style: none; padding: 0 }
@@ -58,18 +60,28 @@ dd { margin: 0 }
   .contents li { grid-template-columns: minmax(16rem, 2fr) 3fr }
   .claims li { grid-template-columns: 9rem 1fr }
   .inputs li { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) } }
+@media print {
+  body { padding: 0; font-size: .8rem }
+  h2, h3, figcaption, math, .note { break-after: avoid }
+  figure, .claims li, tr, dd { break-inside: avoid }
+  .picture, .scroll { overflow: visible }
+  .picture svg { max-width: 100%; max-height: 22cm } }
 )css";
 
 std::string text(const Json& json, const std::string& key) {
   return escaped(json[key].string());
 }
 
-// where: "sec.4.3", or nothing
-std::string verdict(const std::string& word, const std::string& where = "") {
+// A chip. where: "sec.4.3", or nothing; with a link it leads to what it is about, and says it.
+std::string verdict(const std::string& word, const std::string& where = "",
+                    const std::string& link = "", const std::string& about = "") {
   const auto v = std::ranges::find(verdict_words, word, &VerdictWord::word);
   MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
-  return formatted("<span class=\"verdict {}\">{}{}</span>", v->style,
-                   element("{}: ", escaped(where)), v->word);
+  const std::string words = element("{}: ", escaped(where)) + v->word, said = escaped(about);
+  if (link.empty()) return formatted("<span class=\"verdict {}\">{}</span>", v->style, words);
+  return formatted(
+      "<a class=\"verdict {}\" href=\"{}\" title=\"{}\" aria-label=\"{}: {}\">{}</a>", v->style,
+      link, said, words, said, words);
 }
 
 // ---- Tables
@@ -201,11 +213,13 @@ std::string inputs(const Json& list) {
 // ---- Figures
 
 std::string figure(const Json& figure, const std::string& folder) {
+  const std::string words = text(figure, "text");
+  std::string svg = read_file(folder + "/" + figure["file"].string());
+  svg.insert(svg.find('>') + 1, formatted("<title>{}</title>", words));
+  svg.insert(svg.find("<svg") + 4, formatted(" role=\"img\" aria-label=\"{}\"", words));
   return formatted(
-      "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\" role=\"img\" "
-      "aria-label=\"{}\">\n{}</div></figure>\n",
-      text(figure, "text"), text(figure, "text"),
-      read_file(folder + "/" + figure["file"].string()));
+      "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\">\n{}</div></figure>\n",
+      words, svg);
 }
 
 // ---- Pages
@@ -223,20 +237,27 @@ bool has_claims(const Json& report) {
                              [](const Json& item) { return !item["claims"].items().empty(); });
 }
 
+// The name of an item's claim in a link.
+std::string claim_name(const Json& item, size_t number) {
+  return formatted("{}-claim-{}", item["name"].string(), number);
+}
+
 // The items with their verdicts. page: where the items are; nothing for this page
 std::string contents(const Json& report, const std::string& page) {
   const char* const no_claim =
       has_claims(report) ? "<span class=\"note muted\">no claim</span>" : "";
   std::string html = "<ul class=\"list contents\">\n";
   for (const Json& item : report["items"].items()) {
+    const std::string link = page + "#" + address(item["name"].string());
     std::string words;
-    for (const Json& claim : item["claims"].items())
-      words += verdict(claim["verdict"].string(), claim["where"].string()) + ' ';
+    for (size_t i = 0; const Json& claim : item["claims"].items())
+      words += verdict(claim["verdict"].string(), claim["where"].string(),
+                       page + "#" + address(claim_name(item, ++i)), claim["text"].string()) +
+               ' ';
     if (!was_run(item))
-      words =
-          verdict("not run") + element(" <span class=\"note muted\">{}</span>", text(item, "why"));
-    html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
-                      address(item["name"].string()), title_of(item),
+      words = verdict("not run", "", link, item["why"].string()) +
+              element(" <span class=\"note muted\">{}</span>", text(item, "why"));
+    html += formatted("<li><a href=\"{}\">{}</a><div>{}</div></li>\n", link, title_of(item),
                       words.empty() ? no_claim : words);
   }
   return html + "</ul>\n";
@@ -248,22 +269,61 @@ std::string heading(const std::string& name, const std::string& html) {
                    html);
 }
 
-std::string item_html(const Json& item, const std::string& folder) {
+std::string list_of(const Json& json, const char* key, const char* pattern, const char* between = "") {
+  std::string html;
+  if (json.has(key))
+    for (const Json& words : json[key].items())
+      html += (html.empty() ? "" : between) + formatted(pattern, escaped(words.string()));
+  return html;
+}
+
+std::string equations(const Json& of) {
+  std::string html;
+  if (of.has("equations"))
+    for (const Json& e : of["equations"].items())
+      html += formula(e["math"].string()) +
+              formatted("<p class=\"note muted\">{}{}</p>\n", text(e, "reference"),
+                        element(" {}", list_of(e, "code", "<code>{}</code>", ", ")));
+  return html;
+}
+
+// What is different from the document in several of the items that were run: said once, for all.
+using Differences = std::vector<std::pair<std::string, Names>>;     // a sentence, references
+Differences shared_differences(const Json& report, size_t* run) {
+  Differences all;
+  for (const Json& item : report["items"].items()) {
+    *run += was_run(item);
+    for (const Json& sentence : item["differs"].items()) {
+      auto at = std::ranges::find(all, sentence.string(), &Differences::value_type::first);
+      if (at == all.end()) at = all.insert(at, {sentence.string(), {}});
+      at->second.push_back(formatted("<a href=\"#{}\">{}</a>", address(item["name"].string()),
+                                     escaped(item["name"].string())));
+    }
+  }
+  std::erase_if(all, [](const auto& d) { return d.second.size() < 2; });
+  return all;
+}
+
+std::string item_html(const Json& item, const std::string& folder, const Differences& shared) {
   const std::string name = item["name"].string();
-  std::string html = heading(name, title_of(item)), claims, differs, files;
+  std::string html = heading(name, title_of(item)) + equations(item), claims, differs, files;
   if (!was_run(item))
     html += formatted("<p class=\"missing\">Not run: {}</p>\n", text(item, "why"));
   for (const Json& t : item["tables"].items()) html += table(t);
   for (const Json& f : item["figures"].items()) html += figure(f, folder);
   if (item.has("inputs"))
     for (const Json& list : item["inputs"].items()) html += inputs(list);
-  for (const Json& claim : item["claims"].items())
+  for (size_t i = 0; const Json& claim : item["claims"].items())
     claims += formatted(
-        "<li>{}<div><p>{}{}</p>{}{}</div></li>\n", verdict(claim["verdict"].string()),
+        "<li id=\"{}\">{}<div><p>{}{}</p>{}{}</div></li>\n", escaped(claim_name(item, ++i)),
+        verdict(claim["verdict"].string()),
         element("<span class=\"muted\">{}</span> ", text(claim, "where")), text(claim, "text"),
         element("<p class=\"note muted\">{}</p>", text(claim, "why")), pair_plot(claim));
+  bool above = false;
   for (const Json& sentence : item["differs"].items())
-    differs += formatted("<li>{}</li>\n", escaped(sentence.string()));
+    if (std::ranges::count(shared, sentence.string(), &Differences::value_type::first)) above = true;
+    else differs += formatted("<li>{}</li>\n", escaped(sentence.string()));
+  if (above) differs += "<li><a href=\"#different\">What is said of several items</a></li>\n";
   for (const Json& file : item["files"].items())
     files += formatted("{}<a href=\"{}\">{}</a>", files.empty() ? "" : ", ", address(file.string()),
                        escaped(file.string()));
@@ -275,7 +335,9 @@ std::string item_html(const Json& item, const std::string& folder) {
              "claims\">\n{}</ul>\n",
              claims) +
          element("<h3>What is different from the document</h3>\n<ul>\n{}</ul>\n", differs) +
-         element("<p>Files: {}</p>\n", files);
+         element("<p>Files: {}</p>\n", files) +
+         element("<dl>\n{}</dl>\n", list_of(item, "code", "<dt>code</dt><dd><code>{}</code></dd>\n") +
+                                         list_of(item, "test", "<dt>test</dt><dd>{}</dd>\n"));
 }
 
 // "Of these claims 23 are compared over seeds or tasks with pairs enough; ..."
@@ -295,27 +357,42 @@ std::string chance(const Json& report) {
       counted(compared, "claim"), fixed(by_chance, by_chance < 1 ? 2 : 1));
 }
 
-std::string source_and_grid(const Json& report) {
-  return element("<p class=\"muted\">{}</p>\n", text(report["document"], "source")) +
-         element("<p>What was run: {}</p>\n", text(report, "grid"));
+// The source, and what the document says.
+std::string about(const Json& document) {
+  const std::string link = escaped(document.get<std::string>("address", ""));
+  return formatted("<p class=\"muted\">{}{}</p>\n", text(document, "source"),
+                   link.starts_with("https://") ? formatted("; <a href=\"{}\">{}</a>", link, link) : "") +
+         element("<p>{}</p>\n", escaped(document.get<std::string>("says", "")));
+}
+
+std::string grid(const Json& report) {
+  return element("<p>What was run: {}</p>\n", text(report, "grid"));
 }
 
 }  // namespace
 
 std::string report_html(const Json& report, const std::string& folder) {
   const bool claims = has_claims(report);
-  std::string items, meanings;
-  for (const Json& item : report["items"].items()) items += item_html(item, folder);
+  size_t run = 0;
+  const Differences shared = shared_differences(report, &run);
+  std::string items, meanings, differs;
+  for (const Json& item : report["items"].items()) items += item_html(item, folder, shared);
+  for (const auto& [sentence, where] : shared)
+    differs += formatted("<li>{} <span class=\"note\">({})</span></li>\n", escaped(sentence),
+                         where.size() == run ? "all items" : joined(where));
   for (const VerdictWord& v : verdict_words)
     if (claims) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
   return html_page(
       text(report["document"], "title"), style,
-      formatted("<h1>{}</h1>\n", text(report["document"], "title")) + source_and_grid(report) +
+      formatted("<h1>{}</h1>\n", text(report["document"], "title")) + about(report["document"]) +
+          equations(report["document"]) + grid(report) +
           element("<pre>{}</pre>\n", text(report, "command")) +
           heading("contents", claims ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
           "<a href=\"#environment\">environment</a></p>\n" +
           chance(report) + element("<dl>\n{}</dl>\n", meanings) +
+          element("<h3 id=\"different\">What is different from the document</h3>\n<ul>\n{}</ul>\n",
+                  differs) +
           items + heading("settings", "Settings") + facts(report["settings"]) +
           heading("environment", "Environment") + facts(report["environment"]));
 }
@@ -325,7 +402,7 @@ std::string index_html(const std::vector<std::pair<std::string, Json>>& reports)
   for (const auto& [folder, report] : reports) {
     const std::string link = address((std::filesystem::path(folder) / "report.html").string());
     body += formatted("<h2><a href=\"{}\">{}</a></h2>\n", link, text(report["document"], "title")) +
-            source_and_grid(report) + contents(report, link);
+            about(report["document"]) + grid(report) + contents(report, link);
   }
   return html_page("Studies", style, body);
 }

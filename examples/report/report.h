@@ -2,10 +2,12 @@
 // beside ours, figures, verdicts on its claims, and what is different from the document.
 //
 // The report is a Json:
-//   document     tag, title, source
+//   document     tag, title, source, address (or none), says: a paragraph (or none), equations
 //   command, grid (a sentence)
 //   settings, environment           text -> text, or a number
-//   items        name, reference, title, status ("run", "not run"), why, command, caption,
+//   equations    [reference, math: MathML, code [places]]
+//   items        name, reference, title, status ("run", "not run"), why, command, caption, equations,
+//                code [FILE:LINE NAME], test [parts of names] (or none of these three),
 //                differs [sentences], tables, files [names],
 //                inputs {title, list [texts, said, command]} (or none),
 //                figures {file, text: what it shows},

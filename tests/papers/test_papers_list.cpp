@@ -1,8 +1,14 @@
 // .build/papers: the list of the documents' items against the sources.
 #include <doctest/doctest.h>
 
+#include <regex>
+#include <sstream>
+
 #include "error_of.h"
+#include "files/about.h"
 #include "golden_file.h"
+#include "papers/places.h"
+#include "report/html.h"
 #include "shell.h"
 #include "small_run.h"
 
@@ -45,6 +51,39 @@ TEST_CASE("papers: what the list names and the sources lack is an error that say
     INFO(line);
     CHECK_FALSE(contains(said, message));
     CHECK(contains(papers(good + line + "\n"), message));
+  }
+}
+
+TEST_CASE("papers: a report finds the lines and the tests of an item, and of every equation that it shows") {
+  const Json gains = places_of("IsoBN", "eq.6");
+  REQUIRE(gains["code"].items().size() == 1);
+  const std::string code = gains["code"].items()[0].string();
+  std::smatch place;
+  REQUIRE(std::regex_match(code, place, std::regex("src/norm/cls/iso_bn.cpp:([0-9]+) theta_bar")));
+  std::istringstream lines(read_file(repository() + "/src/norm/cls/iso_bn.cpp"));
+  std::string line;
+  for (int i = 0; i < std::stoi(place[1]); ++i) std::getline(lines, line);
+  CHECK(contains(line, "theta_bar("));
+  CHECK(gains["test"].items()[0].string() == "cls norm: IsoBN's presets equal the paper's recurrences as plain loops");
+  CHECK(contains(places_of("NT", "data")["code"].dump(), ":"));
+  CHECK(places_of("TA", "eq.6")["code"].items().empty());     // IsoBN's alone
+
+  for (const char* name : {"cln", "isobn", "lnpeft", "task-adaptation", "transformer-norms"}) {
+    CAPTURE(name);
+    const Json paper = Json::load(shipped(formatted("data/papers/{}.json", name)));
+    const std::string tag = paper["document"]["tag"].string();
+    CHECK(!paper["document"]["says"].string().empty());
+    const auto known = [&](const Json& references) {
+      for (const Json& r : references.items()) {
+        CAPTURE(r.string());
+        REQUIRE(paper["equations"].has(r.string()));
+        CHECK(!places_of(tag, r.string())["code"].items().empty());
+        const std::string math = formula(paper["equations"][r.string()].string());
+        CHECK(!contains(math, "&lt;"));               // all of it is markup
+      }
+    };
+    known(paper["document"]["equations"]);
+    for (const auto& [item, references] : paper["shows"].members()) known(references);
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include "error_of.h"
 #include "minbert/error.h"
+#include "report/html.h"
+#include "report/item_report.h"
 #include "report/report.h"
 #include "small_run.h"
 
@@ -37,11 +39,15 @@ void each(Json& json, const char* list, const Change& change) {
 
 Json sample() {
   Json report = Json::parse(R"({
-    "document": {"title": "A document", "source": "Somebody 2020"}, "command": "study --seeds 3", "grid": "2 epochs",
+    "document": {"title": "A document", "source": "Somebody 2020", "address": "https://example.org/paper",
+      "says": "Norms help.", "equations": [{"reference": "[Paper eq1]", "code": ["src/norm.cpp:12 forward"],
+        "math": "<mi>y</mi><mo>=</mo><mfrac><mn>1</mn><mi>x</mi></mfrac>"}]},
+    "command": "study --seeds 3", "grid": "2 epochs",
     "settings": {"--lr": "3e-4", "--batch": "16"}, "environment": {"time": "123.5 s", "memory": "7654 MB"},
     "items": [
      {"name": "tab2", "reference": "[Paper tab2]", "title": "Scores", "status": "run", "command": "study tab2",
-      "caption": "bert-mini, 500 rows; 12 s", "differs": ["3 layers instead of 24"], "files": ["a b#1.csv"],
+      "caption": "bert-mini, 500 rows; 12 s", "differs": ["3 layers instead of 24", "500 rows"],
+      "files": ["a b#1.csv"], "code": ["examples/tab2.cpp:34 tab2"], "test": ["study: tab2 is made"],
       "tables": [{"title": "Accuracy", "columns": ["norm", "MRPC", "RTE"], "rows": [
         {"head": "none", "cells": [{"printed": "86.7", "ours": "71.2", "points": [0.705, 0.719],
                                     "printed_point": 0.867, "mark": "good"},
@@ -50,7 +56,7 @@ Json sample() {
       "claims": [{"where": "sec.4", "text": "It helps by 1.9.", "verdict": "supported", "why": "in 6 of 6",
                   "pairs": [1.5, 2.3], "by_chance": 0.03125},
                  {"text": "Always.", "verdict": "not as printed"}]},
-     {"name": "fig1", "title": "Curves", "status": "run",
+     {"name": "fig1", "title": "Curves", "status": "run", "differs": ["500 rows"],
       "figures": [{"file": "a.svg", "text": "A falls"}]},
      {"name": "tab5", "title": "Large", "status": "not run", "why": "no folder holds the large model"}]
   })",
@@ -136,17 +142,29 @@ TEST_CASE(
   write_file(folder.path("a.svg"), "<svg></svg>");
   const std::string page = report_html(sample(), folder.path("")),
                     contents = page.substr(0, page.find("id=\"tab2\""));
-  CHECK(contains(contents,
-                 ">sec.4: supported</span> <span class=\"verdict bad\">not as printed</span>"));
-  CHECK(contains(contents,
-                 "<a href=\"#tab5\">Large</a><div><span class=\"verdict none\">not run</span>"));
+  CHECK(contains(contents, "<a class=\"verdict good\" href=\"#tab2-claim-1\" title=\"It helps by 1.9.\" "
+                           "aria-label=\"sec.4: supported: It helps by 1.9.\">sec.4: supported</a>"));
+  CHECK(contains(contents, "href=\"#tab2-claim-2\" title=\"Always.\" aria-label=\"not as printed: Always.\">"));
+  CHECK(contains(page, "<li id=\"tab2-claim-2\"><span class=\"verdict bad\">not as printed</span>"));
+  CHECK(contains(contents, "<a href=\"#tab5\">Large</a><div><a class=\"verdict none\" href=\"#tab5\" "
+                           "title=\"no folder holds the large model\""));
   CHECK(contains(contents, "<a href=\"#fig1\">Curves</a><div><span class=\"note muted\">no claim"));
   CHECK(contains(page, "<p class=\"missing\">Not run: no folder holds the large model</p>"));
   CHECK(contains(page, "<li>3 layers instead of 24</li>"));
+  CHECK(times(page, "500 rows <span class=\"note\">(all items)</span>") == 1);
+  CHECK(times(page, "500 rows</li>") == 0);
+  CHECK(times(page, "<a href=\"#different\">") == 2);
   CHECK(contains(page, "<a href=\"a%20b%231.csv\">a b#1.csv</a>"));
+  CHECK(contains(page, "<dt>code</dt><dd><code>examples/tab2.cpp:34 tab2</code></dd>\n"
+                       "<dt>test</dt><dd>study: tab2 is made</dd>"));
+  CHECK(contains(contents, "Somebody 2020; <a href=\"https://example.org/paper\">"));
+  CHECK(contains(contents, "<p>Norms help.</p>"));
+  CHECK(contains(contents, "<mfrac><mn>1</mn><mi>x</mi></mfrac></math>"));
+  CHECK(contains(contents, "[Paper eq1] <code>src/norm.cpp:12 forward</code>"));
   const std::string index = index_html({{"glue/a b", sample()}});
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html\">A document</a>"));
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html#tab2\">[Paper tab2] Scores</a>"));
+  CHECK(contains(index, "href=\"glue/a%20b/report.html#tab2-claim-1\" title=\"It helps by 1.9.\""));
 }
 
 TEST_CASE(
@@ -154,7 +172,7 @@ TEST_CASE(
   const SmallWorld folder;
   write_file(folder.path("a.svg"), "<svg><text>1 &lt; 2</text></svg>\n");
   CHECK(contains(report_html(sample(), folder.path("")),
-                 "aria-label=\"A falls\">\n<svg><text>1 &lt; 2</text></svg>\n"));
+                 "<svg role=\"img\" aria-label=\"A falls\"><title>A falls</title><text>1 &lt; 2</text></svg>\n"));
   const Json hostile = with_texts(
       sample(), "\"><script>alert(1)</script>'<img src=x onerror=a>&amp; javascript:a {}");
   for (const std::string& page :
@@ -169,6 +187,17 @@ TEST_CASE(
     CHECK(contains(page, "content=\"default-src 'none'; style-src 'unsafe-inline'\""));
     for (const std::string& tag : matches(page, "<[^>]*>")) CHECK(times(tag, "\"") % 2 == 0);
   }
+  const std::string math = formula("<mo stretchy=\"false\">(</mo><mi>x</mi><mi onclick=\"a\">y</mi><style>z</style>");
+  CHECK(contains(math, "<mo stretchy=\"false\">(</mo><mi>x</mi>"));
+  CHECK(contains(math, "&lt;mi onclick=&quot;a&quot;&gt;y</mi>&lt;style&gt;z&lt;/style&gt;"));
+}
+
+TEST_CASE("report: a value without printed digits has three") {
+  CHECK(significant(0.00181113) == "0.00181");
+  CHECK(significant(0.100367) == "0.100");
+  CHECK(significant(123.4) == "123");
+  CHECK(significant(12345) == "1.23e+04");
+  CHECK(significant(70.1549, 4) == "70.15");
 }
 
 }  // namespace minbert::test
