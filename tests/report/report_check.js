@@ -1,11 +1,12 @@
 // Opens pages in headless Chromium, 400 and 1600 pixels wide, light and dark. Fails where a page is wider than the
-// window, reports an error, asks for another file or has a link without a target; of a page whose name ends in #selftest,
-// also where tests/inside/self_test.js finds a fault. With a FOLDER, it leaves a picture of each there:
+// window, reports an error, asks for another file, has a link without a target or a picture without a name; of a page
+// whose name ends in #selftest, also where tests/inside/self_test.js finds a fault. With a FOLDER, it leaves a picture
+// of each there:
 //
 //   node tests/report/report_check.js [--pictures FOLDER] runs/NAME/report.html inside.html#selftest ...
 //
 // It talks to Chromium by the DevTools protocol through a pipe: messages are JSON, each ended by a zero byte.
-const { existsSync, readFileSync, writeFileSync } = require('fs'), { resolve, basename } = require('path');
+const { existsSync, readFileSync, writeFileSync } = require('fs'), { resolve, basename, dirname } = require('path');
 const { pathToFileURL } = require('url'), { spawn } = require('child_process');
 
 const pages = process.argv.slice(2), folder = pages[0] === '--pictures' ? pages.splice(0, 2)[1] : null;
@@ -32,9 +33,15 @@ const ask = (sessionId, method, params = {}) => new Promise((done, failed) => {
 // Runs in the page.
 function faults() {
   const { scrollWidth, clientWidth } = document.documentElement;
-  const lost = [...document.querySelectorAll('a[href^="#"]')].map(a => a.hash)
+  const all = selector => [...document.querySelectorAll(selector)];
+  const lost = all('a[href^="#"]').map(a => a.hash)
     .filter(hash => !document.getElementById(decodeURIComponent(hash.slice(1))));
+  const nameless = all('svg').filter(svg => svg.getAttribute('role') === 'img' &&
+    !(svg.getAttribute('aria-label') || svg.querySelector('title')?.textContent));
   return [...lost.map(hash => `the link ${hash} leads nowhere`),
+    ...all('figure svg:not([role=img])').map(() => 'a picture has no role'),
+    ...nameless.map(() => 'a picture has no name'),
+    ...all('a.verdict').filter(a => !a.title).map(a => `the verdict ${a.textContent} does not say of what`),
     ...scrollWidth > clientWidth ? [`the page is ${scrollWidth} pixels wide`] : []];
 }
 
@@ -69,8 +76,17 @@ async function check(page, width, scheme) {
   return found.map(fault => `${page}, ${width} pixels, ${scheme}: ${fault}`);
 }
 
+// The links of a page to other files, of which each and its place are there.
+function lostFiles(page) {
+  const links = [...readFileSync(page, 'utf8').matchAll(/<a [^>]*?href="([^"#:]+)(?:#([^"]+))?"/g)];
+  return links.filter(([, file, place]) => {
+    const target = resolve(dirname(page), decodeURIComponent(file));
+    return !existsSync(target) || place && !readFileSync(target, 'utf8').includes(` id="${decodeURIComponent(place)}"`);
+  }).map(([, file, place]) => `${page}: the link ${file}${place ? `#${place}` : ''} leads nowhere`);
+}
+
 (async () => {
-  const found = [];
+  const found = pages.flatMap(page => lostFiles(page.split('#')[0]));
   for (const page of pages)
     for (const width of [400, 1600])
       for (const scheme of ['light', 'dark']) found.push(...await check(page, width, scheme));
