@@ -371,7 +371,8 @@ void Drawing::panel(const Panel& p, Axes& a, double x, double y) {
 void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
   const Curve& c = p.curves[i];
   const auto [color, dashes, marker] = look(i);
-  const bool lone = c.style != Style::line;        // each point has an error bar of its own
+  const bool lone = c.style != Style::line;        // each point has an error bar of its own,
+  const double aside = 4 * (double(i) - double(p.curves.size() - 1) / 2);    // beside the others'
   std::string line, band, points, errors;
   // one run of neighbors after the other, then a gap
   for (size_t k = 0; k < c.x.size(); ++k) {
@@ -382,9 +383,9 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
       line += point(command, x, y) + (below.empty() ? "h0" : "");    // h0: a single point is a dot
       points += point('M', x, y) + marker;
       band += point(command, x, a.y.at(c.y[k] + d));
-      const std::string low = point('L', x, a.y.at_or_foot(c.y[k] - d));
-      if (d > 0) errors += point('M', x, a.y.at(c.y[k] + d)) + low;
-      below = low + below;
+      const double foot = a.y.at_or_foot(c.y[k] - d);
+      if (d > 0) errors += point('M', x + aside, a.y.at(c.y[k] + d)) + point('L', x + aside, foot);
+      below = point('L', x, foot) + below;
     }
     if (!below.empty()) band += below + "z";
   }
