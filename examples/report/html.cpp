@@ -55,7 +55,7 @@ std::string element(const char* pattern, const std::string& content) {
 std::string formula(const std::string& mathml) {
   std::string html = escaped(mathml);
   for (const char* tag : {"mi", "mo", "mo stretchy=\"false\"", "mn", "mtext", "mrow", "mfrac", "msqrt",
-                          "msub", "msup", "msubsup", "mover", "munder", "munderover"})
+                          "msub", "msup", "msubsup", "mover", "munder", "munderover", "mtable", "mtr", "mtd"})
     for (const std::string& name : {std::string(tag), formatted("/{}", tag)}) {
       const std::string shown = formatted("&lt;{}&gt;", escaped(name));
       for (size_t at; (at = html.find(shown)) != html.npos;)

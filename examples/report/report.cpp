@@ -48,6 +48,7 @@ td p { max-width: 11rem; margin: .1rem 0 }
   font-size: .85rem }
 a.verdict { text-decoration: none }
 math { font-size: 1.3rem; width: fit-content; margin: .5rem 0 }
+mtd { text-align: left }
 .good { color: var(--good) } .half { color: var(--half) } .bad { color: var(--bad) }
 .none { color: var(--muted); border-style: dashed }
 .list { list-style: none; padding: 0 }
@@ -65,6 +66,7 @@ dd { margin: 0 }
   h2, h3, figcaption, math, .note { break-after: avoid }
   figure, .claims li, tr, dd { break-inside: avoid }
   .picture, .scroll { overflow: visible }
+  math { font-size: 1rem }
   .picture svg { max-width: 100%; max-height: 22cm } }
 )css";
 
