@@ -4,7 +4,8 @@
 #   make demo          trains the multitask example on data/mini, with LayerNorm, with conditional LayerNorm and
 #                      from scratch, in about two minutes
 #   make study         every figure and table of the documents that have a program, on data/mini, and a page of them
-#                      all, build/study/index.html; GRID=quick: in seconds; JOBS=2: so many runs side by side
+#                      all, build/study/index.html; GRID=quick: in seconds; JOBS=2: so many runs side by side;
+#                      MODEL=data/models/minilm DATA=data: on real data from data/download.sh, build/study-real
 #   make mini          writes data/mini again from data/grammar.txt
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
 #   make install       copies programs, library, headers and data to /usr/local or to PREFIX=DIR; DESTDIR=DIR: below
@@ -247,10 +248,11 @@ demo: programs
 DOCUMENTS := conditional_layer_norm isotropy task_adaptation layernorm_tuning transformer_norms
 GRID    ?= reduced
 JOBS    ?= 1
+DATA    ?= data
 study: programs
-	@for program in $(DOCUMENTS); do \
-	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done
-	@build/bin/study_index build/study
+	@$(if $(MODEL),examples/papers/real.sh $(DATA) build/study-real $(JOBS) $(MODEL),for program in $(DOCUMENTS); do \
+	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done; \
+	  build/bin/study_index build/study)
 
 mini: programs
 	build/bin/make-mini

@@ -308,12 +308,12 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     for (auto& line : lines) line[0] = "  " + line[0];
     std::cout << '\n' << title << '\n' << text_table(lines);
   };
-  print("Training metrics [CLN]: on the training set", "train",
+  print("Training metrics [CLN] (paper: of the real SST, Quora and STS)", "train",
         score_columns(experiment, Set::train), {});
   std::vector<Column> dev = score_columns(experiment, Set::dev);
   dev.push_back(
       mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
-  print("Dev metrics (the paper prints the test set's; its labels are not public)", "test", dev,
+  print("Dev metrics (paper: of the real test sets, whose labels are not public)", "test", dev,
         yardsticks);
   if (beside) {
     const std::string open = "paper: its numbers, on the real SST, Quora and STS. " +
