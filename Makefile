@@ -114,8 +114,9 @@ FLAGS_cuda      := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=$(firstword $(CUDA_ARCHS)
 FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -Itests/rehearsal -O1 -g1
 FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
 LIBS_cuda       := $(CUDA_LIBRARIES)
-# In double: the framework and its tests, for the gradient checks
+# In double, and lane by lane: the framework and its tests
 NOT_double      := $(filter-out %/isotropy.cpp,$(call find,examples/papers)) $(wildcard tests/*/test_*.cpp)
+NOT_rehearsal   := $(NOT_double)
 NOT_rehearsal-double := $(NOT_double)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
@@ -126,8 +127,23 @@ HOST_rehearsal        := cpu
 HOST_rehearsal-double := double
 objects     = $(foreach file,$(2),build/$(or $(if $(filter $(file),$(GPU_FILES)),,$(HOST_$(1))),$(1))/$(file:.cpp=.o))
 
+# The standard library's headers, parsed once a build: else that is a third of the work on every file. A file includes
+# what it uses, as without them; a compiler that cannot use what was prepared reads std.h.
+STD := algorithm array cmath cstdint filesystem functional iostream map memory numeric optional ranges set span \
+  sstream string vector
+build/std.h:
+	@mkdir -p build
+	@printf '#include <%s>\n' $(STD) > $@
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
+export CCACHE_PCH_EXTSUM ?= 1
+
 define BUILD
-build/$(1)/%.o: %.cpp build/config.mk
+build/$(1)/std-O0.h.gch build/$(1)/std-O3.h.gch: build/$(1)/std-%.h.gch: build/std.h build/config.mk
+	@mkdir -p $$(@D)
+	@echo "$(1)  std.h, -$$*"
+	$$(Q)cp -p $$< $$(@:.gch=) && cp $$< $$@.sum
+	$$(Q)$(CXX) $(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) -$$* -x c++-header $$< -o $$@
+build/$(1)/%.o: %.cpp build/config.mk | build/$(1)/std-O0.h.gch build/$(1)/std-O3.h.gch
 	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
 STUDIES_$(1) := $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES)))
@@ -138,7 +154,7 @@ build/hidden-$(1): $$(HIDDEN:$(TESTS)/%.cpp=build/$(1)/hidden/%.o) \
     $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 build/$(1)/hidden/%.o: OPTIMISE := -O1 -Wno-error
-build/$(1)/hidden/%.o: $(TESTS)/%.cpp build/config.mk
+build/$(1)/hidden/%.o: $(TESTS)/%.cpp build/config.mk | build/$(1)/std-O3.h.gch
 	$$(call compile,$(1))
 build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
@@ -152,7 +168,8 @@ endef
 define compile
 	@mkdir -p $(@D)
 	@echo "$(1)  $<"
-	$(Q)$(CXX) $(FLAGS) $(FLAGS_$(1)) $(FOUND_FLAGS) $(OPTIMISE) -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(FLAGS) $(FLAGS_$(1)) $(FOUND_FLAGS) -include build/$(1)/std-$(if $(filter -O0,$(OPTIMISE)),O0,O3).h \
+	  $(OPTIMISE) -MMD -MP -c $< -o $@
 endef
 define link
 	@mkdir -p $(@D)
