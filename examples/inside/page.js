@@ -73,12 +73,17 @@ const el = (tag, attributes = {}, ...children) => fill(document.createElement(ta
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgNamespace, tag), attributes, children);
 const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el('div', {}, part)));
 
-// Luminance from --low to --high of the style.
+// Sizes are shown by luminance, from --low to --high of the style; numbers with a sign from --minus by way of --zero to
+// --plus.
+const palettes = { size: ['--low', '--high'], sign: ['--minus', '--zero', '--plus'] };
 function shades() {
   const style = getComputedStyle(document.documentElement);
   const rgb = name => style.getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map(x => parseInt(x, 16));
-  const low = rgb('--low'), high = rgb('--high');
-  return t => low.map((c, i) => Math.round(c + (high[i] - c) * clamp(t, 0, 1)));
+  const colors = Object.fromEntries(Object.entries(palettes).map(([name, stops]) => [name, stops.map(rgb)]));
+  return (t, palette = 'size') => {
+    const stops = colors[palette], at = clamp(t, 0, 1) * (stops.length - 1), k = Math.min(Math.floor(at), stops.length - 2);
+    return stops[k].map((c, i) => Math.round(c + (stops[k + 1][i] - c) * (at - k)));
+  };
 }
 let shade = shades();
 const css = t => `rgb(${shade(t).join(' ')})`;
@@ -103,14 +108,14 @@ const scales = {
   log: (x, low, high) => high > low && low > 0 ? Math.log(x / low) / Math.log(high / low) : 0,
 };
 
-function paint(canvas, rows, columns, value, place) {
+function paint(canvas, rows, columns, value, place, palette) {
   canvas.width = columns;
   canvas.height = rows;
   const context = canvas.getContext('2d'), image = context.createImageData(columns, rows);
   for (let r = 0; r < rows; ++r)
     for (let c = 0; c < columns; ++c) {
       const x = value(r, c), at = 4 * (r * columns + c);
-      if (x !== null && x !== undefined && Number.isFinite(x)) image.data.set([...shade(place(x)), 255], at);
+      if (x !== null && x !== undefined && Number.isFinite(x)) image.data.set([...shade(place(x), palette), 255], at);
     }
   context.putImageData(image, 0, 0);
 }
@@ -130,7 +135,7 @@ function numbers(heads, rows) {
 // A matrix as a picture. rows, columns: names; value(r, c); says(r, c): a sentence; row, column: the chosen cell;
 // choose(r, c). The arrow keys move the chosen cell; the line below says what the pointer or the choice is on.
 function heatMap({ key, caption, rows, columns, value, says, row, column, choose, scale = 'linear', low, high, cell = 18,
-                   labels = true }) {
+                   labels = true, palette = 'size' }) {
   const all = rows.flatMap((_, r) => columns.map((_, c) => value(r, c))).filter(x => Number.isFinite(x));
   low ??= least(scale === 'log' ? all.filter(x => x > 0) : all);
   high ??= greatest(all);
@@ -141,7 +146,7 @@ function heatMap({ key, caption, rows, columns, value, says, row, column, choose
   const line = el('p', { class: 'readout', 'aria-live': 'polite' }, says(row, column));
   const canvas = el('canvas', { tabindex: 0, 'data-key': key, role: 'img',
     'aria-label': `${caption}: ${R} by ${C}. Arrow keys move. ${says(row, column)}` });
-  paint(canvas, R, C, value, place);
+  paint(canvas, R, C, value, place, palette);
   const cellUnder = event => {
     const box = canvas.getBoundingClientRect();
     return [clamp(Math.floor((event.clientY - box.top) / box.height * R), 0, R - 1),
@@ -155,8 +160,7 @@ function heatMap({ key, caption, rows, columns, value, says, row, column, choose
                                 `height:${100 / R}%` });
   const width = labels ? `min-width:${13 * C}px;max-width:${30 * C}px;width:${24 * C}px` : '';
   const named = (names, here) => names.map((name, i) => el('span', { class: i === here ? 'here' : null, title: name }, name));
-  return el('figure', {}, el('figcaption', {}, caption, ' ', el('span', { class: 'legend' }, number(low), el('b'),
-      number(high) + (scale === 'linear' ? '' : ` (${scale})`))),
+  return el('figure', {}, el('figcaption', {}, caption, ' ', legend({ scale, low, high, palette })),
     el('div', { class: labels ? 'map' : 'map wide', style: `--cell:${cell}px` },
       el('div', { class: 'rows' }, named(rows, row)),
       el('div', { class: 'scroll' },
@@ -171,6 +175,8 @@ function extent(all, scale = 'linear') {
   const seen = all.filter(x => Number.isFinite(x) && (scale !== 'log' || x > 0));
   return { scale, low: least(seen), high: greatest(seen) };
 }
+const legend = ({ scale, low, high, palette = 'size' }) => el('span', { class: 'legend' }, number(low), el('b', { class: palette }),
+  number(high) + (scale === 'linear' ? '' : ` (${scale})`));
 
 // Buttons, one of which is pressed.
 function choices(field) {
@@ -316,26 +322,37 @@ function gainsView(m) {
   if (!gains.length) return notice('The norms of this model have no parameters.');
   const n = Math.min(state.norm, gains.length) - 1, g = gains[n], letter = letters[state.gain], of = gain => gain[state.gain][0];
   const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
-  const moved = g['task_' + state.gain], rows = [of(g), ...moved.map(task => task.map((x, i) => x + of(g)[i]))];
-  const rowsNamed = [letter, ...moved.map((_, t) => `${letter}+${lettersOf(m)[t]}`)];
+  const moved = g['task_' + state.gain], times = magnification(of(g), moved);
+  const rows = [of(g), ...moved.map(task => task.map((x, i) => times * x + of(g)[i]))];
+  const rowsNamed = [letter, ...lettersOf(m).slice(0, moved.length).map(name => `${letter}+${times > 1 ? times : ''}${name}`)];
   const parts = [
     heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
       columns, labels: false, value: (r, i) => of(gains[r])[i],
       ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
       choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
       says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(gains[r])[i])}` }),
-    heatMap({ key: `tasks${m.index}`, caption: moved.length ? `${names[n]}: shared, and of each task` :
-        `${names[n]}: shared; this norm has none of a task`, rows: rowsNamed, columns, labels: false, cell: 24,
+    heatMap({ key: `tasks${m.index}`, caption: stripCaption(names[n], times, moved), rows: rowsNamed, columns, labels: false, cell: 24,
       value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
-      says: (r, i) => rowsNamed.map((name, k) => `${name} = ${number(rows[k][i])}`).join(', ') + ` (dimension ${i + 1})` })];
+      says: (_, i) => [`${letter} = ${number(of(g)[i])}`, ...moved.map((task, t) => `${lettersOf(m)[t]} = ${number(task[i])}`)]
+        .join(', ') + ` (dimension ${i + 1})` })];
   return moved.length ? [...parts, ownMap(m, moved), ...movedTables(m, moved)] : parts;
 }
-// What the tasks add, by its size: beside the shared part it is small.
+// What tasks add is small beside the shared part: a round factor makes it half as large, to be seen.
+function magnification(shared, moved) {
+  const most = greatest(moved.flatMap(task => task.map(Math.abs)));
+  if (!(most > 0)) return 1;
+  const factor = (greatest(shared) - least(shared)) / 2 / most, power = 10 ** Math.floor(Math.log10(factor));
+  return Math.max(1, [5, 2, 1].find(digit => digit * power <= factor) * power);
+}
+const stripCaption = (name, times, moved) => !moved.length ? `${name}: shared; this norm has none of a task` :
+  `${name}: shared, and of each task` + (times > 1 ? `; what a task adds is drawn ${times} times as large` : '');
+// What the tasks add, by its sign and size, all tasks on one scale.
 function ownMap(m, moved) {
   const rows = lettersOf(m), says = (t, i) => `${rows[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
-  return heatMap({ key: `moved${m.index}`, caption: `What each task adds, by its size |${letters[state.gain]}_t|`, low: 0, cell: 24,
-    rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
-    value: (t, i) => Math.abs(moved[t][i]), row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
+  const most = greatest(moved.flatMap(task => task.map(Math.abs)));
+  return heatMap({ key: `moved${m.index}`, caption: `What each task adds: blue takes away, orange adds`, palette: 'sign', low: -most,
+    high: most, cell: 24, rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
+    value: (t, i) => moved[t][i], row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
     choose: (_, i) => set({ dimension: i + 1 }), says });
 }
 function movedTables(m, moved) {
