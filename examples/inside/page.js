@@ -222,26 +222,30 @@ function attentionValue(m, layer, head) {
   if (state.measure === 'weights') return (i, j) => m.attention[begin + i * T + j];
   return (i, j) => m.attention[begin + i * T + j] * m.value_norms[(layer * m.heads + head) * T + j];
 }
-const ofMatrix = value => greatest(range(T * T).map(k => value(Math.floor(k / T), k % T)));
-// The matrices of all models have one scale.
-const mostOfAll = (layer, head) => greatest(models.map(m =>
-  ofMatrix(attentionValue(m, Math.min(layer, m.layers - 1), Math.min(head, m.heads - 1)))));
-
-function thumbnails(m) {
+// All heads of all models have one scale, in the overview and in the large picture.
+function attentionScale() {
+  const all = state.measure === 'weights' ? [1] : models.flatMap(m => range(m.layers * m.heads * T * T).map(k =>
+    m.attention[k] * m.value_norms[Math.floor(k / T / T) * T + k % T]));
+  return { scale: 'root', low: 0, high: greatest(all) };
+}
+function thumbnail(m, layer, head, { scale, low, high }) {
+  const canvas = el('canvas', { 'aria-hidden': 'true' });
+  paint(canvas, T, T, attentionValue(m, layer, head), x => scales[scale](x, low, high));
+  return canvas;
+}
+function thumbnails(m, scale) {
   const tiles = range(m.layers).flatMap(l => [el('span', {}, String(l + 1)), ...range(m.heads).map(h => {
     const chosen = l + 1 === Math.min(state.layer, m.layers) && h + 1 === Math.min(state.head, m.heads);
-    const canvas = el('canvas', { 'aria-hidden': 'true' }), value = attentionValue(m, l, h), most = ofMatrix(value);
     const name = `layer ${l + 1}, head ${h + 1}`;
-    paint(canvas, T, T, value, x => scales.root(x, 0, most));
     return el('button', { 'data-key': `thumb${m.index}/${l}/${h}`, tabindex: chosen ? 0 : -1,
       'aria-pressed': String(chosen), 'aria-label': name, title: name,
       onclick: () => set({ layer: l + 1, head: h + 1 }),
       onkeydown: arrows(l, h, m.layers, m.heads, (layer, head) => {
         focusNext = `thumb${m.index}/${layer}/${head}`;
         set({ layer: layer + 1, head: head + 1 });
-      }) }, canvas);
+      }) }, thumbnail(m, l, h, scale));
   })]);
-  return el('figure', {}, el('figcaption', {}, 'Layers, one a row; heads, one a column'),
+  return el('figure', {}, el('figcaption', {}, 'Layers, one a row; heads, one a column ', legend(scale)),
     el('div', { class: 'thumbs', style: `grid-template-columns:1.5rem repeat(${m.heads},minmax(0,1fr))` }, tiles));
 }
 
@@ -249,16 +253,15 @@ function attentionView(m) {
   const l = Math.min(state.layer, m.layers) - 1, h = Math.min(state.head, m.heads) - 1, value = attentionValue(m, l, h);
   const name = `Layer ${l + 1}, head ${h + 1}`, i = state.token - 1;
   const shown = x => state.measure === 'weights' ? percent(x) : number(x);
-  const row = range(T).map(j => value(i, j)), most = greatest(row);
-  const large = heatMap({ key: `attention${m.index}`, scale: 'root', low: 0,
-    caption: `${name}: row i is what token i takes from each token`,
-    high: state.measure === 'weights' ? 1 : mostOfAll(l, h), rows: m.pieces, columns: m.pieces, value,
+  const row = range(T).map(j => value(i, j)), most = greatest(row), scale = attentionScale();
+  const large = heatMap({ key: `attention${m.index}`, ...scale,
+    caption: `${name}: row i is what token i takes from each token`, rows: m.pieces, columns: m.pieces, value,
     says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}`,
     row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
   const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
     el('div', { class: 'tokens' }, m.pieces.map((piece, j) => el('span',
       { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, shown(row[j]))))));
-  return [beside(thumbnails(m), large), taken];
+  return [beside(thumbnails(m, scale), large), taken];
 }
 
 function layersView(m) {
@@ -398,7 +401,7 @@ function gradientsView(m) {
   const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
   return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
     el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
-       bars(rowNames.map(name => [name, size(rows.get(name))]), greatest(rowNames.map(name => size(rows.get(name)))))),
+       bars(rowNames.map(name => [name, size(rows.get(name))]), greatest(models.flatMap(other => [...sumsOf(other).rows.values()].map(size))))),
     heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
       ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
                 'log'),
