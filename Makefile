@@ -214,11 +214,11 @@ build/commit.h: FORCE
 	  COMMIT "$$(git describe --always --dirty 2>/dev/null || echo v$(VERSION))" > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
-# The page of build/bin/inside has its script and its style in it: the strings page_js and page_css.
+# The page of build/bin/inside has its scripts and its style in it: the strings page_js, page_css, ...
 INSIDE := $(BUILDS:%=build/%/examples/inside/page.o)
 $(INSIDE): build/inside_page.h
 $(INSIDE): OPTIMISE = -include build/inside_page.h
-build/inside_page.h: examples/inside/page.js examples/inside/page.css
+build/inside_page.h: $(wildcard examples/inside/*.js examples/inside/*.css)
 	@mkdir -p build
 	@for file in $^; do \
 	  echo "inline constexpr char $$(basename $$file | tr . _)[] = R\"file($$(cat $$file))file\";"; done > $@

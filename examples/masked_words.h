@@ -18,6 +18,7 @@ class MaskedWords {
   using Choices = std::vector<std::pair<std::string, double>>;
   std::vector<Choices> fill(const std::string& text, size_t most = 10) const;
   const Tokenizer& tokenizer() const { return tokenizer_; }
+  const Parameters& parameters() const { return model_.parameters; }
 
  private:
   MaskedWords(const std::string& folder, const BertConfig& config);

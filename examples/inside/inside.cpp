@@ -1,8 +1,10 @@
 // Shows what a model does with a text, on one page that needs no network: word pieces, attention,
 // every token's way through the layers, norms, gradients, the tape, predictions.
 //
+// A small BERT travels along, rounded to 16 bits, and the page computes with it: forward.js.
+//
 //   $ inside --model runs/first --text "A lovely film." --task sst --label 4 --out inside.html
-//   runs/first: 7 tokens -> inside.html (0.2 MB)
+//   runs/first: 7 tokens -> inside.html (2.5 MB)
 #include <algorithm>
 #include <iostream>
 
@@ -27,6 +29,8 @@ int main(int argc, char** argv) {
   line.option("--label", o.label, "the task's label for the text: adds the gradients of its loss",
               "VALUE");
   line.option("--tokens", o.tokens, "longer texts are cut to this many tokens", Range{5});
+  line.option("--without-weights", o.without_weights,
+              "the page does not carry the model: it is smaller, and cannot compute");
   line.option("--out", out, "the page to write", "FILE");
   MachineOptions machine;
   add_machine_options(line, machine);

@@ -243,22 +243,8 @@ Json tape_json(const Measuring& m) {
   return Json::array(all);
 }
 
-// The text as the task has it, or as one sequence.
-Example example_of(const TrainedModel& trained, const Task* task, const InsideOptions& o,
-                   bool* cut) {
-  const bool siamese = task && task->is_pair() && pairs_of(trained.config.pairs) == Pairs::siamese;
-  const int most = std::min(
-      {o.tokens / (siamese ? 2 : 1), trained.config.max_tokens(), trained.config.max_length});
-  if (task) {
-    std::vector<std::string> texts = {o.text};
-    if (task->is_pair()) texts.push_back(o.text_b);
-    return make_example(*task, texts, trained.tokenizer,
-                        {.max_length = most, .pairs = pairs_of(trained.config.pairs)}, cut);
-  }
-  const std::vector<int32_t> a = trained.tokenizer.encode(o.text),
-                             b = trained.tokenizer.encode(o.text_b);
-  const auto pair = o.text_b.empty() ? std::nullopt : std::optional(std::span(b));
-  return {.id = "", .inputs = {build_sequence(trained.tokenizer, a, pair, most, cut)}};
+int most_tokens(const BertConfig& config, const InsideOptions& o) {
+  return std::min({o.tokens, config.max_tokens(), config.max_length});
 }
 
 // What one head predicts: each class with its probability, or in words why there is no prediction.
@@ -280,30 +266,49 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
       .set("choices", Json::array(choices));
 }
 
-// A pre-trained model's words in the place of each [MASK], in the form of predictions.
-Json::Array masked_words_json(const TrainedModel& trained, const std::string& text) {
+// A pre-trained model's words in the place of each [MASK], in the form of predictions. head:
+// nullptr, if there is none, and why_not says why
+Json::Array masked_words_json(const TrainedModel& trained, const std::string& text,
+                              const MaskedWords* head, const std::string& why_not) {
   const Tokenizer& t = trained.tokenizer;
-  if (!trained.tasks.empty() || text.find(t.token(t.mask())) == text.npos) return {};
+  const std::string& mask = t.token(t.mask());
+  if (!trained.tasks.empty() || text.find(mask) == text.npos) return {};
   Json::Array all;
   const auto add = [&](const std::string& best, const Json::Array& choices,
                        const std::string& not_run) {
-    all.push_back(Json::object({{"task", formatted("{} {}", t.token(t.mask()), all.size() + 1)},
+    all.push_back(Json::object({{"task", formatted("{} {}", mask, all.size() + 1)},
                                 {"text", best}, {"choices", Json::array(choices)},
                                 {"not_run", not_run}}));
   };
-  try {
-    for (const MaskedWords::Choices& words : MaskedWords(trained.folder).fill(text)) {
-      Json::Array choices;
-      for (const auto& [word, p] : words) choices.push_back(Json::array({word, rounded(p)}));
-      add(words[0].first, choices, "");
-    }
-  } catch (const Error& e) {
-    add("", {}, e.what());
+  if (!head) {
+    add("", {}, why_not);
+    return all;
+  }
+  for (const MaskedWords::Choices& words : head->fill(text)) {
+    Json::Array choices;
+    for (const auto& [word, p] : words) choices.push_back(Json::array({word, rounded(p)}));
+    add(words[0].first, choices, "");
   }
   return all;
 }
 
 }  // namespace
+
+Example example_of(const TrainedModel& trained, const Task* task, const InsideOptions& o,
+                   bool* cut) {
+  const bool siamese = task && task->is_pair() && pairs_of(trained.config.pairs) == Pairs::siamese;
+  const int most = most_tokens(trained.config, o) / (siamese ? 2 : 1);
+  if (task) {
+    std::vector<std::string> texts = {o.text};
+    if (task->is_pair()) texts.push_back(o.text_b);
+    return make_example(*task, texts, trained.tokenizer,
+                        {.max_length = most, .pairs = pairs_of(trained.config.pairs)}, cut);
+  }
+  const std::vector<int32_t> a = trained.tokenizer.encode(o.text),
+                             b = trained.tokenizer.encode(o.text_b);
+  const auto pair = o.text_b.empty() ? std::nullopt : std::optional(std::span(b));
+  return {.id = "", .inputs = {build_sequence(trained.tokenizer, a, pair, most, cut)}};
+}
 
 Json look_inside(TrainedModel& trained, const std::string& model, const InsideOptions& o) {
   MB_CHECK(!o.text.empty(), "--text is empty; give a sentence");
@@ -320,12 +325,34 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   network.train(false);
   trained.model.parameters.zero_grad();       // those of an earlier look
 
+  std::optional<MaskedWords> masked_words;
+  std::string no_masked_words;
+  if (trained.tasks.empty()) {
+    try {
+      masked_words.emplace(trained.folder);
+    } catch (const Error& e) {
+      no_masked_words = e.what();
+    }
+  }
+  std::vector<Parameter> carried = trained.model.parameters.items();
+  if (masked_words)
+    for (const Parameter& p : masked_words->parameters().items())
+      if (p.name.starts_with("cls.predictions.")) carried.push_back(p);
+  const std::string not_carried =
+      o.without_weights ? "the page was made with --without-weights" : why_not_carried(config, carried);
+  if (not_carried.empty()) {
+    round_to_half(trained.model.parameters);
+    if (masked_words) round_to_half(masked_words->parameters());
+  }
+
   Json::Array pieces, ids, segments, tasks, predictions, states;
   for (const Task& t : trained.tasks) {
     tasks.push_back(t.name);
     predictions.push_back(prediction_json(trained, t, o));
   }
-  for (const Json& words : masked_words_json(trained, o.text)) predictions.push_back(words);
+  const MaskedWords* head = masked_words ? &*masked_words : nullptr;
+  for (const Json& words : masked_words_json(trained, o.text, head, no_masked_words))
+    predictions.push_back(words);
   bool cut = false;
   const int id = task ? network.task_id(task->name) : -1;
   const Example example = example_of(trained, task, o, &cut);
@@ -357,10 +384,12 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   Measuring m{trained, trace.operations(), batch};
   for (const Tensor& layer : weights) add_attention(layer, m);
   const auto found = states_of(m);
+  std::vector<Tensor> hidden;
+  for (const auto& [name, state] : found) hidden.push_back(state->result);
   for (size_t i = 0; i < found.size(); ++i)
     states.push_back(state_json(found[i].first, found[i].second->result, found[0].second->result,
                                 found[i > 0 ? i - 1 : 0].second->result));
-  return Json::object({{"model", model},
+  Json page = Json::object({{"model", model},
                        {"norm", config.norm},
                        {"formula", norms().find(config.norm).formula},
                        {"placement", config.placement},
@@ -385,6 +414,10 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
                        {"gradients", gradients_json(m)},
                        {"tape", tape_json(m)},
                        {"predictions", Json::array(predictions)}});
+  page.set("carried", not_carried.empty()
+                          ? carried_json(trained, carried, hidden, most_tokens(config, o))
+                          : Json::object({{"not_run", not_carried}}));
+  return page;
 }
 
 }  // namespace minbert

@@ -1,5 +1,5 @@
-// The page of a look inside: the numbers as JSON, the script page.js and the style page.css, in one
-// file. The build writes both files into build/inside_page.h, as the strings page_js and page_css.
+// The page of a look inside: the numbers as JSON, the scripts and the style page.css, in one file.
+// The build writes these into build/inside_page.h, as the strings page_js, page_css and so on.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -48,7 +48,7 @@ std::string inside_page(const std::vector<Json>& models) {
       formatted("<svg hidden></svg><noscript>This page draws with a script.</noscript>\n"
                 "<script type=\"application/json\" id=\"data\">{}</script>\n",
                 for_script(Json::array(models))),
-      page_js);
+      std::string(forward_js) + word_piece_js + compute_js + page_js);
 }
 
 }  // namespace minbert

@@ -1,21 +1,22 @@
-// The page of build/bin/inside. Each view is a function of a model and the state; the state is the address's hash, so
-// that a link leads to a view. Whatever changes the state draws the view anew. Texts become text nodes, never markup.
-'use strict';
+// The page of build/bin/inside, after forward.js, word_piece.js and compute.js. Each view is a function of a model and the
+// state; the state is the address's hash, so that a link leads to a view. Whatever changes the state draws the view anew.
+// Texts become text nodes, never markup.
 
-const models = JSON.parse(document.getElementById('data').textContent);
+const measured = JSON.parse(document.getElementById('data').textContent);    // by the program
 const main = document.querySelector('main');
 const svgNamespace = document.querySelector('svg').namespaceURI;
-const first = models[0];
+let models = measured;                              // what the views show: measured, or computed here (compute.js)
+let first = models[0];
+let T = first.pieces.length;
 
 // ---- data ----------------------------------------------------------------------------------------------------------
 
-for (const [i, m] of models.entries()) {
+for (const [i, m] of measured.entries()) {
   m.index = i;                                      // in the keys of its elements
   for (const g of m.gains)
     for (const name of ['weight', 'bias', 'task_weight', 'task_bias']) g[name] ??= [];
 }
 
-const T = first.pieces.length;
 const range = n => Array.from({ length: n }, (_, i) => i);
 const greatest = numbers => numbers.reduce((a, b) => b > a ? b : a, -Infinity);
 const least = numbers => numbers.reduce((a, b) => b < a ? b : a, Infinity);
@@ -35,12 +36,16 @@ const state = { view: 'words', token: 1, layer: 1, head: 1, other: 1, measure: '
                 rows: 'variance-before', gain: 'weight', dimension: 1, scale: 'gradient', node: 1 };
 const limits = { token: T, other: T, layer: Math.max(...models.map(m => m.layers)), norm: 999, dimension: 99999,
                  head: Math.max(...models.map(m => m.heads)), node: Math.max(...models.map(m => m.tape.length)) };
+let hand = startOf(first);                          // what Compute changes: the text, λ, ...
 
-const hashOf = () => '#' + [state.view, ...views[state.view].fields.map(field => state[field])].join('/');
+const hashOf = () => '#' + [state.view, ...views[state.view].fields.map(field => state[field]),
+                            ...state.view === 'compute' ? handPath() : []].join('/');
 function readHash() {
-  const [view, ...values] = decodeURIComponent(location.hash.slice(1)).split('/');
+  const [view, ...values] = location.hash.slice(1).split('/').map(decodeURIComponent);
   if (!Object.hasOwn(views, view)) return;
   state.view = view;
+  if (view === 'compute') readHand(values);
+  compute();
   views[view].fields.forEach((field, i) => {
     if (!values[i]) return;
     if (typeof state[field] !== 'number') { if (Object.hasOwn(choicesOf[field], values[i])) state[field] = values[i]; }
@@ -170,13 +175,13 @@ function heatMap({ key, caption, rows, columns, value, says, row, column, choose
     line, numbers(() => ['', ...columns], () => rows.map((name, r) => [name, ...columns.map((_, c) => number(value(r, c)))])));
 }
 
+const legend = ({ scale, low, high, palette = 'size' }) => el('span', { class: 'legend' }, number(low), el('b', { class: palette }),
+  number(high) + (scale === 'linear' ? '' : ` (${scale})`));
 // One scale for the pictures of all models, from the numbers of all.
 function extent(all, scale = 'linear') {
   const seen = all.filter(x => Number.isFinite(x) && (scale !== 'log' || x > 0));
   return { scale, low: least(seen), high: greatest(seen) };
 }
-const legend = ({ scale, low, high, palette = 'size' }) => el('span', { class: 'legend' }, number(low), el('b', { class: palette }),
-  number(high) + (scale === 'linear' ? '' : ` (${scale})`));
 
 // Buttons, one of which is pressed.
 function choices(field) {
@@ -192,8 +197,10 @@ function tokenStrip(shadeOf) {
     el('button', { class: 'token', 'data-key': `token${i}`, 'aria-pressed': String(i + 1 === state.token),
                    style: tokenStyle(shadeOf?.(i)), onclick: () => set({ token: i + 1 }) }, piece)));
 }
-const bars = (pairs, most, says = number) => el('div', { class: 'bars' }, pairs.map(([name, x]) =>
-  [el('span', {}, name), el('i', { style: `width:${100 * x / (most || 1)}%` }), el('span', {}, says(x))]));
+// marks: where each bar stood before
+const bars = (pairs, most, says = number, marks = []) => el('div', { class: 'bars' }, pairs.map(([name, x], i) =>
+  [el('span', {}, name), el('div', {}, el('i', { style: `width:${100 * x / (most || 1)}%` }),
+    marks[i] === undefined ? null : el('b', { style: `left:${100 * marks[i] / (most || 1)}%` })), el('span', {}, says(x))]));
 
 // ---- views ---------------------------------------------------------------------------------------------------------
 
@@ -359,7 +366,6 @@ function ownMap(m, moved) {
     choose: (_, i) => set({ dimension: i + 1 }), says });
 }
 function movedTables(m, moved) {
-  const cosine = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0) / (norm(a) * norm(b) || 1);
   const farthest = range(moved[0].length).map(i => [i, greatest(moved.map(t => Math.abs(t[i])))]).sort((a, b) => b[1] - a[1]);
   const names = lettersOf(m);
   return [el('h3', {}, 'Length, and cosine between tasks'),
@@ -370,7 +376,7 @@ function movedTables(m, moved) {
       ...moved.map(row => number(row[i]))]))];
 }
 
-const noLabel = m => m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
+const noLabel = m => m.live ? 'Gradients are the program\'s, of its own text: Reset in Compute leads back to them.' : m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
   'Not run: gradients need --task and --label, and a model with a head for the task.';
 // A parameter's row and column in the picture: its layer, and its part of a layer.
 function placeOf(parameter) {
@@ -410,6 +416,7 @@ function gradientsView(m) {
 }
 
 function tapeView(m) {
+  if (m.live) return notice('The tape is the program\'s, of its own text: Reset in Compute leads back to it.');
   const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = m.index;
   const users = range(nodes.length).filter(u => nodes[u].inputs.some(([from]) => from === n));
   const go = to => { focusNext = `node${key}/${to}`; set({ node: to + 1 }); };
@@ -425,7 +432,7 @@ function tapeView(m) {
   };
   return [arcs(m, n, users, go), beside(
     el('div', { class: 'card', role: 'group', 'aria-live': 'polite' },
-      el('h3', { style: 'margin-top:0' }, `${n + 1} of ${nodes.length}: ${node.operation} → ${node.shape}`),
+      el('h3', {}, `${n + 1} of ${nodes.length}: ${node.operation} → ${node.shape}`),
       el('p', {}, 'Module ', el('code', {}, node.module || 'none'), el('br'), 'Formula ', el('code', {}, `${node.file}:${node.line}`),
          node.gradient === null ? null : [el('br'), `|dL/dy| ${number(node.gradient)}`]),
       el('p', { class: 'muted' }, 'It reads'), el('div', { class: 'walk' }, node.inputs.map(i => i[0] >= 0 ? walk(i[0]) : leaf(i))),
@@ -453,7 +460,7 @@ function predictionsView(m) {
   if (!m.predictions.length) return notice('No task trained this model. Write ' +
     '[MASK] (a RoBERTa: <mask>) in place of a word of the text: a pre-trained model shows what it would put there.');
   return m.predictions.map(p => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
-    el('h3', { style: 'margin-top:0' }, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
+    el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
     p.choices.length ? bars(p.choices, 1, percent) : null));
 }
 
@@ -488,6 +495,9 @@ const views = {
     about: 'Every operation of this forward, in its order; backward() walks it from its end. In the list, up and down step ' +
       'along the tape, left to the first input, right to the first reader.',
     file: 'include/minbert/autograd.h', question: 'Which results are read twice?' },
+  compute: { title: 'Compute', fields: [], of: computeView, controls: computeControls,
+    about: 'This page has the model in it: change the text, the task, λ; switch parts off. The other views follow.',
+    file: 'examples/inside/forward.js', question: 'At which λ does the prediction change, and which head does it need?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
     file: 'src/train/heads.cpp', question: 'How sure is the model, and would you be?' },
@@ -495,11 +505,45 @@ const views = {
 
 let focusNext = null;                               // the data-key of the element that gets the focus
 
+// The state is drawn whole, but for the controls of a view that is open already: an input under the hand stays.
+function draw(what = 'results') {
+  const focus = focusNext ?? document.activeElement?.dataset?.key, view = views[state.view];
+  const stays = what === 'results' && view.controls && main.querySelector('#controls.' + state.view);
+  focusNext = null;
+  shade = shades();
+  if (stays) {
+    main.querySelector('#header').replaceWith(header());
+    main.querySelector('#results').replaceWith(results(view));
+  } else {
+    main.replaceChildren(header(), tabs(),
+      el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
+        el('p', { class: 'about' }, view.about), view.controls ? el('div', { id: 'controls', class: state.view }, view.controls()) : '',
+        results(view),
+        el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
+      footer());
+  }
+  for (const list of document.querySelectorAll('.list'))     // the chosen operation is in sight
+    list.scrollTop = (list.querySelector('[aria-pressed=true]')?.offsetTop ?? 0) - list.offsetTop - 120;
+  if (focus && document.activeElement?.dataset?.key !== focus)
+    document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+}
+function results(view) {
+  return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
+    el('div', { class: models.length > 1 ? 'models two' : 'models' }, models.map(m => modelPart(m, view))));
+}
+function footer() {
+  return el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
+      (m.task ? `task ${m.task}` : 'without a task'))),
+    el('p', {}, 'Layers, heads, tokens and dimensions count from 1; layer 1 is encoder.layer.0. Tab and the arrow keys reach ' +
+       'all that the pointer does; the address holds the view.'));
+}
 function header() {
   const texts = first.text_b ? `“${first.text}” and “${first.text_b}”` : `“${first.text}”`;
   const task = first.task ? `, as ${first.task}` + (first.label ? `, labeled “${first.label}”` : '') : '';
-  return [el('h1', {}, 'Inside BERT'), el('p', {}, texts, el('span', { class: 'muted' }, task)),
-    models.some(m => m.cut) ? el('p', { class: 'notice' }, `The text is cut to its first ${T} tokens; --tokens takes more.`) : null];
+  return el('div', { id: 'header' }, el('h1', {}, 'Inside BERT'), el('p', {}, texts, el('span', { class: 'muted' }, task)),
+    models.some(m => m.cut) ? el('p', { class: 'notice' }, `The text is cut to its first ${T} tokens; --tokens takes more.`) : null,
+    first.live ? el('p', { class: 'notice' }, ['Computed by this page', handSays()].filter(part => part).join(': '), '. ',
+      el('button', { 'data-key': 'back', onclick: reset }, 'Reset')) : null);
 }
 function tabs() {
   const names = Object.keys(views), at = names.indexOf(state.view);
@@ -522,28 +566,9 @@ function modelPart(m, view) {
     el('h2', {}, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)), view.of(m));
 }
 
-function draw() {
-  const focus = focusNext ?? document.activeElement?.dataset?.key, view = views[state.view];
-  focusNext = null;
-  shade = shades();
-  main.replaceChildren(...header().filter(part => part), tabs(),
-    el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
-      el('p', { class: 'about' }, view.about),
-      view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
-      el('div', { class: models.length > 1 ? 'models two' : 'models' }, models.map(m => modelPart(m, view))),
-      el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
-    el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
-      (m.task ? `task ${m.task}` : 'without a task'))),
-      el('p', {}, 'Layers, heads, tokens and dimensions count from 1; layer 1 is encoder.layer.0. Tab and the arrow keys reach ' +
-         'all that the pointer does; the address holds the view.')));
-  for (const list of document.querySelectorAll('.list'))     // the chosen operation is in sight
-    list.scrollTop = list.querySelector('[aria-pressed=true]').offsetTop - list.offsetTop - 120;
-  if (focus) document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
-}
-
 // ---- start ---------------------------------------------------------------------------------------------------------
 
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
-addEventListener('hashchange', () => { clearTimeout(waiting); waiting = null; readHash(); draw(); });
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
+addEventListener('hashchange', () => { clearTimeout(waiting); waiting = null; readHash(); draw('all'); });
 readHash();
 draw();

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 
 #include "error_of.h"
+#include "files/stored_types.h"
 #include "golden_file.h"
 #include "inside/look.h"
 #include "small_run.h"
@@ -34,6 +36,29 @@ Json data_of(const std::string& page) {
   const std::string open = "id=\"data\">";
   const size_t begin = page.find(open) + open.size();
   return Json::parse(page.substr(begin, page.find("</script>", begin) - begin), "page");
+}
+
+// The numbers in a text of base64.
+template <class Number>
+std::vector<Number> numbers_of(const std::string& base64) {
+  const std::string letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  uint32_t bits = 0;
+  for (size_t i = 0; i < base64.size() && base64[i] != '='; ++i) {
+    bits = bits << 6 | uint32_t(letters.find(base64[i]));
+    if (i % 4 > 0) bytes += char(bits >> (6 - 2 * (i % 4)));
+  }
+  std::vector<Number> numbers(bytes.size() / sizeof(Number));
+  CHECK(numbers.size() * sizeof(Number) == bytes.size());
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+std::vector<std::vector<real>> values_of(const TrainedModel& trained) {
+  std::vector<std::vector<real>> all;
+  for (const Parameter& p : trained.model.parameters.items()) all.push_back(p.value.values());
+  return all;
 }
 }  // namespace
 
@@ -138,6 +163,64 @@ TEST_CASE("inside: every head predicts what predict says, or says why not") {
   CHECK(sum == doctest::Approx(1));
   for (const Json& p : world.look(sst)["predictions"].items())
     CHECK(p["not_run"].string().empty() == (p["task"].string() == "sst"));
+}
+
+TEST_CASE("inside: the page carries what it computes with, in 16 bits, and so do its numbers") {
+  Look world;
+  const auto trained = values_of(*world.trained);
+  const Json inside = world.look(sst), carried = inside["carried"];
+  const std::vector<uint16_t> weights = numbers_of<uint16_t>(carried["weights"].string());
+  const std::vector<Parameter>& parameters = world.trained->model.parameters.items();
+  const Json::Array names = carried["parameters"].items();
+  REQUIRE(names.size() == parameters.size());
+  size_t at = 0;
+  bool rounded = false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    CHECK(names[i].items()[0].string() == parameters[i].name);
+    const std::vector<real> values = parameters[i].value.values();
+    CHECK(names[i].items()[1].integer() * names[i].items()[2].integer() == int64_t(values.size()));
+    for (size_t k = 0; k < values.size(); ++k) {
+      CHECK(real(from_f16(weights.at(at++))) == values[k]);
+      CHECK(std::abs(double(values[k] - trained[i][k])) <= 5e-4 * std::abs(double(trained[i][k])) + 3e-8);
+      rounded = rounded || values[k] != trained[i][k];
+    }
+  }
+  CHECK(at == weights.size());
+  CHECK(rounded);
+
+  const std::vector<float> states = numbers_of<float>(carried["states"].string());
+  const std::vector<double> lengths = inside["states"].items().back()["length"].numbers();
+  const size_t H = size_t(inside["hidden"].integer()), T = lengths.size();
+  REQUIRE(states.size() == inside["states"].items().size() * T * H);
+  for (size_t i = 0; i < T; ++i) {
+    double squares = 0;
+    for (size_t c = 0; c < H; ++c)
+      squares += std::pow(double(states[states.size() - (T - i) * H + c]), 2);
+    CHECK(lengths[i] == doctest::Approx(std::sqrt(squares)).epsilon(1e-4));
+  }
+  for (size_t i = 0; i < T; ++i)
+    CHECK(carried["tokens"].items()[size_t(inside["ids"].items()[i].integer())].string() ==
+          inside["pieces"].items()[i].string());
+  CHECK(carried["tasks"].items()[1]["pair"].boolean());
+  CHECK(carried["tasks"].items()[0]["labels"].items()[3].string() == "positive");
+}
+
+TEST_CASE("inside: a page without weights says why, and its numbers are the model's as they are") {
+  Look world;
+  const auto trained = values_of(*world.trained);
+  const Json inside = world.look({.text = sst.text, .without_weights = true});
+  CHECK(contains(inside["carried"]["not_run"].string(), "--without-weights"));
+  CHECK(values_of(*world.trained) == trained);
+  CHECK(inside_page({inside}).size() + 1000 < inside_page({world.look(sst)}).size());
+  CHECK(contains(Look("rms").look(sst)["carried"]["not_run"].string(), "norm is rms"));
+
+  BertConfig config;
+  const auto why = [&](const Tensor& x) { return why_not_carried(config, {{"x", x}}); };
+  CHECK(why(Tensor::zeros({3})) == "");
+  CHECK(contains(why(Tensor::from({1}, {real(1e5)})), "x has a number that is too large"));
+  CHECK(contains(why(Tensor::zeros({5001, 1000})), "5001000 numbers"));
+  config.placement = "pre";
+  CHECK(contains(why(Tensor::zeros({3})), "placement of norms is pre"));
 }
 
 TEST_CASE("inside: errors say what there is, and a long text is cut") {

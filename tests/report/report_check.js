@@ -64,7 +64,8 @@ async function check(page, width, scheme) {
   if (errorText) return [`${page}: ${errorText}`];
   await loaded;
   for (const expression of [`(${faults})()`, ...view === 'selftest' ? [selfTest] : []]) {
-    const { result, exceptionDetails } = await tell('Runtime.evaluate', { expression, returnByValue: true });
+    const { result, exceptionDetails } =
+      await tell('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
     found.push(...exceptionDetails ? [exceptionDetails.exception.description] : result.value);
   }
   if (folder) {

@@ -1,0 +1,292 @@
+// The view Compute, and what the other views show of it: a text of one's own goes through the network of forward.js,
+// under the hand. The functions here use those of page.js.
+
+// ---- the hand ------------------------------------------------------------------------------------------------------
+
+// As the program computed: measured[0]'s text and task, and the model as it was trained.
+const asTrained = tasks => ({ lambda: 1, taken: range(tasks.length), off: new Set() });
+const startOf = m => ({ text: m.text, text_b: m.text_b, task: m.task, ...asTrained(m.tasks) });
+const untouched = h => h.lambda === 1 && h.off.size === 0 && h.taken.every((from, t) => from === t);
+const isStart = () => untouched(hand) && ['text', 'text_b', 'task'].every(field => hand[field] === measured[0][field]);
+
+// Why this page does not compute; '' if it does.
+function notComputed() {
+  const left = measured.find(m => m.carried.not_run);
+  if (left) return `${left.model}: ${left.carried.not_run}.`;
+  const tokens = measured.map(m => m.carried.tokens.join('\n'));
+  return tokens.every(list => list === tokens[0]) ? '' : 'Models side by side need the same vocabulary to compute.';
+}
+
+// The hand in the address: task, λ, whose γ_t each task takes, what is off, the texts.
+const encoder = 'bert.encoder.layer.';
+function handPath() {
+  const off = [...hand.off].map(name => name.replace(encoder, ''));
+  return [hand.task, hand.lambda, hand.taken.join('.'), off.join(','), hand.text, hand.text_b].map(encodeURIComponent);
+}
+function readHand([task, lambda, taken, off, text, text_b]) {
+  const h = startOf(measured[0]), tasks = h.taken, wanted = taken?.split('.').map(Number) ?? [];
+  if (measured[0].tasks.includes(task) || task === '') h.task = task;
+  if (lambda && Number.isFinite(+lambda)) h.lambda = clamp(+lambda, ...lambdas);
+  if (wanted.length === tasks.length && tasks.every(t => wanted.includes(t))) h.taken = wanted;
+  const known = new Set(measured.flatMap(m => switches(m).flat()).map(({ name }) => name));
+  for (const name of off?.split(',') ?? [])
+    for (const full of [encoder + name, name]) if (known.has(full)) h.off.add(full);
+  if (text) h.text = text;
+  if (text_b !== undefined) h.text_b = text_b;
+  hand = h;
+}
+
+// ---- computing -----------------------------------------------------------------------------------------------------
+
+const loaded = new Map();                           // model -> θ and tokenizer, unpacked when they are first needed
+function unpacked(m) {
+  if (!loaded.has(m.index))
+    loaded.set(m.index, { theta: load(m.carried.parameters, m.carried.weights),
+                          tokenizer: new WordPiece(m.carried.tokens, m.carried.cleaning) });
+  return loaded.get(m.index);
+}
+const bertOf = (m, h) => new Bert(unpacked(m).theta, { layers: m.layers, heads: m.heads, eps: m.carried.eps }, h);
+
+// The hand's text as a task has it; null: there is no task
+function batchOf(m, h, task) {
+  const text_b = !task || task.pair ? h.text_b : '';
+  const sequence = unpacked(m).tokenizer.sequence(h.text, text_b, m.carried.most_tokens);
+  return { ...sequence, task: task ? m.tasks.indexOf(task.name) : null };
+}
+const taskOf = (m, name) => m.carried.tasks.find(task => task.name === name) ?? null;
+
+// Of each label its probability: softmax(z); of a single logit (1-σ, σ), the softmax of (0, z); of a similarity none
+function probabilities(labels, z) {
+  if (!labels.length) return [];
+  const logits = z.length === 1 ? [0, ...z] : [...z];
+  return [...softmax(tensor(1, logits.length, Float64Array.from(logits))).values];
+}
+function predictionOf(m, h, task) {
+  const none = { task: task.name, choices: [], text: '', not_run: '' };
+  if (task.pair && !h.text_b) return { ...none, not_run: 'it takes two texts' };
+  const z = bertOf(m, h).logits(task.name, batchOf(m, h, task)).values, p = probabilities(task.labels, z);
+  if (p.length)
+    return { ...none, text: task.labels[p.indexOf(greatest(p))], choices: p.map((x, i) => [task.labels[i], x]) };
+  return { ...none, value: z[0], text: task.high === null ? z[0].toFixed(3) :
+    `${clamp(z[0], task.low, task.high).toFixed(1)} of ${task.high}` };
+}
+// The ten likeliest words in the place of each [MASK]
+function maskedWords(m, h) {
+  const batch = batchOf(m, h, null), { tokens } = unpacked(m).tokenizer, mask = tokens.indexOf('[MASK]');
+  const places = range(batch.ids.length).filter(i => batch.ids[i] === mask);
+  if (!places.length || !unpacked(m).theta['cls.predictions.bias']) return [];
+  const p = softmax(bertOf(m, h).word_logits(batch, places));
+  return places.map((_, row) => {
+    const ofRow = range(tokens.length).map(id => [tokens[id].replace(/^##/, ''), p.values[row * p.cols + id]]);
+    const choices = ofRow.sort((a, b) => b[1] - a[1]).slice(0, 10);
+    return { task: `[MASK] ${row + 1}`, choices, text: choices[0][0], not_run: '' };
+  });
+}
+function predictionsOf(m, h) {
+  return m.tasks.length ? m.carried.tasks.map(task => predictionOf(m, h, task)) : maskedWords(m, h);
+}
+
+// What look.cpp measures of a model, here of a forward under the hand.
+function computed(m) {
+  const task = taskOf(m, hand.task), batch = batchOf(m, hand, task), bert = bertOf(m, hand);
+  bert.encode(batch);
+  const { states, attention, values, norms } = bert.seen, T = batch.ids.length;
+  const names = m.states.map(s => s.name), before = [states[0], ...states];
+  return { ...m, live: true, text: hand.text, text_b: task && !task.pair ? '' : hand.text_b, task: task?.name ?? '',
+    label: '', gradients: [], cut: batch.cut,
+    ids: batch.ids, segments: batch.segments, pieces: batch.ids.map(id => m.carried.tokens[id]),
+    attention: ofAllHeads(m, attention.map(P => P.values), T * T),
+    value_norms: ofAllHeads(m, values.map(rowNorms), T),
+    states: states.map((x, i) => stateOf(names[i], x, states[0], before[i])),
+    norms: Object.entries(norms).map(([module, pass]) => normPass(module, pass)),
+    gains: m.gains.map(gainUnderHand),
+    get predictions() { return predictionsOf(m, hand); } };
+}
+// The numbers of all layers and heads in one row; a layer that is off has seen nothing: 0, so many for each head.
+function ofAllHeads(m, seen, count) {
+  let next = 0;
+  return range(m.layers).flatMap(l => range(m.heads).flatMap(() =>
+    hand.off.has(encoder + l) ? range(count).map(() => 0) : [...seen[next++]]));
+}
+const rowOf = (x, i) => x.values.subarray(i * x.cols, (i + 1) * x.cols);
+const rowNorms = x => range(x.rows).map(i => norm(rowOf(x, i)));
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const cosine = (a, b) => dot(a, b) / (norm(a) * norm(b) || 1);
+const stateOf = (name, x, start, previous) => ({ name, length: rowNorms(x), gradient: [],
+  start: range(x.rows).map(i => cosine(rowOf(x, i), rowOf(start, i))),
+  previous: range(x.rows).map(i => cosine(rowOf(x, i), rowOf(previous, i))) });
+function normPass(module, { x, y }) {
+  const rms = ({ values }) => norm(values) / Math.sqrt(values.length), most = 4 * Math.max(rms(x), rms(y)) || 1;
+  const rows = z => {
+    const mean = [...mean_rows(z).values], counts = range(64).map(() => 0);
+    for (const a of z.values) ++counts[clamp(Math.floor((a / most + 1) * 32), 0, 63)];
+    const sizes = z.values.map(Math.abs), largest = greatest(sizes);
+    return { mean, counts, largest, dimension: sizes.indexOf(largest) % z.cols,
+             variance: [...mean_rows(square(subtract(z, tensor(z.rows, 1, mean)))).values] };
+  };
+  return { module, range: most, before: rows(x), after: rows(y) };
+}
+// λ γ_t and λ β_t of the task that each task takes
+function gainUnderHand(gain) {
+  const of = rows => hand.taken.filter(t => rows[t]).map(t => rows[t].map(x => hand.lambda * x));
+  return { ...gain, task_weight: of(gain.task_weight), task_bias: of(gain.task_bias) };
+}
+
+// The largest difference between the hidden states of this page and those of the program, which are of its own text.
+function differenceFrom(m) {
+  const bert = bertOf(m, asTrained(m.tasks)), task = m.task ? m.tasks.indexOf(m.task) : null;
+  bert.encode({ ids: m.ids, segments: m.segments, positions: range(m.ids.length), task });
+  const theirs = new Float32Array(bytes_of(m.carried.states).buffer);
+  const ours = bert.seen.states.flatMap(x => [...x.values]);
+  return ours.length === theirs.length ? greatest(ours.map((x, i) => Math.abs(x - theirs[i]))) : Infinity;
+}
+
+// ---- the view ------------------------------------------------------------------------------------------------------
+
+const lambdas = [-4, 8];                            // the ends of the slider
+
+// After the hand moved: all views show what it computes.
+function compute() {
+  models = isStart() || notComputed() ? measured : measured.map(computed);
+  first = models[0];
+  T = first.pieces.length;
+  limits.token = limits.other = T;
+}
+let computing = null;
+function moveHand(changes) {
+  Object.assign(hand, changes);
+  computing ??= setTimeout(() => {                   // once for all events that wait
+    computing = null;
+    compute();
+    set({});
+  });
+}
+function reset() {
+  hand = startOf(measured[0]);
+  compute();
+  draw('all');
+}
+// What the hand does, in words
+function handSays() {
+  const tasks = measured[0].tasks, swapped = range(tasks.length).filter(t => hand.taken[t] !== t);
+  return [...hand.lambda === 1 ? [] : [`λ = ${number(hand.lambda)}`],
+    ...swapped.map(t => `${tasks[t]} takes γ_${tasks[hand.taken[t]]}`),
+    ...[...hand.off].map(name => `${switchName(name)} off`)].join(', ');
+}
+
+function computeControls() {
+  if (notComputed()) return [el('p', { class: 'notice' }, `This page does not compute. ${notComputed()}`)];
+  const m = measured[0], labeled = (text, control) => el('label', {}, el('span', {}, text), control);
+  const option = (value, text, chosen) => el('option', { value, selected: chosen && 'selected' }, text);
+  const input = (field, text) => labeled(text, el('input', { type: 'text', value: hand[field], 'data-key': field,
+    spellcheck: 'false', oninput: event => moveHand({ [field]: event.target.value }) }));
+  const tasks = () => labeled('as the task', el('select', { 'data-key': 'task',
+    onchange: event => moveHand({ task: event.target.value }) },
+    option('', 'none', !hand.task), m.tasks.map(name => option(name, name, name === hand.task))));
+  return [el('div', { class: 'controls' }, input('text', 'Text'), input('text_b', 'Second text, of a pair'),
+    m.tasks.length ? tasks() : null,
+    conditional(m) ? [slider(), m.tasks.length > 1 ? takers(m, option) : null] : null,
+    el('button', { 'data-key': 'reset', onclick: reset }, 'Reset'))];
+}
+const conditional = m => m.gains.some(gain => gain.task_weight.length);
+function slider() {
+  const shown = el('output', {}, number(hand.lambda));
+  const input = el('input', { type: 'range', min: lambdas[0], max: lambdas[1], step: 0.1, value: hand.lambda,
+    'data-key': 'lambda', 'aria-label': 'λ', oninput: () => to(+input.value) });
+  const to = lambda => {
+    input.value = lambda;
+    shown.textContent = number(lambda);
+    moveHand({ lambda });
+  };
+  return el('div', { class: 'slider' }, el('span', {}, 'y = x̂ ⊙ (γ + λ γ_t) + (β + λ β_t), λ = ', shown), input,
+    el('button', { 'data-key': 'lambda0', onclick: () => to(0) }, '0: plain'),
+    el('button', { 'data-key': 'lambda1', onclick: () => to(1) }, '1: as trained'));
+}
+// Who takes whose γ_t and β_t: to choose another task's is to swap with it.
+function takers(m, option) {
+  const take = (t, from) => {
+    const taken = [...hand.taken];
+    taken[taken.indexOf(from)] = taken[t];
+    taken[t] = from;
+    moveHand({ taken });
+    taken.forEach((task, i) => { main.querySelector(`[data-key=taken${i}]`).value = task; });
+  };
+  return el('div', { class: 'takers' }, m.tasks.map((name, t) => el('label', {}, el('span', {}, `${name} takes`),
+    el('select', { 'data-key': `taken${t}`, onchange: event => take(t, +event.target.value) },
+      m.tasks.map((other, k) => option(k, `γ_${other}, β_${other}`, hand.taken[t] === k))))));
+}
+
+// What can be switched off: the embeddings' norm, then of each layer itself, its heads and its norms.
+function switches(m) {
+  const norm = (path, text) => ({ name: path + '.LayerNorm', text });
+  return [[norm('bert.embeddings', 'norm')], ...range(m.layers).map(l => {
+    const path = encoder + l, name = h => `${path}.attention.head.${h}`;
+    return [{ name: path, text: `layer ${l + 1}` },
+      ...range(m.heads).map(h => ({ name: name(h), text: `head ${h + 1}`, layer: l, head: h })),
+      norm(path + '.attention.output', 'attention norm'), norm(path + '.output', 'output norm')];
+  })];
+}
+function switchName(name) {
+  if (name.endsWith('LayerNorm')) return `norm of ${normName(name)}`;
+  return short(name).replace(/attention\.head\.(\d+)/, (_, h) => `head ${+h + 1}`).trim();
+}
+function flip(name) {
+  const off = new Set(hand.off);
+  if (!off.delete(name)) off.add(name);
+  moveHand({ off });
+}
+
+function computeView(m) {
+  if (notComputed()) return [];
+  return [beside(predictionCards(measured[m.index]), el('div', {}, switchboard(m))), lengthsOfTasks(m), agreement(m)];
+}
+// What the heads say now; a mark is where the probability stands as trained.
+const trainedPredictions = new Map();               // of the last text
+function asTrainedPredictions(m) {
+  const text = JSON.stringify([m.index, hand.text, hand.text_b]);
+  if (!trainedPredictions.has(text)) {
+    if (trainedPredictions.size >= measured.length) trainedPredictions.clear();
+    trainedPredictions.set(text, predictionsOf(m, { ...hand, ...asTrained(m.tasks) }));
+  }
+  return trainedPredictions.get(text);
+}
+function predictionCards(m) {
+  const before = asTrainedPredictions(m), now = untouched(hand) ? before : predictionsOf(m, hand);
+  if (!now.length) return notice('Write [MASK] in place of a word of the text.');
+  return now.map((p, i) => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
+    el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
+    p.choices.length ? bars(p.choices, 1, percent, p.choices.map(([label]) =>
+      before[i].choices.find(choice => choice[0] === label)?.[1])) : null,
+    p.value === undefined ? null :
+      el('p', { class: 'muted' }, `${number(p.value)}; as trained ${number(before[i].value)}`)));
+}
+function switchboard(m) {
+  const scale = attentionScale(), [norms, ...layers] = switches(m);
+  const key = ({ name, text, head, layer }) => {
+    const on = !hand.off.has(name), title = switchName(name);
+    return el('button', { class: 'switch', 'data-key': `off${m.index}${name}`, 'aria-pressed': String(on),
+      'aria-label': `${title} is ${on ? 'on' : 'off'}`, title, onclick: () => flip(name) },
+      head === undefined ? text : [thumbnail(m, layer, head, scale), el('small', {}, text)]);
+  };
+  return el('figure', {}, el('figcaption', {}, 'Press to switch off: layers and norms then pass x on, heads give 0. ',
+      'Attention ', legend(scale)),
+    el('div', { class: 'switches' }, el('div', {}, el('span', {}, 'embeddings'), norms.map(key)),
+       layers.map(row => el('div', {}, row.map(key)))));
+}
+// |λ γ_t| of the γ_t that each task takes, norm by norm; a bar is whole at the slider's end.
+function lengthsOfTasks(m) {
+  if (!conditional(m)) return null;
+  const trained = measured.map(other => other.gains.map(gain => gain.task_weight.map(norm)));
+  const most = Math.max(...lambdas.map(Math.abs)) * greatest(trained.flat(2));
+  const bar = x => el('span', { class: 'length' }, el('i', { style: `width:${100 * x / (most || 1)}%` }), number(x));
+  const rows = trained[m.index].map(lengths => hand.taken.map(t => bar(Math.abs(hand.lambda) * lengths[t])));
+  return [el('h3', {}, '|λ γ_t|, the length of what each task adds to γ'),
+    table(['norm', ...m.tasks.map((name, t) => `${name}: γ_${m.tasks[hand.taken[t]]}`)],
+      rows.map((cells, n) => [normName(m.gains[n].module), ...cells]))];
+}
+const checked = new Map();
+function agreement(m) {
+  if (!checked.has(m.index)) checked.set(m.index, differenceFrom(measured[m.index]));
+  return el('p', { class: 'muted' }, 'The script computes with the weights in 16 bits, as the program did: the hidden ',
+    `states of the program’s text differ by ${checked.get(m.index).toExponential(0)} at most.`);
+}
