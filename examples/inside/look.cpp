@@ -417,6 +417,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   page.set("carried", not_carried.empty()
                           ? carried_json(trained, carried, hidden, most_tokens(config, o))
                           : Json::object({{"not_run", not_carried}}));
+  if (!o.label.empty()) page.set("steps", steps_json(trained, o));
   return page;
 }
 

@@ -36,6 +36,9 @@ std::string inside_page(const std::vector<Json>& models);
 // The text as the task has it, or as one sequence. *cut: was it too long? (may be nullptr)
 Example example_of(const TrainedModel& trained, const Task* task, const InsideOptions& options,
                    bool* cut);
+// What two steps of AdamW move: of the task with its label, and of another task. The model is as
+// before.
+Json steps_json(TrainedModel& trained, const InsideOptions& options);
 // Why a page cannot compute with a model of these parameters; "" if it can.
 std::string why_not_carried(const BertConfig& config, const std::vector<Parameter>& parameters);
 void round_to_half(const Parameters& parameters);       // to the 16 bits in which they travel

@@ -412,7 +412,21 @@ function gradientsView(m) {
       ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
                 'log'),
       row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, dimension: c + 1 }),
-      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` }))];
+      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` })), ...stepTable(m)];
+}
+// What moves in a step of AdamW on this label, and in the next step, of another task.
+function stepTable(m) {
+  if (!m.steps) return [];
+  const { steps, groups, rate } = m.steps;
+  const why = (g, moved) => g === null ? 'no gradient: stays' : g > 0 ? 'moved by its gradient' :
+    moved > 0 ? 'gradient 0: moved on by its moments' : 'gradient 0, moments 0: stays';
+  const named = ({ task, label, text_b, loss }, k) => `Step ${k + 1}: ${task}, label “${label}”` +
+    (text_b && text_b !== m.text_b ? ' (the text twice)' : '') + `, loss ${number(loss)}`;
+  return [el('h3', {}, 'What a step of AdamW moves'),
+    el('p', {}, `From moments 0, with the learning rate ${rate} and without weight decay, this text alone. ${steps.map(named).join('. ')}.`),
+    table(['', 'numbers', ...steps.flatMap((_, k) => [`|g| ${k + 1}`, `|Δθ| ${k + 1}`, `step ${k + 1}`])],
+      groups.map(({ name, numbers, gradient, moved }) => [name, String(numbers), ...steps.flatMap((_, k) =>
+        [number(gradient[k]), number(moved[k]), why(gradient[k], moved[k])])]))];
 }
 
 function tapeView(m) {

@@ -223,6 +223,39 @@ TEST_CASE("inside: a page without weights says why, and its numbers are the mode
   CHECK(contains(why(Tensor::zeros({3})), "placement of norms is pre"));
 }
 
+TEST_CASE("inside: a step moves the rows of its task, and the next one moves them on by their moments") {
+  Look world;
+  const Json first = world.look(sst);
+  const auto trained = values_of(*world.trained);
+  const Json steps = world.look(sst)["steps"];
+  CHECK(values_of(*world.trained) == trained);
+  CHECK(steps.dump() == first["steps"].dump());
+  CHECK(steps["steps"].items()[0]["task"].string() == "sst");
+  CHECK(steps["steps"].items()[0]["loss"].number() == first["loss"].number());
+  CHECK(steps["steps"].items()[1]["task"].string() == "quora");
+  const auto group = [&](const std::string& name) {
+    for (const Json& g : steps["groups"].items())
+      if (g["name"].string() == name) return g;
+    FAIL("no group ", name);
+    return Json();
+  };
+  const auto gradient = [&](const std::string& name) { return group(name)["gradient"].numbers(); };
+  const auto moved = [&](const std::string& name) { return group(name)["moved"].numbers(); };
+  for (const std::string letter : {"γ", "β"}) {
+    CHECK((gradient(letter + "_sst")[0] > 0 && moved(letter + "_sst")[0] > 0));
+    CHECK((gradient(letter + "_sst")[1] == 0 && moved(letter + "_sst")[1] > 0));
+    CHECK((gradient(letter + "_quora")[0] == 0 && moved(letter + "_quora")[0] == 0));
+    CHECK((gradient(letter + "_quora")[1] > 0 && moved(letter + "_quora")[1] > 0));
+    CHECK((moved(letter + "_sts")[0] == 0 && moved(letter + "_sts")[1] == 0));
+  }
+  CHECK((std::isnan(gradient("heads.sst")[1]) && moved("heads.sst")[1] == 0));
+  CHECK((std::isnan(gradient("heads.quora")[0]) && moved("heads.quora")[1] > 0));
+  CHECK(moved("embeddings of all other tokens")[1] == 0);
+  int64_t numbers = 0;
+  for (const Json& g : steps["groups"].items()) numbers += g["numbers"].integer();
+  CHECK(numbers == world.trained->model.parameters.count());
+}
+
 TEST_CASE("inside: errors say what there is, and a long text is cut") {
   Look world;
   const auto error = [&](InsideOptions o) { return error_of([&] { world.look(o); }); };
