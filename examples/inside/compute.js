@@ -198,7 +198,7 @@ function slider() {
     shown.textContent = number(lambda);
     moveHand({ lambda });
   };
-  return el('div', { class: 'slider' }, el('span', {}, 'y = x̂ ⊙ (γ + λ γ_t) + (β + λ β_t), λ = ', shown), input,
+  return el('div', { class: 'slider' }, el('span', {}, 'λ = ', shown), input,
     el('button', { 'data-key': 'lambda0', onclick: () => to(0) }, '0: plain'),
     el('button', { 'data-key': 'lambda1', onclick: () => to(1) }, '1: as trained'));
 }

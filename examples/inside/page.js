@@ -1,6 +1,6 @@
-// The page of build/bin/inside, after forward.js, word_piece.js and compute.js. Each view is a function of a model and the
-// state; the state is the address's hash, so that a link leads to a view. Whatever changes the state draws the view anew.
-// Texts become text nodes, never markup.
+// The page of build/bin/inside, after forward.js, word_piece.js and compute.js. Each view is a function of a model and
+// the state; the state is the address's hash, so that a link leads to a view. Whatever changes the state draws the view
+// anew. Texts become text nodes, never markup.
 
 const measured = JSON.parse(document.getElementById('data').textContent);    // by the program
 const main = document.querySelector('main');
@@ -77,6 +77,8 @@ function fill(element, attributes, children) {
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgNamespace, tag), attributes, children);
 const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el('div', {}, part)));
+// Beside each other while there is room for a column of each token
+const withTokens = (...parts) => T > 32 ? el('div', {}, parts) : beside(...parts);
 
 // Sizes are shown by luminance, from --low to --high of the style; numbers with a sign from --minus by way of --zero to
 // --plus.
@@ -163,10 +165,10 @@ function heatMap({ key, caption, rows, columns, value, says, row, column, choose
   canvas.addEventListener('keydown', arrows(row, column, R, C, choose));
   const mark = el('i', { style: `left:${100 * column / C}%;top:${100 * row / R}%;width:max(5px,${100 / C}%);` +
                                 `height:${100 / R}%` });
-  const width = labels ? `min-width:${13 * C}px;max-width:${30 * C}px;width:${24 * C}px` : '';
+  const width = labels ? `min-width:${13 * C}px` : '', most = labels ? `--most:${24 * C}px;` : '';
   const named = (names, here) => names.map((name, i) => el('span', { class: i === here ? 'here' : null, title: name }, name));
   return el('figure', {}, el('figcaption', {}, caption, ' ', legend({ scale, low, high, palette })),
-    el('div', { class: labels ? 'map' : 'map wide', style: `--cell:${cell}px` },
+    el('div', { class: labels ? 'map' : 'map wide', style: `${most}--cell:${cell}px` },
       el('div', { class: 'rows' }, named(rows, row)),
       el('div', { class: 'scroll' },
         labels ? el('div', { class: 'columns', style: `grid-template-columns:repeat(${C},1fr);${width}` },
@@ -191,11 +193,15 @@ function choices(field) {
 }
 // A token, in a shade where there is one.
 const tokenStyle = t => t === undefined ? null : `background:${css(t)};color:${ink(t)}`;
-// The tokens, always in sight; shadeOf(i): from 0 to 1.
+// The tokens, always in sight: one stop of Tab, and the arrow keys move on. shadeOf(i): from 0 to 1.
 function tokenStrip(shadeOf) {
   return el('div', { class: 'tokens', role: 'group', 'aria-label': 'tokens' }, first.pieces.map((piece, i) =>
     el('button', { class: 'token', 'data-key': `token${i}`, 'aria-pressed': String(i + 1 === state.token),
-                   style: tokenStyle(shadeOf?.(i)), onclick: () => set({ token: i + 1 }) }, piece)));
+                   tabindex: i + 1 === state.token ? 0 : -1, style: tokenStyle(shadeOf?.(i)),
+                   onclick: () => set({ token: i + 1 }), onkeydown: arrows(0, i, 1, T, (_, to) => {
+                     focusNext = `token${to}`;
+                     set({ token: to + 1 });
+                   }) }, piece)));
 }
 // marks: where each bar stood before
 const bars = (pairs, most, says = number, marks = []) => el('div', { class: 'bars' }, pairs.map(([name, x], i) =>
@@ -262,13 +268,13 @@ function attentionView(m) {
   const shown = x => state.measure === 'weights' ? percent(x) : number(x);
   const row = range(T).map(j => value(i, j)), most = greatest(row), scale = attentionScale();
   const large = heatMap({ key: `attention${m.index}`, ...scale,
-    caption: `${name}: row i is what token i takes from each token`, rows: m.pieces, columns: m.pieces, value,
+    caption: `${name}: row i is what token i takes from each token`, cell: T > 32 ? 13 : 18, rows: m.pieces, columns: m.pieces, value,
     says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}`,
     row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
   const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
     el('div', { class: 'tokens' }, m.pieces.map((piece, j) => el('span',
       { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, shown(row[j]))))));
-  return [beside(thumbnails(m, scale), large), taken];
+  return [withTokens(thumbnails(m, scale), large), taken];
 }
 
 function layersView(m) {
@@ -288,7 +294,7 @@ function layersView(m) {
     range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
   return beside(el('figure', {}, el('figcaption', {}, `${quantity}, layer by layer; the thick line is `,
       el('code', {}, tokenName(t))), chart),
-    heatMap({ key: `layers${m.index}`, caption: quantity, rows: m.pieces, columns: names, low, high,
+    heatMap({ key: `layers${m.index}`, caption: quantity, cell: T > 32 ? 13 : 18, rows: m.pieces, columns: names, low, high,
       value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
       says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantity} ${number(of(m.states[s])[i])}` }));
 }
@@ -299,7 +305,7 @@ function normsView(m) {
   const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
   const names = m.norms.map(norm => normName(norm.module));
   const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
-  return [el('p', {}, `y = ${m.formula}`), beside(heatMap({ key: `norms${m.index}`, caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
+  return [el('p', {}, `y = ${m.formula}`), withTokens(heatMap({ key: `norms${m.index}`, caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
       columns: m.pieces, value,
       ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
       choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
@@ -543,7 +549,7 @@ function draw(what = 'results') {
 }
 function results(view) {
   return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
-    el('div', { class: models.length > 1 ? 'models two' : 'models' }, models.map(m => modelPart(m, view))));
+    modelParts(view));
 }
 function footer() {
   return el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
@@ -552,7 +558,8 @@ function footer() {
        'all that the pointer does; the address holds the view.'));
 }
 function header() {
-  const texts = first.text_b ? `“${first.text}” and “${first.text_b}”` : `“${first.text}”`;
+  const quoted = text => first.cut && text.length > 300 ? `“${text.slice(0, 300)}…”` : `“${text}”`;
+  const texts = first.text_b ? `${quoted(first.text)} and ${quoted(first.text_b)}` : quoted(first.text);
   const task = first.task ? `, as ${first.task}` + (first.label ? `, labeled “${first.label}”` : '') : '';
   return el('div', { id: 'header' }, el('h1', {}, 'Inside BERT'), el('p', {}, texts, el('span', { class: 'muted' }, task)),
     models.some(m => m.cut) ? el('p', { class: 'notice' }, `The text is cut to its first ${T} tokens; --tokens takes more.`) : null,
@@ -577,12 +584,27 @@ function strip() {
 }
 function modelPart(m, view) {
   return el('section', { class: 'model' },
-    el('h2', {}, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)), view.of(m));
+    el('h2', { title: m.model }, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)), view.of(m));
+}
+// Models side by side have their parts in the same rows.
+function modelParts(view) {
+  const parts = models.map(m => modelPart(m, view)), rows = greatest(parts.map(part => part.children.length));
+  return el('div', { class: parts.length > 1 ? 'models two' : 'models', style: `--rows:${rows}` }, parts);
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
 
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
 addEventListener('hashchange', () => { clearTimeout(waiting); waiting = null; readHash(); draw('all'); });
+// On paper stand all views, one after the other.
+addEventListener('beforeprint', () => {
+  const open = state.view;
+  main.replaceChildren(header(), ...Object.entries(views).flatMap(([name, view]) => {
+    state.view = name;
+    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), results(view)];
+  }), footer());
+  state.view = open;
+});
+addEventListener('afterprint', () => draw('all'));
 readHash();
 draw();

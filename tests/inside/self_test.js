@@ -42,6 +42,15 @@
   set({ view: 'attention', layer: 1, head: 1, measure: 'weights' });
   press(main.querySelector('.thumbs [aria-pressed=true]'), 'ArrowRight');
   check(state.head === Math.min(2, first.heads), 'the arrow keys do not change the head');
+  set({ token: 1 });
+  check(all('.token[tabindex="0"]').length === 1, 'the tokens are more than one stop of Tab');
+  press(main.querySelector('.token[aria-pressed=true]'), 'ArrowRight');
+  check(state.token === 2 && document.activeElement.dataset.key === 'token1', 'the arrow keys do not change the token');
+  dispatchEvent(new Event('beforeprint'));
+  check(all('.printed').length === Object.keys(views).length, 'a view is not on paper');
+  check(all('.models').every(part => part.querySelector('table, canvas, svg, .notice, .bars, .about')), 'a view is empty on paper');
+  dispatchEvent(new Event('afterprint'));
+  check(all('.printed').length === 0 && all('.tabs').length === 1, 'the page does not come back after printing');
   for (const m of models)
     for (let row = 0; row < m.attention.length; row += T)
       check(Math.abs(m.attention.slice(row, row + T).reduce((a, b) => a + b, 0) - 1) < 0.005, 'a row does not sum to 1');
