@@ -484,6 +484,21 @@ function predictionsView(m) {
     p.choices.length ? bars(p.choices, 1, percent) : null));
 }
 
+// ---- equations, in MathML ------------------------------------------------------------------------------------------
+
+const math = text => new DOMParser().parseFromString(`<math display="block">${text}</math>`, 'text/html').body.firstChild;
+const brackets = text => `<mrow><mo stretchy="false">(</mo>${text}<mo stretchy="false">)</mo></mrow>`;
+const xhat = '<mfrac><mrow><mi>x</mi><mo>−</mo><mi>μ</mi></mrow><msqrt><mrow><msup><mi>σ</mi><mn>2</mn></msup><mo>+</mo>' +
+  '<mi>ε</mi></mrow></msqrt></mfrac>';
+const layerNorm = part => `<mi>y</mi><mo>=</mo>${xhat}<mo>⊙</mo>${part('γ')}<mo>+</mo>${part('β')}`;
+const shared = letter => `<mi>${letter}</mi>`;
+const withTask = letter => brackets(`${shared(letter)}<mo>+</mo><mi>λ</mi><msub>${shared(letter)}<mi>t</mi></msub>`);
+const equations = {
+  norm: m => layerNorm(conditional(m) ? withTask : shared),
+  attention: () => '<mi>O</mi><mo>=</mo><mi>softmax</mi><mrow><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mi>⊤</mi></msup>' +
+    '</mrow><msqrt><mi>d</mi></msqrt></mfrac><mo>)</mo></mrow><mi>V</mi>',
+};
+
 // ---- the page ------------------------------------------------------------------------------------------------------
 
 const views = {
@@ -494,7 +509,7 @@ const views = {
     choice: 'measure',
     about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
       'small value |v| moves little.',
-    file: 'src/ops/attention.cpp', question: 'Where are the weights large, and weights × |v| small?' },
+    equation: equations.attention, file: 'src/ops/attention.cpp', question: 'Where are the weights large, and weights × |v| small?' },
   layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
     choice: 'quantity',
     about: 'The hidden state of each token after the embeddings and after every layer. The cosine is 1 while it points ' +
@@ -517,7 +532,7 @@ const views = {
     file: 'include/minbert/autograd.h', question: 'Which results are read twice?' },
   compute: { title: 'Compute', fields: [], of: computeView, controls: computeControls,
     about: 'This page has the model in it: change the text, the task, λ; switch parts off. The other views follow.',
-    file: 'examples/inside/forward.js', question: 'At which λ does the prediction change, and which head does it need?' },
+    equation: equations.norm, file: 'examples/inside/forward.js', question: 'At which λ does the prediction change, and which head does it need?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
     file: 'src/train/heads.cpp', question: 'How sure is the model, and would you be?' },
@@ -537,7 +552,7 @@ function draw(what = 'results') {
   } else {
     main.replaceChildren(header(), tabs(),
       el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
-        el('p', { class: 'about' }, view.about), view.controls ? el('div', { id: 'controls', class: state.view }, view.controls()) : '',
+        el('p', { class: 'about' }, view.about), equationOf(view), view.controls ? el('div', { id: 'controls', class: state.view }, view.controls()) : '',
         results(view),
         el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
       footer());
@@ -547,6 +562,7 @@ function draw(what = 'results') {
   if (focus && document.activeElement?.dataset?.key !== focus)
     document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
 }
+const equationOf = view => view.equation ? math(view.equation(first)) : '';
 function results(view) {
   return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
     modelParts(view));
@@ -601,7 +617,7 @@ addEventListener('beforeprint', () => {
   const open = state.view;
   main.replaceChildren(header(), ...Object.entries(views).flatMap(([name, view]) => {
     state.view = name;
-    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), results(view)];
+    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), equationOf(view), results(view)];
   }), footer());
   state.view = open;
 });
