@@ -2,7 +2,8 @@
 //
 // A line is an equation, made of the operations of minbert/ops.h; their derivatives are the business of the tape
 // (minbert/autograd.h). This is the form to read. The library in src computes the same faster, each of its files names
-// its counterpart here, and main() trains both. plain_bert.py is this file in PyTorch, line by line.
+// its counterpart here, and main() trains both. plain_bert.py is this file in PyTorch, line by line, and
+// inside/forward.js its network in JavaScript.
 //
 //   Papers    Vaswani et al. 2017 (attention), Devlin et al. 2019 (BERT), Loshchilov & Hutter 2019 (AdamW),
 //             Improving minBERT with Conditional Layer Normalization [CLN]
