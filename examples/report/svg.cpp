@@ -80,7 +80,7 @@ std::string Svg::picture(double width, double height) const {
   const double w = std::ceil(width), h = std::ceil(height);
   return formatted(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
-      "font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" "
+      "font-family=\"sans-serif\" role=\"img\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"#fff\"/>\n{}</svg>\n",
       enlarged * w, enlarged * h, w, h, elements_);
 }
