@@ -15,9 +15,11 @@ TEST_CASE("drawings: the pictures in examples/drawings are what the program draw
   for (const auto& [name, draw] : drawings::all) {
     INFO(name << ": build/bin/drawings --out examples/drawings draws it again");
     std::istringstream shown(read_file(repository(formatted("examples/drawings/{}.svg", name)))), drawn(draw());
-    std::string expected;
-    for (std::string line; std::getline(drawn, line); CHECK(line == expected)) std::getline(shown, expected);
-    CHECK(!std::getline(shown, expected));
+    for (std::string line, expected; std::getline(drawn, line);) {
+      std::getline(shown, expected);
+      CHECK(line == expected);
+    }
+    CHECK(shown.peek() == EOF);
   }
 }
 
