@@ -36,7 +36,7 @@
 #   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or with nvcc alone
 #   MPI=auto|0|1       training on several processes (mpirun) where Open MPI or MPICH is found (auto), never, or surely
 #   CUBLAS=FOLDER      cuBLAS's include/ and lib/, where they are not beside nvcc
-#   DEPS=FOLDER        Debian's packages, unpacked there by who may not install them: README.md, "Other systems"
+#   DEPS=FOLDER        Debian's packages, unpacked there by who may not install them: INSTALL.md, "Without root"
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI

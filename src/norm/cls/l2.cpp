@@ -5,7 +5,7 @@
 //   Shapes      x, x̂ [B,H]   δ [H]
 //   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = dL/dx̂ / (δ + ε)
-//   Deviations  none. The paper gives no value of ε (its sec. 5.2 calls it decisive): 1e-5 is ours.
+//   Deviations  none. The paper gives no value of ε: 1e-5 is ours (see z.cpp).
 //               As in the paper, δ is of each dimension over the set, not of each sentence.
 #include <cmath>
 

@@ -5,7 +5,7 @@
 //   Shapes      x, x̂ [B,H]   θ₁, θ₂ [H]
 //   Statistics  of the training set, in one pass of the pre-trained encoder; constant  [TA sec.4.2]
 //   Gradients   dL/dx = 2 dL/dx̂ / (θ₂ - θ₁ + ε)
-//   Deviations  none. The paper gives no value of ε (its sec. 5.2 calls it decisive): 1e-5 is ours.
+//   Deviations  none. The paper gives no value of ε: 1e-5 is ours (see z.cpp).
 //               Computed as (x-θ₁) + (x-θ₂): 2x - (θ₁+θ₂) of large numbers loses digits.
 #include <algorithm>
 #include <limits>
