@@ -89,7 +89,7 @@ inline Function with_fixed_masks(const Function& f) {
   };
 }
 
-// f must be a function of the inputs' values alone; it may look them up itself (a module's parameters).
+// f's result must depend on nothing but the inputs' values. It may read them elsewhere: a module's parameters.
 inline void gradcheck(const std::string& name, Inputs inputs, const Function& function) {
   INFO(name);
   const Function f = with_fixed_masks(function);

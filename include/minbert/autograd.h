@@ -69,7 +69,9 @@ bool will_record(const Tensor& input);
 // every forward that is followed by a backward draws dropout masks of its own.
 void backward(const Tensor& result, Tensor cotangent = {});
 
-// While it lives, nothing is recorded.
+// While it lives, nothing is recorded. A forward without backward() belongs under it: one outside
+// leaves its entries on the tape, with all that they keep, and the next backward() walks them, too.
+// tape_length() shows it, clear_tape() frees them.
 class NoGrad {
  public:
   NoGrad();

@@ -35,8 +35,9 @@ struct TaskBatch {
   std::vector<int32_t> examples;        // of that task: `batch` of them, or fewer in its last batch
 };
 
-// All batches of one epoch: each example once. A pure function of its arguments, so that a run can
-// resume at any batch; a task's own order depends on its name and not on the other tasks.
+// All batches of one epoch: each example once, in every mode (none draws with replacement, or by
+// the root of a task's size). A pure function of its arguments, so that a run can resume at any
+// batch; a task's own order depends on its name and not on the other tasks.
 std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,
                                      const EpochOptions& options);
 

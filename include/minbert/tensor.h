@@ -67,8 +67,9 @@ class Tensor {
   real* data() const;                              // on the tensor's device
   real item() const;                               // the value of a one-element tensor
   std::vector<real> values() const;                // a copy on the host
-  // The values, readable by the host: the tensor's own memory on the CPU, else `copy`, filled with
-  // them, which must outlive the span. on_host, values and item wait for a GPU.
+  // The values where the host can read them: on the CPU they are this tensor's own, from a GPU they
+  // are copied into `copy`, which must live as long as the span. on_host, values and item wait for
+  // a GPU.
   std::span<const real> on_host(std::vector<real>& copy) const;
   void copy_from(std::span<const real> values) const;       // host to this tensor, sizes must agree
   Tensor reshape(Shape shape) const;               // the same storage; differentiable
@@ -107,7 +108,7 @@ class Indices {
       : list_(std::make_shared<List>(List{std::move(values), {}})) {}
   Indices(std::initializer_list<int32_t> values) : Indices(std::vector<int32_t>(values)) {}
   static Indices range(int64_t begin, int64_t end);         // begin, begin+1, ... end-1
-  explicit operator bool() const { return list_ != nullptr; }
+  explicit operator bool() const { return list_ != nullptr; }       // true of an empty list, too
   int64_t size() const { return list_ ? int64_t(list_->values.size()) : 0; }
   int32_t operator[](int64_t i) const { return list_->values[size_t(i)]; }
   const int32_t* begin() const { return list_ ? list_->values.data() : nullptr; }

@@ -2,8 +2,8 @@
 //
 //   x_i = Dropout(Norm(word[id_i] + position[f+i] + segment[s_i]))   x [T,H]
 //
-//   Source      Devlin et al., fig. 2. f is 0; in RoBERTa 2: row 1 belongs to <pad>, even to one
-//               inside a text, which takes no position from the tokens after it
+//   Source      Devlin et al., fig. 2. f is 0. In RoBERTa it is 2: row 1 of the positions is that
+//               of the token <pad>, also of one inside a text, which is not counted
 //   Positions   learned, or sinusoidal, as in the original Transformer (Vaswani et al. 2017,
 //               sec. 3.4 and 3.5), where words are scaled up beside them:
 //                 √H word[id_i] + P_i    P_i,2k = sin(i / 10000^(2k/H))    P_i,2k+1 = cos(the same)

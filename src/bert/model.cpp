@@ -45,6 +45,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
 Tensor BertModel::encode(const Batch& batch, const Rows& rows,
                          std::vector<Tensor>* attention_weights) const {
   if (recomputes() && training()) check_recompute(config_);
+  // Later layers need every token, so the last alone may drop rows, and only if no norm mixes them.
   const Rows last_rows = norm_mixes_ != Mixes::nothing ? all_rows : rows;
   Tensor x = embeddings_.forward(batch);
   for (const auto& layer : layers_) {

@@ -125,7 +125,7 @@ void Grads::pass(int input, const Tensor& dc) {
   if (may_share_ && !g.value && !g.storage) {
     g.value = dc.shape() == g.shape
                   ? dc : Tensor::view(dc.impl_->storage, dc.impl_->offset, g.shape);
-    may_share_ = false;                             // it has an owner now
+    may_share_ = false;                             // one input has it, and alone may add to it
     return;
   }
   const Sink sum = sink(input);

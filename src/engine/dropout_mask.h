@@ -1,9 +1,12 @@
 // A dropout mask as a function of key, row and column: 0 with probability p, else 1/(1-p).
 //
 // A Philox block has four words, eight halves of 16 bits; p counts in steps of 2^-16. With n =
-// ceil(cols/8), block j gives the factors of columns j, j+n, ..., j+7n of its row: neighbouring
-// blocks serve neighbouring columns, so the loop over blocks vectorises, and a GPU reads whole
-// lines.
+// ceil(cols/8), block j gives the factors of columns j, j+n, ..., j+7n of its row. Of 20 columns:
+//   block 0   0 3 6  9 12 15 18       (7 n = 21 and more are not there: a block that lacks columns)
+//   block 1   1 4 7 10 13 16 19
+//   block 2   2 5 8 11 14 17
+// Neighbouring blocks serve neighbouring columns, so the loop over blocks vectorises, and a GPU
+// reads whole lines.
 #pragma once
 
 #include "engine/launch.h"

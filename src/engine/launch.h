@@ -17,7 +17,7 @@
 //       team.each(n, [=](int i) { y[i] = x[i] - mean; });
 //     }
 //   };
-//   launch_rows(x, Center{}, x, y);                   // for every row of x
+//   launch_rows(x, Center{}, x, y);                   // the first x: how many rows and columns
 //
 // n is the length of a row. After the functor come its arrays; for each row the functor receives of
 //   a tensor              a pointer to its row; a tensor of one row serves all rows; none: nullptr
@@ -30,8 +30,8 @@
 // block takes a row, and its threads (lanes) share the elements (gpu_launch.h). So a kernel on rows
 //   - does not depend on the order of the elements, and never writes one element from two lanes;
 //   - calls team.sync() before one lane reads what another lane wrote;
-//   - copies members into locals for its lambdas to capture: the compiler then knows that writing
-//     to an array changes no pointer or size, and vectorises the loop.
+//   - copies members into locals for its lambdas to capture: a member might lie in the array that
+//     is written, and be read anew for each element; a local does not, so the loop is vectorised.
 // HD (minbert/random.h) marks functions for both devices. Every .cpp of src/ that includes this
 // file is a kernel file: with CUDA=1 nvcc compiles it (-x cu) for both devices.
 #pragma once

@@ -6,8 +6,8 @@
 
 namespace minbert {
 
-// A tensor's gradient. The tape holds this, not the tensor's values: only the backwards that read
-// those keep them.
+// A tensor's gradient. Entries of the tape hold the gradients of inputs and results, not their
+// values: a backward that reads values has captured them.
 struct Gradient {
   Shape shape;
   Device device = Device::cpu;

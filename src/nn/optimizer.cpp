@@ -67,7 +67,8 @@ struct Sgd {
   }
 };
 
-// All parameters are cut into pieces of one size, which are the rows of one launch.
+// All parameters are cut into pieces of one size, which are the rows of one launch. A loop over
+// parameters would do on the CPU; on a GPU it would be a launch for each of BERT-base's 199.
 constexpr int piece_size = 8192;
 struct Piece {
   const OptimizedParameter* parameters;

@@ -31,6 +31,8 @@ struct Scores {
   HD int64_t block(int64_t b, int64_t h, int64_t L) const {
     return int64_t(heads) * start[b] + h * attention_block(L) - first_element;
   }
+  // Where a row of scores begins. Sentence b has heads L_b of them, from heads offsets[b] on: so
+  // row / heads is one of b's tokens, though not the one whose scores these are.
   HD int64_t begin(int64_t row_of_part, int* length) const {
     const int row = int(first_row + row_of_part);   // a GPU divides 32 bits faster than 64
     const int b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
@@ -216,8 +218,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch&
   });
 
   return record("attention", O, {q, k, v}, [=](const Tensor& dO, Grads& g) {
-    Sink dQ{}, dK{}, dV{};                          // written in this order
-    g(2, [&](const Sink& sink) { dV = sink; });     // where q, k, v are one, the later ones add
+    // Asked for in the order in which they are written: where q, k and v are one tensor, the first
+    // sink overwrites, and the others add.
+    Sink dQ{}, dK{}, dV{};
+    g(2, [&](const Sink& sink) { dV = sink; });
     g(0, [&](const Sink& sink) { dQ = sink; });
     g(1, [&](const Sink& sink) { dK = sink; });
     each_part(layout, device, [&](const Part& part) {

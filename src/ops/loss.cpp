@@ -136,8 +136,9 @@ Tensor cosine_similarity(const Tensor& u, const Tensor& v) {
 //   z = x W^T + b    p = softmax(z)    L = -1/M sum_m log p_m[label_m]     x [M,H]  W [V,H]  b [V]
 //   dz = (p - onehot(label)) dL/M    dx = dz W    dW = dz^T x    db = sum of dz's rows
 //
-// dL is one number, so the forward computes the gradients, block by block, as if dL were M; the
-// backward multiplies them by dL / M.
+// The forward computes the gradients, since a block's logits are gone when the backward comes. dL
+// is one number and not known yet: they are computed for dL = M, and the backward multiplies them
+// by dL / M.
 namespace {
 
 // z holds x W^T. Computes the loss of each row, and overwrites z with p - onehot(label).

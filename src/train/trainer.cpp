@@ -108,7 +108,8 @@ class Run {
   }
 
   // One optimizer step over --accumulate batches: their loss is the mean over all their examples,
-  // each times its task's weight (--task-weights).
+  // each times its task's weight (--task-weights). Of one batch, in one process and unweighted, it
+  // is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
   void step(std::span<const TaskBatch> batches) {
     for (const BatchPart& part : shards_.parts(log_.batches(), sizes_of(batches))) {
       const TaskBatch& whole = batches[part.batch];

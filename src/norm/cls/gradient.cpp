@@ -6,9 +6,10 @@
 //               γ_j = (θ / (μ_j + εθ))^α       g' = g ⊙ γ
 //   Shapes      h, g = dL/dh, g' [B,H]   μ, γ [H]
 //   Strength    α = 1: all dimensions alike; α = 0: off
-//   Deviations  ε is relative to θ, since g contains the factor 1/B of the loss. The paper writes
-//               ‖g‖₂; of a whole row it would have no dimensions left, so it is taken of one
-//               number, |g_bj|. A gradient of zeros (θ = 0) stays as it is.
+//   Deviations  ε is relative to θ, since g contains the factor 1/B of the loss; the paper has
+//               γ = (θ / (μ + ε))^α. For μ it writes ‖g‖₂, which of a row would be one number for
+//               all dimensions: we take it of one element, |g_bj|. A gradient of zeros (θ = 0)
+//               stays as it is.
 #include "minbert/norm.h"
 
 namespace minbert {
