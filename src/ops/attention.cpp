@@ -31,9 +31,9 @@ struct Scores {
   HD int64_t block(int64_t b, int64_t h, int64_t L) const {
     return int64_t(heads) * start[b] + h * attention_block(L) - first_element;
   }
-  // Where a row of scores begins. Sentence b has heads L_b of them, from heads offsets[b] on: so
-  // row / heads is one of b's tokens, though not the one whose scores these are.
   HD int64_t begin(int64_t row_of_part, int* length) const {
+    // Sentence b has heads L_b rows of scores, from heads offsets[b] on: so row / heads is one of
+    // b's tokens, though not the one whose scores these are.
     const int row = int(first_row + row_of_part);   // a GPU divides 32 bits faster than 64
     const int b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     const int row_of_sentence = row - heads * offsets[b];
