@@ -25,6 +25,7 @@
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here; TESTS=DIR: and an instructor's tests in DIR
+#   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
 #   make hand-in       in that copy: packs what the student hands in
 #   make check-labs    that the labs' functions are found, and that each costs points where it is empty; N=4: of lab 4
 #   make papers        every item of the five documents: its code, its test, its command
@@ -80,7 +81,7 @@ export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds.
-NO_BUILD := help clean deps lint papers uninstall
+NO_BUILD := help clean deps lint papers uninstall check-paper
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
@@ -303,6 +304,8 @@ grade:
 	+@.build/grade "$(N)" "$(TESTS)"
 check-labs:
 	+@.build/check-labs $(N)
+check-paper:
+	@.build/check-paper "$(N)"
 hand-in: grade
 	@.build/hand-in "$(N)"
 
@@ -318,5 +321,5 @@ help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
 .PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
-  rehearsal memcheck lab grade check-labs hand-in lint papers deps clean help FORCE
+  rehearsal memcheck lab grade check-labs check-paper hand-in lint papers deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)
