@@ -26,8 +26,10 @@
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here; TESTS=DIR: and an instructor's tests in DIR
 #   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
-#   make hand-in       in that copy: packs what the student hands in
-#   make check-labs    that the labs' functions are found, and that each costs points where it is empty; N=4: of lab 4
+#   make hand-in       ID=12345678, in that copy: packs what the student hands in
+#   make grade-hand-ins  N=4 FOLDER=../class: grades the hand-ins in that folder, into its grades.csv
+#   make check-labs    that the labs' functions are found, that each costs points where it is empty, and so do wrong
+#                      solutions; N=4: of lab 4
 #   make papers        every item of the five documents: its code, its test, its command
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
@@ -41,7 +43,7 @@
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
-#   V=1                show whole commands         T, ARGS, N, TO, TESTS    see above
+#   V=1                show whole commands         T, ARGS, N, TO, TESTS, ID, FOLDER    see above
 VERSION     := 0.9.0
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -302,12 +304,14 @@ lab:
 	+@.build/lab "$(N)" "$(TO)" $(K)
 grade:
 	+@.build/grade "$(N)" "$(TESTS)"
+grade-hand-ins:
+	+@.build/grade-hand-ins "$(N)" "$(FOLDER)" $(TESTS)
 check-labs:
 	+@.build/check-labs $(N)
 check-paper:
 	@.build/check-paper "$(N)"
 hand-in: grade
-	@.build/hand-in "$(N)"
+	@.build/hand-in "$(N)" "$(ID)"
 
 lint:
 	@.build/lint
@@ -321,5 +325,5 @@ help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
 .PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
-  rehearsal memcheck lab grade check-labs check-paper hand-in lint papers deps clean help FORCE
+  rehearsal memcheck lab grade grade-hand-ins check-labs check-paper hand-in lint papers deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)

@@ -1,10 +1,12 @@
 // The one main of all tests. It says what this build is and what it does not run. --device cuda: on the GPU.
 // --kernels NAME: with OpenBLAS's kernels of this name. --operation NAME: the gradient check of this operation of ops.h
-// alone.
+// alone; --operation "NAME FORM": of this form of it.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <cblas.h>
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <set>
 
@@ -14,6 +16,21 @@
 #include "op_cases.h"
 
 namespace {
+
+// With MINBERT_RECEIPT in the environment: a word, one line on stdin, stands in the last line of the output, before the
+// counts. .build/grade believes no other counts: it takes 128 random bits for the word, which no function under test
+// knows, since it is read before the first of them runs, and even before objects of other files are made.
+struct Receipt {
+  char word[64] = {};
+  Receipt() {
+    if (!std::getenv("MINBERT_RECEIPT")) return;
+    for (size_t i = 0; i + 1 < sizeof word && read(STDIN_FILENO, word + i, 1) == 1 && word[i] != '\n';) ++i;
+    for (char& c : word)
+      if (c == '\n') c = 0;
+  }
+};
+[[gnu::init_priority(101)]] Receipt receipt;
+doctest::TestRunStats counted{};
 
 // Every test, with its tensors on the GPU; products as exact as the CPU's, and memory that a test may look into.
 void use_gpu() {
@@ -29,7 +46,7 @@ struct NewTape : doctest::IReporter {
   void test_case_start(const doctest::TestCaseData&) override { minbert::clear_tape(); }
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
-  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_run_end(const doctest::TestRunStats& run) override { counted = run; }
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats&) override {}
   void test_case_exception(const doctest::TestCaseException&) override {}
@@ -44,8 +61,12 @@ REGISTER_LISTENER("new tape", 1, NewTape);
 // The gradient checks of one operation, and no other test.
 void choose_operation(const std::string& name, doctest::Context& context) {
   std::set<std::string> names;
-  for (const minbert::test::Case& c : minbert::test::cases()) names.insert(c.operation);
-  if (!names.contains(name)) {
+  bool found = false;
+  for (const minbert::test::Case& c : minbert::test::cases()) {
+    names.insert(c.operation);
+    found |= minbert::test::is_called(c, name);
+  }
+  if (!found) {
     std::cerr << "--operation " << name << ": there is no such operation; those of ops.h are\n ";
     for (const std::string& known : names) std::cerr << " " << known;
     std::cerr << "\n";
@@ -93,5 +114,9 @@ int main(int argc, char** argv) {
   context.setCout(&shown);
   if (!operation.empty()) choose_operation(operation, context);
   if (!gpu) context.addFilter("test-case-exclude", "cuda:*");
-  return context.run();
+  const int status = context.run();
+  if (receipt.word[0])
+    shown << "\nreceipt " << receipt.word << ": cases " << counted.numTestCasesPassingFilters << ", assertions "
+          << counted.numAsserts << ", status " << status << std::endl;
+  return status;
 }

@@ -27,8 +27,11 @@ inline Batch ragged() { return pack(std::vector{sentence(3), sentence(1), senten
 inline constexpr RandomKey key{7, 8};
 inline constexpr double p = 0.3;
 
-// --operation NAME of tests/main.cpp: the operation whose cases alone this test checks; empty: all.
+// --operation of tests/main.cpp: an operation, or "operation form", whose cases alone this test checks; empty: all.
 inline std::string only_operation;
+inline bool is_called(const Case& c, const std::string& name) {
+  return name.empty() || name == c.operation || name == c.operation + " " + c.form;
+}
 inline constexpr const char* every_backward = "ops: every backward is the derivative of its forward";
 
 inline std::vector<Case> cases() {
@@ -37,7 +40,7 @@ inline std::vector<Case> cases() {
   const auto attend = [=](int heads, double drop) {
     return [=](const Inputs& x) { return attention(x[0], x[1], x[2], batch, heads, drop, key); };
   };
-  const Inputs qkv = {n({9, 6}), m({9, 6}), kinked({9, 6})};
+  const Inputs qkv = {n({9, 6}), m({9, 6}), kinked({9, 6})}, frozen = {n({9, 6}), m({9, 6}), kinked({9, 6})};
   return {
       {"add", "same", {n({3, 4}), m({3, 4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
       {"add", "row", {n({3, 4}), m({4})}, [](const Inputs& x) { return add(x[0], x[1]); }},
@@ -126,6 +129,12 @@ inline std::vector<Case> cases() {
       {"attention", "two heads with dropout", qkv, attend(2, p)},
       {"attention", "to itself", {n({9, 6})},
        [=](const Inputs& x) { return attention(x[0], x[0], x[0], batch, 2, 0, key); }},
+      {"attention", "dV", {n({9, 6})},
+       [=](const Inputs& x) { return attention(frozen[0], frozen[1], x[0], batch, 3, 0, key); }},
+      {"attention", "dQ", {n({9, 6})},
+       [=](const Inputs& x) { return attention(x[0], frozen[1], frozen[2], batch, 3, 0, key); }},
+      {"attention", "dK", {n({9, 6})},
+       [=](const Inputs& x) { return attention(frozen[0], x[0], frozen[2], batch, 3, 0, key); }},
       {"cross_entropy", "", {n({3, 4})}, [=](const Inputs& x) { return cross_entropy(x[0], labels); }},
       {"linear_cross_entropy", "", {n({3, 4}), m({5, 4}), m({5})},
        [=](const Inputs& x) { return linear_cross_entropy(x[0], x[1], x[2], labels); }},

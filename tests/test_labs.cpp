@@ -103,13 +103,16 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
     write_file(world.path(name), text);
   };
   file("examples/labs/04-norm/points",
-       "# lab 4\n10\tdouble\tops:gelu\n20\tdouble\ta, \"b\"\n5\tfloat\tfails\n5\tfloat\tempty\n5\tfloat\tnone\n"
-       "5\tfloat\ttwice\n5\tfloat\tsegfault\n5\tfloat\tdies\n");
+       "# lab 4\n10\tdouble\tops:gelu\n20\tdouble\ta, \"b\"\n5\tfloat\tfails\twrite fails\n5\tfloat\tempty\n"
+       "5\tfloat\tnone\n5\tfloat\ttwice\n5\tfloat\tsegfault\n5\tfloat\tdies\n0\tfloat\tforged\n0\tfloat\tcorrected\n");
   file("build/test-cpu",
        "#!/bin/bash\n"
-       "counts() { echo \"[doctest] test cases: $1 | 1 passed\"; echo \"[doctest] assertions: $2 | $2 passed\"; }\n"
+       "read word\n"
+       "counts() { echo \"receipt $word: cases $1, assertions $2, status ${3:-0}\"; }\n"
        "case $* in\n"
        "  '--operation gelu' | '--test-case=a\\, \"b\"') counts 1 7 ;;\n"
+       "  *forged) echo '[doctest] test cases: 1 | 1 passed'; word=0; counts 1 7 ;;\n"
+       "  *corrected) counts 1 7 1; counts 1 7 ;;\n"
        "  *fails) printf '===\\nx.cpp:1:\\nTEST CASE: fails\\n\\nx.cpp:9: ERROR: CHECK( 1 == 2 ) is NOT correct!\\n'\n"
        "          printf '  logged: input 3\\n\\nx.cpp:10: ERROR: another\\n'; counts 1 1; exit 1 ;;\n"
        "  *empty) counts 1 0 ;;\n"
@@ -128,7 +131,10 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
         "x.cpp:9: ERROR: CHECK( 1 == 2 ) is NOT correct!\n", "  logged: input 3\n",
         "  0 /  5  empty (float): nothing was checked\n", "  0 /  5  none (float): there is no such test\n",
         "  0 /  5  twice (float): there are 2 tests of this name\n", "  0 /  5  segfault (float): crashed",
-        "  0 /  5  dies (float): ended before its end (exit status 3)\n", "no vocabulary\n", " 30 / 60  04-norm\n"})
+        "  0 /  5  dies (float): ended before its end (exit status 3)\n", "no vocabulary\n",
+        "  0 /  0  forged (float): ended before its end (exit status 0)\n",
+        "  0 /  0  corrected (float): failed\n", " 30 / 60  04-norm\n",
+        "next: write fails; build/test-cpu --test-case=fails\n"})
     CHECK_MESSAGE(result.has(line), line);
   CHECK(!result.has("another"));
   const std::string json = read_file(world.path("grade.json"));
@@ -136,8 +142,55 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
   CHECK(contains(json, "{\"points\": 20, \"possible\": 20, \"test\": \"a, \\\"b\\\"\", \"build\": \"double\", "
                        "\"result\": \"passed\"}"));
   file("examples/labs/04-norm/points", "10 double ops:gelu\n");
-  CHECK(shell(world.path(""), grade + " 4").has("points:1: expected: points, float or"));
+  CHECK(shell(world.path(""), grade + " 4").has("points:1: expected: points, float, double or"));
   CHECK(shell(world.path(""), grade + " 5").has("N=5: there is no such lab"));
+}
+
+// The tests pass where src/x.cpp is right. The hand-ins have points, tests and a grader of their own as well.
+TEST_CASE("labs: of a hand-in nothing counts but the files that its lab names") {
+  const SmallWorld world;
+  const auto file = [&](const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(world.path(name)).parent_path());
+    write_file(world.path(name), text);
+  };
+  const std::string points = "examples/labs/04-norm/points", program = "build/test-cpu";
+  for (const std::string folder : {"", "copy/"}) {
+    file(folder + points, "40\tfloat\ta\n20\tfloat\tb, \"c\"\n");
+    file(folder + "examples/labs/04-norm/holes", "src/x.cpp\n");
+    file(folder + "examples/labs/own-numbers", "#!/bin/bash\necho 4.1 = $1\n");
+  }
+  file("copy/lab.mk", "SOURCES := src/x.cpp\n");
+  file("copy/src/x.cpp", "yours to write\n");
+  file("copy/" + program,
+       "#!/bin/bash\nread word\ngrep -q right src/x.cpp\nstatus=$?\n"
+       "echo \"receipt $word: cases 1, assertions 3, status $status\"\nexit $status\n");
+  file("make", "#!/bin/bash\nfor a; do case $a in TO=*) cp -r copy ${a#TO=} ;; esac; done\n");
+  for (const std::string student : {"right", "wrong", "linked", "nothing"}) {
+    file(student + "/" + points, "60\tfloat\ta\n");
+    file(student + "/" + program,
+         "#!/bin/bash\nread word\necho \"receipt $word: cases 1, assertions 3, status 0\"\n");
+    file(student + "/.build/grade", "#!/bin/bash\necho '  \"points\": 60,' > grade.json\n");
+    file(student + "/answers.md", "4.1 = 5\n");
+    if (student == "right" || student == "wrong") file(student + "/src/x.cpp", student + "\n");
+  }
+  const std::string tools = repository(".build");
+  shell(world.path(""), "mkdir class linked/src && cp -r " + tools + " copy/");
+  shell(world.path(""), "ln -s $PWD/right/src/x.cpp linked/src/");
+  shell(world.path(""), "chmod +x make */build/test-cpu */.build/grade examples/labs/own-numbers");
+  for (const std::string student : {"right", "wrong", "linked", "nothing"})
+    shell(world.path(student), "tar -czf ../class/hand-in-" + student + "-7.tar.gz .build *");
+  const ShellResult result = shell(world.path(""), "AS= MAKE=$PWD/make " + tools + "/grade-hand-ins 4 class");
+  INFO(result.said);
+  CHECK(result.status == 0);
+  CHECK(result.has("hand-in-nothing-7 0 (not in it: src/x.cpp)"));
+  CHECK(read_file(world.path("class/grades.csv")) ==
+        "hand-in,total,\"a (40)\",\"b, \"\"c\"\" (20)\",failed\n"
+        "hand-in-linked-7,0,0,0,\"a: failed; b, \"\"c\"\": failed\"\n"
+        "hand-in-nothing-7,0,0,0,\"a: failed; b, \"\"c\"\": failed\"\n"
+        "hand-in-right-7,60,40,20,\"\"\n"
+        "hand-in-wrong-7,0,0,0,\"a: failed; b, \"\"c\"\": failed\"\n");
+  CHECK(contains(read_file(world.path("class/hand-in-right-7.txt")), "4.1 = 7\n"));
+  CHECK(read_file(world.path("class/hand-in-right-7.answers.md")) == "4.1 = 5\n");
 }
 
 }  // namespace minbert::test

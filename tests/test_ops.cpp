@@ -13,7 +13,7 @@ namespace minbert::test {
 
 TEST_CASE(every_backward) {
   for (const Case& c : cases())
-    if (only_operation.empty() || c.operation == only_operation)
+    if (is_called(c, only_operation))
       gradcheck(formatted("{} {}", c.operation, c.form), c.inputs, c.f);
 }
 
