@@ -55,14 +55,13 @@ std::string why_not_carried(const BertConfig& c, const std::vector<Parameter>& p
   if (c.cls_norm != "none") return other("norm of [CLS]", c.cls_norm, "none");
   if (c.type_vocab_size == 0) return "the model has no segment embeddings";
   int64_t count = 0;
-  for (const Parameter& p : parameters) {
-    count += p.value.size();
+  for (const Parameter& p : parameters) count += p.value.size();
+  if (count > most_numbers)
+    return formatted("the model has {} numbers; a page carries at most {}", count, most_numbers);
+  for (const Parameter& p : parameters)
     for (const real x : p.value.values())
       if (!(std::abs(double(x)) <= most_half))
         return formatted("{} has a number that is too large for 16 bits", p.name);
-  }
-  if (count > most_numbers)
-    return formatted("the model has {} numbers; a page carries at most {}", count, most_numbers);
   return "";
 }
 

@@ -31,7 +31,7 @@ function readHand([task, lambda, taken, off, text, text_b]) {
   const known = new Set(measured.flatMap(m => switches(m).flat()).map(({ name }) => name));
   for (const name of off?.split(',') ?? [])
     for (const full of [encoder + name, name]) if (known.has(full)) h.off.add(full);
-  if (text) h.text = text;
+  if (text !== undefined) h.text = text;
   if (text_b !== undefined) h.text_b = text_b;
   hand = h;
 }
@@ -45,7 +45,12 @@ function unpacked(m) {
                           tokenizer: new WordPiece(m.carried.tokens, m.carried.cleaning) });
   return loaded.get(m.index);
 }
-const bertOf = (m, h) => new Bert(unpacked(m).theta, { layers: m.layers, heads: m.heads, eps: m.carried.eps }, h);
+function bertOf(m, h) {
+  const config = { layers: m.layers, heads: m.heads, eps: m.carried.eps };
+  return new Bert(unpacked(m).theta, config, { ...h, taken: takenBy(m, h) });
+}
+// Whose γ_t each task of a model takes. The hand is on the first model's tasks: one of other tasks keeps its own.
+const takenBy = (m, h) => m.tasks.join() === measured[0].tasks.join() ? h.taken : range(m.tasks.length);
 
 // The hand's text as a task has it; null: there is no task
 function batchOf(m, h, task) {
@@ -99,7 +104,7 @@ function computed(m) {
     value_norms: ofAllHeads(m, values.map(rowNorms), T),
     states: states.map((x, i) => stateOf(names[i], x, states[0], before[i])),
     norms: Object.entries(norms).map(([module, pass]) => normPass(module, pass)),
-    gains: m.gains.map(gainUnderHand),
+    gains: m.gains.map(gain => gainUnderHand(m, gain)),
     get predictions() { return predictionsOf(m, hand); } };
 }
 // The numbers of all layers and heads in one row; a layer that is off has seen nothing: 0, so many for each head.
@@ -127,8 +132,8 @@ function normPass(module, { x, y }) {
   return { module, range: most, before: rows(x), after: rows(y) };
 }
 // λ γ_t and λ β_t of the task that each task takes
-function gainUnderHand(gain) {
-  const of = rows => hand.taken.filter(t => rows[t]).map(t => rows[t].map(x => hand.lambda * x));
+function gainUnderHand(m, gain) {
+  const of = rows => rows.length ? takenBy(m, hand).map(t => rows[t].map(x => hand.lambda * x)) : [];
   return { ...gain, task_weight: of(gain.task_weight), task_bias: of(gain.task_bias) };
 }
 
@@ -175,7 +180,7 @@ function handSays() {
 }
 
 function computeControls() {
-  if (notComputed()) return [el('p', { class: 'notice' }, `This page does not compute. ${notComputed()}`)];
+  if (notComputed()) return [];
   const m = measured[0], labeled = (text, control) => el('label', {}, el('span', {}, text), control);
   const option = (value, text, chosen) => el('option', { value, selected: chosen && 'selected' }, text);
   const input = (field, text) => labeled(text, el('input', { type: 'text', value: hand[field], 'data-key': field,
@@ -185,7 +190,7 @@ function computeControls() {
     option('', 'none', !hand.task), m.tasks.map(name => option(name, name, name === hand.task))));
   return [el('div', { class: 'controls' }, input('text', 'Text'), input('text_b', 'Second text, of a pair'),
     m.tasks.length ? tasks() : null,
-    conditional(m) ? [slider(), m.tasks.length > 1 ? takers(m, option) : null] : null,
+    measured.some(conditional) ? [slider(), m.tasks.length > 1 ? takers(m, option) : null] : null,
     el('button', { 'data-key': 'reset', onclick: reset }, 'Reset'))];
 }
 const conditional = m => m.gains.some(gain => gain.task_weight.length);
@@ -237,7 +242,7 @@ function flip(name) {
 }
 
 function computeView(m) {
-  if (notComputed()) return [];
+  if (notComputed()) return notice(`This page does not compute. ${notComputed()}`);
   return [beside(predictionCards(measured[m.index]), el('div', {}, switchboard(m))), lengthsOfTasks(m), agreement(m)];
 }
 // What the heads say now; a mark is where the probability stands as trained.
@@ -276,12 +281,12 @@ function switchboard(m) {
 // |λ γ_t| of the γ_t that each task takes, norm by norm; a bar is whole at the slider's end.
 function lengthsOfTasks(m) {
   if (!conditional(m)) return null;
-  const trained = measured.map(other => other.gains.map(gain => gain.task_weight.map(norm)));
+  const taken = takenBy(m, hand), trained = measured.map(other => other.gains.map(gain => gain.task_weight.map(norm)));
   const most = Math.max(...lambdas.map(Math.abs)) * greatest(trained.flat(2));
   const bar = x => el('span', { class: 'length' }, el('i', { style: `width:${100 * x / (most || 1)}%` }), number(x));
-  const rows = trained[m.index].map(lengths => hand.taken.map(t => bar(Math.abs(hand.lambda) * lengths[t])));
+  const rows = trained[m.index].map(lengths => taken.map(t => bar(Math.abs(hand.lambda) * lengths[t])));
   return [el('h3', {}, '|λ γ_t|, the length of what each task adds to γ'),
-    table(['norm', ...m.tasks.map((name, t) => `${name}: γ_${m.tasks[hand.taken[t]]}`)],
+    table(['norm', ...m.tasks.map((name, t) => `${name}: γ_${m.tasks[taken[t]]}`)],
       rows.map((cells, n) => [normName(m.gains[n].module), ...cells]))];
 }
 const checked = new Map();

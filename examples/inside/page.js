@@ -494,7 +494,7 @@ const layerNorm = part => `<mi>y</mi><mo>=</mo>${xhat}<mo>⊙</mo>${part('γ')}<
 const shared = letter => `<mi>${letter}</mi>`;
 const withTask = letter => brackets(`${shared(letter)}<mo>+</mo><mi>λ</mi><msub>${shared(letter)}<mi>t</mi></msub>`);
 const equations = {
-  norm: m => layerNorm(conditional(m) ? withTask : shared),
+  norm: () => layerNorm(models.some(conditional) ? withTask : shared),
   attention: () => '<mi>O</mi><mo>=</mo><mi>softmax</mi><mrow><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mi>⊤</mi></msup>' +
     '</mrow><msqrt><mi>d</mi></msqrt></mfrac><mo>)</mo></mrow><mi>V</mi>',
 };
@@ -531,7 +531,7 @@ const views = {
       'along the tape, left to the first input, right to the first reader.',
     file: 'include/minbert/autograd.h', question: 'Which results are read twice?' },
   compute: { title: 'Compute', fields: [], of: computeView, controls: computeControls,
-    about: 'This page has the model in it: change the text, the task, λ; switch parts off. The other views follow.',
+    about: 'The network under the hand: another text or task, another λ, parts switched off. The other views follow.',
     equation: equations.norm, file: 'examples/inside/forward.js', question: 'At which λ does the prediction change, and which head does it need?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
@@ -562,7 +562,7 @@ function draw(what = 'results') {
   if (focus && document.activeElement?.dataset?.key !== focus)
     document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
 }
-const equationOf = view => view.equation ? math(view.equation(first)) : '';
+const equationOf = view => view.equation ? math(view.equation()) : '';
 function results(view) {
   return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
     modelParts(view));

@@ -115,6 +115,7 @@
   find('tabcompute').click();
   await click('reset');
   check(!first.live && models === measured, 'Reset does not lead back');
+  writeAddress();                                   // nothing waits that would write it later
   location.hash = address;
   await settled();
   check(far(moved, lastStates()) < 1e-9, 'the address does not lead to the same numbers');
