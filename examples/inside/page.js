@@ -78,7 +78,9 @@ const el = (tag, attributes = {}, ...children) => fill(document.createElement(ta
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgNamespace, tag), attributes, children);
 const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el('div', {}, part)));
 // Beside each other while there is room for a column of each token
-const withTokens = (...parts) => T > 32 ? el('div', {}, parts) : beside(...parts);
+const isLong = () => T > 32;
+const withTokens = (...parts) => isLong() ? el('div', {}, parts) : beside(...parts);
+const rowHeight = () => isLong() ? 13 : 18;         // of a token's row, in pixels
 
 // Sizes are shown by luminance, from --low to --high of the style; numbers with a sign from --minus by way of --zero to
 // --plus.
@@ -88,7 +90,8 @@ function shades() {
   const rgb = name => style.getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map(x => parseInt(x, 16));
   const colors = Object.fromEntries(Object.entries(palettes).map(([name, stops]) => [name, stops.map(rgb)]));
   return (t, palette = 'size') => {
-    const stops = colors[palette], at = clamp(t, 0, 1) * (stops.length - 1), k = Math.min(Math.floor(at), stops.length - 2);
+    const stops = colors[palette], at = clamp(t, 0, 1) * (stops.length - 1);
+    const k = Math.min(Math.floor(at), stops.length - 2);
     return stops[k].map((c, i) => Math.round(c + (stops[k + 1][i] - c) * (at - k)));
   };
 }
@@ -177,8 +180,8 @@ function heatMap({ key, caption, rows, columns, value, says, row, column, choose
     line, numbers(() => ['', ...columns], () => rows.map((name, r) => [name, ...columns.map((_, c) => number(value(r, c)))])));
 }
 
-const legend = ({ scale, low, high, palette = 'size' }) => el('span', { class: 'legend' }, number(low), el('b', { class: palette }),
-  number(high) + (scale === 'linear' ? '' : ` (${scale})`));
+const legend = ({ scale, low, high, palette = 'size' }) => el('span', { class: 'legend' }, number(low),
+  el('b', { class: palette }), number(high) + (scale === 'linear' ? '' : ` (${scale})`));
 // One scale for the pictures of all models, from the numbers of all.
 function extent(all, scale = 'linear') {
   const seen = all.filter(x => Number.isFinite(x) && (scale !== 'log' || x > 0));
@@ -206,7 +209,8 @@ function tokenStrip(shadeOf) {
 // marks: where each bar stood before
 const bars = (pairs, most, says = number, marks = []) => el('div', { class: 'bars' }, pairs.map(([name, x], i) =>
   [el('span', {}, name), el('div', {}, el('i', { style: `width:${100 * x / (most || 1)}%` }),
-    marks[i] === undefined ? null : el('b', { style: `left:${100 * marks[i] / (most || 1)}%` })), el('span', {}, says(x))]));
+    marks[i] === undefined ? null : el('b', { style: `left:${100 * marks[i] / (most || 1)}%` })),
+   el('span', {}, says(x))]));
 
 // ---- views ---------------------------------------------------------------------------------------------------------
 
@@ -268,7 +272,8 @@ function attentionView(m) {
   const shown = x => state.measure === 'weights' ? percent(x) : number(x);
   const row = range(T).map(j => value(i, j)), most = greatest(row), scale = attentionScale();
   const large = heatMap({ key: `attention${m.index}`, ...scale,
-    caption: `${name}: row i is what token i takes from each token`, cell: T > 32 ? 13 : 18, rows: m.pieces, columns: m.pieces, value,
+    caption: `${name}: row i is what token i takes from each token`, cell: rowHeight(),
+    rows: m.pieces, columns: m.pieces, value,
     says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}`,
     row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
   const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
@@ -294,7 +299,7 @@ function layersView(m) {
     range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
   return beside(el('figure', {}, el('figcaption', {}, `${quantity}, layer by layer; the thick line is `,
       el('code', {}, tokenName(t))), chart),
-    heatMap({ key: `layers${m.index}`, caption: quantity, cell: T > 32 ? 13 : 18, rows: m.pieces, columns: names, low, high,
+    heatMap({ key: `layers${m.index}`, caption: quantity, cell: rowHeight(), rows: m.pieces, columns: names, low, high,
       value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
       says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantity} ${number(of(m.states[s])[i])}` }));
 }
@@ -305,7 +310,8 @@ function normsView(m) {
   const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
   const names = m.norms.map(norm => normName(norm.module));
   const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
-  return [el('p', {}, `y = ${m.formula}`), withTokens(heatMap({ key: `norms${m.index}`, caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
+  return [el('p', {}, `y = ${m.formula}`), withTokens(heatMap({ key: `norms${m.index}`,
+      caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
       columns: m.pieces, value,
       ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
       choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
@@ -340,16 +346,18 @@ function gainsView(m) {
   const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
   const moved = g['task_' + state.gain], times = magnification(of(g), moved);
   const rows = [of(g), ...moved.map(task => task.map((x, i) => times * x + of(g)[i]))];
-  const rowsNamed = [letter, ...lettersOf(m).slice(0, moved.length).map(name => `${letter}+${times > 1 ? times : ''}${name}`)];
+  const added = lettersOf(m).slice(0, moved.length), factor = times > 1 ? times : '';
+  const rowsNamed = [letter, ...added.map(name => `${letter}+${factor}${name}`)];
   const parts = [
     heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
       columns, labels: false, value: (r, i) => of(gains[r])[i],
       ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
       choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
       says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(gains[r])[i])}` }),
-    heatMap({ key: `tasks${m.index}`, caption: stripCaption(names[n], times, moved), rows: rowsNamed, columns, labels: false, cell: 24,
+    heatMap({ key: `tasks${m.index}`, caption: stripCaption(names[n], times, moved), rows: rowsNamed, columns,
+      labels: false, cell: 24,
       value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
-      says: (_, i) => [`${letter} = ${number(of(g)[i])}`, ...moved.map((task, t) => `${lettersOf(m)[t]} = ${number(task[i])}`)]
+      says: (_, i) => [`${letter} = ${number(of(g)[i])}`, ...added.map((name, t) => `${name} = ${number(moved[t][i])}`)]
         .join(', ') + ` (dimension ${i + 1})` })];
   return moved.length ? [...parts, ownMap(m, moved), ...movedTables(m, moved)] : parts;
 }
@@ -366,8 +374,8 @@ const stripCaption = (name, times, moved) => !moved.length ? `${name}: shared; t
 function ownMap(m, moved) {
   const rows = lettersOf(m), says = (t, i) => `${rows[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
   const most = greatest(moved.flatMap(task => task.map(Math.abs)));
-  return heatMap({ key: `moved${m.index}`, caption: `What each task adds: blue takes away, orange adds`, palette: 'sign', low: -most,
-    high: most, cell: 24, rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
+  return heatMap({ key: `moved${m.index}`, caption: 'What each task adds: blue takes away, orange adds',
+    palette: 'sign', low: -most, high: most, cell: 24, rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
     value: (t, i) => moved[t][i], row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
     choose: (_, i) => set({ dimension: i + 1 }), says });
 }
@@ -382,8 +390,11 @@ function movedTables(m, moved) {
       ...moved.map(row => number(row[i]))]))];
 }
 
-const noLabel = m => m.live ? 'Gradients are the program\'s, of its own text: Reset in Compute leads back to them.' : m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
-  'Not run: gradients need --task and --label, and a model with a head for the task.';
+function noLabel(m) {
+  if (m.live) return 'Gradients are the program’s, of its own text: Reset in Compute leads back to them.';
+  return m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
+    'Not run: gradients need --task and --label, and a model with a head for the task.';
+}
 // A parameter's row and column in the picture: its layer, and its part of a layer.
 function placeOf(parameter) {
   const [, layer, rest] = parameter.match(/^bert\.encoder\.layer\.(\d+)\.(.*)$/) ?? [];
@@ -413,7 +424,8 @@ function gradientsView(m) {
   const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
   return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
     el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
-       bars(rowNames.map(name => [name, size(rows.get(name))]), greatest(models.flatMap(other => [...sumsOf(other).rows.values()].map(size))))),
+       bars(rowNames.map(name => [name, size(rows.get(name))]),
+            greatest(models.flatMap(other => [...sumsOf(other).rows.values()].map(size))))),
     heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
       ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
                 'log'),
@@ -429,14 +441,15 @@ function stepTable(m) {
   const named = ({ task, label, text_b, loss }, k) => `Step ${k + 1}: ${task}, label “${label}”` +
     (text_b && text_b !== m.text_b ? ' (the text twice)' : '') + `, loss ${number(loss)}`;
   return [el('h3', {}, 'What a step of AdamW moves'),
-    el('p', {}, `From moments 0, with the learning rate ${rate} and without weight decay, this text alone. ${steps.map(named).join('. ')}.`),
+    el('p', {}, `From moments 0, with the learning rate ${rate} and without weight decay, this text alone. `,
+       `${steps.map(named).join('. ')}.`),
     table(['', 'numbers', ...steps.flatMap((_, k) => [`|g| ${k + 1}`, `|Δθ| ${k + 1}`, `step ${k + 1}`])],
       groups.map(({ name, numbers, gradient, moved }) => [name, String(numbers), ...steps.flatMap((_, k) =>
         [number(gradient[k]), number(moved[k]), why(gradient[k], moved[k])])]))];
 }
 
 function tapeView(m) {
-  if (m.live) return notice('The tape is the program\'s, of its own text: Reset in Compute leads back to it.');
+  if (m.live) return notice('The tape is the program’s, of its own text: Reset in Compute leads back to it.');
   const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = m.index;
   const users = range(nodes.length).filter(u => nodes[u].inputs.some(([from]) => from === n));
   const go = to => { focusNext = `node${key}/${to}`; set({ node: to + 1 }); };
@@ -486,17 +499,19 @@ function predictionsView(m) {
 
 // ---- equations, in MathML ------------------------------------------------------------------------------------------
 
-const math = text => new DOMParser().parseFromString(`<math display="block">${text}</math>`, 'text/html').body.firstChild;
+function math(text) {
+  return new DOMParser().parseFromString(`<math display="block">${text}</math>`, 'text/html').body.firstChild;
+}
 const brackets = text => `<mrow><mo stretchy="false">(</mo>${text}<mo stretchy="false">)</mo></mrow>`;
-const xhat = '<mfrac><mrow><mi>x</mi><mo>−</mo><mi>μ</mi></mrow><msqrt><mrow><msup><mi>σ</mi><mn>2</mn></msup><mo>+</mo>' +
-  '<mi>ε</mi></mrow></msqrt></mfrac>';
+const xhat = '<mfrac><mrow><mi>x</mi><mo>−</mo><mi>μ</mi></mrow>' +
+  '<msqrt><mrow><msup><mi>σ</mi><mn>2</mn></msup><mo>+</mo><mi>ε</mi></mrow></msqrt></mfrac>';
 const layerNorm = part => `<mi>y</mi><mo>=</mo>${xhat}<mo>⊙</mo>${part('γ')}<mo>+</mo>${part('β')}`;
 const shared = letter => `<mi>${letter}</mi>`;
 const withTask = letter => brackets(`${shared(letter)}<mo>+</mo><mi>λ</mi><msub>${shared(letter)}<mi>t</mi></msub>`);
 const equations = {
   norm: () => layerNorm(models.some(conditional) ? withTask : shared),
-  attention: () => '<mi>O</mi><mo>=</mo><mi>softmax</mi><mrow><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mi>⊤</mi></msup>' +
-    '</mrow><msqrt><mi>d</mi></msqrt></mfrac><mo>)</mo></mrow><mi>V</mi>',
+  attention: () => '<mi>O</mi><mo>=</mo><mi>softmax</mi><mrow><mo>(</mo><mfrac>' +
+    '<mrow><mi>Q</mi><msup><mi>K</mi><mi>⊤</mi></msup></mrow><msqrt><mi>d</mi></msqrt></mfrac><mo>)</mo></mrow><mi>V</mi>',
 };
 
 // ---- the page ------------------------------------------------------------------------------------------------------
@@ -509,7 +524,8 @@ const views = {
     choice: 'measure',
     about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
       'small value |v| moves little.',
-    equation: equations.attention, file: 'src/ops/attention.cpp', question: 'Where are the weights large, and weights × |v| small?' },
+    equation: equations.attention, file: 'src/ops/attention.cpp',
+    question: 'Where are the weights large, and weights × |v| small?' },
   layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
     choice: 'quantity',
     about: 'The hidden state of each token after the embeddings and after every layer. The cosine is 1 while it points ' +
@@ -532,7 +548,8 @@ const views = {
     file: 'include/minbert/autograd.h', question: 'Which results are read twice?' },
   compute: { title: 'Compute', fields: [], of: computeView, controls: computeControls,
     about: 'The network under the hand: another text or task, another λ, parts switched off. The other views follow.',
-    equation: equations.norm, file: 'examples/inside/forward.js', question: 'At which λ does the prediction change, and which head does it need?' },
+    equation: equations.norm, file: 'examples/inside/forward.js',
+    question: 'At which λ does the prediction change, and which head does it need?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
     file: 'src/train/heads.cpp', question: 'How sure is the model, and would you be?' },
@@ -552,9 +569,10 @@ function draw(what = 'results') {
   } else {
     main.replaceChildren(header(), tabs(),
       el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
-        el('p', { class: 'about' }, view.about), equationOf(view), view.controls ? el('div', { id: 'controls', class: state.view }, view.controls()) : '',
-        results(view),
-        el('p', { class: 'question' }, view.question), el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
+        el('p', { class: 'about' }, view.about), equationOf(view),
+        view.controls ? el('div', { id: 'controls', class: state.view }, view.controls()) : '', results(view),
+        el('p', { class: 'question' }, view.question),
+        el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
       footer());
   }
   for (const list of document.querySelectorAll('.list'))     // the chosen operation is in sight
@@ -617,7 +635,8 @@ addEventListener('beforeprint', () => {
   const open = state.view;
   main.replaceChildren(header(), ...Object.entries(views).flatMap(([name, view]) => {
     state.view = name;
-    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), equationOf(view), results(view)];
+    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), equationOf(view),
+      results(view)];
   }), footer());
   state.view = open;
 });
