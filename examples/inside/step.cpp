@@ -5,6 +5,9 @@
 //   batch does not use has no gradient, and stays (minbert/optimizer.h).
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
 
 #include "inside/look.h"
 #include "minbert/optimizer.h"
@@ -22,6 +25,8 @@ struct Group {
   std::vector<double> moved = {};
 };
 
+int64_t rows_of(const Parameter& p) { return p.value.shape().rank() == 1 ? 1 : p.value.rows(); }
+
 // The group of a parameter's row.
 std::string group_of(const std::string& name, int64_t row, const TrainedModel& trained,
                      const Batch& batch) {
@@ -37,49 +42,35 @@ std::string group_of(const std::string& name, int64_t row, const TrainedModel& t
   return "all else in the encoder";
 }
 
-using Values = std::vector<std::vector<real>>;      // of each parameter
-
-Values values_of(const Parameters& parameters) {
-  Values all;
-  for (const Parameter& p : parameters.items()) all.push_back(p.value.values());
-  return all;
+// The groups in the order of the parameters.
+std::vector<Group> groups_of(const TrainedModel& trained, const Batch& batch) {
+  std::vector<Group> groups;
+  for (const Parameter& p : trained.model.parameters.items())
+    for (int64_t row = 0; row < rows_of(p); ++row) {
+      const std::string name = group_of(p.name, row, trained, batch);
+      auto found = std::ranges::find(groups, name, &Group::name);
+      if (found == groups.end()) found = groups.insert(found, Group{name});
+      found->numbers += p.value.size() / rows_of(p);
+    }
+  return groups;
 }
 
-// A step's part of each group.
-void add_step(std::vector<Group>& groups, const TrainedModel& trained, const Batch& batch,
-              const Values& gradients, const Values& before, const Values& after) {
+// The length of a vector, group by group: of numbers(i), as many as the i-th parameter has, or none.
+std::map<std::string, double> lengths(const TrainedModel& trained, const Batch& batch,
+                                      const std::function<std::vector<real>(size_t)>& numbers) {
+  std::map<std::string, double> squares;
   const std::vector<Parameter>& parameters = trained.model.parameters.items();
-  const auto group = [&](const std::string& name) -> Group& {
-    const auto found = std::ranges::find(groups, name, &Group::name);
-    return found != groups.end() ? *found : groups.emplace_back(Group{name});
-  };
-  struct Squares {
-    std::optional<double> gradient;
-    double moved = 0;
-    int64_t numbers = 0;
-  };
-  std::map<std::string, Squares> squares;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const Tensor& value = parameters[i].value;
-    const int64_t rows = value.shape().rank() == 1 ? 1 : value.rows(), cols = value.size() / rows;
-    for (int64_t row = 0; row < rows; ++row) {
-      const std::string name = group_of(parameters[i].name, row, trained, batch);
-      group(name);                                  // in the order of the parameters
-      Squares& sum = squares[name];
-      sum.numbers += cols;
-      for (size_t k = size_t(row * cols); k < size_t((row + 1) * cols); ++k) {
-        sum.moved += std::pow(double(after[i][k]) - double(before[i][k]), 2);
-        if (!gradients[i].empty())
-          sum.gradient = sum.gradient.value_or(0) + std::pow(double(gradients[i][k]), 2);
-      }
+    const std::vector<real> x = numbers(i);
+    if (x.empty()) continue;
+    const size_t cols = x.size() / size_t(rows_of(parameters[i]));
+    for (size_t k = 0; k < x.size(); k += cols) {
+      double& sum = squares[group_of(parameters[i].name, int64_t(k / cols), trained, batch)];
+      for (size_t c = k; c < k + cols; ++c) sum += double(x[c]) * double(x[c]);
     }
   }
-  for (Group& g : groups) {
-    const Squares& sum = squares[g.name];
-    g.numbers = sum.numbers;
-    g.gradient.push_back(sum.gradient ? std::optional(std::sqrt(*sum.gradient)) : std::nullopt);
-    g.moved.push_back(std::sqrt(sum.moved));
-  }
+  for (auto& [name, sum] : squares) sum = std::sqrt(sum);
+  return squares;
 }
 
 Json group_json(const Group& group) {
@@ -96,26 +87,44 @@ Json group_json(const Group& group) {
 
 Json steps_json(TrainedModel& trained, const InsideOptions& o) {
   const Task& task = trained.task(o.task);
-  Parameters& parameters = trained.model.parameters;
-  MultitaskBert& network = trained.model.network;
-  const Values start = values_of(parameters);
-  parameters.zero_grad();
-  Optimizer optimizer(parameters, {});
-  std::vector<Group> groups;
-  Json::Array steps;
+  const std::vector<Parameter>& parameters = trained.model.parameters.items();
+  const auto values = [&](size_t i) { return parameters[i].value.values(); };
+  std::vector<std::vector<real>> start, before;
+  for (size_t i = 0; i < parameters.size(); ++i) start.push_back(values(i));
+  before = start;
+
+  trained.model.parameters.zero_grad();
+  Optimizer optimizer(trained.model.parameters, {});
   // The text's pieces: the same in both steps
   const Batch text = pack(example_of(trained, &task, o, nullptr).inputs);
+  std::vector<Group> groups = groups_of(trained, text);
+  Json::Array steps;
   const auto step = [&](const Task& of, const InsideOptions& texts, double label) {
-    const int id = network.task_id(of.name);
+    const int id = trained.model.network.task_id(of.name);
     const Batch batch = pack(example_of(trained, &of, texts, nullptr).inputs, {id});
-    const Tensor loss = task_loss(of, network.forward(batch, id), std::vector<double>{label});
+    const Tensor logits = trained.model.network.forward(batch, id);
+    const Tensor loss = task_loss(of, logits, std::vector<double>{label});
     backward(loss);
-    Values gradients;
-    for (const Parameter& p : parameters.items())
-      gradients.push_back(p.value.grad() ? p.value.grad().values() : std::vector<real>());
-    const Values before = values_of(parameters);
+    const auto gradients = lengths(trained, text, [&](size_t i) {
+      const Tensor g = parameters[i].value.grad();
+      return g ? g.values() : std::vector<real>();
+    });
     optimizer.step(learning_rate);
-    add_step(groups, trained, text, gradients, before, values_of(parameters));
+    const auto moves = lengths(trained, text, [&](size_t i) {
+      std::vector<real> moved = values(i);
+      for (size_t k = 0; k < moved.size(); ++k) {
+        const real old = before[i][k];
+        before[i][k] = moved[k];
+        moved[k] -= old;
+      }
+      return moved;
+    });
+    for (Group& group : groups) {
+      const auto found = gradients.find(group.name);
+      group.gradient.push_back(found == gradients.end() ? std::nullopt
+                                                        : std::optional(found->second));
+      group.moved.push_back(moves.at(group.name));
+    }
     steps.push_back(Json::object({{"task", of.name},
                                   {"label", in_words(of, label)},
                                   {"text_b", of.is_pair() ? texts.text_b : ""},
@@ -130,7 +139,7 @@ Json steps_json(TrainedModel& trained, const InsideOptions& o) {
     if (texts.text_b.empty()) texts.text_b = o.text;
     step(*other, texts, other->low);
   }
-  for (size_t i = 0; i < start.size(); ++i) parameters.items()[i].value.copy_from(start[i]);
+  for (size_t i = 0; i < start.size(); ++i) parameters[i].value.copy_from(start[i]);
 
   Json::Array all;
   for (const Group& group : groups) all.push_back(group_json(group));
