@@ -1,8 +1,10 @@
 // What conditional LayerNorm is.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 #include "lone_norm.h"
 #include "minbert/optimizer.h"
@@ -39,6 +41,23 @@ TEST_CASE("norm: conditional LayerNorm is weight (γ+γ_t) and bias (β+β_t) on
       CHECK(y.data()[6 * r + i] ==
           doctest::Approx(double(xhat.data()[6 * r + i] * gain + bias)).epsilon(1e-5));
     }
+}
+
+TEST_CASE("norm: conditional LayerNorm is one kernel behind two sums, and without a task the kernel alone") {
+  const Lone lone("conditional-layer");
+  const auto tape_of = [&](const Indices& task) {
+    (void)(*lone.norm)(normal("x", {8, 6}), three_sentences(task));
+    std::ostringstream tape;
+    print_tape(tape);
+    clear_tape();
+    return tape.str();
+  };
+  for (const auto& [task, operations] : {std::pair(tasks_of_sentences, 3), {Indices(), 1}}) {
+    const std::string tape = tape_of(task);
+    INFO(tape);
+    CHECK(std::ranges::count(tape, '>') == operations);
+    CHECK(contains(tape, "layer_norm -> [8, 6]"));
+  }
 }
 
 TEST_CASE("norm: each task's parameters receive gradients from the rows of that task only") {

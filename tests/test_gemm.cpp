@@ -67,11 +67,15 @@ TEST_CASE("gemm: attention is the same for any number of threads, with and witho
   const auto alone = [&] { return attention(q, k, v, batch, 3, 0.2, {5, 6}).values(); };
   const std::vector<real> without_backward = on_threads(alone);
   for (Tensor* t : {&q, &k, &v}) t->set_requires_grad(true);
-  CHECK(without_backward == on_threads([&] {
-          const Tensor o = attention(q, k, v, batch, 3, 0.2, {5, 6});
-          clear_tape();
-          return o.values();
-        }));
+  {
+    INFO("O without a backward, then O of a forward that is recorded");
+    CHECK(without_backward == on_threads([&] {
+            const Tensor o = attention(q, k, v, batch, 3, 0.2, {5, 6});
+            clear_tape();
+            return o.values();
+          }));
+  }
+  INFO("dQ, dK and dV, one behind the other");
   on_threads([&] {
     for (Tensor* t : {&q, &k, &v}) t->zero_grad();
     backward(attention(q, k, v, batch, 3, 0.2, {5, 6}), cotangent);

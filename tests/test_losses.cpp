@@ -21,7 +21,11 @@ TEST_CASE("losses: no logit is too large for softmax and cross-entropy") {
   const std::vector<real> p = softmax(x.detach()).values();
   const double likelier = 1 / (1 + std::exp(-1.0));
   const double expected[] = {likelier, 1 - likelier, 0, 0, 1, 0, likelier, 1 - likelier, 0};
-  for (size_t i = 0; i < 9; ++i) CHECK(double(p[i]) == doctest::Approx(expected[i]));
+  for (size_t i = 0; i < 9; ++i) {
+    INFO("softmax of row " << i / 3 << ", whose logits are " << x.data()[i / 3 * 3] << " " << x.data()[i / 3 * 3 + 1]
+         << " " << x.data()[i / 3 * 3 + 2] << "; column " << i % 3);
+    CHECK(double(p[i]) == doctest::Approx(expected[i]));
+  }
 
   const Tensor L = cross_entropy(x, {1, 0, 0});     // log(1 + e), twice `large`, log(1 + 1/e)
   const double e = std::exp(1.0);

@@ -141,6 +141,64 @@ TEST_CASE("pretraining data: half of the B follow their A; the others are of ano
   CHECK(share_that_follows(short_documents, {}) == 0);      // every A is all of its document
 }
 
+// Documents of 8 sentences of 5 tokens that say nothing but their number, a to h. All of one fit into a sequence of
+// `room`, where nothing is cut.
+TEST_CASE("pretraining data: behind a foreign B the sentences that follow A are used again") {
+  const Examples world;
+  std::string text;
+  constexpr int documents = 6, sentences = 8;
+  for (int document = 0; document < documents; ++document, text += "\n")
+    for (int i = 0; i < sentences; ++i) text += "the " + Library::subject(i) + " is made .\n";
+  const Corpus corpus = corpus_of(world.library, text);
+  const PretrainingData data(corpus, world.tokenizer, {.max_length = 64, .held_out = 0});
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    std::map<std::string, int> count;               // in A, and in a B that follows
+    for (const PretrainingExample& e : data.shard(epoch, 0))
+      for (const int segment : {0, 1})
+        if (segment == 0 || e.follows)
+          for (const std::string& number : world.subjects(e, segment)) ++count[number];
+    INFO("epoch " << epoch);
+    for (int i = 0; i + 1 < sentences; ++i) {       // a last one alone may be left out
+      INFO("sentence " << Library::subject(i) << " of " << documents << " documents");
+      CHECK(count[Library::subject(i)] == documents);
+    }
+  }
+}
+
+TEST_CASE("pretraining data: a foreign B is not longer than the B that it replaces, so that lengths tell no label") {
+  const Examples world;
+  std::string text;                                 // "for" begins each document of 4 sentences and no other sentence
+  for (int document = 0; document < 6; ++document, text += "\n")
+    for (const char* first : {"for", "the", "the", "the"}) text += first + std::string(" a is made .\n");
+  const Corpus corpus = corpus_of(world.library, text);
+  const PretrainingData data(corpus, world.tokenizer, {.max_length = 64, .held_out = 0});
+  int foreign = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch)
+    for (const PretrainingExample& e : data.shard(epoch, 0)) {
+      if (world.tokens(e, 0).front() != "for") continue;          // A's own B may be empty
+      foreign += !e.follows;
+      INFO("follows: " << e.follows << "; A and its own B have 20 tokens, or fewer where the sequence is a short one");
+      CHECK(e.sequence.ids.size() <= 3 + 20);
+    }
+  CHECK(foreign > 20);
+}
+
+TEST_CASE("pretraining data: one sequence in ten is shorter") {
+  const Examples world;
+  std::string text;
+  for (int document = 0; document < 4; ++document, text += "\n")
+    for (int i = 0; i < 300; ++i) text += "the a is made .\n";
+  const Corpus corpus = corpus_of(world.library, text);
+  const PretrainingData data(corpus, world.tokenizer, {.max_length = 64, .held_out = 0});
+  double shorter = 0, all = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch)
+    for (const PretrainingExample& e : data.shard(epoch, 0))
+      if (e.follows) shorter += e.sequence.ids.size() < 64, ++all;
+  INFO(shorter << " of " << all << " pairs that follow; one in 26 is shorter, since its document ends");
+  CHECK(shorter / all > 0.08);
+  CHECK(shorter / all < 0.2);
+}
+
 TEST_CASE(
     "pretraining data: a foreign B is never of A's own document, and label 1 is a foreign B") {
   const Examples world;
