@@ -310,7 +310,7 @@ check-labs:
 	+@.build/check-labs $(N)
 check-paper:
 	@.build/check-paper "$(N)"
-hand-in: grade
+hand-in: $(if $(ID),grade)
 	@.build/hand-in "$(N)" "$(ID)"
 
 lint:

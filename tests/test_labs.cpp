@@ -134,7 +134,7 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
         "  0 /  5  dies (float): ended before its end (exit status 3)\n", "no vocabulary\n",
         "  0 /  0  forged (float): ended before its end (exit status 0)\n",
         "  0 /  0  corrected (float): failed\n", " 30 / 60  04-norm\n",
-        "next: write fails; build/test-cpu --test-case=fails\n"})
+        "next: write fails; build/test-cpu \"--test-case=fails\"\n"})
     CHECK_MESSAGE(result.has(line), line);
   CHECK(!result.has("another"));
   const std::string json = read_file(world.path("grade.json"));
