@@ -217,8 +217,7 @@ std::string inputs(const Json& list) {
 std::string figure(const Json& figure, const std::string& folder) {
   const std::string words = text(figure, "text");
   std::string svg = read_file(folder + "/" + figure["file"].string());
-  svg.insert(svg.find('>') + 1, formatted("<title>{}</title>", words));
-  svg.insert(svg.find("<svg") + 4, formatted(" role=\"img\" aria-label=\"{}\"", words));
+  svg.insert(svg.find('>'), formatted(" aria-label=\"{}\"><title>{}</title", words, words));
   return formatted(
       "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\">\n{}</div></figure>\n",
       words, svg);

@@ -170,7 +170,7 @@ TEST_CASE(
 TEST_CASE(
     "report: no text becomes a tag, an attribute or a script; a picture stands in the page as it is") {
   const SmallWorld folder;
-  write_file(folder.path("a.svg"), "<svg><text>1 &lt; 2</text></svg>\n");
+  write_file(folder.path("a.svg"), "<svg role=\"img\"><text>1 &lt; 2</text></svg>\n");
   CHECK(contains(report_html(sample(), folder.path("")),
                  "<svg role=\"img\" aria-label=\"A falls\"><title>A falls</title><text>1 &lt; 2</text></svg>\n"));
   const Json hostile = with_texts(
