@@ -28,23 +28,8 @@ LongTable::Where strings(const Json& object) {
   return all;
 }
 
-// A claim that some values are about as large as others, where the document says no margin: no test
-// decides that. The mean difference is said, and within what it lies.
-Verdict about_equal(Verdict verdict, const Unit& unit) {
-  const Numbers& differences = verdict.pairs;
-  if (differences.empty()) return verdict;
-  std::string found = fixed(summarize(differences).mean, unit.digits);
-  if (differences.size() >= 6 && differences.size() <= 16) {
-    const auto [low, high] = sign_flip_interval(differences);
-    found += formatted(" [{}, {}]", fixed(low, unit.digits), fixed(high, unit.digits));
-  }
-  if (!unit.name.empty()) found += " " + unit.name;
-  return {"not comparable", "the document says no margin; the difference is " + found, differences};
-}
-
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the
-// same data alone. One that no number of the page
-// can decide says why.
+// same data alone. One that no number of the page can decide says why.
 Json judged(const Json& claim, bool was_run, const std::string& grid, const std::string& model,
             const Names& differences, const ItemReport& report) {
   const std::optional<LongTable>& ours = report.values();

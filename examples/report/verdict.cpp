@@ -108,19 +108,32 @@ Verdict comparison(const Numbers& differences, double p, const std::string& what
   return verdict;
 }
 
+// " [0.1, 0.3]", or nothing of too few or too many
+std::string interval_text(const Numbers& differences, const Unit& unit) {
+  if (differences.size() < 6 || differences.size() > 16) return "";
+  const auto [low, high] = sign_flip_interval(differences);
+  return formatted(" [{}, {}]", fixed(low, unit.digits), fixed(high, unit.digits));
+}
+
 // Of differences by seed or by task
 Verdict comparison(const Numbers& differences, const std::string& what, const Unit& unit) {
-  const auto shown = [&](double v) { return fixed(v, unit.digits); };
-  std::string effect = formatted(", mean difference {}{}", shown(mean_of(differences)),
-                                 element(" {}", unit.name));
-  if (differences.size() >= 6 && differences.size() <= 16) {
-    const auto [low, high] = sign_flip_interval(differences);
-    effect += formatted(" [{}, {}]", shown(low), shown(high));
-  }
+  const std::string effect =
+      formatted(", mean difference {}{}{}", fixed(mean_of(differences), unit.digits),
+                element(" {}", unit.name), interval_text(differences, unit));
   return comparison(differences, sign_flip_p(differences), what, effect);
 }
 
 }  // namespace
+
+Verdict about_equal(const Verdict& verdict, const Unit& unit) {
+  const Numbers& differences = verdict.pairs;
+  if (differences.empty()) return verdict;
+  return {"not comparable",
+          formatted("the document says no margin; the difference is {}{}{}",
+                    fixed(mean_of(differences), unit.digits), interval_text(differences, unit),
+                    element(" {}", unit.name)),
+          differences};
+}
 
 Verdict judge(const Claim& claim, const LongTable& ours, const Unit& unit) {
   std::vector<Pair> pairs = pairs_of(claim, ours);

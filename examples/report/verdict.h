@@ -57,6 +57,9 @@ struct Unit {
 };
 
 Verdict judge(const Claim& claim, const LongTable& ours, const Unit& unit = {});
+// Of a claim that some values are about as large as others, where the document says no margin: no test
+// decides that. In place of the verdict, the mean difference and within what it lies.
+Verdict about_equal(const Verdict& verdict, const Unit& unit);
 // A claim that a value is the printed one, to the digits that are printed.
 struct Equal {
   LongTable::Where at;

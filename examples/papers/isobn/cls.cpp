@@ -19,9 +19,13 @@ std::vector<Task> studied_tasks(const Document& document, const IsoBnOptions& o)
   return of_document.empty() ? document.tasks() : of_document;
 }
 
-Run cls_run(Document& document, IsoBnOptions o, const Task& task) {
+IsoBnOptions with_place(IsoBnOptions o) {
   const BertConfig config = BertConfig::load(model_folder(o.model) + "/config.json");
   o.cls_norm_at = place_in(config, o.cls_norm_at);
+  return o;
+}
+
+Run cls_run(Document& document, const IsoBnOptions& o, const Task& task) {
   return document.run_on(
       task, "cls", 1,
       // a result that lacks one of these is another run's
@@ -289,9 +293,7 @@ void fig4(const Measured& m, ItemReport& report) {
 }  // namespace
 
 std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& options) {
-  Measured m{document, options};
-  m.o.cls_norm_at =
-      place_in(BertConfig::load(model_folder(options.model) + "/config.json"), options.cls_norm_at);
+  const Measured m{document, with_place(options)};
   const RunGrid runs(std::bind_front(&Measured::run, m), m.tasks());
   const auto item = [&](const char* name, const char* title, const auto& show) {
     const auto show_item = [m, show](ItemReport& report) {

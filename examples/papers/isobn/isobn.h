@@ -18,8 +18,10 @@ struct IsoBnOptions : DocumentOptions {
 // folder: correlation.safetensors with rho [H,H]. Errors: one sentence; a model whose pooler has no
 // weights, if [CLS] is wanted after it.
 Json measure_cls(const IsoBnOptions& options, const Task& task, const std::string& folder);
-// The run of this pass. (examples/papers/isobn/cls.cpp)
-Run cls_run(Document& document, IsoBnOptions options, const Task& task);
+// The run of this pass, and its options: of a model without a pooler, [CLS] is that before it.
+// (examples/papers/isobn/cls.cpp)
+IsoBnOptions with_place(IsoBnOptions options);
+Run cls_run(Document& document, const IsoBnOptions& options, const Task& task);
 
 // The tasks that --tasks names, else the document's four: MRPC, RTE, CoLA, STS-B.
 std::vector<Task> studied_tasks(const Document& document, const IsoBnOptions& options);

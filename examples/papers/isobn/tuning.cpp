@@ -98,9 +98,10 @@ void sec33(const Tuning& t, ItemReport& report) {
   LongTable table({"task", "classes", "norm", "beta", "seed", "score"}), judged = table;
   std::string shares;
   const std::vector<Task> tasks = studied_tasks(t.document, t.o);
+  const IsoBnOptions of_cls = with_place(t.o);
   const auto score_cell = [&](const Setting& s, const DevSet& set) {
     const auto largest =
-        t.document.result(cls_run(t.document, t.o, set.task))["largest_class"].number_if();
+        t.document.result(cls_run(t.document, of_cls, set.task))["largest_class"].number_if();
     const char* classes = largest.value_or(0) >= 0.6 ? "unbalanced" : "balanced";
     if (s.norm == "none" && largest) shares += formatted(" {} {}", set.title, fixed(*largest, 2));
     const ItemReport::Cell cell = t.scores(s, set);
@@ -221,7 +222,7 @@ std::vector<Item> isobn_tuning_items(Document& document, const IsoBnOptions& opt
   const Tuning t{document, options};
   const std::vector<Task> tasks = studied_tasks(document, options);
   return {{"sec3.3", "What the first form, eq.5, does to dev scores, and three strengths",
-           both(RunGrid(std::bind_front(cls_run, std::ref(document), options), tasks),
+           both(RunGrid(std::bind_front(cls_run, std::ref(document), with_place(options)), tasks),
                 t.grid(tasks, t.strengths())),
            std::bind_front(sec33, t)},
           {"tab1", "Dev scores", both(yardstick_runs(document, document.tasks()), t.grid()),

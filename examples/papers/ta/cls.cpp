@@ -75,15 +75,6 @@ double share_of(const Numbers& values, const Condition& condition) {
   return double(std::ranges::count_if(values, condition)) / double(values.size());
 }
 
-// Of all tasks on one scale
-template <class Function>
-void figure_on_one_scale(ItemReport& report, const std::string& text, const std::vector<Task>& tasks,
-                         const Function& panel) {
-  Figure figure{.title = "", .columns = 2, .shared_y = true};
-  for (const Task& task : tasks) figure.panels.push_back(panel(task));
-  report.figure(figure, text);
-}
-
 Panel bars(const Task& task, const char* x_label, const char* y_label, const Numbers& y) {
   return {.title = task.title,
           .x_label = x_label,
@@ -102,8 +93,8 @@ void fig2(const TaskAdaptation& ta, ItemReport& report) {
     judged(task.name, "half") = 0.5;
     return bars(task, "dimension of h^l", "mean", mean);
   };
-  figure_on_one_scale(report, "For each task, the mean of every dimension of h^l as a bar",
-                      ta.document.tasks(), draw_means);
+  report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
+                draw_means, {.columns = 2, .shared_y = true});
   const auto describe_means = [&](const std::string& row, const Task& task) {
     const Numbers mean = measured(ta, task, "hl", "mean");
     const auto largest = std::ranges::max_element(mean, {}, [](double m) { return std::abs(m); });
@@ -194,11 +185,10 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
     judge_largest(judged, task.name, ranked_score, ranked);
     return bars(task, "dimension of h, ordered by Fisher score", "standard deviation", ranked);
   };
-  figure_on_one_scale(
-      report,
+  report.figure(
       "For each task, the standard deviation of every dimension of h; the dimension with the "
       "highest Fisher score stands left",
-      tasks, draw_deviations);
+      tasks, draw_deviations, {.columns = 2, .shared_y = true});
   const auto describe_type = [&](const std::string& row, const Task& task) -> ItemReport::Cell {
     const auto value = [&](const std::string& what) {
       const Numbers found = judged.values({{"task", task.name}, {"what", what}});
