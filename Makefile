@@ -39,7 +39,7 @@
 #   CUDA=auto|0|1      a GPU backend where nvcc and a GPU are found (auto), never, or with nvcc alone
 #   MPI=auto|0|1       training on several processes (mpirun) where Open MPI or MPICH is found (auto), never, or surely
 #   CUBLAS=FOLDER      cuBLAS's include/ and lib/, where they are not beside nvcc
-#   DEPS=FOLDER        Debian's packages, unpacked there by who may not install them: INSTALL.md, "Without root"
+#   DEPS=FOLDER        Debian's packages, unpacked there by who may not install them: src/INSTALL.md, "Without root"
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
@@ -57,15 +57,14 @@ endif
 # The copy of a lab has options of its own (make lab).
 -include lab.mk
 
-# g++ 12 sees overlaps inside std::string that are not there (GCC bug 105651); clang++ warns of loops that it does not
-# vectorise, although the pragma leaves it free to, and its -Wconversion also means signs.
+# g++ 12 sees overlaps and overflows inside std::string that are not there (GCC bug 105651); clang++ warns of loops that
+# it does not vectorise, although the pragma leaves it free to, and its -Wconversion also means signs.
 CUDA     ?= auto
 MPI      ?= auto
 INSTALL  ?= 1
 MARCH    ?= native
 PREFIX   ?= /usr/local
 WERROR   ?= 0
-# GCC 12 takes strings that are put together for memory that overlaps or overflows.
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror) \
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,\
   -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
