@@ -126,10 +126,17 @@ ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
 GPU_FILES  := $(KERNEL_FILES) $(ALSO_rehearsal) \
   $(shell grep -rlE --include='*.cpp' '^#if.*MINBERT_(CUDA|REHEARSAL)' src tests)
-HOST_cuda  := cpu
+# What a build compiles itself; all else it takes from its host. The tests' own code is not sanitized; an inline
+# function that it shares with the library is, since the first object of a program gives it.
+HOST_cuda             := cpu
+OWN_cuda              := $(GPU_FILES)
 HOST_rehearsal        := cpu
+OWN_rehearsal         := $(GPU_FILES)
 HOST_rehearsal-double := double
-objects     = $(foreach file,$(2),build/$(or $(if $(filter $(file),$(GPU_FILES)),,$(HOST_$(1))),$(1))/$(file:.cpp=.o))
+OWN_rehearsal-double  := $(GPU_FILES)
+HOST_asan             := cpu
+OWN_asan              := $(LIBRARY) $(STUDIES) $(shell grep -l __SANITIZE_ADDRESS__ $(TEST_FILES))
+objects     = $(foreach file,$(2),build/$(if $(filter-out $(OWN_$(1)),$(file)),$(or $(HOST_$(1)),$(1)),$(1))/$(file:.cpp=.o))
 
 # The standard library's headers, parsed once a build: else that is a third of the work on every file. A file includes
 # what it uses, as without them; a compiler that cannot use what was prepared reads std.h.
@@ -151,8 +158,8 @@ build/$(1)/%.o: %.cpp build/config.mk | build/$(1)/std-O0.h.gch build/$(1)/std-O
 	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
 STUDIES_$(1) := $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES)))
-build/test-$(1): $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(TEST_FILES)) $$(GRAMMAR)) \
-    $$(STUDIES_$(1)) $$(LIBRARY_$(1))
+build/test-$(1): $$(LIBRARY_$(1)) $$(STUDIES_$(1)) \
+    $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(TEST_FILES)) $$(GRAMMAR))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 build/hidden-$(1): $$(HIDDEN:$(TESTS)/%.cpp=build/$(1)/hidden/%.o) \
     $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
