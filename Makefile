@@ -136,7 +136,8 @@ HOST_rehearsal-double := double
 OWN_rehearsal-double  := $(GPU_FILES)
 HOST_asan             := cpu
 OWN_asan              := $(LIBRARY) $(STUDIES) $(shell grep -l __SANITIZE_ADDRESS__ $(TEST_FILES))
-objects     = $(foreach file,$(2),build/$(if $(filter-out $(OWN_$(1)),$(file)),$(or $(HOST_$(1)),$(1)),$(1))/$(file:.cpp=.o))
+compiler_of = $(if $(filter-out $(OWN_$(1)),$(2)),$(or $(HOST_$(1)),$(1)),$(1))
+objects     = $(foreach file,$(2),build/$(call compiler_of,$(1),$(file))/$(file:.cpp=.o))
 
 # The standard library's headers, parsed once a build: else that is a third of the work on every file. A file includes
 # what it uses, as without them; a compiler that cannot use what was prepared reads std.h.

@@ -1,7 +1,7 @@
 // A trained model's one task as a plain BERT: the same function, in the terms that Hugging Face's
 // BertForSequenceClassification (RobertaForSequenceClassification) has.
 //
-//   conditional LayerNorm   as one task t it is LayerNorm: γ + γ_t, β + β_t              [CLN eq.3]
+//   conditional LayerNorm   as one task t it is LayerNorm: γ + γ_t, β + β_t              [CLN eq.4]
 //   Quora's logit z         two logits, 0 and z: softmax(0, z) = (1 - σ(z), σ(z))
 //   norm of [CLS]           in evaluation, if it is affine, N(h) = A h + b:
 //                             before the pooler   W N(h) + c = (W A) h + (W b + c)

@@ -204,7 +204,7 @@ class Run {
     log_.save();
   }
 
-  // |γ_t|, the mean over all conditional norms, of which each has γ_t in row t [CLN eq.3]; none
+  // |γ_t|, the mean over all conditional norms, of which each has γ_t in row t [CLN eq.4]; none
   // without such norms.
   std::optional<double> length_of_gamma(const Task& task) const {
     const size_t t = size_t(model_->network.task_id(task.name));

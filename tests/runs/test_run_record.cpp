@@ -171,7 +171,7 @@ TEST_CASE("run record: the yardsticks are computed once, and the majority is tha
   CHECK(of_quora() != 0.125);
 }
 
-TEST_CASE("run record: the length of γ_t is the mean over the norms, where they are conditional [CLN eq.3]") {
+TEST_CASE("run record: the length of γ_t is the mean over the norms, where they are conditional [CLN eq.4]") {
   SmallWorld world;
   TrainOptions o = world.options();
   o.epochs = 1;

@@ -110,7 +110,7 @@ LongTable gains_of(const ClnRuns& runs) {
   return table;
 }
 
-// [CLN eq.3]
+// [CLN eq.4]
 void gains_item(const ClnRuns& runs, ItemReport& report) {
   const LongTable table = gains_of(runs);
   report.csv(table);

@@ -11,7 +11,7 @@ namespace minbert {
 namespace {
 
 // Of each conditional norm and task: |γ_t|, |β_t|, and how many of their numbers are above 0
-// [CLN eq.3]. The norms are counted from the embeddings' on, in the order of the data's way.
+// [CLN eq.4]. The norms are counted from the embeddings' on, in the order of the data's way.
 Json::Array gains_of(const TrainedModel& trained) {
   Json::Array all;
   int64_t site = 0;

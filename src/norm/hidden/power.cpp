@@ -15,7 +15,8 @@
 //               constants there, so the exact gradient would be e / ψ; of a norm by the batch's own
 //               ψ_B it would be (e - x̂ mean(e ⊙ x̂)) / ψ_B. The algorithm has the second's form,
 //               with ψ for ψ_B, and ν, which follows the mean(e ⊙ x̂) of earlier batches, for that
-//               mean. In evaluation ψ is constant and the gradient e / ψ.
+//               mean: Λ - ν Γ is the mean of (e - ν ⊙ x̂) ⊙ x̂, and ν moves until that is 0. In
+//               evaluation ψ is constant and the gradient e / ψ.
 //   Deviations  ψ is √(ψ²+ε), ε = 1e-5; α = 0.9 for both averages, given as momentum = 1-α.
 //   Their code  (github.com/sIncerass/powernorm) keeps ν/(1-α) as ema_gz, which is equivalent.
 //               Unlike the paper, it divides the gradient by the batch's ψ_B instead of ψ, uses ψ_B
