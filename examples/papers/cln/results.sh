@@ -69,17 +69,31 @@ for part in last-linear-layer layer-norm; do
   for norm in "${norms[@]}"; do run part "$norm" round-robin "$part" 0 "${seeds[0]}" "$data"; done
 done
 
-# mean ± deviation of each column, and of the differences between runs of one seed.
+# mean ± deviation of each column, and of the differences between runs of one seed, with p: the share of all choices of
+# signs of the n differences whose sum is at least as far from 0 (the two-sided permutation test of pairs).
 awk -F, '
-  function say(name, row, list, n,   i, j, sum, square, mean) {
+  function p_of(row, list, n, j,   signs, i, sum, own, far) {
+    for (signs = 0; signs < 2 ^ n; signs++) {
+      sum = 0
+      for (i = 1; i <= n; i++) {
+        sum += (int(signs / 2 ^ (i - 1)) % 2 ? -1 : 1) * list[row, j, i]
+      }
+      if (sum < 0) sum = -sum
+      if (signs == 0) own = sum
+      far += sum > own - 1e-9
+    }
+    return far / 2 ^ n
+  }
+  function say(name, row, list, n, test,   i, j, sum, square, mean) {
     printf "| %s |", name
     for (j = 7; j <= 10; j++) {
       sum = square = 0
       for (i = 1; i <= n; i++) sum += list[row, j, i]
       mean = sum / n
       for (i = 1; i <= n; i++) square += (list[row, j, i] - mean) ^ 2
-      if (n > 1) printf " %.4f ± %.4f |", mean, sqrt(square / (n - 1))
-      else printf " %.4f |", mean
+      if (n > 1) printf " %.4f ± %.4f", mean, sqrt(square / (n - 1))
+      else printf " %.4f", mean
+      printf "%s |", test ? sprintf(" (p %.2f)", p_of(row, list, n, j)) : ""
     }
     print ""
   }
@@ -100,7 +114,7 @@ awk -F, '
       for (j = 7; j <= 10; j++)
         for (i = 1; i <= runs; i++)
           of[sampling, j, i] = of[sampling " conditional-layer", j, i] - of[sampling " layer", j, i]
-      say(sampling ", difference", sampling, of, runs)
+      say(sampling ", difference", sampling, of, runs, 1)
     }
     printf "\n| dev, a part is trained, one seed%s%s", head, one["part"]
   }' "$table"
