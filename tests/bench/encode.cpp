@@ -26,19 +26,19 @@ namespace {
 
 constexpr int pause_microseconds = 20'000;
 
-struct Program {
-  std::string name;
+struct Timed {
+  Program program;
   bool sums = false;                                // it sums up the weights, and reads another line
-  std::unique_ptr<Child> child = nullptr;           // none: not run
   std::vector<double> seconds = {};                 // of a step, one for each round
 
+  bool runs() const { return program.why_not.empty(); }
   void start(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-    child = std::make_unique<Child>(command, environment);
-    const std::string hello = child->listen();
-    std::printf("%-13s %s\n", name.c_str(), hello.c_str());
-    if (hello.starts_with("not run")) child = nullptr;
+    std::printf("%-13s %s\n", program.name.c_str(), program.start(command, environment).c_str());
   }
-  void leave_out(const std::string& why) const { std::printf("%-13s %s\n", name.c_str(), why.c_str()); }
+  void leave_out(const std::string& why) {
+    program.why_not = why;
+    std::printf("%-13s %s\n", program.name.c_str(), why.c_str());
+  }
 };
 
 double dense_weights(const BertConfig& config) {
@@ -70,14 +70,14 @@ class SmallBatches {
     std::string batch;
     for (int b = 0; b < c.sentences; ++b) batch += std::to_string(c.length) + " ";
     int steps = 1;
-    for (Program* p : programs()) p->seconds.clear();
+    for (Timed* p : programs()) p->seconds.clear();
     const int rounds = options_.steps ? options_.steps : c.steps;
     for (int round = -warm_up; round < rounds; ++round) {
       for (size_t i = 0; i < programs().size(); ++i)
         ask(*programs()[(i + size_t(round + warm_up)) % programs().size()], batch, steps);
       if (round >= 0) continue;
       double slowest = 0;
-      for (Program* p : programs()) {
+      for (Timed* p : programs()) {
         if (!p->sums) slowest = std::max(slowest, p->seconds.back());
         p->seconds.clear();
       }
@@ -96,37 +96,39 @@ class SmallBatches {
   }
 
  private:
-  std::vector<Program*> programs() {                // those that run
-    std::vector<Program*> list;
-    for (Program* p : {&ours_, &sum_, &onnx_, &torch_})
-      if (p->child) list.push_back(p);
+  std::vector<Timed*> programs() {                // those that run
+    std::vector<Timed*> list;
+    for (Timed* p : {&ours_, &sum_, &onnx_, &torch_})
+      if (p->runs()) list.push_back(p);
     return list;
   }
 
-  void ask(Program& p, const std::string& batch, int steps) {
+  void ask(Timed& p, const std::string& batch, int steps) {
     usleep(pause_microseconds);
     std::string block = formatted("{} {}", int64_t(weights_), steps);
     if (!p.sums) {
       block = batch;
       for (int i = 1; i < steps; ++i) block += ";" + batch;
     }
-    p.seconds.push_back(p.child->ask(block) / steps);
+    const std::vector<double> answer = p.program.ask(block);
+    MB_CHECK(!answer.empty(), "{}: {}", p.program.name, p.program.why_not);
+    p.seconds.push_back(answer[0] / steps);
   }
 
   // Ours over theirs, and the goal for it; 0: none
-  void print_times(const Program& p, double goal) {
-    const Interval times = p.child ? median_interval(ratios(ours_.seconds, p.seconds)) : Interval{};
-    std::printf("  %-18s%5s%11s", p.child ? interval_text(times, 2).c_str() : "", goal_text(goal).c_str(),
-                p.child && goal > 0 ? verdict(times, goal).c_str() : "");
+  void print_times(const Timed& p, double goal) {
+    const Interval times = p.runs() ? median_interval(ratios(ours_.seconds, p.seconds)) : Interval{};
+    std::printf("  %-18s%5s%11s", p.runs() ? interval_text(times, 2).c_str() : "", goal_text(goal).c_str(),
+                p.runs() && goal > 0 ? verdict(times, goal).c_str() : "");
   }
-  static void print_seconds(const Program& p) {
-    if (p.child) std::printf("%9.2f", median(p.seconds) * 1e3);
+  static void print_seconds(const Timed& p) {
+    if (p.runs()) std::printf("%9.2f", median(p.seconds) * 1e3);
     else std::printf("%9s", "not run");
   }
 
   const Options& options_;
   const double weights_;
-  Program ours_{"minbert"}, sum_{"sum", true}, onnx_{"ONNX Runtime"}, torch_{"PyTorch"};
+  Timed ours_{{"minbert"}}, sum_{{"sum"}, true}, onnx_{{"ONNX Runtime"}}, torch_{{"PyTorch"}};
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 //   Rounds      a round asks each program in turn for the same group of batches. The program draws them, then takes the
 //               time from a GPU at rest until it is at rest again behind the last step; copying the batches to the GPU
 //               is part of it.
-//   Precision   minbert: --matmul. PyTorch: fp32 and tf32 with attention composed of products and softmax, bf16 by
-//               autocast with scaled_dot_product_attention; each eager and under torch.compile.
+//   Precision   minbert: --matmul. PyTorch: bf16 by autocast; attention is its scaled_dot_product_attention; each eager
+//               and under torch.compile.
 //   Product     the rate of minbert's own product of two large squares at that precision, measured again in every round
 //   Memory      of the GPU; minbert: all that its pool holds, in use or free, the parameters with what the optimizer
 //               keeps, cuBLAS's workspace; PyTorch: the most allocated at a time (max_memory_allocated). Neither counts
@@ -25,35 +25,20 @@ namespace minbert::bench {
 namespace {
 
 // One program of a row, and what it has shown.
-struct Program {
-  std::string name;
-  double faster, memory;                            // minbert's to reach against it; 0: no goal
-  std::unique_ptr<Child> child;
-  std::string why_not;                              // "": it runs
-  std::vector<double> speed, flops, share, times;   // tokens/s, flop/s, of the product's rate, of minbert's seconds
+struct Measured {
+  Program program;
+  double faster = 0, memory = 0;                    // minbert's to reach against it; 0: no goal
+  std::vector<double> speed = {}, flops = {}, share = {}, times = {};      // tokens/s, flop/s, of the product's rate,
+                                                                           // of minbert's seconds
   double bytes = 0, launches = 0;                   // the most; of the last group
 
-  void start(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-    child = std::make_unique<Child>(command, environment);
-    try {
-      const std::string hello = child->listen();
-      if (hello.starts_with("not run")) why_not = hello;
-    } catch (const Error& e) {
-      why_not = e.what();
-    }
-  }
-  // The seconds of a group; 0 where it does not run, or has given up. counts: so do bytes and launches.
+  // The seconds of a group; 0 where it does not run. counts: so do bytes and launches.
   double ask(const std::string& group, bool counts) {
-    if (!why_not.empty()) return 0;
-    try {
-      const std::vector<double> answer = child->ask_all(group);
-      MB_CHECK(answer.size() >= 2, "it answers {} numbers in place of seconds and bytes", answer.size());
-      if (counts) bytes = std::max(bytes, answer[1]), launches = answer.size() > 2 ? answer[2] : 0;
-      return answer[0];
-    } catch (const Error& e) {                      // most likely the GPU is too small for this case
-      why_not = e.what();
-      return 0;
-    }
+    const std::vector<double> answer = program.ask(group);
+    if (answer.empty()) return 0;
+    MB_CHECK(answer.size() >= 2, "{}: {} numbers in place of seconds and bytes", program.name, answer.size());
+    if (counts) bytes = std::max(bytes, answer[1]), launches = answer.size() > 2 ? answer[2] : 0;
+    return answer[0];
   }
 };
 
@@ -108,14 +93,14 @@ class GpuBench {
   }
 
   bool run(const Case& c, const SquareProduct& product) {
-    std::vector<Program> programs(1);
-    programs[0].name = "minbert";
-    programs[0].start(bert_command(options_, product.precision, c.config, c.mode, "layer", "none", trained::full_model),
-                      environment_);
+    std::vector<Measured> programs;
+    programs.push_back({{"minbert"}});
+    programs[0].program.start(
+        bert_command(options_, product.precision, c.config, c.mode, "layer", "none", trained::full_model),
+        environment_);
     const auto add = [&](const std::string& name, const std::string& form, double faster, double memory) {
-      Program& p = programs.emplace_back();
-      p.name = name, p.faster = faster, p.memory = memory;
-      p.start(pytorch_.command(c, product.precision, form), environment_);
+      programs.push_back({{name}, faster, memory});
+      programs.back().program.start(pytorch_.command(c, product.precision, form), environment_);
     };
     if (!pytorch_.python.empty()) {
       add("PyTorch", "eager", c.ratio, c.memory);
@@ -129,7 +114,7 @@ class GpuBench {
       double tokens = 0, flops = 0;
       const std::string group = draw_group(c, config, random, &tokens, &flops);
       std::vector<double> seconds;
-      for (Program& p : programs) seconds.push_back(p.ask(group, round >= warm_up));
+      for (Measured& p : programs) seconds.push_back(p.ask(group, round >= warm_up));
       const double rate = product.flops / product_.ask(product.line);
       if (round < warm_up) continue;
       tokens_of_a_step.push_back(tokens / options_.group);
@@ -143,9 +128,9 @@ class GpuBench {
     }
     const std::string what = formatted("{} {}", c.name, product.precision);
     std::printf("%-26s%6.0f%4zu", what.c_str(), median(tokens_of_a_step), tokens_of_a_step.size());
-    for (const Program& p : programs) print(p, programs[0]);
+    for (const Measured& p : programs) print(p, programs[0]);
     std::fflush(stdout);
-    return programs[0].why_not.empty();
+    return programs[0].program.why_not.empty();
   }
 
   // Batches with ; between them, their tokens and the work in them.
@@ -161,16 +146,16 @@ class GpuBench {
   }
 
   // Behind the first of a row stands how much faster and smaller than each other program it is.
-  void print(const Program& p, const Program& ours) const {
+  void print(const Measured& p, const Measured& ours) const {
     const bool first = &p == &ours;
-    std::printf("%*s  %-15s", first ? 0 : 36, "", p.name.c_str());
-    if (!p.why_not.empty() || p.speed.empty()) {
-      std::printf("%s\n", p.why_not.c_str());
+    std::printf("%*s  %-15s", first ? 0 : 36, "", p.program.name.c_str());
+    if (!p.program.why_not.empty() || p.speed.empty()) {
+      std::printf("%s\n", p.program.why_not.c_str());
       return;
     }
     std::printf("%10.0f%9.2f%7.2f%9.0f", median(p.speed), median(p.flops) * 1e-12, median(p.share), p.bytes * 1e-6);
     if (first) std::printf("%9.0f", p.launches / options_.group);
-    else if (ours.why_not.empty())
+    else if (ours.program.why_not.empty())
       std::printf("%17.2f%6s%8.2f%6s", median(p.times), goal_text(p.faster).c_str(), ours.bytes / p.bytes,
                   goal_text(p.memory).c_str());
     std::printf("\n");

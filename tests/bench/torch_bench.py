@@ -7,7 +7,7 @@ last layer's rows of every token, without pooler and classes, a forward alone.
                    THREADS LAYERS HIDDEN HEADS INTERMEDIATE VOCABULARY POSITIONS
 
     DEVICE     cpu, cuda
-    PRECISION  of the products: fp32; tf32; bf16, by autocast, with scaled_dot_product_attention
+    PRECISION  of the products: fp32; tf32; bf16, by autocast
     FORM       eager; compile: the model under torch.compile; onnx=FILE (encode): writes the model to FILE and ends
 
 Prints a line that says what it runs on, or "not run (why)". Then each line of lengths on stdin ("12 33 7") is a
@@ -31,6 +31,7 @@ threads, LAYERS, H, HEADS, I, VOCABULARY, POSITIONS = map(int, sys.argv[5:])
 ENCODER = mode == "encoder"
 DROPOUT = 0.0 if ENCODER else 0.1
 CUDA, BF16 = device == "cuda", precision == "bf16"
+FUSED_ATTENTION = hasattr(F, "scaled_dot_product_attention")
 
 
 class Layer(nn.Module):
@@ -45,7 +46,7 @@ class Layer(nn.Module):
 
     def forward(self, x, mask):
         q, k, v = self.heads(self.query(x)), self.heads(self.key(x)), self.heads(self.value(x))
-        if BF16:
+        if FUSED_ATTENTION:
             dropout = DROPOUT if self.training else 0.0
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         else:
@@ -129,7 +130,7 @@ def batch(lengths):
     masked = places[torch.randperm(len(places))[:len(places) * 15 // 100].sort().values]
     kind = torch.bfloat16 if BF16 else torch.float32
     mask = ((1 - attended) * torch.finfo(kind).min).to(kind)[:, None, None, :]
-    if BF16 and min(lengths) == longest:                    # its fastest kernels take no mask
+    if FUSED_ATTENTION and min(lengths) == longest:         # its fastest kernels take no mask
         mask = None
     tensors = ids, mask, labels, masked, torch.randint(0, VOCABULARY, masked.shape)
     return [t.pin_memory() if CUDA and t is not None else t for t in tensors]
@@ -169,10 +170,12 @@ def time_of(works, step):
 def why_not():
     if CUDA and not torch.cuda.is_available():
         return f"PyTorch {torch.__version__} has no GPU"
-    if BF16 and not hasattr(F, "scaled_dot_product_attention"):
+    if BF16 and not FUSED_ATTENTION:
         return "this PyTorch has no scaled_dot_product_attention"
     if form == "compile" and not hasattr(torch, "compile"):
         return "this PyTorch has no torch.compile"
+    if form == "compile" and mode == "pretrain":
+        return "pre-training has a loss of its own, which is not compiled here"
 
 
 def where():
@@ -180,7 +183,16 @@ def where():
         return f"CUDA {torch.version.cuda}, {torch.cuda.get_device_name()}"
     with open("/proc/self/maps") as maps:
         blas = sorted(set(re.findall(r"/\S*lib(?:openblas|mkl_rt)\S*", maps.read())))
-    return f"{torch.get_num_threads()} threads, {' '.join(blas) or 'its own BLAS'}"
+    own = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    return f"{torch.get_num_threads()} threads, {' '.join(blas) or own and own[1] or 'its own BLAS'}"
+
+
+def adamw(parameters):
+    # All in one kernel where this PyTorch has one for the device; else the default, one tensor at a time on the CPU.
+    try:
+        return torch.optim.AdamW(parameters, lr=1e-5, eps=1e-6, weight_decay=0.0, fused=True)
+    except (TypeError, RuntimeError):
+        return torch.optim.AdamW(parameters, lr=1e-5, eps=1e-6, weight_decay=0.0)
 
 
 def main():
@@ -194,11 +206,7 @@ def main():
     if form.startswith("onnx="):
         export(model, form.removeprefix("onnx="))
         return print(f"PyTorch {torch.__version__} wrote it", flush=True)
-    # 1.13's default on the CPU, one tensor at a time: foreach=True was as fast and took 0.6 GB more for BERT-base. On a
-    # GPU all in one kernel, where there is one: faster and smaller than the default.
-    fused = {"fused": True} if CUDA and "fused" in inspect.signature(torch.optim.AdamW).parameters else {}
-    optimizer = (torch.optim.SGD(model.parameters(), lr=1e-5) if ENCODER else
-                 torch.optim.AdamW(model.parameters(), lr=1e-5, eps=1e-6, weight_decay=0.0, **fused))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5) if ENCODER else adamw(list(model.parameters()))
     forward = torch.compile(model) if form == "compile" else model
     print(f"PyTorch {torch.__version__}, {where()}", flush=True)
     for line in sys.stdin:
