@@ -18,7 +18,7 @@
 //   PyTorch   torch_bench.py: as many threads, sentences padded to the batch's longest; eager, under torch.compile, and
 //             with bf16 by autocast. Debian's has our OpenBLAS, that of a virtual environment its own library
 //   Encode    encode.cpp: small batches, beside ONNX Runtime, too
-//   Modes     modes.cpp
+//   Modes     modes.cpp; scaling.cpp, which --case scaling alone asks for
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
 #include <unistd.h>
@@ -290,7 +290,7 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "norms", "modes", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "norms", "modes", "scaling", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -336,6 +336,7 @@ int bench(int argc, char** argv) {
   }
   if (std::ranges::any_of(encode_cases(), is_here)) run_encode(options);
   if (chosen("modes")) run_modes(options);
+  if (options.only == "scaling") run_scaling(options);      // some ten minutes: not among "all"
   omp_set_num_threads(options.threads);
   if (chosen("tokenizer")) tokenizer_speed();
   if (chosen("load")) load_time();

@@ -68,6 +68,8 @@ struct OnnxRuntime {
 // modes.cpp: the modes of training beside full fine-tuning
 void run_modes(const Options& options);             // BERT-base, 16 sentences of 128 tokens
 
+void run_scaling(const Options& options);           // scaling.cpp: time and memory against tokens and layers
+
 std::vector<Case> encode_cases();                   // encode.cpp
 void run_encode(const Options& options);
 
