@@ -24,7 +24,7 @@
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
-#   make grade         in that copy: its points; N=4: those of lab 4 here; TESTS=DIR: and an instructor's tests in DIR
+#   make grade         in that copy: its points; N=4: those of lab 4 here
 #   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
 #   make hand-in       ID=12345678, in that copy: packs what the student hands in
 #   make grade-hand-ins  N=4 FOLDER=../class: grades the hand-ins in that folder, into its grades.csv
@@ -43,7 +43,7 @@
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
-#   V=1                show whole commands         T, ARGS, N, TO, TESTS, ID, FOLDER    see above
+#   V=1                show whole commands         T, ARGS, N, TO, ID, FOLDER    see above
 VERSION     := 0.9.0
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -104,7 +104,6 @@ TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp
 BENCHMARK  := $(wildcard tests/bench/*.cpp)
 WORLD      := $(wildcard data/*.cpp)
 GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
-HIDDEN     := $(if $(TESTS),$(wildcard $(TESTS)/test_*.cpp))
 PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini bench
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 Q          := $(if $(V),,@)
@@ -162,12 +161,6 @@ STUDIES_$(1) := $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES)))
 build/test-$(1): $$(LIBRARY_$(1)) $$(STUDIES_$(1)) \
     $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(TEST_FILES)) $$(GRAMMAR))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
-build/hidden-$(1): $$(HIDDEN:$(TESTS)/%.cpp=build/$(1)/hidden/%.o) \
-    $$(call objects,$(1),tests/main.cpp $$(GRAMMAR)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
-	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
-build/$(1)/hidden/%.o: OPTIMISE := -O1 -Wno-error
-build/$(1)/hidden/%.o: $(TESTS)/%.cpp build/config.mk | build/$(1)/std-O3.h.gch
-	$$(call compile,$(1))
 build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
 build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
@@ -310,9 +303,9 @@ memcheck: build/test-cuda
 lab:
 	+@.build/lab "$(N)" "$(TO)" $(K)
 grade:
-	+@.build/grade "$(N)" "$(TESTS)"
+	+@.build/grade "$(N)"
 grade-hand-ins:
-	+@.build/grade-hand-ins "$(N)" "$(FOLDER)" $(TESTS)
+	+@.build/grade-hand-ins "$(N)" "$(FOLDER)"
 check-labs:
 	+@.build/check-labs $(N)
 check-paper:
