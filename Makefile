@@ -258,6 +258,7 @@ asan-test: build/test-asan
 
 demo: programs
 	@rm -rf build/demo
+	@$(if $(SOURCES),echo "Lab $(N): what follows is compiled with your $(strip $(SOURCES))")
 	@echo "A BERT pre-trained on data/mini/corpus.txt, fine-tuned in two ways, and the same network from scratch:"
 	build/bin/multitask --model data/mini/bert --data data/mini --compare --from-scratch --epochs 4 --batch 16 \
 	  --lr 3e-4 --warmup 0.1 --schedule linear --sampling round-robin --dropout 0.1 --out build/demo

@@ -139,6 +139,8 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
   CHECK(!result.has("another"));
   CHECK(read_file(world.path("grade.tsv")).starts_with("10\t10\tpassed\tops:gelu\n20\t20\tpassed\ta, \"b\"\n"
                                                        "0\t5\tfailed\tfails\n"));
+  file("examples/labs/04-norm/points", "# lab 4\n10\tdouble\tops:gelu\n# then: make demo\n");
+  CHECK(shell(world.path(""), grade + " 4").has(" 10 / 10  04-norm\nnext: make demo\n"));
   file("examples/labs/04-norm/points", "10 double ops:gelu\n");
   CHECK(shell(world.path(""), grade + " 4").has("points:1:10 double ops:gelu\ngrade: expected: points, float, double"));
   CHECK(shell(world.path(""), grade + " 5").has("N=5: there is no such lab"));
