@@ -1,31 +1,20 @@
 // Reading the list of the documents' items.
 #include "papers/places.h"
 
-#include <filesystem>
-#include <regex>
 #include <sstream>
 
 #include "files/about.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "report/source.h"
 
 namespace minbert {
 namespace {
 
-// "FILE:LINE NAME", where FILE defines it by the rule of .build/papers.
+// "FILE:LINE NAME"
 std::string definition(const std::string& file, const std::string& name) {
-  const std::string source = shipped(file);
-  if (!std::filesystem::exists(source)) return file + " " + name;
-  const std::regex defined("^ *((class|struct) " + name + "([^A-Za-z0-9_;]|$)|[A-Za-z_][A-Za-z0-9_:<>,*& ]*[ *&:]" +
-                           name + "\\()"),
-      only_used("^ *(return|throw|else) |;$|;  *//");
-  std::istringstream lines(read_file(source));
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number)
-    if (line.find(name) != line.npos &&
-        (name[0] == '"' || (std::regex_search(line, defined) && !std::regex_search(line, only_used))))
-      return formatted("{}:{} {}", file, number, name);
-  return file + " " + name;
+  const int line = defining_line(file, name);
+  return line ? formatted("{}:{} {}", file, line, name) : file + " " + name;
 }
 
 }  // namespace
