@@ -6,7 +6,7 @@
 //   very positive	0.0004	0.0011	0.0195	0.3021	0.6769	A lovely film.
 //
 //   --json         an object a line, with the logits, too
-//   --task mask    instead of a label, what a pre-trained BERT puts in the place of each [MASK]
+//   --task mask    instead of a label, what pre-training's head puts in the place of each [MASK]
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   line.option("--model", folder, "a run's folder, or its model/", "DIR");
   line.option("--task", task_name,
               "which of the model's tasks; not needed where it has one. mask: the likeliest words "
-              "for each [MASK], by a pre-trained model", "NAME");
+              "for each [MASK], by the head of pre-training", "NAME");
   line.option("--json", json, "an object a line: label, probabilities, logits");
   line.option("--batch", batch, "lines at a time; 1 answers every line at once, as on a terminal",
               Range{1});
@@ -122,16 +122,15 @@ int main(int argc, char** argv) {
     const std::string source = given ? "the text" : "standard input";
     Lines lines(given ? argument : std::cin, source);
     std::string next;
+    TrainedModel trained(folder);
     if (task_name == "mask") {
-      const MaskedWords words(folder);
+      const MaskedWords words(trained);
       if (typed)
-        std::cerr << "type a text with "
-                  << words.tokenizer().token(words.tokenizer().mask())
+        std::cerr << "type a text with " << trained.tokenizer.token(trained.tokenizer.mask())
                   << " in a word's place, and Enter; Ctrl-D ends\n";
       while (lines.next(next)) print_masked(words, next, json);
       return 0;
     }
-    TrainedModel trained(folder);
     const Task& task = trained.task(task_name);
     if (typed) {
       std::cerr << formatted("{}: type {}, and Enter; Ctrl-D ends\n", task.name,

@@ -123,11 +123,12 @@ TEST_CASE("masked words: the likeliest tokens of each mask, whose -log p is the 
   model.network.train(false);                       // no dropout
   save_model(world.path("pretrained"), config, Tokenizer(world.path("vocab.txt"), true), model.parameters);
   const Quiet quiet;
-  const MaskedWords words(world.path("pretrained"));
+  const TrainedModel pretrained(world.path("pretrained"));
+  const MaskedWords words(pretrained);
   const std::string text = "the [MASK] is [MASK] good";
   const auto found = words.fill(text, 20);          // of a vocabulary of 20: all
   REQUIRE(found.size() == 2);
-  const Batch batch = pack(std::vector{build_sequence(words.tokenizer(), text, 16)});
+  const Batch batch = pack(std::vector{build_sequence(pretrained.tokenizer, text, 16)});
   const NoGrad no_tape;
   for (size_t mask = 0; mask < 2; ++mask) {
     double sum = 0, before = 1;
@@ -139,17 +140,30 @@ TEST_CASE("masked words: the likeliest tokens of each mask, whose -log p is the 
     CHECK(sum == doctest::Approx(1).epsilon(1e-5));
     const Indices place(std::vector<int32_t>{mask == 0 ? 2 : 4});
     for (const size_t rank : {size_t(0), size_t(7)}) {
-      const int32_t id = words.tokenizer().id(found[mask][rank].first);
+      const int32_t id = pretrained.tokenizer.id(found[mask][rank].first);
       const double loss = double(model.network.forward(batch, place, Indices{id}).mlm_loss.item());
       CHECK(std::exp(-loss) == doctest::Approx(found[mask][rank].second).epsilon(1e-4));
     }
   }
   CHECK_ERROR(words.fill("the film"), "write [MASK] in place of a word");
+
+  // Fine-tuning keeps the head as it was read, and as nothing that its network or transformers would see.
   TrainOptions o = world.options();
-  o.epochs = 0;
+  o.model = world.path("pretrained"), o.epochs = 0;
   world.run(o, "run");
-  CHECK_ERROR(MaskedWords(world.path("run")), "fine-tuned");
-  CHECK_ERROR(MaskedWords(world.path("start")), "predicts no masked words");
+  o.model = world.path("run");
+  world.run(o, "again");
+  for (const char* name : {"run", "again"}) {
+    const TrainedModel tuned(world.path(name));
+    CHECK(MaskedWords(tuned).fill(text, 20) == found);             // conditional norms that learned nothing yet
+    const SafeTensors weights(world.path(name + std::string("/model/model.safetensors")));
+    for (const auto& [tensor, entry] : weights.entries()) CHECK(!tensor.starts_with("cls."));
+  }
+  o = world.options();
+  o.epochs = 0;
+  world.run(o, "headless");                         // from a start without the head
+  CHECK_FALSE(std::filesystem::exists(world.path("headless/model/masked_words.safetensors")));
+  CHECK_ERROR(MaskedWords(TrainedModel(world.path("headless"))), "predicts no masked words");
 }
 
 }  // namespace minbert::test

@@ -329,7 +329,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   std::string no_masked_words;
   if (trained.tasks.empty()) {
     try {
-      masked_words.emplace(trained.folder);
+      masked_words.emplace(trained);
     } catch (const Error& e) {
       no_masked_words = e.what();
     }

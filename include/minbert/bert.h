@@ -171,24 +171,36 @@ struct PretrainingOutput {
   Tensor nsp_logits;                                // [B,2]: B follows A, or it does not
 };
 
-// BERT with its two pre-training heads. Names as in Hugging Face's BertForPreTraining:
-// cls.predictions.*, cls.seq_relationship.*; the decoder's weights are the word embeddings.
+// The head for masked words: what it says of hidden states x [M,H], of any layer. Its decoder's
+// weights are the word embeddings E [V,H]. Names as Hugging Face's, cls.predictions.*, for a module
+// that stands at the top: alone, or as the child "" of one that does.
+class MaskedWordHead : public Module {
+ public:
+  explicit MaskedWordHead(const BertConfig& config);
+  Tensor logits(const Tensor& x, const Tensor& E) const;             // [M,V]
+  // originals [M]: the words' ids. [] the mean cross-entropy
+  Tensor loss(const Tensor& x, const Tensor& E, const Indices& originals) const;
+
+ private:
+  Tensor transform(const Tensor& x) const;
+  Activation activation_;
+  Linear transform_;
+  std::unique_ptr<Norm> norm_;
+  Tensor bias_;
+};
+
+// BERT with its two pre-training heads. Names as in Hugging Face's BertForPreTraining.
 class BertForPreTraining : public Module {
  public:
   explicit BertForPreTraining(const BertConfig& config);
   // masked [M]: rows of the batch; originals [M]: their ids before masking.
   PretrainingOutput forward(const Batch& batch, const Indices& masked,
                             const Indices& originals) const;
-  // [M,V] what the head for masked words says of these rows of the batch
-  Tensor word_logits(const Batch& batch, const Indices& masked) const;
   const BertModel& bert() const { return bert_; }
 
  private:
-  Tensor transform(const Tensor& x, const Batch& batch) const;
   BertModel bert_;
-  Linear transform_;
-  std::unique_ptr<Norm> norm_;
-  Tensor decoder_bias_;
+  MaskedWordHead masked_words_;
   Linear seq_relationship_;
 };
 

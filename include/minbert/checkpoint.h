@@ -62,6 +62,14 @@ void save_weights(const std::string& file, const Parameters& parameters,
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved,
                               const Parameters& parameters);
 
+// The head for masked words of a model's folder: a pre-trained model has it among its weights, a
+// fine-tuned one beside them, in masked_words.safetensors, which transformers leaves alone. Error
+// where there is none.
+void load_masked_word_head(const std::string& folder, const Parameters& head);
+// Fine-tuning does not use it: copies it from the folder that it starts from, if it is there, to
+// that of the new model.
+void keep_masked_word_head(const std::string& from, const std::string& to);
+
 // Lists the tensors that were loaded, that got initial values, and that were left.
 void print_report(std::ostream& out, const WeightsReport& report, const std::string& source);
 

@@ -8,34 +8,40 @@
 
 namespace minbert {
 
-BertForPreTraining::BertForPreTraining(const BertConfig& config)
-    : bert_(config), transform_(config.hidden_size, config.hidden_size),
+MaskedWordHead::MaskedWordHead(const BertConfig& config)
+    : activation_(activation(config.hidden_act)),
+      transform_(config.hidden_size, config.hidden_size),
       norm_(norms().make("layer", {config.hidden_size, 0, config.layer_norm_eps})),
-      decoder_bias_(parameter("cls.predictions.bias", {config.vocab_size}, Init::zeros, Decay::no)),
-      seq_relationship_(config.hidden_size, 2) {
-  child("bert", bert_);
+      bias_(parameter("cls.predictions.bias", {config.vocab_size}, Init::zeros, Decay::no)) {
   child("cls.predictions.transform.dense", transform_);
   child("cls.predictions.transform.LayerNorm", *norm_);
+}
+
+Tensor MaskedWordHead::transform(const Tensor& x) const {
+  return (*norm_)(activation_(transform_(x)), Batch());
+}
+
+Tensor MaskedWordHead::logits(const Tensor& x, const Tensor& E) const {
+  return linear(transform(x), E, bias_);
+}
+
+Tensor MaskedWordHead::loss(const Tensor& x, const Tensor& E, const Indices& originals) const {
+  return linear_cross_entropy(transform(x), E, bias_, originals);
+}
+
+BertForPreTraining::BertForPreTraining(const BertConfig& config)
+    : bert_(config), masked_words_(config), seq_relationship_(config.hidden_size, 2) {
+  child("bert", bert_);
+  child("", masked_words_);
   child("cls.seq_relationship", seq_relationship_);
 }
 
 PretrainingOutput BertForPreTraining::forward(const Batch& batch, const Indices& masked,
                                               const Indices& originals) const {
   const BertOutput out = bert_.forward(batch, masked);
-  const Tensor h = transform(out.last_hidden_state, batch);
-  const Tensor loss =
-      linear_cross_entropy(h, bert_.embeddings().word_weight(), decoder_bias_, originals);
-  return {loss, seq_relationship_(out.pooler_output)};
-}
-
-Tensor BertForPreTraining::word_logits(const Batch& batch, const Indices& masked) const {
-  const Tensor h = transform(bert_.forward(batch, masked).last_hidden_state, batch);
-  return linear(h, bert_.embeddings().word_weight(), decoder_bias_);
-}
-
-Tensor BertForPreTraining::transform(const Tensor& x, const Batch& batch) const {
-  const auto g = activation(bert_.config().hidden_act);
-  return (*norm_)(g(transform_(x)), batch);
+  const Tensor& E = bert_.embeddings().word_weight();
+  return {masked_words_.loss(out.last_hidden_state, E, originals),
+          seq_relationship_(out.pooler_output)};
 }
 
 }  // namespace minbert

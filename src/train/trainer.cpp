@@ -43,6 +43,8 @@ class Run {
     try {
       if (log_.batches() == 0) {
         fit_cls_norm(model_->network, experiment_.data());
+        if (ranks().first() && !o_.model.empty() && !o_.from_scratch)
+          keep_masked_word_head(model_folder(o_.model), folder_ + "/model");
         save_best();
       }
       learn(stop_after);
