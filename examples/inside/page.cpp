@@ -48,7 +48,7 @@ std::string inside_page(const std::vector<Json>& models) {
       formatted("<svg hidden></svg><noscript>This page draws with a script.</noscript>\n"
                 "<script type=\"application/json\" id=\"data\">{}</script>\n",
                 for_script(Json::array(models))),
-      std::string(forward_js) + word_piece_js + compute_js + page_js);
+      std::string(forward_js) + word_piece_js + compute_js + views_js + page_js);
 }
 
 }  // namespace minbert

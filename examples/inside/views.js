@@ -1,0 +1,284 @@
+// The views of the page: each shows a model as the state says, with the elements and pictures of page.js.
+
+// The choices of each field, and how its buttons call them.
+const choicesOf = {
+  measure: { weights: 'weights', values: 'weights × |v|' },
+  quantity: { start: 'cosine to its start', previous: 'cosine to the layer before', length: 'norm |x|',
+              gradient: 'gradient |dL/dx|' },
+  rows: { 'mean-before': 'mean before', 'variance-before': 'variance before', 'mean-after': 'mean after',
+          'variance-after': 'variance after' },
+  gain: { weight: 'gain γ', bias: 'bias β' },
+  scale: { gradient: 'length |g|', ratio: 'beside the parameters, |g| / |θ|' },
+};
+const tokenName = i => `${first.pieces[i]} (${i + 1})`;
+
+function wordsView(m) {
+  const rows = m.pieces.map((piece, i) => [String(i + 1), piece, String(m.ids[i]), String(m.segments[i])]);
+  return [el('p', {}, 'Token ', el('code', {}, tokenName(state.token - 1)), ` has the id ${m.ids[state.token - 1]}: the row ` +
+      'of the word embeddings that stands for it.'),
+    table(['position', 'piece', 'id', 'segment'], rows)];
+}
+
+// The matrix of a layer and head under the chosen measure. [T,T]
+function attentionValue(m, layer, head) {
+  const begin = (layer * m.heads + head) * T * T;
+  if (state.measure === 'weights') return (i, j) => m.attention[begin + i * T + j];
+  return (i, j) => m.attention[begin + i * T + j] * m.value_norms[(layer * m.heads + head) * T + j];
+}
+// All heads of all models have one scale, in the overview and in the large picture.
+function attentionScale() {
+  const all = state.measure === 'weights' ? [1] : models.flatMap(m => range(m.layers * m.heads * T * T).map(k =>
+    m.attention[k] * m.value_norms[Math.floor(k / T / T) * T + k % T]));
+  return { scale: 'root', low: 0, high: greatest(all) };
+}
+function thumbnail(m, layer, head, { scale, low, high }) {
+  const canvas = el('canvas', { 'aria-hidden': 'true' });
+  paint(canvas, T, T, attentionValue(m, layer, head), x => scales[scale](x, low, high));
+  return canvas;
+}
+function thumbnails(m, scale) {
+  const tiles = range(m.layers).flatMap(l => [el('span', {}, String(l + 1)), ...range(m.heads).map(h => {
+    const chosen = l + 1 === Math.min(state.layer, m.layers) && h + 1 === Math.min(state.head, m.heads);
+    const name = `layer ${l + 1}, head ${h + 1}`;
+    return el('button', { 'data-key': `thumb${m.index}/${l}/${h}`, tabindex: chosen ? 0 : -1,
+      'aria-pressed': String(chosen), 'aria-label': name, title: name,
+      onclick: () => set({ layer: l + 1, head: h + 1 }),
+      onkeydown: arrows(l, h, m.layers, m.heads, (layer, head) => {
+        focusNext = `thumb${m.index}/${layer}/${head}`;
+        set({ layer: layer + 1, head: head + 1 });
+      }) }, thumbnail(m, l, h, scale));
+  })]);
+  return el('figure', {}, el('figcaption', {}, 'Layers, one a row; heads, one a column ', legend(scale)),
+    el('div', { class: 'thumbs', style: `grid-template-columns:1.5rem repeat(${m.heads},minmax(0,1fr))` }, tiles));
+}
+
+function attentionView(m) {
+  const l = Math.min(state.layer, m.layers) - 1, h = Math.min(state.head, m.heads) - 1, value = attentionValue(m, l, h);
+  const name = `Layer ${l + 1}, head ${h + 1}`, i = state.token - 1;
+  const shown = x => state.measure === 'weights' ? percent(x) : number(x);
+  const row = range(T).map(j => value(i, j)), most = greatest(row), scale = attentionScale();
+  const large = heatMap({ key: `attention${m.index}`, ...scale,
+    caption: `${name}: row i is what token i takes from each token`, cell: rowHeight(),
+    rows: m.pieces, columns: m.pieces, value,
+    says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}`,
+    row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
+  const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
+    el('div', { class: 'tokens' }, m.pieces.map((piece, j) => el('span',
+      { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, shown(row[j]))))));
+  return [withTokens(thumbnails(m, scale), large), taken];
+}
+
+function layersView(m) {
+  const quantity = choicesOf.quantity[state.quantity], of = s => s[state.quantity], names = m.states.map(s => s.name), t = state.token - 1;
+  if (!of(m.states[0]).length) return notice(noLabel(m));
+  const everyone = models.flatMap(other => other.states.flatMap(of));
+  const high = greatest(everyone), low = Math.min(0, least(everyone)), S = m.states.length;
+  const x = s => 50 + 570 * s / Math.max(S - 1, 1), y = v => 240 - 220 * (v - low) / (high - low || 1);
+  const path = i => m.states.map((s, k) => `${k ? 'L' : 'M'}${x(k).toFixed(1)} ${y(of(s)[i]).toFixed(1)}`).join('');
+  const ticks = range(5).map(k => low + (high - low) * k / 4);
+  const chart = svg('svg', { class: 'chart', viewBox: '0 0 660 275', role: 'img',
+      'aria-label': `${quantity} of ${tokenName(t)}: ${m.states.map(s => number(of(s)[t])).join(', ')}` },
+    ticks.map(v => [svg('line', { class: 'grid', x1: 50, x2: 620, y1: y(v), y2: y(v) }),
+                    svg('text', { x: 44, y: y(v) + 4, 'text-anchor': 'end' }, Number(v.toPrecision(3)).toString())]),
+    names.map((name, k) => svg('text', { x: x(k), y: 260, 'text-anchor': 'middle' }, name.replace('layer ', '')
+      .replace('embeddings', 'start').replace('last norm', 'norm'))),
+    range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
+  return beside(el('figure', {}, el('figcaption', {}, `${quantity}, layer by layer; the thick line is `,
+      el('code', {}, tokenName(t))), chart),
+    heatMap({ key: `layers${m.index}`, caption: quantity, cell: rowHeight(), rows: m.pieces, columns: names, low, high,
+      value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
+      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantity} ${number(of(m.states[s])[i])}` }));
+}
+
+function normsView(m) {
+  if (!m.norms.length) return notice('This model has no norm.');
+  const [what, side] = state.rows.split('-'), n = Math.min(state.norm, m.norms.length) - 1, chosen = m.norms[n];
+  const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
+  const names = m.norms.map(norm => normName(norm.module));
+  const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
+  return [el('p', {}, `y = ${m.formula}`), withTokens(heatMap({ key: `norms${m.index}`,
+      caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
+      columns: m.pieces, value,
+      ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
+      choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
+      says: (r, i) => `${names[r]}, ${tokenName(i)}: ${choicesOf.rows[state.rows]} ${number(value(r, i))}` }),
+    [el('h3', {}, `${names[n]}: all its values, before and after`),
+    ['before', 'after'].map(which => histogram(chosen, which)),
+    table(['', 'mean', 'variance', 'largest |xᵢ|', 'in dimension'], ['before', 'after'].map(which => {
+      const rows = chosen[which], i = Math.min(state.token, rows.mean.length) - 1;
+      return [which, number(rows.mean[i]), number(rows.variance[i]), number(rows.largest), String(rows.dimension + 1)];
+    })),
+    el('p', { class: 'muted' }, 'Mean and variance are those of ', el('code', {}, tokenName(state.token - 1)),
+       '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')])];
+}
+function histogram(chosen, which) {
+  const counts = chosen[which].counts, most = greatest(counts), limit = chosen.range;
+  return el('figure', {}, el('figcaption', {}, which), svg('svg', { class: 'chart', viewBox: '0 0 660 110', role: 'img',
+      'aria-label': `Histogram ${which}: ${counts.join(' ')}` },
+    counts.map((count, i) => {
+      const height = 80 * Math.sqrt(count / (most || 1));
+      return svg('rect', { class: 'bar', x: 10 + i * 10, width: 9, y: 85 - height, height });
+    }),
+    [-1, -0.5, 0, 0.5, 1].map(t => svg('text', { x: 330 + 320 * t, y: 103, 'text-anchor': t < -0.9 ? 'start' : t > 0.9 ? 'end' :
+      'middle' }, Number((t * limit).toPrecision(2)).toString()))));
+}
+
+const letters = { weight: 'γ', bias: 'β' };
+const lettersOf = m => m.tasks.map(task => `${letters[state.gain]}_${task}`);    // of what each task adds
+function gainsView(m) {
+  const gains = m.gains.filter(g => g.weight.length || g.bias.length);
+  if (!gains.length) return notice('The norms of this model have no parameters.');
+  const n = Math.min(state.norm, gains.length) - 1, g = gains[n], letter = letters[state.gain], of = gain => gain[state.gain][0];
+  const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
+  const moved = g['task_' + state.gain], times = magnification(of(g), moved);
+  const rows = [of(g), ...moved.map(task => task.map((x, i) => times * x + of(g)[i]))];
+  const added = lettersOf(m).slice(0, moved.length), factor = times > 1 ? times : '';
+  const rowsNamed = [letter, ...added.map(name => `${letter}+${factor}${name}`)];
+  const parts = [
+    heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
+      columns, labels: false, value: (r, i) => of(gains[r])[i],
+      ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
+      choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
+      says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(gains[r])[i])}` }),
+    heatMap({ key: `tasks${m.index}`, caption: stripCaption(names[n], times, moved), rows: rowsNamed, columns,
+      labels: false, cell: 24,
+      value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
+      says: (_, i) => [`${letter} = ${number(of(g)[i])}`, ...added.map((name, t) => `${name} = ${number(moved[t][i])}`)]
+        .join(', ') + ` (dimension ${i + 1})` })];
+  return moved.length ? [...parts, ownMap(m, moved), ...movedTables(m, moved)] : parts;
+}
+// What tasks add is small beside the shared part: a round factor makes it half as large, to be seen.
+function magnification(shared, moved) {
+  const most = greatest(moved.flatMap(task => task.map(Math.abs)));
+  if (!(most > 0)) return 1;
+  const factor = (greatest(shared) - least(shared)) / 2 / most, power = 10 ** Math.floor(Math.log10(factor));
+  return Math.max(1, [5, 2, 1].find(digit => digit * power <= factor) * power);
+}
+const stripCaption = (name, times, moved) => !moved.length ? `${name}: shared; this norm has none of a task` :
+  `${name}: shared, and of each task` + (times > 1 ? `; what a task adds is drawn ${times} times as large` : '');
+// What the tasks add, by its sign and size, all tasks on one scale.
+function ownMap(m, moved) {
+  const rows = lettersOf(m), says = (t, i) => `${rows[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
+  const most = greatest(moved.flatMap(task => task.map(Math.abs)));
+  return heatMap({ key: `moved${m.index}`, caption: 'What each task adds: blue takes away, orange adds',
+    palette: 'sign', low: -most, high: most, cell: 24, rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
+    value: (t, i) => moved[t][i], row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
+    choose: (_, i) => set({ dimension: i + 1 }), says });
+}
+function movedTables(m, moved) {
+  const farthest = range(moved[0].length).map(i => [i, greatest(moved.map(t => Math.abs(t[i])))]).sort((a, b) => b[1] - a[1]);
+  const names = lettersOf(m);
+  return [el('h3', {}, 'Length, and cosine between tasks'),
+    table(['', 'length', ...names], moved.map((row, t) => [names[t], number(norm(row)),
+      ...moved.map(other => number(cosine(row, other)))])),
+    el('h3', {}, 'The ten dimensions that moved most'),
+    table(['dimension', ...names], farthest.slice(0, 10).map(([i]) => [String(i + 1),
+      ...moved.map(row => number(row[i]))]))];
+}
+
+function noLabel(m) {
+  if (m.live) return 'Gradients are the program’s, of its own text: Reset in Compute leads back to them.';
+  return m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
+    'Not run: gradients need --task and --label, and a model with a head for the task.';
+}
+// A parameter's row and column in the picture: its layer, and its part of a layer.
+function placeOf(parameter) {
+  const [, layer, rest] = parameter.match(/^bert\.encoder\.layer\.(\d+)\.(.*)$/) ?? [];
+  if (!layer) return [parameter.startsWith('bert.embeddings') ? 'embeddings' : short(parameter).replace(/\..*/, ''), 'other'];
+  const part = rest.replace(/\.(weight|bias|task_weight|task_bias)$/, '').replace('attention.self.', '').replace('.dense', '');
+  return [`layer ${+layer + 1}`, part.replace('.LayerNorm', ' norm').replace('attention.output', 'attention').replace('.', ' ')];
+}
+// The squares of g and of θ, summed over each row and each cell of the picture.
+function sumsOf(m) {
+  const cells = new Map(), rows = new Map();
+  for (const [parameter, g, theta] of m.gradients) {
+    const [row, column] = placeOf(parameter);
+    for (const [map, key] of [[cells, `${row}|${column}`], [rows, row]]) {
+      const sums = map.get(key) ?? [0, 0];
+      map.set(key, [sums[0] + g * g, sums[1] + theta * theta]);
+    }
+  }
+  return { cells, rows };
+}
+const sizeOf = sums => !sums ? null : state.scale === 'ratio' ? Math.sqrt(sums[0] / (sums[1] || 1)) : Math.sqrt(sums[0]);
+function gradientsView(m) {
+  if (!m.gradients.length) return notice(noLabel(m));
+  const { cells, rows } = sumsOf(m), size = sizeOf;
+  const rowNames = [...rows.keys()], layers = rowNames.filter(name => name.startsWith('layer '));
+  const columns = [...new Set(m.gradients.map(([p]) => placeOf(p)).filter(([row]) => layers.includes(row)).map(p => p[1]))];
+  const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|', value = (r, c) => size(cells.get(`${layers[r]}|${columns[c]}`));
+  const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
+  return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
+    el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
+       bars(rowNames.map(name => [name, size(rows.get(name))]),
+            greatest(models.flatMap(other => [...sumsOf(other).rows.values()].map(size))))),
+    heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
+      ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
+                'log'),
+      row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, dimension: c + 1 }),
+      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` })), ...stepTable(m)];
+}
+// What moves in a step of AdamW on this label, and in the next step, of another task.
+function stepTable(m) {
+  if (!m.steps) return [];
+  const { steps, groups, rate } = m.steps;
+  const why = (g, moved) => g === null ? 'no gradient: stays' : g > 0 ? 'moved by its gradient' :
+    moved > 0 ? 'gradient 0: moved on by its moments' : 'gradient 0, moments 0: stays';
+  const named = ({ task, label, text_b, loss }, k) => `Step ${k + 1}: ${task}, label “${label}”` +
+    (text_b && text_b !== m.text_b ? ' (the text twice)' : '') + `, loss ${number(loss)}`;
+  return [el('h3', {}, 'What a step of AdamW moves'),
+    el('p', {}, `From moments 0, with the learning rate ${rate} and without weight decay, this text alone. `,
+       `${steps.map(named).join('. ')}.`),
+    table(['', 'numbers', ...steps.flatMap((_, k) => [`|g| ${k + 1}`, `|Δθ| ${k + 1}`, `step ${k + 1}`])],
+      groups.map(({ name, numbers, gradient, moved }) => [name, String(numbers), ...steps.flatMap((_, k) =>
+        [number(gradient[k]), number(moved[k]), why(gradient[k], moved[k])])]))];
+}
+
+function tapeView(m) {
+  if (m.live) return notice('The tape is the program’s, of its own text: Reset in Compute leads back to it.');
+  const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = m.index;
+  const users = range(nodes.length).filter(u => nodes[u].inputs.some(([from]) => from === n));
+  const go = to => { focusNext = `node${key}/${to}`; set({ node: to + 1 }); };
+  const walk = i => el('button', { 'data-key': `walk${key}/${i}`, onclick: () => go(i) },
+    nodes[i].operation, ' ', nodes[i].shape, el('small', {}, short(nodes[i].module)));
+  const leaf = ([, name, shape]) => el('span', { class: 'leaf' }, name || 'constant', ' ', shape, el('small', {}, 'a leaf'));
+  const step = event => {
+    const to = { ArrowUp: n - 1, ArrowDown: n + 1, ArrowLeft: node.inputs.map(i => i[0]).find(i => i >= 0),
+                 ArrowRight: users[0] }[event.key];
+    if (to === undefined || !nodes[to]) return;
+    event.preventDefault();
+    go(to);
+  };
+  return [arcs(m, n, users, go), beside(
+    el('div', { class: 'card', role: 'group', 'aria-live': 'polite' },
+      el('h3', {}, `${n + 1} of ${nodes.length}: ${node.operation} → ${node.shape}`),
+      el('p', {}, 'Module ', el('code', {}, node.module || 'none'), el('br'), 'Formula ', el('code', {}, `${node.file}:${node.line}`),
+         node.gradient === null ? null : [el('br'), `|dL/dy| ${number(node.gradient)}`]),
+      el('p', { class: 'muted' }, 'It reads'), el('div', { class: 'walk' }, node.inputs.map(i => i[0] >= 0 ? walk(i[0]) : leaf(i))),
+      el('p', { class: 'muted' }, users.length ? 'Its result goes to' : 'Nothing reads its result.'),
+      el('div', { class: 'walk' }, users.map(walk))),
+    el('div', { class: 'list', role: 'group', 'aria-label': 'all operations', onkeydown: step }, nodes.map((other, i) =>
+      el('button', { 'data-key': `node${key}/${i}`, tabindex: i === n ? 0 : -1, 'aria-pressed': String(i === n),
+        onclick: () => go(i) }, el('span', {}, `${i + 1} ${other.operation} ${other.shape}`), el('small', {}, short(other.module))))))];
+}
+// The whole tape from left to right; an arc from each operation to those that read its result.
+function arcs(m, n, users, go) {
+  const count = m.tape.length, x = i => 10 + 640 * i / Math.max(count - 1, 1), chosen = new Set([n, ...users]);
+  const arc = (from, to) => svg('path', { class: to === n || from === n ? 'arc on' : 'arc',
+    d: `M${x(from)} 100A${(x(to) - x(from)) / 2} ${Math.min(80, 12 + (x(to) - x(from)) / 2)} 0 0 1 ${x(to)} 100` });
+  const pairs = m.tape.flatMap((node, to) => node.inputs.filter(([from]) => from >= 0).map(([from]) => [from, to]));
+  pairs.sort((a, b) => a.includes(n) - b.includes(n));
+  return el('figure', {}, el('figcaption', {}, 'The tape from its first operation to its last; long arcs are residual sums'),
+    svg('svg', { class: 'chart whole', viewBox: '0 0 660 112', role: 'img', 'aria-label': `${count} operations; number ${n + 1}, ` +
+      `${m.tape[n].operation}, is chosen` }, pairs.map(([from, to]) => arc(from, to)), range(count).map(i =>
+      svg('circle', { cx: x(i), cy: 100, r: i === n ? 5 : chosen.has(i) ? 3.5 : 2, class: chosen.has(i) ? 'on' : null,
+                      onclick: () => go(i) }, svg('title', {}, `${i + 1} ${m.tape[i].operation} ${short(m.tape[i].module)}`)))));
+}
+
+function predictionsView(m) {
+  if (!m.predictions.length) return notice('No task trained this model. Write ' +
+    '[MASK] (a RoBERTa: <mask>) in place of a word of the text: a pre-trained model shows what it would put there.');
+  return m.predictions.map(p => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
+    el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
+    p.choices.length ? bars(p.choices, 1, percent) : null));
+}
