@@ -389,9 +389,12 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   for (size_t i = 0; i < found.size(); ++i)
     states.push_back(state_json(found[i].first, found[i].second->result, found[0].second->result,
                                 found[i > 0 ? i - 1 : 0].second->result));
+  const Json tape = tape_json(m);
+  const NormEntry& norm = norms().find(config.norm);
   Json page = Json::object({{"model", model},
                             {"norm", config.norm},
-                            {"formula", norms().find(config.norm).formula},
+                            {"formula", norm.formula},
+                            {"over", norm.over},
                             {"placement", config.placement},
                             {"layers", config.num_hidden_layers},
                             {"heads", config.num_attention_heads},
@@ -412,7 +415,8 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
                             {"gains", gains_json(norm_paths, m)},
                             {"loss", rounded(loss_value)},
                             {"gradients", gradients_json(m)},
-                            {"tape", tape_json(m)},
+                            {"tape", tape},
+                            {"code", code_json(config.norm, tape)},
                             {"predictions", Json::array(predictions)}});
   page.set("carried", not_carried.empty()
                           ? carried_json(trained, carried, hidden, most_tokens(config, o))

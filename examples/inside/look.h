@@ -47,6 +47,10 @@ void round_to_half(const Parameters& parameters);       // to the 16 bits in whi
 Json carried_json(const TrainedModel& trained, const std::vector<Parameter>& parameters,
                   const std::vector<Tensor>& states, int most_tokens);
 
+// Of each view the sources' lines that compute what it shows, {file, line, text} each, and under
+// "FILE:LINE" those of each operation of the tape. Empty texts where the sources are not there.
+Json code_json(const std::string& norm, const Json& tape);
+
 double rounded(double x);                       // to five digits
 Json rounded(std::vector<double> numbers);
 template <class Numbers>

@@ -212,62 +212,106 @@ const bars = (pairs, most, says = number, marks = []) => el('div', { class: 'bar
     marks[i] === undefined ? null : el('b', { style: `left:${100 * marks[i] / (most || 1)}%` })),
    el('span', {}, says(x))]));
 
-// ---- equations, in MathML ------------------------------------------------------------------------------------------
+// ---- equations -----------------------------------------------------------------------------------------------------
 
-function math(text) {
-  return new DOMParser().parseFromString(`<math display="block">${text}</math>`, 'text/html').body.firstChild;
+const mathNamespace = new DOMParser().parseFromString('<math>', 'text/html').querySelector('math').namespaceURI;
+const math = (tag, ...children) => fill(document.createElementNS(mathNamespace, tag), {}, children);
+
+// A formula as one types it, "y = (x-μ)/√(σ²+ε)⊙γ+β", in MathML; one that is written otherwise, as it is. A letter may
+// have a hat, ², ⊤ and a subscript after _; √ and / take a letter or what stands in parentheses, which they then need no
+// more; what stands side by side is a product.
+function typeset(text) {
+  const tokens = text.match(/[A-Za-z]{2,}|\p{L}\p{M}?|[\d.]+|\S/gu) ?? [];
+  const next = (...wanted) => wanted.includes(tokens[0]) ? tokens.shift() : undefined;
+  const name = () => math(/\d/.test(tokens[0]) ? 'mn' : 'mi', tokens.shift() ?? '');
+  const bare = x => x.inside ?? x;                  // without its parentheses
+  function factor() {
+    if (next('√')) return math('msqrt', bare(factor()));
+    if (next('(')) {
+      const inside = list();
+      next(')');
+      return Object.assign(math('mrow', math('mo', '('), inside, math('mo', ')')), { inside });
+    }
+    let x = name();
+    for (let after; (after = next('²', '⊤', '_'));)
+      x = after === '_' ? math('msub', x, name()) : math('msup', x, math('mi', after === '²' ? '2' : after));
+    return x;
+  }
+  function product() {
+    let x = factor();
+    for (;;)
+      if (next('/')) x = math('mfrac', bare(x), bare(factor()));
+      else if (next('⊙')) x = math('mrow', x, math('mo', '⊙'), factor());
+      else if (tokens[0] === '(') x = math('mrow', x, factor());
+      else if (/^[\p{L}\d√]/u.test(tokens[0] ?? '')) x = math('mrow', x, math('mtext', '\u2009'), factor());
+      else return x;
+  }
+  function list() {
+    const parts = [product()];
+    for (let between; (between = next('+', '-', '=', ','));) parts.push(math('mo', between.replace('-', '−')), product());
+    return math('mrow', ...parts);
+  }
+  const whole = math('math', list());
+  whole.setAttribute('display', 'block');
+  return tokens.length ? el('p', {}, text) : el('div', { class: 'scroll' }, whole);
 }
-const brackets = text => `<mrow><mo stretchy="false">(</mo>${text}<mo stretchy="false">)</mo></mrow>`;
-const xhat = '<mfrac><mrow><mi>x</mi><mo>−</mo><mi>μ</mi></mrow>' +
-  '<msqrt><mrow><msup><mi>σ</mi><mn>2</mn></msup><mo>+</mo><mi>ε</mi></mrow></msqrt></mfrac>';
-const layerNorm = part => `<mi>y</mi><mo>=</mo>${xhat}<mo>⊙</mo>${part('γ')}<mo>+</mo>${part('β')}`;
-const shared = letter => `<mi>${letter}</mi>`;
-const withTask = letter => brackets(`${shared(letter)}<mo>+</mo><mi>λ</mi><msub>${shared(letter)}<mi>t</mi></msub>`);
-const equations = {
-  norm: () => layerNorm(models.some(conditional) ? withTask : shared),
-  attention: () => '<mi>O</mi><mo>=</mo><mi>softmax</mi><mrow><mo>(</mo><mfrac>' +
-    '<mrow><mi>Q</mi><msup><mi>K</mi><mi>⊤</mi></msup></mrow><msqrt><mi>d</mi></msqrt></mfrac><mo>)</mo></mrow><mi>V</mi>',
-};
+const layerNorm = (gain, bias) => `y = (x-μ)/√(σ²+ε) ⊙ ${gain} + ${bias}`;
+
+// ---- the sources ---------------------------------------------------------------------------------------------------
+
+let codeOpen = false;                               // as it was opened last
+// Lines of the sources, to be opened
+function quoted({ file, line, text }) {
+  if (!text) return el('p', { class: 'muted' }, el('code', {}, file));
+  return el('details', { class: 'source', open: codeOpen, ontoggle: event => { codeOpen = event.target.open; } },
+    el('summary', {}, el('code', {}, `${file}:${line}`)), el('pre', { class: 'scroll', tabindex: 0 }, el('code', {}, text)));
+}
+// What computes a view, of all models: their norms may differ.
+function sourcesOf(view) {
+  const all = new Map(measured.flatMap(m => m.code[view] ?? []).map(quote => [quote.file + quote.line, quote]));
+  return all.size ? el('div', { class: 'muted' }, 'Computed in ', [...all.values()].map(quoted)) : '';
+}
 
 // ---- the page ------------------------------------------------------------------------------------------------------
 
 const views = {
   words: { title: 'Word pieces', fields: ['token'], strip: true, of: wordsView,
     about: 'The tokenizer cuts a text into pieces of its vocabulary; the network sees their ids alone.',
-    file: 'src/text/word_piece.cpp', question: 'Which words are cut, and do their pieces mean anything?' },
+    question: 'Which words are cut, and do their pieces mean anything?' },
   attention: { title: 'Attention', fields: ['layer', 'head', 'token', 'measure'], strip: true, of: attentionView,
     choice: 'measure',
     about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
       'small value |v| moves little.',
-    equation: equations.attention, file: 'src/ops/attention.cpp',
+    equation: () => 'O = softmax(Q K⊤/√d) V',
     question: 'Where are the weights large, and weights × |v| small?' },
   layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
     choice: 'quantity',
     about: 'The hidden state of each token after the embeddings and after every layer. The cosine is 1 while it points ' +
       'where it pointed at the start.',
-    file: 'src/bert/layer.cpp', question: 'In which layer do the tokens become most alike?' },
+    equation: () => models.some(m => m.placement !== 'post') ? '' : 'a = Norm(x + A(x)), y = Norm(a + F(a))',
+    question: 'In which layer do the tokens become most alike?' },
   norms: { title: 'Norms', fields: ['norm', 'token', 'rows'], strip: true, of: normsView, choice: 'rows',
     about: 'A norm reads rows x (before) and writes y (after).',
-    file: 'src/norm/hidden', question: 'Which dimension is largest before the norms, and is it the same in every layer?' },
+    question: 'Which dimension is largest before the norms, and is it the same in every layer?' },
   gains: { title: 'Gains', fields: ['norm', 'gain', 'dimension'], of: gainsView,
     choice: 'gain',
     about: 'What the norms learned. A conditional LayerNorm adds γ_t and β_t of its task to the shared γ and β.',
-    file: 'src/norm/hidden/conditional_layer.cpp', question: 'Which two tasks moved in the same direction?' },
+    question: 'Which two tasks moved in the same direction?' },
   gradients: { title: 'Gradients', fields: ['scale', 'layer'], of: gradientsView,
     choice: 'scale',
     about: 'One backward of the loss for this text and label: how long the gradient of each part is.',
-    file: 'src/engine/autograd.cpp', question: 'Do gradients grow or shrink towards the embeddings?' },
+    question: 'Do gradients grow or shrink towards the embeddings?' },
   tape: { title: 'Tape', fields: ['node'], of: tapeView,
     about: 'Every operation of this forward, in its order; backward() walks it from its end. In the list, up and down step ' +
       'along the tape, left to the first input, right to the first reader.',
-    file: 'include/minbert/autograd.h', question: 'Which results are read twice?' },
+    question: 'Which results are read twice?' },
   compute: { title: 'Compute', fields: [], of: computeView, controls: computeControls,
     about: 'The network under the hand: another text or task, another λ, parts switched off. The other views follow.',
-    equation: equations.norm, file: 'examples/inside/forward.js',
+    equation: () => models.some(conditional) ? layerNorm('(γ + λγ_t)', '(β + λβ_t)') : layerNorm('γ', 'β'),
     question: 'At which λ does the prediction change, and which head does it need?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
-    file: 'src/train/heads.cpp', question: 'How sure is the model, and would you be?' },
+    question: 'How sure is the model, and would you be?' },
 };
 
 let focusNext = null;                               // the data-key of the element that gets the focus
@@ -286,8 +330,7 @@ function draw(what = 'results') {
       el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
         el('p', { class: 'about' }, view.about), equationOf(view),
         view.controls ? el('div', { id: 'controls', class: state.view }, view.controls()) : '', results(view),
-        el('p', { class: 'question' }, view.question),
-        el('p', { class: 'muted' }, 'Computed in ', el('code', {}, view.file), '.')),
+        el('p', { class: 'question' }, view.question), sourcesOf(state.view)),
       footer());
   }
   for (const list of document.querySelectorAll('.list'))     // the chosen operation is in sight
@@ -295,7 +338,7 @@ function draw(what = 'results') {
   if (focus && document.activeElement?.dataset?.key !== focus)
     document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
 }
-const equationOf = view => view.equation ? math(view.equation()) : '';
+const equationOf = view => view.equation?.() ? typeset(view.equation()) : '';
 function results(view) {
   return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
     modelParts(view));

@@ -96,7 +96,7 @@ function normsView(m) {
   const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
   const names = m.norms.map(norm => normName(norm.module));
   const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
-  return [el('p', {}, `y = ${m.formula}`), withTokens(heatMap({ key: `norms${m.index}`,
+  return [el('div', {}, formulaOf(m)), withTokens(heatMap({ key: `norms${m.index}`,
       caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
       columns: m.pieces, value,
       ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
@@ -110,6 +110,12 @@ function normsView(m) {
     })),
     el('p', { class: 'muted' }, 'Mean and variance are those of ', el('code', {}, tokenName(state.token - 1)),
        '; the largest is that of all tokens. Values beyond the axis count in the outer bars.')])];
+}
+// The norm's formula under the hand, and what its μ and σ are of
+function formulaOf(m) {
+  const text = m.live ? m.formula.replace('γ_t', 'λγ_t').replace('β_t', 'λβ_t') : m.formula;
+  return [typeset(`y = ${text}`), text.includes('x̂') ? typeset('x̂ = (x-μ)/√(σ²+ε)') : null,
+    el('p', { class: 'muted' }, `A mean is taken over ${m.over}.`)];
 }
 function histogram(chosen, which) {
   const counts = chosen[which].counts, most = greatest(counts), limit = chosen.range;
@@ -252,8 +258,8 @@ function tapeView(m) {
   return [arcs(m, n, users, go), beside(
     el('div', { class: 'card', role: 'group', 'aria-live': 'polite' },
       el('h3', {}, `${n + 1} of ${nodes.length}: ${node.operation} → ${node.shape}`),
-      el('p', {}, 'Module ', el('code', {}, node.module || 'none'), el('br'), 'Formula ', el('code', {}, `${node.file}:${node.line}`),
-         node.gradient === null ? null : [el('br'), `|dL/dy| ${number(node.gradient)}`]),
+      el('p', {}, 'Module ', el('code', {}, node.module || 'none'), node.gradient === null ? null : [el('br'), `|dL/dy| ${number(node.gradient)}`]),
+      m.code[`${node.file}:${node.line}`].map(quoted),
       el('p', { class: 'muted' }, 'It reads'), el('div', { class: 'walk' }, node.inputs.map(i => i[0] >= 0 ? walk(i[0]) : leaf(i))),
       el('p', { class: 'muted' }, users.length ? 'Its result goes to' : 'Nothing reads its result.'),
       el('div', { class: 'walk' }, users.map(walk))),

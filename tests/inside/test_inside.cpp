@@ -223,6 +223,25 @@ TEST_CASE("inside: a page without weights says why, and its numbers are the mode
   CHECK(contains(why(Tensor::zeros({3})), "placement of norms is pre"));
 }
 
+TEST_CASE("inside: a page quotes the code of its norm, of every view and of every operation") {
+  for (const std::string norm : {"layer", "rms", "group-sentence:groups=2", "none"}) {
+    CAPTURE(norm);
+    const Json inside = Look(norm).look(sst), code = inside["code"];
+    for (const auto& [view, quotes] : code.members())
+      for (const Json& quote : quotes.items()) {
+        CAPTURE(view);
+        CHECK(contains(read_file(repository(quote["file"].string())), quote["text"].string().substr(0, 20)));
+        CHECK(quote["text"].string().size() > 20);
+      }
+    for (const Json& operation : inside["tape"].items())
+      CHECK(code.has(formatted("{}:{}", operation["file"].string(), operation["line"].integer())));
+    REQUIRE(code["norms"].items().size() == 1);
+    CHECK(contains(code["norms"].items()[0]["text"].string(), norm.starts_with("group") ? "struct GroupNormOfSentence"
+                                                              : norm == "layer"        ? "mean_rows(square(x - mu))"
+                                                                                       : "Tensor forward("));
+  }
+}
+
 TEST_CASE("inside: a step moves the rows of its task, and the next one moves them on by their moments") {
   Look world;
   const Json first = world.look(sst);
