@@ -16,6 +16,8 @@ constexpr struct {
     {"attention", "src/ops/attention.cpp", "const auto attend"},
     {"attention", "examples/plain_bert.cpp", "attention"},
     {"layers", "src/bert/layer.cpp", "Tensor BertLayer::forward"},
+    {"lens", "src/bert/pretraining.cpp", "Tensor MaskedWordHead::transform"},
+    {"lens", "src/bert/pretraining.cpp", "Tensor MaskedWordHead::logits"},
     {"gradients", "src/engine/autograd.cpp", "void Tape::backward"},
     {"tape", "src/engine/autograd.cpp", "Tensor Tape::record"},
     {"compute", "examples/inside/forward.js", "  normalized(name, x, t) {"},

@@ -75,43 +75,49 @@ function predictionOf(m, h, task) {
   return { ...none, value: z[0], text: task.high === null ? z[0].toFixed(3) :
     `${clamp(z[0], task.low, task.high).toFixed(1)} of ${task.high}` };
 }
-// The ten likeliest words in the place of each [MASK]
+// What pre-training's head says of each of these hidden states [M, H]: the ten likeliest words
+function wordsOf(m, bert, x) {
+  const { tokens } = unpacked(m).tokenizer, p = softmax(bert.word_logits(x));
+  return range(p.rows).map(row => range(tokens.length)
+    .map(id => [tokens[id].replace(/^##/, ''), p.values[row * p.cols + id]]).sort((a, b) => b[1] - a[1]).slice(0, 10));
+}
+const hasWordHead = m => m.lens.words.length > 0;
+// In the place of each [MASK]
 function maskedWords(m, h) {
-  const batch = batchOf(m, h, null), { tokens } = unpacked(m).tokenizer, mask = tokens.indexOf('[MASK]');
-  const places = range(batch.ids.length).filter(i => batch.ids[i] === mask);
-  if (!places.length || !unpacked(m).theta['cls.predictions.bias']) return [];
-  const p = softmax(bertOf(m, h).word_logits(batch, places));
-  return places.map((_, row) => {
-    const ofRow = range(tokens.length).map(id => [tokens[id].replace(/^##/, ''), p.values[row * p.cols + id]]);
-    const choices = ofRow.sort((a, b) => b[1] - a[1]).slice(0, 10);
-    return { task: `[MASK] ${row + 1}`, choices, text: choices[0][0], not_run: '' };
-  });
+  const batch = batchOf(m, h, taskOf(m, h.task)), places = range(batch.ids.length).filter(i => batch.ids[i] === m.mask);
+  if (!places.length) return [];
+  const bert = bertOf(m, h), said = hasWordHead(m) ? wordsOf(m, bert, embedding(bert.encode(batch), places)) : [];
+  return places.map((_, i) => ({ task: `[MASK] ${i + 1}`, choices: said[i] ?? [], text: said[i]?.[0][0] ?? '',
+                                 not_run: m.lens.not_run }));
 }
-function predictionsOf(m, h) {
-  return m.tasks.length ? m.carried.tasks.map(task => predictionOf(m, h, task)) : maskedWords(m, h);
-}
+const predictionsOf = (m, h) => [...m.carried.tasks.map(task => predictionOf(m, h, task)), ...maskedWords(m, h)];
 
-// What look.cpp measures of a model, here of a forward under the hand.
-function computed(m) {
-  const task = taskOf(m, hand.task), batch = batchOf(m, hand, task), bert = bertOf(m, hand);
+// What look.cpp measures of a model, here of a forward under a hand.
+function computed(m, h) {
+  const task = taskOf(m, h.task), batch = batchOf(m, h, task), bert = bertOf(m, h);
   bert.encode(batch);
   const { states, attention, values, norms } = bert.seen, T = batch.ids.length;
   const names = m.states.map(s => s.name), before = [states[0], ...states];
-  return { ...m, live: true, text: hand.text, text_b: task && !task.pair ? '' : hand.text_b, task: task?.name ?? '',
+  let words;                                        // computed when they are asked for
+  return { ...m, live: true, text: h.text, text_b: task && !task.pair ? '' : h.text_b, task: task?.name ?? '',
     label: '', gradients: [], cut: batch.cut,
     ids: batch.ids, segments: batch.segments, pieces: batch.ids.map(id => m.carried.tokens[id]),
-    attention: ofAllHeads(m, attention.map(P => P.values), T * T),
-    value_norms: ofAllHeads(m, values.map(rowNorms), T),
+    attention: ofAllHeads(m, h, attention.map(P => P.values), T * T),
+    value_norms: ofAllHeads(m, h, values.map(rowNorms), T), hidden_states: states,
     states: states.map((x, i) => stateOf(names[i], x, states[0], before[i])),
     norms: Object.entries(norms).map(([module, pass]) => normPass(module, pass)),
-    gains: m.gains.map(gain => gainUnderHand(m, gain)),
-    get predictions() { return predictionsOf(m, hand); } };
+    gains: m.gains.map(gain => gainUnderHand(m, h, gain)),
+    get lens() {
+      words ??= hasWordHead(m) ? states.map(x => wordsOf(m, bert, x)) : [];
+      return { ...m.lens, words };
+    },
+    get predictions() { return predictionsOf(m, h); } };
 }
 // The numbers of all layers and heads in one row; a layer that is off has seen nothing: 0, so many for each head.
-function ofAllHeads(m, seen, count) {
+function ofAllHeads(m, h, seen, count) {
   let next = 0;
   return range(m.layers).flatMap(l => range(m.heads).flatMap(() =>
-    hand.off.has(encoder + l) ? range(count).map(() => 0) : [...seen[next++]]));
+    h.off.has(encoder + l) ? range(count).map(() => 0) : [...seen[next++]]));
 }
 const rowOf = (x, i) => x.values.subarray(i * x.cols, (i + 1) * x.cols);
 const rowNorms = x => range(x.rows).map(i => norm(rowOf(x, i)));
@@ -132,17 +138,22 @@ function normPass(module, { x, y }) {
   return { module, range: most, before: rows(x), after: rows(y) };
 }
 // λ γ_t and λ β_t of the task that each task takes
-function gainUnderHand(m, gain) {
-  const of = rows => rows.length ? takenBy(m, hand).map(t => rows[t].map(x => hand.lambda * x)) : [];
+function gainUnderHand(m, h, gain) {
+  const of = rows => rows.length ? takenBy(m, h).map(t => rows[t].map(x => h.lambda * x)) : [];
   return { ...gain, task_weight: of(gain.task_weight), task_bias: of(gain.task_bias) };
 }
 
+// The states [T, H] that a model's view shows, if they are there; the program's are carried as numbers.
+function hiddenStates(m) {
+  if (m.live || m.carried.not_run) return m.hidden_states ?? null;
+  const numbers = new Float32Array(bytes_of(m.carried.states).buffer), size = m.ids.length * m.hidden;
+  return m.states.map((_, s) => tensor(m.ids.length, m.hidden, numbers.subarray(s * size, (s + 1) * size)));
+}
 // The largest difference between the hidden states of this page and those of the program, which are of its own text.
 function differenceFrom(m) {
   const bert = bertOf(m, asTrained(m.tasks)), task = m.task ? m.tasks.indexOf(m.task) : null;
   bert.encode({ ids: m.ids, segments: m.segments, positions: range(m.ids.length), task });
-  const theirs = new Float32Array(bytes_of(m.carried.states).buffer);
-  const ours = bert.seen.states.flatMap(x => [...x.values]);
+  const flat = states => states.flatMap(x => [...x.values]), theirs = flat(hiddenStates(m)), ours = flat(bert.seen.states);
   return ours.length === theirs.length ? greatest(ours.map((x, i) => Math.abs(x - theirs[i]))) : Infinity;
 }
 
@@ -152,7 +163,7 @@ const lambdas = [-4, 8];                            // the ends of the slider
 
 // After the hand moved: all views show what it computes.
 function compute() {
-  models = isStart() || notComputed() ? measured : measured.map(computed);
+  models = isStart() || notComputed() ? measured : measured.map(m => computed(m, hand));
   first = models[0];
   T = first.pieces.length;
   limits.token = limits.other = T;

@@ -225,10 +225,9 @@ class Bert {
     return this.linear('heads.' + task, this.pooled(batch));         // [1, outputs]
   }
 
-  // What pre-training's head says of the tokens at these places: a logit of each word of the vocabulary.
-  word_logits(batch, places) {
+  // What pre-training's head says of hidden states x [M, H], of any layer: a logit of each word of the vocabulary.
+  word_logits(x) {
     const name = 'cls.predictions';
-    const x = embedding(this.encode(batch), places);                 // [M, H]
     const u = gelu(this.linear(name + '.transform.dense', x));       // [M, H]
     const h = this.layer_norm(name + '.transform.LayerNorm', u, null);        // [M, H]
     const E = this.theta['bert.embeddings.word_embeddings.weight'];  // [V, H]

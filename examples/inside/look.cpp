@@ -266,28 +266,34 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
       .set("choices", Json::array(choices));
 }
 
-// A pre-trained model's words in the place of each [MASK], in the form of predictions. head:
-// nullptr, if there is none, and why_not says why
-Json::Array masked_words_json(const TrainedModel& trained, const std::string& text,
-                              const MaskedWords* head, const std::string& why_not) {
-  const Tokenizer& t = trained.tokenizer;
-  const std::string& mask = t.token(t.mask());
-  if (!trained.tasks.empty() || text.find(mask) == text.npos) return {};
-  Json::Array all;
-  const auto add = [&](const std::string& best, const Json::Array& choices,
-                       const std::string& not_run) {
-    all.push_back(Json::object({{"task", formatted("{} {}", mask, all.size() + 1)},
-                                {"text", best}, {"choices", Json::array(choices)},
-                                {"not_run", not_run}}));
-  };
-  if (!head) {
-    add("", {}, why_not);
-    return all;
+// What pre-training's head says of each token in each hidden state [states][T]: words with their
+// probabilities. why_not: without a head
+Json lens_json(const MaskedWords* head, const std::string& why_not, const std::vector<Tensor>& hidden) {
+  Json::Array states;
+  for (size_t i = 0; head && i < hidden.size(); ++i) {
+    Json::Array tokens;
+    for (const MaskedWords::Choices& words : head->of_states(hidden[i])) {
+      Json::Array choices;
+      for (const auto& [word, p] : words) choices.push_back(Json::array({word, rounded(p)}));
+      tokens.push_back(Json::array(choices));
+    }
+    states.push_back(Json::array(tokens));
   }
-  for (const MaskedWords::Choices& words : head->fill(text)) {
-    Json::Array choices;
-    for (const auto& [word, p] : words) choices.push_back(Json::array({word, rounded(p)}));
-    add(words[0].first, choices, "");
+  return Json::object({{"words", Json::array(states)}, {"not_run", why_not}});
+}
+
+// The words in the place of each [MASK], by the last state, in the form of predictions
+Json::Array masked_words_json(const Tokenizer& t, const Indices& ids, const Json& lens) {
+  Json::Array all;
+  for (int64_t row = 0; row < ids.size(); ++row) {
+    if (ids[row] != t.mask()) continue;
+    const Json::Array states = lens["words"].items();
+    const Json choices = states.empty() ? Json::array({}) : states.back().items()[size_t(row)];
+    const std::string best = states.empty() ? "" : choices.items()[0].items()[0].string();
+    all.push_back(Json::object({{"task", formatted("{} {}", t.token(t.mask()), all.size() + 1)},
+                                {"text", best},
+                                {"choices", choices},
+                                {"not_run", lens["not_run"]}}));
   }
   return all;
 }
@@ -327,17 +333,14 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
 
   std::optional<MaskedWords> masked_words;
   std::string no_masked_words;
-  if (trained.tasks.empty()) {
-    try {
-      masked_words.emplace(trained);
-    } catch (const Error& e) {
-      no_masked_words = e.what();
-    }
+  try {
+    masked_words.emplace(trained);
+  } catch (const Error& e) {
+    no_masked_words = e.what();
   }
   std::vector<Parameter> carried = trained.model.parameters.items();
   if (masked_words)
-    for (const Parameter& p : masked_words->parameters().items())
-      if (p.name.starts_with("cls.predictions.")) carried.push_back(p);
+    for (const Parameter& p : masked_words->parameters().items()) carried.push_back(p);
   const std::string not_carried =
       o.without_weights ? "the page was made with --without-weights" : why_not_carried(config, carried);
   if (not_carried.empty()) {
@@ -350,9 +353,6 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
     tasks.push_back(t.name);
     predictions.push_back(prediction_json(trained, t, o));
   }
-  const MaskedWords* head = masked_words ? &*masked_words : nullptr;
-  for (const Json& words : masked_words_json(trained, o.text, head, no_masked_words))
-    predictions.push_back(words);
   bool cut = false;
   const int id = task ? network.task_id(task->name) : -1;
   const Example example = example_of(trained, task, o, &cut);
@@ -389,6 +389,9 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   for (size_t i = 0; i < found.size(); ++i)
     states.push_back(state_json(found[i].first, found[i].second->result, found[0].second->result,
                                 found[i > 0 ? i - 1 : 0].second->result));
+  const Json lens = lens_json(masked_words ? &*masked_words : nullptr, no_masked_words, hidden);
+  for (const Json& words : masked_words_json(trained.tokenizer, batch.ids, lens))
+    predictions.push_back(words);
   const Json tape = tape_json(m);
   const NormEntry& norm = norms().find(config.norm);
   Json page = Json::object({{"model", model},
@@ -417,6 +420,8 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
                             {"gradients", gradients_json(m)},
                             {"tape", tape},
                             {"code", code_json(config.norm, tape)},
+                            {"lens", lens},
+                            {"mask", trained.tokenizer.mask()},
                             {"predictions", Json::array(predictions)}});
   page.set("carried", not_carried.empty()
                           ? carried_json(trained, carried, hidden, most_tokens(config, o))

@@ -290,6 +290,10 @@ const views = {
       'where it pointed at the start.',
     equation: () => models.some(m => m.placement !== 'post') ? '' : 'a = Norm(x + A(x)), y = Norm(a + F(a))',
     question: 'In which layer do the tokens become most alike?' },
+  lens: { title: 'Logit lens', fields: ['token'], strip: true, of: lensView,
+    about: 'What the head that pre-training taught to guess masked words says of each hidden state. It was taught the last ' +
+      'layer’s. Fine-tuning keeps it as it was.',
+    question: 'From which layer on does the last layer’s word stand first?' },
   norms: { title: 'Norms', fields: ['norm', 'token', 'rows'], strip: true, of: normsView, choice: 'rows',
     about: 'A norm reads rows x (before) and writes y (after).',
     question: 'Which dimension is largest before the norms, and is it the same in every layer?' },

@@ -288,3 +288,14 @@ function predictionsView(m) {
     el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
     p.choices.length ? bars(p.choices, 1, percent) : null));
 }
+
+function lensView(m) {
+  const { words, not_run } = m.lens, t = state.token - 1;
+  if (!words.length) return notice(not_run);
+  const said = ([word, p]) => el('span', { class: 'token', style: tokenStyle(p) }, word, el('small', {}, percent(p)));
+  const byState = cells => m.states.map(({ name }, s) => [name, ...cells(words[s])]);
+  return [el('h3', {}, 'The likeliest word at each token'),
+    table(['', ...m.pieces], byState(ofTokens => ofTokens.map(ten => said(ten[0])))),
+    el('h3', {}, 'The ten likeliest at ', el('code', {}, tokenName(t))),
+    table(['', ...range(10).map(i => String(i + 1))], byState(ofTokens => ofTokens[t].map(said)))];
+}

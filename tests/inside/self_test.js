@@ -70,6 +70,10 @@
     for (const [i, p] of m.predictions.entries())
       check(ours[i].text === (p.text ?? '') && far([0, ...shares(ours[i])], [0, ...shares(p)]) < 1e-4,
             `it predicts ${ours[i].text} in place of ${p.text}`);
+    const said = computed(m, h).lens.words, likeliest = state => state.map(ten => ten[0]);
+    for (const [s, state] of m.lens.words.entries())
+      check(far(likeliest(said[s]).map(([, p]) => p), likeliest(state).map(([, p]) => p)) < 1e-4,
+            `the lens differs at ${m.states[s].name}`);
   }
 
   // The hand moves as a pointer and keys would; the views follow.

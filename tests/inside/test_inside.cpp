@@ -242,6 +242,33 @@ TEST_CASE("inside: a page quotes the code of its norm, of every view and of ever
   }
 }
 
+TEST_CASE("inside: pre-training's head says of the last state what it predicts for a mask, after fine-tuning, too") {
+  Look world;
+  CHECK(contains(world.look(sst)["lens"]["not_run"].string(), "predicts no masked words"));
+  const InsideOptions masked = {.text = "good [MASK] , not dull .", .task = "sst"};
+  CHECK(contains(world.look(masked)["predictions"].items().back()["not_run"].string(), "predicts no masked words"));
+
+  const BertConfig config = BertConfig::load(world.path("start/config.json"));
+  save_model(world.path("pretrained"), config, Tokenizer(world.path("vocab.txt"), true),
+             WithParameters<BertForPreTraining>(config, 3, true).parameters);
+  TrainOptions o = world.options();
+  o.model = world.path("pretrained"), o.epochs = 1;
+  world.run(o, "tuned");
+  const Quiet quiet;
+  TrainedModel tuned(world.path("tuned"));
+  const Json inside = look_inside(tuned, "tuned", masked);
+  CHECK(inside["lens"]["not_run"].string() == "");
+  const Json::Array words = inside["lens"]["words"].items();
+  REQUIRE(words.size() == inside["states"].items().size());
+  for (const Json& state : words) CHECK(state.items().size() == inside["pieces"].items().size());
+  CHECK(words.back().items()[2].items().size() == 10);
+  const Json prediction = inside["predictions"].items().back();
+  CHECK(prediction["task"].string() == "[MASK] 1");
+  CHECK(prediction["choices"].dump() == words.back().items()[2].dump());
+  CHECK(prediction["choices"].dump() != words.front().items()[2].dump());
+  CHECK(inside["carried"]["parameters"].items().size() == tuned.model.parameters.items().size() + 5);
+}
+
 TEST_CASE("inside: a step moves the rows of its task, and the next one moves them on by their moments") {
   Look world;
   const Json first = world.look(sst);
