@@ -98,7 +98,7 @@ function computed(m, h) {
   bert.encode(batch);
   const { states, attention, values, norms } = bert.seen, T = batch.ids.length;
   const names = m.states.map(s => s.name), before = [states[0], ...states];
-  let words;                                        // computed when they are asked for
+  let words, predictions;                           // computed when they are asked for
   return { ...m, live: true, text: h.text, text_b: task && !task.pair ? '' : h.text_b, task: task?.name ?? '',
     label: '', gradients: [], cut: batch.cut,
     ids: batch.ids, segments: batch.segments, pieces: batch.ids.map(id => m.carried.tokens[id]),
@@ -111,7 +111,14 @@ function computed(m, h) {
       words ??= hasWordHead(m) ? states.map(x => wordsOf(m, bert, x)) : [];
       return { ...m.lens, words };
     },
-    get predictions() { return predictionsOf(m, h); } };
+    get predictions() { return predictions ??= predictionsOf(m, h); } };
+}
+// The same of the hand's text and task, but as trained
+const trainedNow = new Map();
+function asTrainedNow(index) {
+  const h = { ...hand, ...asTrained(measured[index].tasks) }, of = JSON.stringify([h.text, h.text_b, h.task]);
+  if (trainedNow.get(index)?.of !== of) trainedNow.set(index, { of, model: computed(measured[index], h) });
+  return trainedNow.get(index).model;
 }
 // The numbers of all layers and heads in one row; a layer that is off has seen nothing: 0, so many for each head.
 function ofAllHeads(m, h, seen, count) {
@@ -163,7 +170,7 @@ const lambdas = [-4, 8];                            // the ends of the slider
 
 // After the hand moved: all views show what it computes.
 function compute() {
-  models = isStart() || notComputed() ? measured : measured.map(m => computed(m, hand));
+  models = isStart() || notComputed() ? measured : measured.map(m => computed(m, { ...hand }));
   first = models[0];
   T = first.pieces.length;
   limits.token = limits.other = T;
@@ -254,20 +261,11 @@ function flip(name) {
 
 function computeView(m) {
   if (notComputed()) return notice(`This page does not compute. ${notComputed()}`);
-  return [beside(predictionCards(measured[m.index]), el('div', {}, switchboard(m))), lengthsOfTasks(m), agreement(m)];
+  return [beside(predictionCards(m), el('div', {}, switchboard(m))), lengthsOfTasks(m), agreement(m)];
 }
 // What the heads say now; a mark is where the probability stands as trained.
-const trainedPredictions = new Map();               // of the last text
-function asTrainedPredictions(m) {
-  const text = JSON.stringify([m.index, hand.text, hand.text_b]);
-  if (!trainedPredictions.has(text)) {
-    if (trainedPredictions.size >= measured.length) trainedPredictions.clear();
-    trainedPredictions.set(text, predictionsOf(m, { ...hand, ...asTrained(m.tasks) }));
-  }
-  return trainedPredictions.get(text);
-}
 function predictionCards(m) {
-  const before = asTrainedPredictions(m), now = untouched(hand) ? before : predictionsOf(m, hand);
+  const before = asTrainedNow(m.index).predictions, now = untouched(hand) ? before : m.predictions;
   if (!now.length) return notice('Write [MASK] in place of a word of the text.');
   return now.map((p, i) => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
     el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),

@@ -39,12 +39,12 @@ const limits = { token: T, other: T, layer: Math.max(...models.map(m => m.layers
 let hand = startOf(first);                          // what Compute changes: the text, λ, ...
 
 const hashOf = () => '#' + [state.view, ...views[state.view].fields.map(field => state[field]),
-                            ...state.view === 'compute' ? handPath() : []].join('/');
+                            ...views[state.view].hand ? handPath() : []].join('/');
 function readHash() {
   const [view, ...values] = location.hash.slice(1).split('/').map(decodeURIComponent);
   if (!Object.hasOwn(views, view)) return;
   state.view = view;
-  if (view === 'compute') readHand(values);
+  if (views[view].hand) readHand(values.slice(views[view].fields.length));
   compute();
   views[view].fields.forEach((field, i) => {
     if (!values[i]) return;
@@ -309,10 +309,15 @@ const views = {
     about: 'Every operation of this forward, in its order; backward() walks it from its end. In the list, up and down step ' +
       'along the tape, left to the first input, right to the first reader.',
     question: 'Which results are read twice?' },
-  compute: { title: 'Compute', fields: [], of: computeView, controls: computeControls,
+  compute: { title: 'Compute', fields: [], hand: true, of: computeView, controls: computeControls,
     about: 'The network under the hand: another text or task, another λ, parts switched off. The other views follow.',
     equation: () => models.some(conditional) ? layerNorm('(γ + λγ_t)', '(β + λβ_t)') : layerNorm('γ', 'β'),
     question: 'At which λ does the prediction change, and which head does it need?' },
+  difference: { title: 'Difference', fields: ['layer', 'head', 'token'], hand: true, strip: true,
+    whole: true, of: differenceView,
+    about: 'How far two models are from each other at one text; or a model from itself as it was trained, when Compute ' +
+      'moves λ or switches something off.',
+    question: 'Where does the difference begin, and which heads show it first?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
     question: 'How sure is the model, and would you be?' },
@@ -345,7 +350,7 @@ function draw(what = 'results') {
 const equationOf = view => view.equation?.() ? typeset(view.equation()) : '';
 function results(view) {
   return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
-    modelParts(view));
+    view.whole ? view.of() : modelParts(view));
 }
 function footer() {
   return el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +

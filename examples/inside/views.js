@@ -11,6 +11,11 @@ const choicesOf = {
   scale: { gradient: 'length |g|', ratio: 'beside the parameters, |g| / |θ|' },
 };
 const tokenName = i => `${first.pieces[i]} (${i + 1})`;
+// The rows of all models under names, each name once: what a model lacks stays empty beside another that has it. Those of
+// the model with most rows come first.
+function alignedNames(namesOf) {
+  return [...new Set(models.map(namesOf).sort((a, b) => b.length - a.length).flat())];
+}
 
 function wordsView(m) {
   const rows = m.pieces.map((piece, i) => [String(i + 1), piece, String(m.ids[i]), String(m.segments[i])]);
@@ -92,9 +97,13 @@ function layersView(m) {
 
 function normsView(m) {
   if (!m.norms.length) return notice('This model has no norm.');
-  const [what, side] = state.rows.split('-'), n = Math.min(state.norm, m.norms.length) - 1, chosen = m.norms[n];
-  const value = (r, i) => m.norms[r][side][what][Math.min(i, m.norms[r][side][what].length - 1)];
-  const names = m.norms.map(norm => normName(norm.module));
+  const names = alignedNames(other => other.norms.map(norm => normName(norm.module)));
+  const named = new Map(m.norms.map(norm => [normName(norm.module), norm]));
+  const [what, side] = state.rows.split('-'), n = Math.min(state.norm, names.length) - 1, chosen = named.get(names[n]);
+  const value = (r, i) => {
+    const numbers = named.get(names[r])?.[side][what];
+    return numbers?.[Math.min(i, numbers.length - 1)];
+  };
   const everyone = models.flatMap(other => other.norms.flatMap(norm => norm[side][what]));
   return [el('div', {}, formulaOf(m)), withTokens(heatMap({ key: `norms${m.index}`,
       caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
@@ -102,6 +111,7 @@ function normsView(m) {
       ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
       choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
       says: (r, i) => `${names[r]}, ${tokenName(i)}: ${choicesOf.rows[state.rows]} ${number(value(r, i))}` }),
+    !chosen ? notice(`This model has no norm at ${names[n]}.`) :
     [el('h3', {}, `${names[n]}: all its values, before and after`),
     ['before', 'after'].map(which => histogram(chosen, which)),
     table(['', 'mean', 'variance', 'largest |xᵢ|', 'in dimension'], ['before', 'after'].map(which => {
@@ -134,18 +144,21 @@ const lettersOf = m => m.tasks.map(task => `${letters[state.gain]}_${task}`);   
 function gainsView(m) {
   const gains = m.gains.filter(g => g.weight.length || g.bias.length);
   if (!gains.length) return notice('The norms of this model have no parameters.');
-  const n = Math.min(state.norm, gains.length) - 1, g = gains[n], letter = letters[state.gain], of = gain => gain[state.gain][0];
-  const names = gains.map(gain => normName(gain.module)), columns = range(of(g).length).map(i => String(i + 1));
+  const names = alignedNames(other => other.gains.map(gain => normName(gain.module)));
+  const named = new Map(gains.map(gain => [normName(gain.module), gain])), of = gain => gain?.[state.gain][0];
+  const n = Math.min(state.norm, names.length) - 1, g = named.get(names[n]), letter = letters[state.gain];
+  if (!of(g)) return notice(`This model has no ${letter} at ${names[n]}.`);
+  const columns = range(of(g).length).map(i => String(i + 1));
   const moved = g['task_' + state.gain], times = magnification(of(g), moved);
   const rows = [of(g), ...moved.map(task => task.map((x, i) => times * x + of(g)[i]))];
   const added = lettersOf(m).slice(0, moved.length), factor = times > 1 ? times : '';
   const rowsNamed = [letter, ...added.map(name => `${letter}+${factor}${name}`)];
   const parts = [
     heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
-      columns, labels: false, value: (r, i) => of(gains[r])[i],
+      columns, labels: false, value: (r, i) => of(named.get(names[r]))?.[i],
       ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
       choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
-      says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(gains[r])[i])}` }),
+      says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(named.get(names[r]))?.[i])}` }),
     heatMap({ key: `tasks${m.index}`, caption: stripCaption(names[n], times, moved), rows: rowsNamed, columns,
       labels: false, cell: 24,
       value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
@@ -209,9 +222,10 @@ function sumsOf(m) {
 const sizeOf = sums => !sums ? null : state.scale === 'ratio' ? Math.sqrt(sums[0] / (sums[1] || 1)) : Math.sqrt(sums[0]);
 function gradientsView(m) {
   if (!m.gradients.length) return notice(noLabel(m));
-  const { cells, rows } = sumsOf(m), size = sizeOf;
-  const rowNames = [...rows.keys()], layers = rowNames.filter(name => name.startsWith('layer '));
-  const columns = [...new Set(m.gradients.map(([p]) => placeOf(p)).filter(([row]) => layers.includes(row)).map(p => p[1]))];
+  const { cells, rows } = sumsOf(m), size = sizeOf, placesOf = other => other.gradients.map(([p]) => placeOf(p));
+  const rowNames = alignedNames(other => placesOf(other).map(([row]) => row));
+  const layers = rowNames.filter(name => name.startsWith('layer '));
+  const columns = alignedNames(other => placesOf(other).filter(([row]) => layers.includes(row)).map(p => p[1]));
   const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|', value = (r, c) => size(cells.get(`${layers[r]}|${columns[c]}`));
   const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
   return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
@@ -298,4 +312,74 @@ function lensView(m) {
     table(['', ...m.pieces], byState(ofTokens => ofTokens.map(ten => said(ten[0])))),
     el('h3', {}, 'The ten likeliest at ', el('code', {}, tokenName(t))),
     table(['', ...range(10).map(i => String(i + 1))], byState(ofTokens => ofTokens[t].map(said)))];
+}
+
+// What Difference compares: two models, or one as it was trained and as the hand has it; of the same text.
+function compared() {
+  if (models.length > 1) return models.slice(0, 2).map(m => [m.model, m]);
+  return first.live ? [['as trained', asTrainedNow(0)], [handSays() || 'as trained', first]] : null;
+}
+function differenceView() {
+  const pair = compared();
+  if (!pair) return notice('Move λ or switch something off in Compute, or make the page with --compare and a second model.');
+  const [[nameA, A], [nameB, B]] = pair;
+  if (A.pieces.join() !== B.pieces.join()) return notice('The two cut the text into different pieces.');
+  const differences = weightDifferences(A, B);
+  return el('section', { class: 'model' }, el('h2', {}, `a: ${nameA}; b: ${nameB}`),
+    withTokens(statesApart(A, B), headsApart(differences)),
+    withTokens(weightsApart(A, differences), predictionsApart(A, B)));
+}
+// |b - a| / |a| of each token's state
+function statesApart(A, B) {
+  const [a, b] = [A, B].map(m => new Map((hiddenStates(m) ?? []).map((x, s) => [m.states[s].name, x])));
+  const names = alignedNames(m => m.states.map(s => s.name));
+  if (!a.size || !b.size || A.hidden !== B.hidden) return notice('Hidden states: not run. They need two models of one size ' +
+    'that the page carries.');
+  const values = names.map(name => {
+    const x = a.get(name), y = b.get(name);
+    if (!x || !y) return [];
+    const lengths = rowNorms(x);
+    return rowNorms(subtract(y, x)).map((d, i) => d / lengths[i]);
+  });
+  return heatMap({ key: 'apart', caption: 'Hidden states: |b − a| / |a|', cell: rowHeight(), rows: A.pieces, columns: names,
+    value: (i, s) => values[s][i], low: 0, row: state.token - 1, column: state.layer,
+    choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
+    says: (i, s) => `${tokenName(i)}, ${names[s]}: ${number(values[s][i])}` });
+}
+// b - a of the weights [T,T] of each head that both have, layer by layer
+function weightDifferences(A, B) {
+  const begin = (m, l, h) => (l * m.heads + h) * T * T;
+  return range(Math.min(A.layers, B.layers)).map(l => range(Math.min(A.heads, B.heads)).map(h =>
+    range(T * T).map(k => B.attention[begin(B, l, h) + k] - A.attention[begin(A, l, h) + k])));
+}
+// The share of a head's weights that goes to other tokens: half of Σ|b - a|, the mean over the rows.
+function headsApart(differences) {
+  const layers = range(differences.length), heads = range(differences[0].length);
+  const values = differences.map(ofLayer => ofLayer.map(d => d.reduce((sum, x) => sum + Math.abs(x), 0) / 2 / T));
+  return heatMap({ key: 'headsapart', caption: 'Attention: the share that goes elsewhere', rows: layers.map(l => `layer ${l + 1}`),
+    columns: heads.map(h => `head ${h + 1}`), value: (l, h) => values[l][h], low: 0, cell: 24,
+    row: state.layer - 1, column: state.head - 1, choose: (l, h) => set({ layer: l + 1, head: h + 1 }),
+    says: (l, h) => `Layer ${l + 1}, head ${h + 1}: ${percent(values[l][h])}` });
+}
+function weightsApart({ pieces }, differences) {
+  const l = Math.min(state.layer, differences.length) - 1, h = Math.min(state.head, differences[0].length) - 1;
+  const value = (i, j) => differences[l][h][i * T + j], most = greatest(differences.flat(2).map(Math.abs)) || 1;
+  const name = `Layer ${l + 1}, head ${h + 1}`;
+  return heatMap({ key: 'weightsapart', caption: `${name}: b − a, what token i takes more (orange) or less (blue) from each`,
+    palette: 'sign', low: -most, high: most, cell: rowHeight(), rows: pieces, columns: pieces, value,
+    row: state.token - 1, column: state.other - 1, choose: (i, j) => set({ token: i + 1, other: j + 1 }),
+    says: (i, j) => `${name}: ${tokenName(i)} takes ${number(value(i, j))} from ${tokenName(j)}` });
+}
+// Where both predict, each label's probability, or the score
+function predictionsApart(A, B) {
+  const rows = A.predictions.flatMap(a => {
+    const b = B.predictions.find(other => other.task === a.task);
+    if (!b || a.not_run || b.not_run) return [];
+    const probability = new Map(b.choices), shared = a.choices.filter(([label]) => probability.has(label));
+    const apart = shared.map(([label, p]) => [`${a.task}: ${label}`, percent(p), percent(probability.get(label)),
+                                              percent(probability.get(label) - p)]);
+    return apart.length ? apart : [[a.task, a.text, b.text, '']];
+  });
+  return rows.length ? [el('h3', {}, 'Predictions'), table(['', 'a', 'b', 'b − a'], rows)] :
+    notice('No task of both has a prediction.');
 }

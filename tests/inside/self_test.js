@@ -9,7 +9,8 @@
   const far = (a, b) => a.length === b.length ? greatest(a.map((x, i) => Math.abs(x - b[i]))) : Infinity;
   const look = () => {
     check(document.documentElement.scrollWidth <= document.documentElement.clientWidth, 'wider than the window');
-    check(all('.model').length === models.length, 'a model is missing');
+    const whole = views[state.view].whole;
+    check(whole || all('.model').length === models.length, 'a model is missing');
     check(all('math').length === 0 || all('math').every(m => !/[_√]/.test(m.textContent)), 'an equation is not typeset');
     for (const source of all('.source')) check(source.querySelector('code').textContent.match(/:\d+$/) &&
       source.querySelector('pre').textContent.includes('{'), `${source.textContent.slice(0, 40)} quotes nothing`);
@@ -39,6 +40,12 @@
     }
   };
   visitAll();
+  for (const view of ['norms', 'gradients']) {        // two models beside each other: the same rows, the same scale
+    set({ view });
+    const ofFirst = selector => all('.model').map(m => m.querySelector(selector)?.innerText).filter(text => text);
+    for (const what of ['.map .rows', '.legend'])
+      check(new Set(ofFirst(what)).size <= 1, `${what} differs: ${ofFirst(what).join(' | ')}`);
+  }
   set({ view: 'tape', node: 1 });
   for (let n = 2; n <= first.tape.length; ++n) press(main.querySelector('.list [aria-pressed=true]'), 'ArrowDown');
   check(state.node >= first.tape.length, 'the tape cannot be walked to its end');
@@ -115,7 +122,15 @@
     await click(`off0${name}`);
     check(far(typed, lastStates()) < 1e-9, `${name} on again is not as before`);
   }
+  const difference = () => {
+    find('tabdifference').click();
+    const says = find('apart')?.closest('figure').querySelector('.readout').textContent ?? '';
+    find('tabcompute').click();
+    return says;
+  };
+  if (models.length === 1) check(/: 0$/.test(difference()), `as trained differs from as trained: ${difference()}`);
   await click('off0bert.encoder.layer.0');
+  check(/: [0-9.]+$/.test(difference()) && !/: 0$/.test(difference()), `no difference: ${difference()}`);
   writeAddress();
   const address = location.hash, moved = lastStates();
   visitAll();
