@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "minbert/optimizer.h"
 #include "small_run.h"
 #include "task_files.h"
 
@@ -44,7 +45,7 @@ std::vector<double> says(const std::string& run, const TrainOptions& o, const st
 TEST_CASE("task names: a model goes on with fewer tasks, in any order and with a new one, and loses none") {
   SmallWorld world;
   TrainOptions o = world.options();
-  for (const std::string optimizer : {"adamw", "adamw-course", "sgd"}) {
+  for (const std::string& optimizer : optimizer_names) {
     INFO(optimizer);
     const auto at = [&](const std::string& name) { return optimizer + "-" + name; };
     o.optimizer = optimizer, o.momentum = 0.9;
