@@ -23,6 +23,7 @@
 #                      include), #pragma once; that no room includes one above it; that minbert.h
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
+#   make recipes       builds and runs examples/recipes: eight things that one adds to BERT; RECIPE=lion: one of them
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here
 #   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
@@ -43,7 +44,7 @@
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
-#   V=1                show whole commands         T, ARGS, N, TO, ID, FOLDER    see above
+#   V=1                show whole commands         T, ARGS, RECIPE, N, TO, ID, FOLDER    see above
 VERSION     := 0.9.0
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -289,6 +290,17 @@ mini-bert: programs
 walkthroughs: programs
 	@.build/run-console $$(grep -rlx --include='*.md' '```console' README.md src examples tests | LC_ALL=C sort)
 
+# Recipes are programs of one's own, as src/INSTALL.md has them: public headers and the library alone.
+RECIPES := $(patsubst examples/%.cpp,build/%,$(wildcard examples/recipes/$(or $(RECIPE),*).cpp))
+$(RECIPES:=.o): build/%.o: examples/%.cpp build/config.mk
+	@mkdir -p $(@D)
+	@echo "recipe  $<"
+	$(Q)$(CXX) -std=c++20 -O2 $(WARNINGS) -fopenmp -Iinclude -MMD -MP -c $< -o $@
+$(RECIPES): %: %.o build/libminbert.a
+	$(Q)$(CXX) -fopenmp $^ -o $@ $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
+recipes: $(RECIPES)
+	@for recipe in $^; do echo; echo "$$recipe"; $$recipe || exit; done
+
 bench: programs
 	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
@@ -325,6 +337,6 @@ clean:
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs bench \
-  rehearsal memcheck lab grade grade-hand-ins check-labs check-paper hand-in lint papers deps clean help FORCE
+.PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs recipes \
+  bench rehearsal memcheck lab grade grade-hand-ins check-labs check-paper hand-in lint papers deps clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)
