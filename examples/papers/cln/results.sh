@@ -104,7 +104,7 @@ awk -F, '
   END {
     head = " | SST accuracy | Quora accuracy | STS Pearson | mean |\n|---|---|---|---|---|\n"
     printf "| kept-out training rows, one seed%s%s\n", head, one["rate"]
-    printf "| dev, six seeds%s", head
+    printf "| dev, %d seeds%s", n["round-robin", "layer"], head
     split("sequential round-robin", samplings, " ")
     for (s = 1; s <= 2; s++) {
       sampling = samplings[s]
