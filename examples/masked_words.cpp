@@ -9,7 +9,7 @@
 namespace minbert {
 
 MaskedWords::MaskedWords(const TrainedModel& trained) : trained_(trained), head_(trained.config, 0, false) {
-  MB_CHECK(load_masked_word_head(model_folder(trained.folder), head_.parameters),
+  MB_CHECK(load_masked_word_head(model_folder(trained.folder), trained.config, head_.parameters),
            "{}: it has no cls.predictions.*, or not all of them, so it predicts no masked words; a folder of "
            "`pretrain` has them, a BertForPreTraining or BertForMaskedLM of Hugging Face, and what multitask makes of "
            "one",

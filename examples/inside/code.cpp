@@ -57,7 +57,8 @@ Json code_json(const std::string& norm, const Json& tape) {
   for (const Json& operation : tape.items()) {
     const std::string file = operation["file"].string();
     const int line = int(operation["line"].integer());
-    code.set(formatted("{}:{}", file, line), Json::array({json_of(file, quote_around(file, line))}));
+    const std::string at = formatted("{}:{}", file, line);
+    if (!code.has(at)) code.set(at, Json::array({json_of(file, quote_around(file, line))}));     // every layer's again
   }
   return code;
 }

@@ -285,9 +285,9 @@ Json lens_json(const MaskedWords* head, const std::string& why_not, const std::v
 // The words in the place of each [MASK], by the last state, in the form of predictions
 Json::Array masked_words_json(const Tokenizer& t, const Indices& ids, const Json& lens) {
   Json::Array all;
+  const Json::Array states = lens["words"].items();
   for (int64_t row = 0; row < ids.size(); ++row) {
     if (ids[row] != t.mask()) continue;
-    const Json::Array states = lens["words"].items();
     const Json choices = states.empty() ? Json::array({}) : states.back().items()[size_t(row)];
     const std::string best = states.empty() ? "" : choices.items()[0].items()[0].string();
     all.push_back(Json::object({{"task", formatted("{} {}", t.token(t.mask()), all.size() + 1)},

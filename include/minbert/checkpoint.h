@@ -63,9 +63,10 @@ WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved
                               const Parameters& parameters);
 
 // The head for masked words of a model's folder: a pre-trained model has it among its weights, a
-// fine-tuned one beside them, in masked_words.safetensors, which transformers leaves alone. Is it
-// there, and whole?
-bool load_masked_word_head(const std::string& folder, const Parameters& head);
+// fine-tuned one beside them, in masked_words.safetensors, which transformers leaves alone. config:
+// the folder's. Is the head there, and whole?
+bool load_masked_word_head(const std::string& folder, const BertConfig& config,
+                           const Parameters& head);
 // Fine-tuning does not use it: copies it from the folder that it starts from, if it is there, to
 // that of the new model.
 void keep_masked_word_head(const std::string& from, const std::string& to);

@@ -82,8 +82,8 @@ namespace {
 std::string kept_head(const std::string& folder) { return folder + "/masked_words.safetensors"; }
 }  // namespace
 
-bool load_masked_word_head(const std::string& folder, const Parameters& head) {
-  const BertConfig config = BertConfig::load(folder + "/config.json");
+bool load_masked_word_head(const std::string& folder, const BertConfig& config,
+                           const Parameters& head) {
   const bool kept = std::filesystem::exists(kept_head(folder));
   return load_weights(kept ? kept_head(folder) : folder, head, &config).initialised.empty();
 }
@@ -91,7 +91,7 @@ bool load_masked_word_head(const std::string& folder, const Parameters& head) {
 void keep_masked_word_head(const std::string& from, const std::string& to) {
   const BertConfig config = BertConfig::load(from + "/config.json");
   const WithParameters<MaskedWordHead> head(config, 0, false);
-  if (!load_masked_word_head(from, head.parameters)) return;
+  if (!load_masked_word_head(from, config, head.parameters)) return;
   make_folder(to);
   save_weights(kept_head(to), head.parameters, SafeTensorsWriter::As::f32, &config);
 }
