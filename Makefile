@@ -203,6 +203,7 @@ $(foreach build,cpu double cuda,$(patsubst %.cpp,build/$(build)/%.o, \
   $(filter-out $(shell grep -l 'pragma omp' $(EXAMPLES)),$(EXAMPLES)))): OPTIMISE := -O1
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
 $(TEST_FILES:%.cpp=build/cpu/%.o) $(TEST_FILES:%.cpp=build/double/%.o): OPTIMISE := -O0
+
 # The file that includes mpi.h.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
 
