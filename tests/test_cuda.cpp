@@ -65,6 +65,10 @@ std::vector<std::vector<real>> results(const Case& c) {
   for (const Tensor& x : c.inputs) inputs.push_back(Tensor::from(x.shape(), x.values()));
   return values_and_gradients(inputs, c.f);
 }
+auto results_in(const std::string& precision, const Case& c) {
+  const In of(precision);
+  return results(c);
+}
 
 }  // namespace
 
@@ -100,8 +104,7 @@ TEST_CASE("cuda: products of every form, in fp32, tf32 and bf16, each within its
           {"linear", "of one row", {n({1, 333}), m({50, 333}), m({50})},
            [](const Inputs& x) { return linear(x[0], x[1], x[2]); }}};
       for (const Case& c : forms) {
-        const In of(precision);
-        const auto ours = results(c);
+        const auto ours = results_in(precision, c);
         const On cpu("cpu");
         const auto expected = results(c);
         INFO(c.operation << " " << c.form);
@@ -121,8 +124,7 @@ TEST_CASE("cuda: attention in tf32 and bf16: equal lengths by cuBLAS, also where
         INFO(lengths[0] << ", " << lengths[1] << " tokens, " << heads << " heads of " << H << ", " << precision);
         const Case c{"attention", "", {n({48, H}), m({48, H}), kinked({48, H})},
                      [&, h = heads](const Inputs& x) { return attention(x[0], x[1], x[2], batch, h, p, key); }};
-        const In of(precision);
-        const auto ours = results(c);
+        const auto ours = results_in(precision, c);
         const On cpu("cpu");
         const auto expected = results(c);
         for (size_t i = 0; i < expected.size(); ++i) CHECK(difference(ours[i], expected[i]) < bound);

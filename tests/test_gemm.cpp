@@ -1,6 +1,11 @@
 // Products of matrices whose way depends on their size: each agrees with its definition, whatever the threads.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cmath>
+#include <iostream>
+
+#include "engine/bf16_gemm.h"
 #include "engine/small_gemm.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
@@ -54,6 +59,84 @@ TEST_CASE("gemm: rows of few-row products may lie apart, and no row is no work")
       CHECK(std::abs(double(c.data()[i * 9 + j]) - exact) < tolerance(1e-3, 1e-11));
     }
   CHECK(matmul_nt(Tensor({0, 512}), normal("b", {6, 512})).shape() == Shape{0, 6});
+}
+
+#ifndef MINBERT_DOUBLE
+// x with 8 significant bits, to the nearest, of two as near to the even one.
+double in_bf16(double x) {
+  int exponent;
+  const double fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
+}
+
+TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every form, with any threads") {
+  const On cpu("cpu");
+  if (bf16_instructions().empty()) std::cout << "bf16 by instructions: not run (this processor has none)\n";
+  constexpr int64_t apart = 3;                      // rows stand that far apart
+  using Sizes = std::array<int64_t, 3>;
+  for (const auto [m, n, k] : {Sizes{1, 1, 1}, {33, 47, 65}, {5, 300, 31}, {64, 96, 128}, {40, 33, 1100}})
+    for (const Transpose form : {Transpose::nn, Transpose::nt, Transpose::tn}) {
+      INFO(m << " x " << n << " x " << k << ", form " << int(form));
+      const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
+      const int64_t lda = (ta ? m : k) + apart, ldb = (tb ? k : n) + apart, ldc = n + apart;
+      const Tensor a = normal("a", {ta ? k : m, lda}), b = normal("b", {tb ? n : k, ldb});
+      const Tensor start = normal("c", {m, ldc});
+      const auto run = [&, m = m, n = n, k = k](auto multiply, bool add) {
+        const Tensor c({m, ldc}, Device::cpu);
+        std::ranges::copy(start.values(), c.data());
+        multiply(form, Product{m, n, k, a.data(), lda, b.data(), ldb, c.data(), ldc}, add);
+        return c.values();
+      };
+      const std::vector<real> c = on_threads([&] { return run(gemm_bf16_plain, false); }),
+                              sum = run(gemm_bf16_plain, true);
+      double worst = 0, worst_of_theory = 0;        // as shares of what is allowed
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < ldc; ++j) {
+          double exact = 0, rounded = 0, size = 0;
+          for (int64_t t = 0; t < k && j < n; ++t) {
+            const double x = a.data()[ta ? t * lda + i : i * lda + t], y = b.data()[tb ? j * ldb + t : t * ldb + j];
+            exact += x * y, rounded += in_bf16(x) * in_bf16(y), size += std::abs(x * y);
+          }
+          const size_t at = size_t(i * ldc + j);
+          if (j >= n) {
+            CHECK(c[at] == start.data()[at]);
+            continue;
+          }
+          const double of_sums = double(k) * 0x1p-23 * size;
+          worst = std::max({worst, std::abs(c[at] - rounded) / of_sums,
+                            std::abs(sum[at] - rounded - start.data()[at]) / (of_sums + 1e-6)});
+          worst_of_theory = std::max(worst_of_theory, std::abs(c[at] - exact) / ((0x1p-7 + 0x1p-16) * size + of_sums));
+        }
+      CHECK(worst <= 1);
+      CHECK(worst_of_theory <= 1);
+      if (bf16_instructions().empty()) continue;
+      const std::vector<real> fast = on_threads([&] { return run(gemm_bf16, false); });
+      if (bf16_instructions() == "AVX512-BF16") CHECK(fast == c);        // AMX adds in another order
+      for (size_t e = 0; e < c.size(); ++e) CHECK(fast[e] == doctest::Approx(c[e]).epsilon(1e-4).scale(10));
+    }
+}
+#endif
+
+TEST_CASE("gemm: bf16 is refused where there is none, and serves products of many rows alone") {
+  const On cpu("cpu");
+  if (bf16_instructions().empty()) {
+    CHECK_THROWS_WITH_AS(set_matmul_precision("bf16"), doctest::Contains("has no such products"), Error);
+    CHECK(matmul_precision() == Precision::fp32);
+    return;
+  }
+  const Tensor many = normal("x", {64, 128}), few = normal("y", {8, 128}), w = normal("w", {96, 128});
+  const std::vector<real> exact = matmul_nt(many, w).values(), exact_of_few = matmul_nt(few, w).values();
+  set_matmul_precision("bf16");
+  const std::vector<real> rounded = matmul_nt(many, w).values(), of_few = matmul_nt(few, w).values();
+  std::vector<real> in_fp32;
+  {
+    const ExactProducts here;
+    in_fp32 = matmul_nt(many, w).values();
+  }
+  set_matmul_precision("fp32");
+  CHECK(rounded != exact);
+  CHECK(of_few == exact_of_few);
+  CHECK(in_fp32 == exact);
 }
 
 TEST_CASE("gemm: attention is the same for any number of threads, with and without a backward") {

@@ -1,4 +1,4 @@
-// Devices, and the precision of matrix products on a GPU.
+// Devices, and the precision of matrix products.
 #pragma once
 
 #include <string>
@@ -15,12 +15,14 @@ Device default_device();
 void set_default_device(const std::string& name);
 std::string device_text();                        // a description of the default device, for a log
 
-// The bits of the fraction that a GPU uses of a product's operands (a float has 23); it always adds
-// in float. With bf16, attention's products use tf32. On the CPU always fp32.
+// The bits of the fraction that are used of a product's operands (a float has 23); sums are always
+// in float. On a GPU bf16's attention uses tf32. On the CPU tf32 is fp32, and bf16 has the large
+// products alone, where the processor has AVX512-BF16 or AMX.
 enum class Precision { fp32, tf32, bf16 };          // all 23 bits; 10 bits; 7 bits
 inline const std::vector<std::string> precision_names = {"fp32", "tf32", "bf16"};
 Precision matmul_precision();                       // tf32 at first
-void set_matmul_precision(const std::string& name); // Error lists the names
+// Error lists the names, or says that the default device has no bf16.
+void set_matmul_precision(const std::string& name);
 // While it lives, products are in fp32: for covariances, small differences of large sums.
 class ExactProducts {
  public:

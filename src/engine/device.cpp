@@ -1,6 +1,7 @@
 // The default device and the precision of its products.
 #include "minbert/device.h"
 
+#include "engine/bf16_gemm.h"
 #include "engine/cuda.h"
 #include "engine/names.h"
 
@@ -19,7 +20,10 @@ void set_default_device(const std::string& name) {
 }
 
 std::string device_text() {
-  if (device == Device::cpu) return "cpu";
+  if (device == Device::cpu)
+    return precision == Precision::bf16
+               ? formatted("cpu; matrix products in bf16, by {}", bf16_instructions())
+               : "cpu";
   const bool in_double = sizeof(real) == sizeof(double);
   return formatted("cuda: {}; matrix products in {}", cuda::describe(),
                    in_double ? "double" : precision_names[size_t(precision)]);
@@ -30,7 +34,12 @@ ExactProducts::ExactProducts() : outer_(precision) { precision = Precision::fp32
 ExactProducts::~ExactProducts() { precision = outer_; }
 
 void set_matmul_precision(const std::string& name) {
-  precision = Precision(index_of(name, precision_names, "precision"));
+  const Precision chosen = Precision(index_of(name, precision_names, "precision"));
+  MB_CHECK(chosen != Precision::bf16 || device != Device::cpu || !bf16_instructions().empty(),
+           "--matmul bf16: this {} has no such products; it needs a processor with AVX512-BF16 or "
+           "AMX, and the build in float. Leave --matmul out",
+           sizeof(real) == sizeof(double) ? "build, in double," : "processor");
+  precision = chosen;
 }
 
 }  // namespace minbert

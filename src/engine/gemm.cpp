@@ -1,5 +1,5 @@
-// Matrix products: on the CPU by OpenBLAS or, of few rows, by small_gemm.cpp; on the GPU by cuBLAS
-// (cublas.cpp).
+// Matrix products: on the CPU by OpenBLAS or, of few rows, by small_gemm.cpp, or by bf16_gemm.cpp
+// under --matmul bf16; on the GPU by cuBLAS (cublas.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "engine/bf16_gemm.h"
 #include "engine/cuda.h"
 #include "engine/process.h"
 #include "engine/profile.h"
@@ -57,15 +58,20 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// Few rows of A go their own way. Else each thread computes some rows of C, or some columns where
-// there are more of them. OpenBLAS's own threads wait for each other after every block; these never
-// do (on 2 cores up to 1.3 times faster).
+// bf16 and few rows of A go their own ways. Else each thread computes some rows of C, or some
+// columns where there are more of them. OpenBLAS's own threads wait for each other after every
+// block; these never do (on 2 cores up to 1.3 times faster).
 void gemm(Device device, Transpose form, const Product& whole, real alpha, real beta) {
   if (device == Device::cuda) {
     profile_flops(flops_of(whole));
     return cuda::gemm(form, whole, alpha, beta);
   }
-  if (form == Transpose::nt && alpha == 1 && (beta == 0 || beta == 1) && has_few_rows(whole)) {
+  const bool plain = alpha == 1 && (beta == 0 || beta == 1);
+  if (plain && matmul_precision() == Precision::bf16 && gains_by_bf16(whole)) {
+    profile_flops(flops_of(whole));
+    return gemm_bf16(form, whole, beta != 0);
+  }
+  if (plain && form == Transpose::nt && has_few_rows(whole)) {
     profile_flops(flops_of(whole));
     return gemm_nt_few_rows(whole, beta != 0);
   }

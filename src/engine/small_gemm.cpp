@@ -18,74 +18,21 @@
 
 #include <omp.h>
 
-#include <algorithm>
-#include <cstring>
-#include <utility>
+#include "engine/turn.h"
 
 namespace minbert {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int vector_bytes = 64;
-#elif defined(__AVX__)
-constexpr int vector_bytes = 32;
-#else
-constexpr int vector_bytes = 16;
-#endif
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int tile_rows = 8;                        // of 32 vector registers 16 hold sums
 #else
 constexpr int tile_rows = 6;                      // of 16 vector registers 12, 3 what is multiplied
 #endif
-constexpr int lanes = vector_bytes / sizeof(real);
 constexpr int panel = 2 * lanes;
 constexpr int half = std::max(vector_bytes / 2, 16) / int(sizeof(real));
 constexpr int64_t panel_bytes = 24 << 10;           // of a panel, in one block of k
 constexpr int64_t most_columns = 96;                // of C, in a block
 constexpr int64_t line = 64 / sizeof(real);         // numbers in a line of the cache
-
-constexpr int64_t over(int64_t a, int64_t b) { return (a + b - 1) / b; }        // a / b, rounded up
-
-using Vector [[gnu::vector_size(vector_bytes)]] = real;
-
-// Transposes a block of `lanes` vectors: swaps blocks of d x d across the diagonal, for d = lanes /
-// 2, lanes / 4, ..., 1. A shuffle of a and b takes number p of a, or, from p = lanes on, number p -
-// lanes of b.
-template <int d, int... p>
-[[gnu::always_inline]] inline void transpose(Vector* x, std::integer_sequence<int, p...> all) {
-#pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) {
-    if (i & d) continue;
-    const Vector a = x[i], b = x[i + d];
-    x[i] = __builtin_shufflevector(a, b, (p & d ? lanes + p - d : p)...);
-    x[i + d] = __builtin_shufflevector(a, b, (p & d ? lanes + p : p + d)...);
-  }
-  if constexpr (d > 1) transpose<d / 2>(x, all);
-}
-
-// y[j][i] (+)= x[i][j] for i < rows and j < cols, block by block
-void turn(const real* x, int64_t ldx, int64_t rows, int64_t cols, real* y, int64_t ldy, bool add) {
-  for (int64_t i = 0; i < rows; i += lanes)
-    for (int64_t j = 0; j < cols; j += lanes) {
-      const real* from = x + i * ldx + j;
-      real* to = y + j * ldy + i;
-      if (rows - i < lanes || cols - j < lanes) {
-        for (int64_t r = 0; r < std::min<int64_t>(lanes, rows - i); ++r)
-          for (int64_t c = 0; c < std::min<int64_t>(lanes, cols - j); ++c)
-            to[c * ldy + r] = from[r * ldx + c] + (add ? to[c * ldy + r] : 0);
-        continue;
-      }
-      Vector block[lanes], before;
-#pragma GCC unroll 16
-      for (int t = 0; t < lanes; ++t) std::memcpy(block + t, from + t * ldx, vector_bytes);
-      transpose<lanes / 2>(block, std::make_integer_sequence<int, lanes>());
-#pragma GCC unroll 16
-      for (int t = 0; t < lanes; ++t) {
-        if (add) std::memcpy(&before, to + t * ldy, vector_bytes), block[t] += before;
-        std::memcpy(to + t * ldy, block + t, vector_bytes);
-      }
-    }
-}
 
 // Calls f with the width of a panel that holds so many rows, as a constant.
 template <class F>

@@ -68,7 +68,9 @@ void add_learn_options(OptionTable& table, RunOptions& o, const std::string& def
 void add_machine_options(OptionTable& table, MachineOptions& o) {
   table.add({
       {"--device", &o.device, "what it runs on", device_names},
-      {"--matmul", &o.matmul, "matrix products on a GPU, from exact to fast", precision_names},
+      {"--matmul", &o.matmul,
+       "matrix products on a GPU, from exact to fast; on the CPU tf32 is fp32, and bf16 needs "
+       "AVX512-BF16 or AMX", precision_names},
       {"--threads", &o.threads, "threads; 0: all cores, shared among the ranks of a host",
        Range{0, 1024}}});
 }
@@ -241,7 +243,7 @@ void use_machine(const MachineOptions& o) {
   if (o.threads > 0 || ranks().size() > 1) omp_set_num_threads(o.threads > 0 ? o.threads : cores);
   set_default_device(o.device);
   set_matmul_precision(o.matmul);
-  if (o.device != "cpu") std::cerr << device_text() << '\n';
+  if (device_text() != "cpu") std::cerr << device_text() << '\n';
 }
 
 void begin_run(CommandLine& line, const RunOptions& o, bool again,

@@ -17,6 +17,7 @@
 //   Memory    the most that a process held in RAM, with all that it loads
 //   PyTorch   torch_bench.py: as many threads, sentences padded to the batch's longest; eager, under torch.compile, and
 //             with bf16 by autocast. Debian's has our OpenBLAS, that of a virtual environment its own library
+//   bf16      minbert under --matmul bf16 where the processor has it; PyTorch's bf16 is then compared with that
 //   Encode    encode.cpp: small batches, beside ONNX Runtime, too
 //   Modes     modes.cpp; scaling.cpp, which --case scaling alone asks for
 //   GPU       gpu.cpp has its own cases and table
@@ -66,6 +67,7 @@ double least(const std::vector<double>& v) { return *std::min_element(v.begin(),
 struct Row {
   Program program;
   double faster = 0, memory = 0;                    // times its speed; of its memory
+  size_t beside = 0;                                // the row of the minbert that it is compared with
   std::vector<double> seconds = {};
 };
 
@@ -120,7 +122,7 @@ class Bench {
       } else {
         const double held = row.program.child->finish() / 1e6;
         std::printf("%13s  %-19s%6s%15.0f%7.2f%6s\n", "",
-                    interval_text(median_interval(ratios(row.seconds, rows[0].seconds)), 2).c_str(),
+                    interval_text(median_interval(ratios(row.seconds, rows[row.beside].seconds)), 2).c_str(),
                     goal_text(row.faster).c_str(), held, ours_held / held, goal_text(row.memory).c_str());
       }
     }
@@ -243,13 +245,17 @@ class Bench {
       rows.push_back(std::move(row));
     };
     start({{"minbert"}}, bert(c.config, c.mode, "layer", "none"), environment_);
+    start({{"minbert bf16"}},
+          bert_command(options_, "bf16", c.config, c.mode, "layer", "none", trained::full_model), environment_);
+    const size_t in_bf16 = rows[1].program.why_not.empty() ? 1 : 0;
     if (pytorch_.why_not.empty()) {
-      const auto beside = [&](const char* name, const char* precision, const char* form, double faster, double memory) {
-        start({{name}, faster, memory}, pytorch_.command(c, precision, form), pytorch_.environment());
+      const auto add = [&](const char* name, const char* precision, const char* form, double faster, double memory,
+                           size_t beside) {
+        start({{name}, faster, memory, beside}, pytorch_.command(c, precision, form), pytorch_.environment());
       };
-      beside("PyTorch", "fp32", "eager", c.ratio, c.memory);
-      beside("torch.compile", "fp32", "compile", 0, 0);
-      beside("PyTorch bf16", "bf16", "eager", 0, 0);
+      add("PyTorch", "fp32", "eager", c.ratio, c.memory, 0);
+      add("torch.compile", "fp32", "compile", 0, 0, 0);
+      add("PyTorch bf16", "bf16", "eager", 0, 0, in_bf16);
     } else if (!header_printed_) {
       std::printf("%-14s %s\n", "PyTorch", pytorch_.why_not.c_str());
     }

@@ -1,0 +1,256 @@
+// Matrix products in bf16: each number of A and B is rounded to 8 significant bits of a float's 24
+// as it is copied, and processors that multiply such numbers do so in pairs: s += a0 b0 + a1 b1,
+// with s in float. Twice the multiply-adds of fp32 an instruction (AVX512-BF16), or 16 times (AMX).
+//
+//   bf16    the upper half of a float: sign, exponent, 7 bits of fraction.
+//   Copies  in blocks of 16 rows of A, or 16 columns of B, and 16 pairs of k, the size of AMX's
+//           registers. Of A [16 rows][16 pairs]; of B [16 pairs][16 columns], so that a vector has
+//           a pair for each of 16 columns of C. What lies beyond the matrix is 0.
+//   Panel   two such blocks beside each other, and all of them along k: [k / 32][2][block].
+//   Tile    a panel of A with one of B: 32 x 32 of C. One object for each kind of processor, and
+//           one for none, a plain loop, with which tests check the copies anywhere.
+//   Order   tiles are computed in blocks of columns and of k whose copies of B stay in the second
+//           cache while the panels of A pass by.
+#include "engine/bf16_gemm.h"
+
+#include <omp.h>
+
+#include <bit>
+#include <cmath>
+
+#include "engine/turn.h"
+
+#if defined(__AMX_BF16__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#if defined(__AVX512BF16__) || defined(__AMX_BF16__)
+#include <immintrin.h>
+#endif
+
+namespace minbert {
+
+#ifndef MINBERT_DOUBLE
+namespace {
+
+using bf16 = uint16_t;
+constexpr int64_t side = 16, depth = 32;            // of a block
+constexpr int64_t block = side * depth;             // its numbers
+constexpr int64_t width = 2 * side;                 // of a panel; rows and columns of a tile
+constexpr int64_t k_blocks = 32, panels_of_b = 8;   // that pass by each other: 512 KB of B
+
+// To the nearest, of two as near to the even one; a NaN stays one.
+inline uint32_t to_bf16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  const bool nan = (bits & 0x7fffffff) > 0x7f800000;
+  return nan ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+inline float pair(float first, float second) {
+  return std::bit_cast<float>(to_bf16(first) | to_bf16(second) << 16);
+}
+inline float value(bf16 x) { return std::bit_cast<float>(uint32_t(x) << 16); }
+
+// An operand: number t along k of its row (of A) or column (of B) i is numbers[i of_i + t of_t],
+// and one of the two steps is 1.
+struct Operand {
+  const real* numbers;
+  int64_t of_i, of_t;
+  int64_t count, k;
+  bool rows;                                        // of A
+
+  // The block of 16 from i0 on and 32 of k from t0 on. A pair is moved as the 32 bits of a float.
+  void copy(int64_t i0, int64_t t0, bf16* out) const {
+    const bool along_k = of_t == 1;                 // lines of x: along k, or else along i
+    const real* x = numbers + i0 * of_i + t0 * of_t;
+    int64_t line = along_k ? of_i : of_t;           // from one to the next
+    alignas(64) float edge[block], pairs[side * side];
+    const int64_t m = std::clamp(count - i0, int64_t(0), side), n = std::min(k - t0, depth);
+    if (m < side || n < depth) {
+      const int64_t lines = along_k ? m : n, length = along_k ? n : m, all = along_k ? depth : side;
+      std::fill_n(edge, block, 0.0f);
+      for (int64_t l = 0; l < lines; ++l) std::copy_n(x + l * line, length, edge + l * all);
+      x = edge, line = all;
+    }
+    if (along_k)                                    // pairs[i][p]
+      for (int64_t i = 0; i < side; ++i)
+#pragma omp simd
+        for (int64_t p = 0; p < side; ++p)
+          pairs[i * side + p] = pair(x[i * line + 2 * p], x[i * line + 2 * p + 1]);
+    else                                            // pairs[p][i]
+      for (int64_t p = 0; p < side; ++p)
+#pragma omp simd
+        for (int64_t i = 0; i < side; ++i)
+          pairs[p * side + i] = pair(x[2 * p * line + i], x[(2 * p + 1) * line + i]);
+    float* const copied = reinterpret_cast<float*>(out);
+    if (along_k == rows) std::copy_n(pairs, side * side, copied);
+    else turn(pairs, side, side, side, copied, side, false);
+  }
+};
+
+// The copy of an operand: its panels one after the other.
+struct Panels {
+  int64_t count, blocks;                            // blocks of k
+  Tensor memory;
+  explicit Panels(const Operand& x)
+      : count(over(x.count, width)), blocks(over(x.k, depth)),
+        memory({count * blocks * block}, Device::cpu) {}        // a float holds two numbers
+  bf16* at(int64_t i, int64_t t) const {
+    return reinterpret_cast<bf16*>(memory.data()) + (i * blocks + t) * 2 * block;
+  }
+  void fill(int64_t i, const Operand& x) const {
+    for (int64_t t = 0; t < blocks; ++t)
+      for (int64_t half = 0; half < 2; ++half)
+        x.copy((2 * i + half) * side, t * depth, at(i, t) + half * block);
+  }
+};
+
+// sums[32][32] = a panel of A times one of B, over `blocks` blocks of k. In AVX512-BF16's order.
+struct PlainTile {
+  void operator()(const bf16* a, const bf16* b, int64_t blocks, float* sums) const {
+    std::fill_n(sums, width * width, 0.0f);
+    for (int64_t t = 0; t < blocks; ++t, a += 2 * block, b += 2 * block)
+      for (int64_t i = 0; i < width; ++i)
+        for (int64_t j = 0; j < width; ++j)
+          for (int64_t p = 0; p < depth / 2; ++p) {
+            const bf16* x = a + i * depth + 2 * p;
+            const bf16* y = b + j / side * block + (p * side + j % side) * 2;
+            float& sum = sums[i * width + j];
+            sum = std::fma(value(x[1]), value(y[1]), sum);
+            sum = std::fma(value(x[0]), value(y[0]), sum);
+          }
+  }
+};
+
+#if defined(__AMX_BF16__)
+// Eight registers of 16 rows of 64 bytes: 0 to 3 hold sums, 4 and 5 blocks of A, 6 and 7 of B.
+struct alignas(64) Registers {
+  uint8_t palette = 1, rest[15] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+constexpr Registers registers;
+
+struct FastTile {
+  static constexpr const char* name = "AMX";
+  // Linux wants to be asked before a process uses them (ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA).
+  static bool found() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
+  FastTile() { _tile_loadconfig(&registers); }
+  ~FastTile() { _tile_release(); }
+  void operator()(const bf16* a, const bf16* b, int64_t blocks, float* sums) const {
+    constexpr size_t row = depth * sizeof(bf16), row_of_sums = width * sizeof(float);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int64_t t = 0; t < blocks; ++t, a += 2 * block, b += 2 * block) {
+      _tile_loadd(4, a, row);
+      _tile_loadd(5, a + block, row);
+      _tile_loadd(6, b, row);
+      _tile_loadd(7, b + block, row);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, sums, row_of_sums);
+    _tile_stored(1, sums + side, row_of_sums);
+    _tile_stored(2, sums + side * width, row_of_sums);
+    _tile_stored(3, sums + side * width + side, row_of_sums);
+  }
+};
+#elif defined(__AVX512BF16__)
+// 16 x 16 at a time: each of 16 vectors of sums belongs to a row of A, whose pair is the same for
+// all columns.
+struct FastTile {
+  static constexpr const char* name = "AVX512-BF16";
+  static bool found() { return true; }
+  void operator()(const bf16* a, const bf16* b, int64_t blocks, float* sums) const {
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        multiply(a + i * block, b + j * block, blocks, sums + i * side * width + j * side);
+  }
+
+ private:
+  static void multiply(const bf16* a, const bf16* b, int64_t blocks, float* sums) {
+    __m512 sum[side] = {};
+    for (int64_t t = 0; t < blocks; ++t, a += 2 * block, b += 2 * block)
+      for (int64_t p = 0; p < depth / 2; ++p) {
+        const auto columns = std::bit_cast<__m512bh>(_mm512_loadu_si512(b + p * depth));
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < side; ++i) {
+          int32_t pair;
+          std::memcpy(&pair, a + i * depth + 2 * p, sizeof pair);
+          const auto row = std::bit_cast<__m512bh>(_mm512_set1_epi32(pair));
+          sum[i] = _mm512_dpbf16_ps(sum[i], row, columns);
+        }
+      }
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < side; ++i) _mm512_storeu_ps(sums + i * width, sum[i]);
+  }
+};
+#else
+struct FastTile : PlainTile {
+  static constexpr const char* name = "";
+  static bool found() { return false; }
+};
+#endif
+
+// C's rows from i0 and columns from j0 on (+)= sums
+void write(const float* sums, const Product& p, int64_t i0, int64_t j0, bool add) {
+  const int64_t rows = std::min(width, p.m - i0), cols = std::min(width, p.n - j0);
+  for (int64_t i = 0; i < rows; ++i) {
+    real* c = p.c + (i0 + i) * p.ldc + j0;
+    for (int64_t j = 0; j < cols; ++j) c[j] = sums[i * width + j] + (add ? c[j] : 0);
+  }
+}
+
+template <class Tile>
+void multiply(Transpose form, const Product& p, bool add) {
+  const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
+  const Operand of_a{p.a, ta ? 1 : p.lda, ta ? p.lda : 1, p.m, p.k, true};
+  const Operand of_b{p.b, tb ? p.ldb : 1, tb ? 1 : p.ldb, p.n, p.k, false};
+  const Panels a(of_a), b(of_b);
+#pragma omp parallel
+  {
+#pragma omp for nowait
+    for (int64_t i = 0; i < a.count; ++i) a.fill(i, of_a);
+#pragma omp for
+    for (int64_t j = 0; j < b.count; ++j) b.fill(j, of_b);
+    const Tile tile;
+    alignas(64) float sums[width * width];
+    // The schedule gives a thread the same tiles for every t.
+    for (int64_t t = 0; t < a.blocks; t += k_blocks)
+#pragma omp for collapse(2) schedule(static) nowait
+      for (int64_t first = 0; first < b.count; first += panels_of_b)
+        for (int64_t i = 0; i < a.count; ++i)
+          for (int64_t j = first; j < std::min(first + panels_of_b, b.count); ++j) {
+            tile(a.at(i, t), b.at(j, t), std::min(k_blocks, a.blocks - t), sums);
+            write(sums, p, i * width, j * width, add || t > 0);
+          }
+  }
+}
+
+}  // namespace
+
+const std::string& bf16_instructions() {
+  static const std::string name = FastTile::found() ? FastTile::name : "";
+  return name;
+}
+bool gains_by_bf16(const Product& p) {
+  return !bf16_instructions().empty() && p.m >= 48 && p.n >= 32 && p.k >= 32;
+}
+void gemm_bf16(Transpose form, const Product& p, bool add) { multiply<FastTile>(form, p, add); }
+void gemm_bf16_plain(Transpose form, const Product& p, bool add) {
+  multiply<PlainTile>(form, p, add);
+}
+#else
+const std::string& bf16_instructions() {
+  static const std::string none;
+  return none;
+}
+bool gains_by_bf16(const Product&) { return false; }
+void gemm_bf16(Transpose, const Product&, bool) { throw Error("no bf16 in a build in double"); }
+void gemm_bf16_plain(Transpose form, const Product& p, bool add) { gemm_bf16(form, p, add); }
+#endif
+
+}  // namespace minbert

@@ -1,0 +1,22 @@
+// Matrix products in bf16 on the CPU (bf16_gemm.cpp). None in a build in double.
+#pragma once
+
+#include "engine/gemm.h"
+
+namespace minbert {
+
+// What this build and this processor have for them: "AMX", "AVX512-BF16" or "" for nothing.
+const std::string& bf16_instructions();
+
+// Whether this is faster than the product in fp32, with those instructions.
+bool gains_by_bf16(const Product& product);
+
+// C = op(A) op(B), or C += op(A) op(B): each number of A and B is rounded to bf16, to the nearest,
+// and products are summed in float. For each number of C, where those of A and B are 0 or above
+// 2^-126: |error| <= (2^-7 + 2^-16 + k 2^-23) sum |a| |b|. The same sums whatever the number of
+// threads.
+void gemm_bf16(Transpose form, const Product& product, bool add);
+// By a plain loop, on any processor: for tests.
+void gemm_bf16_plain(Transpose form, const Product& product, bool add);
+
+}  // namespace minbert
