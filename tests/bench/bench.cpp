@@ -59,6 +59,8 @@ const Case cases[] = {
     {"wide-5", "wide-5", "encoder", 32, 0, 20, 0.5, 3, 0},
     {"forward-16x128", "base", "forward", 16, 128, 6, 0, 0, 0},
     {"forward-8x64", "base", "forward", 8, 64, 9, 0, 0, 0},
+    {"forward-1x128", "base", "forward", 1, 128, 15, 0, 0, 0},
+    {"forward-1x8", "base", "forward", 1, 8, 25, 0, 0, 0},
 };
 
 double least(const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }
