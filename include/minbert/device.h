@@ -16,8 +16,8 @@ void set_default_device(const std::string& name);
 std::string device_text();                        // a description of the default device, for a log
 
 // The bits of the fraction that are used of a product's operands (a float has 23); sums are always
-// in float. On a GPU bf16's attention uses tf32. On the CPU tf32 is fp32, and bf16 has the large
-// products alone, where the processor has AVX512-BF16 or AMX.
+// in float. On a GPU attention over sentences of different lengths is in fp32. On the CPU tf32 is
+// fp32, and bf16 has the large products alone, where the processor has AVX512-BF16 or AMX.
 enum class Precision { fp32, tf32, bf16 };          // all 23 bits; 10 bits; 7 bits
 inline const std::vector<std::string> precision_names = {"fp32", "tf32", "bf16"};
 Precision matmul_precision();                       // tf32 at first

@@ -1,4 +1,4 @@
-// Matrix products: OpenBLAS on the CPU, cuBLAS on the GPU.
+// Matrix products: by OpenBLAS and cuBLAS, and by our own code for few rows, bf16, many sizes.
 //
 // The letters nn, nt, tn say how each operand is stored: n as it is multiplied, t transposed.
 #pragma once
