@@ -9,7 +9,7 @@
 //             Improving minBERT with Conditional Layer Normalization [CLN]
 //   Letters   T  tokens of a batch     B  its sentences     L  tokens of one of them     d = H / heads
 //             H  hidden size           I  inner size of the feed-forward network
-//   Shapes    [T, H] behind a line is the shape of its result.
+//   Shapes    [T, H] behind a line is the shape of its result, [] that of a single number.
 //   Batch     Sentences lie end to end, without padding:
 //               ids         [CLS]   a  film  [SEP]  [CLS]  who  is  it  [SEP]        [T]
 //               positions     0     1    2     3      0     1    2   3    4          [T]

@@ -59,7 +59,7 @@ class Optimizer {
   Tensor first_, second_;                           // m and v; b of SGD is first_
   Tensor norm_, factor_;            // [1] the gradients' norm, and what they are multiplied by
   std::vector<int64_t> offsets_, steps_;            // of each parameter
-  Indices piece_of_, piece_number_;         // of each piece of a launch: whose it is, and its which
+  Indices piece_of_, piece_number_;         // of each piece: its parameter, its number there
   size_t kind_;                                     // of OptimizerOptions::kind in optimizer_names
   int choices_;                                     // see Parameters
 };

@@ -72,7 +72,7 @@ struct Sgd {
 constexpr int piece_size = 8192;
 struct Piece {
   const OptimizedParameter* parameters;
-  const int32_t *parameter, *number;                // of each piece: whose it is, and its which
+  const int32_t *parameter, *number;         // of each piece: its parameter, its number there
   HD OptimizedParameter operator[](int64_t i) const {         // the piece as a parameter of its own
     OptimizedParameter o = parameters[parameter[i]];
     const int64_t begin = int64_t(number[i]) * piece_size, left = o.size - begin;

@@ -2,7 +2,7 @@
 // gradient is the sum of the parts' gradients, added as a binary tree:
 //
 //   G = 4     (g0 + g1) + (g2 + g3)
-//   1 rank: all of it     2 ranks: two parts each     4 ranks: one part each
+//   1 rank (process): all of it     2 ranks: two parts each     4 ranks: one part each
 //
 // The tree depends on G alone, so the same run on 1, 2 or 4 ranks has the same bits. A part's loss
 // counts by its examples, so that every example counts as in one piece. G = 1 is training without
