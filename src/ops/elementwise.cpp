@@ -8,9 +8,9 @@
 namespace minbert {
 namespace {
 
-// y = f(x)        dL/dx = dy f'(x)
 template <class F>
 constexpr bool keeps_y = requires(F f) { f.df_of_y(real(0)); };
+// y = f(x)        dL/dx = dy f'(x)
 template <class F>
 struct Forward {
   F function;
