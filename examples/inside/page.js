@@ -324,6 +324,7 @@ const views = {
 };
 
 let focusNext = null;                               // the data-key of the element that gets the focus
+let onPaper = false;
 
 // The state is drawn whole, but for the controls of a view that is open already: an input under the hand stays.
 function draw(what = 'results') {
@@ -331,7 +332,9 @@ function draw(what = 'results') {
   const stays = what === 'results' && view.controls && main.querySelector('#controls.' + state.view);
   focusNext = null;
   shade = shades();
-  if (stays) {
+  if (onPaper) {
+    main.replaceChildren(...paper());
+  } else if (stays) {
     main.querySelector('#header').replaceWith(header());
     main.querySelector('#results').replaceWith(results(view));
   } else {
@@ -351,6 +354,16 @@ const equationOf = view => view.equation?.() ? typeset(view.equation()) : '';
 function results(view) {
   return el('div', { id: 'results' }, view.strip ? strip() : '', view.choice ? choices(view.choice) : '',
     view.whole ? view.of() : modelParts(view));
+}
+// On paper stand all views, one after the other.
+function paper() {
+  const open = state.view, parts = Object.entries(views).flatMap(([name, view]) => {
+    state.view = name;
+    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), equationOf(view),
+      results(view)];
+  });
+  state.view = open;
+  return [header(), ...parts, footer()];
 }
 function footer() {
   return el('footer', {}, models.map(m => el('p', {}, `${m.model}: ${m.layers} layers, ${m.heads} heads, ${m.hidden} dimensions, ` +
@@ -397,16 +410,8 @@ function modelParts(view) {
 
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
 addEventListener('hashchange', () => { clearTimeout(waiting); waiting = null; readHash(); draw('all'); });
-// On paper stand all views, one after the other.
-addEventListener('beforeprint', () => {
-  const open = state.view;
-  main.replaceChildren(header(), ...Object.entries(views).flatMap(([name, view]) => {
-    state.view = name;
-    return [el('h2', { class: 'printed' }, view.title), el('p', { class: 'about' }, view.about), equationOf(view),
-      results(view)];
-  }), footer());
-  state.view = open;
-});
-addEventListener('afterprint', () => draw('all'));
+// A dark page becomes light between these two, and is drawn again.
+addEventListener('beforeprint', () => { onPaper = true; draw(); });
+addEventListener('afterprint', () => { onPaper = false; draw('all'); });
 readHash();
 draw();

@@ -57,6 +57,7 @@
   press(main.querySelector('.token[aria-pressed=true]'), 'ArrowRight');
   check(state.token === 2 && document.activeElement.dataset.key === 'token1', 'the arrow keys do not change the token');
   dispatchEvent(new Event('beforeprint'));
+  draw();                                           // as when a dark page becomes light for the printer
   check(all('.printed').length === Object.keys(views).length, 'a view is not on paper');
   check(all('.models').every(part => part.querySelector('table, canvas, svg, .notice, .bars, .about')), 'a view is empty on paper');
   dispatchEvent(new Event('afterprint'));
