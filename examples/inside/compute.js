@@ -120,11 +120,11 @@ function asTrainedNow(index) {
   if (trainedNow.get(index)?.of !== of) trainedNow.set(index, { of, model: computed(measured[index], h) });
   return trainedNow.get(index).model;
 }
-// The numbers of all layers and heads in one row; a layer that is off has seen nothing: 0, so many for each head.
+// The numbers of all layers and heads in one row; a layer that is off has none: NaN, so many for each head.
 function ofAllHeads(m, h, seen, count) {
   let next = 0;
   return range(m.layers).flatMap(l => range(m.heads).flatMap(() =>
-    h.off.has(encoder + l) ? range(count).map(() => 0) : [...seen[next++]]));
+    h.off.has(encoder + l) ? range(count).map(() => NaN) : [...seen[next++]]));
 }
 const rowOf = (x, i) => x.values.subarray(i * x.cols, (i + 1) * x.cols);
 const rowNorms = x => range(x.rows).map(i => norm(rowOf(x, i)));

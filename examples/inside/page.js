@@ -23,7 +23,7 @@ const least = numbers => numbers.reduce((a, b) => b < a ? b : a, Infinity);
 const norm = numbers => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
 const number = x => x === null || !Number.isFinite(x) ? '–' : x !== 0 && (Math.abs(x) < 0.001 || Math.abs(x) >= 1e5) ?
   x.toExponential(2) : String(Number(x.toPrecision(4)));
-const percent = x => (100 * x).toFixed(1) + '%';
+const percent = x => Number.isFinite(x) ? (100 * x).toFixed(1) + '%' : '–';
 
 // "bert.encoder.layer.3.attention.output.LayerNorm": "layer 4 attention.output.LayerNorm"
 const short = module => module.replace(/^bert\./, '').replace(/^encoder\.layer\.(\d+)\.?/, (_, n) => `layer ${+n + 1} `);
@@ -195,7 +195,7 @@ function choices(field) {
                    onclick: () => set({ [field]: value }) }, name)));
 }
 // A token, in a shade where there is one.
-const tokenStyle = t => t === undefined ? null : `background:${css(t)};color:${ink(t)}`;
+const tokenStyle = t => !Number.isFinite(t) ? null : `background:${css(t)};color:${ink(t)}`;
 // The tokens, always in sight: one stop of Tab, and the arrow keys move on. shadeOf(i): from 0 to 1.
 function tokenStrip(shadeOf) {
   return el('div', { class: 'tokens', role: 'group', 'aria-label': 'tokens' }, first.pieces.map((piece, i) =>
@@ -398,7 +398,7 @@ function strip() {
 }
 function modelPart(m, view) {
   return el('section', { class: 'model' },
-    el('h2', { title: m.model }, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)), view.of(m));
+    el('h2', {}, m.model, el('span', { class: 'muted' }, ` (${m.norm}, ${m.placement})`)), view.of(m));
 }
 // Models side by side have their parts in the same rows.
 function modelParts(view) {

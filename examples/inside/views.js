@@ -140,7 +140,9 @@ function histogram(chosen, which) {
 }
 
 const letters = { weight: 'γ', bias: 'β' };
-const lettersOf = m => m.tasks.map(task => `${letters[state.gain]}_${task}`);    // of what each task adds
+// Of what each task adds; under the hand λ times what the task takes
+const lettersOf = m => m.tasks.map((task, t) => m.live ? `λ${letters[state.gain]}_${m.tasks[takenBy(m, hand)[t]]}` :
+  `${letters[state.gain]}_${task}`);
 function gainsView(m) {
   const gains = m.gains.filter(g => g.weight.length || g.bias.length);
   if (!gains.length) return notice('The norms of this model have no parameters.');
