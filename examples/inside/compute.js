@@ -208,8 +208,7 @@ function computeControls() {
     option('', 'none', !hand.task), m.tasks.map(name => option(name, name, name === hand.task))));
   return [el('div', { class: 'controls' }, input('text', 'Text'), input('text_b', 'Second text, of a pair'),
     m.tasks.length ? tasks() : null,
-    measured.some(conditional) ? [slider(), m.tasks.length > 1 ? takers(m, option) : null] : null,
-    el('button', { 'data-key': 'reset', onclick: reset }, 'Reset'))];
+    measured.some(conditional) ? [slider(), m.tasks.length > 1 ? takers(m, option) : null] : null)];
 }
 const conditional = m => m.gains.some(gain => gain.task_weight.length);
 function slider() {
@@ -267,12 +266,7 @@ function computeView(m) {
 function predictionCards(m) {
   const before = asTrainedNow(m.index).predictions, now = untouched(hand) ? before : m.predictions;
   if (!now.length) return notice('Write [MASK] in place of a word of the text.');
-  return now.map((p, i) => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
-    el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
-    p.choices.length ? bars(p.choices, 1, percent, p.choices.map(([label]) =>
-      before[i].choices.find(choice => choice[0] === label)?.[1])) : null,
-    p.value === undefined ? null :
-      el('p', { class: 'muted' }, `${number(p.value)}; as trained ${number(before[i].value)}`)));
+  return now.map((p, i) => predictionCard(m, p, before[i]));
 }
 function switchboard(m) {
   const scale = attentionScale(), [norms, ...layers] = switches(m);

@@ -45,7 +45,7 @@ std::string inside_page(const std::vector<Json>& models) {
              a["model"].string(), b["model"].string(), i + 1, piece(a, i), piece(b, i));
   return html_page(
       "Inside BERT", page_css,
-      formatted("<svg hidden></svg><noscript>This page draws with a script.</noscript>\n"
+      formatted("<noscript>This page draws with a script.</noscript>\n"
                 "<script type=\"application/json\" id=\"data\">{}</script>\n",
                 for_script(Json::array(models))),
       std::string(forward_js) + word_piece_js + compute_js + views_js + page_js);

@@ -4,7 +4,6 @@
 
 const measured = JSON.parse(document.getElementById('data').textContent);    // by the program
 const main = document.querySelector('main');
-const svgNamespace = document.querySelector('svg').namespaceURI;
 let models = measured;                              // what the views show: measured, or computed here (compute.js)
 let first = models[0];
 let T = first.pieces.length;
@@ -75,7 +74,11 @@ function fill(element, attributes, children) {
   return element;
 }
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+// The elements of SVG and MathML have namespaces, whose names the parser knows.
+const namespaceOf = tag => new DOMParser().parseFromString(`<${tag}>`, 'text/html').body.firstChild.namespaceURI;
+const svgNamespace = namespaceOf('svg'), mathNamespace = namespaceOf('math');
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgNamespace, tag), attributes, children);
+const math = (tag, ...children) => fill(document.createElementNS(mathNamespace, tag), {}, children);
 const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el('div', {}, part)));
 // Beside each other while there is room for a column of each token
 const isLong = () => T > 32;
@@ -214,9 +217,6 @@ const bars = (pairs, most, says = number, marks = []) => el('div', { class: 'bar
 
 // ---- equations -----------------------------------------------------------------------------------------------------
 
-const mathNamespace = new DOMParser().parseFromString('<math>', 'text/html').querySelector('math').namespaceURI;
-const math = (tag, ...children) => fill(document.createElementNS(mathNamespace, tag), {}, children);
-
 // A formula as one types it, "y = (x-μ)/√(σ²+ε)⊙γ+β", in MathML; one that is written otherwise, as it is. A letter may
 // have a hat, ², ⊤ and a subscript after _; √ and / take a letter or what stands in parentheses, which they then need no
 // more; what stands side by side is a product.
@@ -280,8 +280,8 @@ const views = {
     question: 'Which words are cut, and do their pieces mean anything?' },
   attention: { title: 'Attention', fields: ['layer', 'head', 'token', 'measure'], strip: true, of: attentionView,
     choice: 'measure',
-    about: 'Row i of a head is softmax(qᵢ·k / √d): what token i takes from each token. A large weight on a token with a ' +
-      'small value |v| moves little.',
+    about: 'Row i of a head’s softmax is what token i takes from each token. A large weight on a token with a small ' +
+      'value |v| moves little.',
     equation: () => 'O = softmax(Q K⊤/√d) V',
     question: 'Where are the weights large, and weights × |v| small?' },
   layers: { title: 'Through the layers', fields: ['token', 'quantity'], strip: true, of: layersView,
@@ -372,13 +372,13 @@ function footer() {
        'all that the pointer does; the address holds the view.'));
 }
 function header() {
-  const quoted = text => first.cut && text.length > 300 ? `“${text.slice(0, 300)}…”` : `“${text}”`;
-  const texts = first.text_b ? `${quoted(first.text)} and ${quoted(first.text_b)}` : quoted(first.text);
+  const shown = text => first.cut && text.length > 300 ? `“${text.slice(0, 300)}…”` : `“${text}”`;
+  const texts = first.text_b ? `${shown(first.text)} and ${shown(first.text_b)}` : shown(first.text);
   const task = first.task ? `, as ${first.task}` + (first.label ? `, labeled “${first.label}”` : '') : '';
   return el('div', { id: 'header' }, el('h1', {}, 'Inside BERT'), el('p', {}, texts, el('span', { class: 'muted' }, task)),
     models.some(m => m.cut) ? el('p', { class: 'notice' }, `The text is cut to its first ${T} tokens; --tokens takes more.`) : null,
     first.live ? el('p', { class: 'notice' }, ['Computed by this page', handSays()].filter(part => part).join(': '), '. ',
-      el('button', { 'data-key': 'back', onclick: reset }, 'Reset')) : null);
+      el('button', { 'data-key': 'reset', onclick: reset }, 'Reset')) : null);
 }
 function tabs() {
   const names = Object.keys(views), at = names.indexOf(state.view);

@@ -198,7 +198,7 @@ function movedTables(m, moved) {
 }
 
 function noLabel(m) {
-  if (m.live) return 'Gradients are the program’s, of its own text: Reset in Compute leads back to them.';
+  if (m.live) return 'Gradients are the program’s, of its own text: Reset leads back to them.';
   return m.task ? `Not run: give --label with --task ${m.task} for the gradients of its loss.` :
     'Not run: gradients need --task and --label, and a model with a head for the task.';
 }
@@ -257,7 +257,7 @@ function stepTable(m) {
 }
 
 function tapeView(m) {
-  if (m.live) return notice('The tape is the program’s, of its own text: Reset in Compute leads back to it.');
+  if (m.live) return notice('The tape is the program’s, of its own text: Reset leads back to it.');
   const nodes = m.tape, n = Math.min(state.node, nodes.length) - 1, node = nodes[n], key = m.index;
   const users = range(nodes.length).filter(u => nodes[u].inputs.some(([from]) => from === n));
   const go = to => { focusNext = `node${key}/${to}`; set({ node: to + 1 }); };
@@ -300,9 +300,16 @@ function arcs(m, n, users, go) {
 function predictionsView(m) {
   if (!m.predictions.length) return notice('No task trained this model. Write ' +
     '[MASK] (a RoBERTa: <mask>) in place of a word of the text: a pre-trained model shows what it would put there.');
-  return m.predictions.map(p => el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
+  return m.predictions.map(p => predictionCard(m, p));
+}
+// A mark is where the probability stood before.
+function predictionCard(m, p, before) {
+  const marks = before && p.choices.map(([label]) => before.choices.find(choice => choice[0] === label)?.[1]);
+  return el('div', { class: p.task === m.task ? 'card chosen' : 'card' },
     el('h3', {}, `${p.task}: ${p.not_run ? `not run (${p.not_run})` : p.text}`),
-    p.choices.length ? bars(p.choices, 1, percent) : null));
+    p.choices.length ? bars(p.choices, 1, percent, marks) : null,
+    before?.value === undefined ? null :
+      el('p', { class: 'muted' }, `${number(p.value)}; as trained ${number(before.value)}`));
 }
 
 function lensView(m) {

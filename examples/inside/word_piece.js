@@ -1,7 +1,6 @@
 // WordPiece, as src/text/word_piece.cpp: a text is cleaned up, cut into words, each word from left to right into the
 // longest pieces that the vocabulary has. The tables of Unicode are the browser's.
 
-const special_names = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
 const chinese = new RegExp('[\\u4E00-\\u9FFF\\u3400-\\u4DBF\\uF900-\\uFAFF\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2B73F}' +
                            '\\u{2B740}-\\u{2B81F}\\u{2B920}-\\u{2CEAF}\\u{2F800}-\\u{2FA1F}]', 'gu');
 
@@ -37,10 +36,10 @@ class WordPiece {
     }
     return pieces;
   }
-  // Special tokens written in the text stay whole.
+  // Special tokens written in the text stay whole: each second part is one.
   encode(text) {
     const parts = text.split(/(\[(?:PAD|UNK|CLS|SEP|MASK)\])/);
-    const pieces = parts.flatMap(part => special_names.includes(part) ? [part] :
+    const pieces = parts.flatMap((part, i) => i % 2 ? [part] :
       this.words(this.clean(part)).flatMap(word => this.pieces(word)));
     return pieces.map(piece => this.ids.get(piece));
   }
