@@ -244,16 +244,16 @@ function gradientsView(m) {
 function stepTable(m) {
   if (!m.steps) return [];
   const { steps, groups, rate } = m.steps;
-  const why = (g, moved) => g === null ? 'no gradient: stays' : g > 0 ? 'moved by its gradient' :
-    moved > 0 ? 'gradient 0: moved on by its moments' : 'gradient 0, moments 0: stays';
+  const why = (g, moved) => g === null ? 'no gradient: stays' : g > 0 ? 'by its gradient' :
+    moved > 0 ? 'by its moments' : 'all 0: stays';
   const named = ({ task, label, text_b, loss }, k) => `Step ${k + 1}: ${task}, label “${label}”` +
     (text_b && text_b !== m.text_b ? ' (the text twice)' : '') + `, loss ${number(loss)}`;
   return [el('h3', {}, 'What a step of AdamW moves'),
     el('p', {}, `From moments 0, with the learning rate ${rate} and without weight decay, this text alone. `,
        `${steps.map(named).join('. ')}.`),
-    table(['', 'numbers', ...steps.flatMap((_, k) => [`|g| ${k + 1}`, `|Δθ| ${k + 1}`, `step ${k + 1}`])],
-      groups.map(({ name, numbers, gradient, moved }) => [name, String(numbers), ...steps.flatMap((_, k) =>
-        [number(gradient[k]), number(moved[k]), why(gradient[k], moved[k])])]))];
+    table(['', ...steps.map((_, k) => `step ${k + 1}`), ...steps.flatMap((_, k) => [`|g| ${k + 1}`, `|Δθ| ${k + 1}`]), 'numbers'],
+      groups.map(({ name, numbers, gradient, moved }) => [name, ...steps.map((_, k) => why(gradient[k], moved[k])),
+        ...steps.flatMap((_, k) => [number(gradient[k]), number(moved[k])]), String(numbers)]))];
 }
 
 function tapeView(m) {
