@@ -84,7 +84,7 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{.kind = encoder ? "sgd" : "adamw"});
   if (on_gpu()) std::cout << "minbert, " << device_text() << std::endl;
   else std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_kernels() << " kernels, "
-                 << openblas_file() << std::endl;
+                 << openblas_file() << (matmul_precision() == Precision::bf16 ? ", " + device_text() : "") << std::endl;
 
   Random random(11711, "bench");
   const auto draw = [&](const std::string& lengths) {
