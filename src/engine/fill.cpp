@@ -20,8 +20,8 @@ struct Copy {
 void fill(const Tensor& t, real value) {
   launch_elements(t.device(), t.size(), Fill{value, t.data()});
 }
-void copy_or_add(const Tensor& x, const Tensor& y, bool add) {
-  launch_elements(y.device(), y.size(), Copy{x.data(), {y.data(), add}});
+void copy_or_add(const Tensor& source, const Tensor& target, bool add) {
+  launch_elements(target.device(), target.size(), Copy{source.data(), {target.data(), add}});
 }
 Tensor copy_of(const Tensor& t) {
   const Tensor copy(t.shape(), t.device());

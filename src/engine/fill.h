@@ -7,6 +7,7 @@ namespace minbert {
 
 void fill(const Tensor& t, real value);
 Tensor copy_of(const Tensor& t);                    // on the same device, not recorded
-void copy_or_add(const Tensor& x, const Tensor& y, bool add);       // y = x, or y += x; sizes agree
+// target = source, or target += source; sizes agree
+void copy_or_add(const Tensor& source, const Tensor& target, bool add);
 
 }  // namespace minbert
