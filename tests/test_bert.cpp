@@ -379,6 +379,7 @@ TEST_CASE("bert: pack lays sentences end to end and says what is wrong with a ba
   std::vector<Sequence> bad = sentences({2});
   bad[0].segments.pop_back();
   CHECK_ERROR(pack(bad), "2 ids but 1 segments");
+  CHECK_ERROR(select_rows(b, {0, 6}), "row 6 is outside of 0..5");
 }
 
 }  // namespace minbert::test

@@ -5,10 +5,14 @@ namespace minbert {
 
 Batch select_rows(const Batch& batch, const Indices& rows) {
   const auto select = [&](const Indices& list) {
+    if (!list) return Indices();
     std::vector<int32_t> selected;
-    for (const int32_t row : rows)
-      if (list) selected.push_back(list[row]);
-    return list ? Indices(std::move(selected)) : Indices();
+    for (const int32_t row : rows) {
+      MB_CHECK(row >= 0 && row < list.size(), "select_rows: row {} is outside of 0..{}", row,
+               list.size() - 1);
+      selected.push_back(list[row]);
+    }
+    return Indices(std::move(selected));
   };
   return {.ids = select(batch.ids), .segments = select(batch.segments),
           .positions = select(batch.positions), .sentence = select(batch.sentence),
