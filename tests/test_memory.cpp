@@ -54,6 +54,20 @@ TEST_CASE("memory: a step that fails half-way leaves nothing behind") {
   }
   clear_tape();
   CHECK(in_use() == at_rest);
+
+  // In backward: `late` hands `early` and w their gradients before `broken` fails; w, a leaf, keeps what it got.
+  const Tensor x = normal("x", {3}).set_requires_grad(true), w = normal("w", {3}).set_requires_grad(true);
+  const Tensor early = scale(x, 2);
+  const Tensor broken = record("broken", early.detach(), {early}, [](const Tensor&, Grads&) { fail("broken"); });
+  const Tensor late = mul(early, w);
+  const int64_t before = in_use();
+  CHECK_ERROR(backward(add(broken, late)), "broken");
+  CHECK_FALSE(bool(early.grad()));
+  CHECK_FALSE(bool(broken.grad()));
+  REQUIRE(bool(w.grad()));
+  CHECK(w.grad().values() == early.values());
+  w.zero_grad();
+  CHECK(in_use() == before);
 }
 
 TEST_CASE("memory: after the first steps no batch asks the system for memory, unless it is the largest yet") {

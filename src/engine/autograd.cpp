@@ -97,14 +97,19 @@ void Tape::backward(const Tensor& result, Tensor cotangent) {
     try {
       step_back(entry);
     } catch (...) {
-      clear();                               // a failed backward leaves no half-walked tape behind
+      // A failed backward leaves no half-walked tape behind, and no gradients of results on it.
+      entry.result->value = {};
+      clear();
       throw;
     }
   }
 }
 
 void Tape::clear() {
-  for (Entry& entry : entries) entry.result->recorded = false;
+  for (Entry& entry : entries) {
+    entry.result->recorded = false;
+    entry.result->value = {};
+  }
   entries.clear();
 }
 
