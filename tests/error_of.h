@@ -6,6 +6,7 @@
 #include <string>
 
 #include "minbert/error.h"
+#include "shown.h"
 
 // The expression throws an Error, and its text has this part.
 #define CHECK_ERROR(expression, part) \

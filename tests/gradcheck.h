@@ -17,6 +17,7 @@
 #include "minbert/autograd.h"
 #include "minbert/ops.h"
 #include "minbert/random.h"
+#include "shown.h"
 
 namespace minbert::test {
 

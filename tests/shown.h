@@ -1,4 +1,4 @@
-// How doctest prints lists and pairs of a failed check: 3 14 15, (0, 2), none.
+// How doctest prints lists and pairs of a failed check: 3 14 15, (0, 2), none; and a const char*, else an address.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -17,6 +17,10 @@ struct StringMaker<std::vector<T>> {
     for (size_t i = 0; i < list.size() && i < most; ++i) text += (i ? " " : "") + toString(T(list[i]));
     return list.empty() ? "nothing" : list.size() > most ? text + " ... " + toString(list.size()) + " in all" : text;
   }
+};
+template <>
+struct StringMaker<const char*> {
+  static String convert(const char* text) { return text; }
 };
 template <class A, class B>
 struct StringMaker<std::pair<A, B>> {

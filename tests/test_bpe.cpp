@@ -16,7 +16,6 @@
 #include "minbert/tokenizer.h"
 #include "minbert/vocabulary.h"
 #include "real_data.h"
-#include "shown.h"
 #include "small_run.h"
 #include "task_files.h"
 #include "text/unicode.h"

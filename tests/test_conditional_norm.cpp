@@ -8,7 +8,6 @@
 
 #include "lone_norm.h"
 #include "minbert/optimizer.h"
-#include "shown.h"
 
 namespace minbert::test {
 namespace {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "golden_file.h"
+#include "shown.h"
 
 namespace minbert::test {
 

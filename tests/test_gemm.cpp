@@ -11,7 +11,6 @@
 #include "minbert/ops.h"
 #include "minbert/tokenizer.h"
 #include "on_device.h"
-#include "shown.h"
 #include "threads.h"
 
 namespace minbert::test {

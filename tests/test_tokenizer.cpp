@@ -13,7 +13,6 @@
 #include "minbert/json.h"
 #include "minbert/tokenizer.h"
 #include "real_data.h"
-#include "shown.h"
 
 using namespace minbert;
 using namespace minbert::test;

@@ -12,7 +12,6 @@
 #include "minbert/optimizer.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
-#include "shown.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -12,7 +12,6 @@
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
 #include "minbert/vocabulary.h"
-#include "shown.h"
 #include "text/pair_merges.h"
 #include "text/words.h"
 

@@ -4,7 +4,6 @@
 #include "error_of.h"
 #include "minbert/files.h"
 #include "papers/cln/cln.h"
-#include "shown.h"
 #include "small_study.h"
 
 namespace minbert::test {

@@ -3,7 +3,6 @@
 
 #include "error_of.h"
 #include "report/verdict.h"
-#include "shown.h"
 
 namespace minbert::test {
 namespace {
