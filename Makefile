@@ -234,6 +234,8 @@ build/libminbert.a: $(LIBRARY_$(PLAIN))
 	$(Q)rm -f $@ && ar rcs $@ $^
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 	@ln -sfn $(PLAIN)/bin build/bin
+$(PROGRAMS:%=build/bin/%): build/bin/%: build/$(PLAIN)/bin/% FORCE
+	@ln -sfn $(PLAIN)/bin build/bin
 install: all
 	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))" \
 	  $(filter-out bench,$(PROGRAMS))
