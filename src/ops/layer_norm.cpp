@@ -53,7 +53,7 @@ struct LayerNormBackward {
   }
 };
 
-struct WeightGradient {                             // of one row: dy_i xhat_i
+struct WeightGradient {                             // of one row
   HD real operator()(int64_t i, const real* x, const real* dy, const real* mean,
                      const real* rstd) const {
     return dy[i] * (x[i] - *mean) * *rstd;
