@@ -1,4 +1,4 @@
-// Tests of one device's own ways, whatever device the others run on.
+// Tests of one device's or one precision's own ways, whatever the others run on.
 #pragma once
 
 #include <string>
@@ -14,6 +14,20 @@ class On {
   ~On() { set_default_device(before_); }
   On(const On&) = delete;
   On& operator=(const On&) = delete;
+
+ private:
+  std::string before_;
+};
+
+// Products are of this precision for a while.
+class In {
+ public:
+  explicit In(const std::string& precision) : before_(precision_names[size_t(matmul_precision())]) {
+    set_matmul_precision(precision);
+  }
+  ~In() { set_matmul_precision(before_); }
+  In(const In&) = delete;
+  In& operator=(const In&) = delete;
 
  private:
   std::string before_;

@@ -24,11 +24,6 @@ struct WithoutDebugging {
     cuda::set_debug(debug);
   }
 };
-// Products of another precision for a while.
-struct In {
-  explicit In(const std::string& precision) { set_matmul_precision(precision); }
-  ~In() { set_matmul_precision("fp32"); }
-};
 
 // Long rows, many rows, long lists: what a warp, a block and a slice of a column take on.
 std::vector<Case> large_cases() {

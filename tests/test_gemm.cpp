@@ -7,6 +7,7 @@
 
 #include "engine/bf16_gemm.h"
 #include "engine/small_gemm.h"
+#include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
 #include "minbert/tokenizer.h"
@@ -118,22 +119,21 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
 
 TEST_CASE("gemm: bf16 is refused where there is none, and serves products of many rows alone") {
   const On cpu("cpu");
-  const Precision before = matmul_precision();
   if (bf16_instructions().empty()) {
-    CHECK_THROWS_WITH_AS(set_matmul_precision("bf16"), doctest::Contains("has no such products"), Error);
+    const Precision before = matmul_precision();
+    CHECK_ERROR(set_matmul_precision("bf16"), "has no such products");
     CHECK(matmul_precision() == before);
     return;
   }
   const Tensor many = normal("x", {64, 128}), few = normal("y", {8, 128}), w = normal("w", {96, 128});
   const std::vector<real> exact = matmul_nt(many, w).values(), exact_of_few = matmul_nt(few, w).values();
-  set_matmul_precision("bf16");
+  const In bf16("bf16");
   const std::vector<real> rounded = matmul_nt(many, w).values(), of_few = matmul_nt(few, w).values();
   std::vector<real> in_fp32;
   {
     const ExactProducts here;
     in_fp32 = matmul_nt(many, w).values();
   }
-  set_matmul_precision(precision_names[size_t(before)]);
   CHECK(rounded != exact);
   CHECK(of_few == exact_of_few);
   CHECK(in_fp32 == exact);
