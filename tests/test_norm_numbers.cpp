@@ -140,13 +140,17 @@ TEST_CASE("norm: the values of variance-only and of LayerNorm's equation by hand
   CHECK(difference(value_by_hand("layer:eps=.5"), {0, -1, 2, real(-.25)}) < 1e-6);
 }
 
-TEST_CASE("norm: one row of each norm that subtracts the row's mean, number by number") {
+// μ = 3, σ² = 3.5, mean x² = 12.5
+TEST_CASE("norm: one row of each norm of a row by itself, number by number") {
   const Tensor x = Tensor::from({1, 4}, std::vector<real>{1, 2, 3, 6});
-  for (const std::string name : {"layer", "layer-simple", "group:groups=1,eps=0"}) {
-    INFO(name);
+  for (const auto& [name, shift, divisor] :
+       {std::tuple("layer", 3., std::sqrt(3.5)), {"layer-simple", 3., std::sqrt(3.5)},
+        {"group:groups=1,eps=0", 3., std::sqrt(3.5)}, {"variance-only", 0., std::sqrt(3.5)},
+        {"rms", 0., std::sqrt(12.5)}}) {
+    INFO(std::string(name));
     const std::vector<real> y = result_of(name, x).values();
     for (size_t i = 0; i < 4; ++i)
-      CHECK(double(y[i]) == doctest::Approx((double(x.data()[i]) - 3) / std::sqrt(3.5)).epsilon(1e-5));
+      CHECK(double(y[i]) == doctest::Approx((double(x.data()[i]) - shift) / divisor).epsilon(1e-5));
   }
 }
 
