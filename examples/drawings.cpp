@@ -190,7 +190,7 @@ std::string two_sentences() {
   return d.picture(800, 534);
 }
 
-// The flat buffers p, g, m, v, and one weight's slice of each.
+// The flat buffers p, m, v, and one weight's slice of each.
 std::string flat_buffers() {
   const Mini model;
   const std::vector<Parameter>& items = model.parameters.items();
@@ -201,11 +201,11 @@ std::string flat_buffers() {
     return place(std::ranges::find_if(items, [&](const Parameter& p) { return p.name.starts_with(prefix); })->value);
   };
 
-  Drawing d("The flat buffers of parameters, gradients and moments, and the slice of one weight in each");
+  Drawing d("The flat buffers of parameters and moments, and the slice of one weight in each");
   const int64_t count = model.parameters.count();
-  d.heading(20, 28, formatted("{} parameters, {} numbers, end to end in four buffers", items.size(), grouped(count)));
+  d.heading(20, 28, formatted("{} parameters, {} numbers, end to end in three buffers", items.size(), grouped(count)));
   const auto x = [&](int64_t element) { return 140 + 640 * double(element) / double(count); };
-  for (double y = 76; const char* buffer : {"p: values", "g: gradients", "m: mean of g", "v: mean of g²"}) {
+  for (double y = 76; const char* buffer : {"p: values", "m: mean of g", "v: mean of g²"}) {
     d.words(20, y + 18, buffer);
     d.field(140, y, 640, 26, gray, 0.12, gray);
     d.field(x(place(W)), y, x(W.size()) - x(0), 26, orange, 0.8);
@@ -215,10 +215,10 @@ std::string flat_buffers() {
   for (const auto& [title, prefix] :
        {std::pair{"word embeddings", "bert.embeddings.word"}, {"layer 0", "bert.encoder.layer.0."},
         {"layer 1", layer.c_str()}, {"layer 2", "bert.encoder.layer.2."}, {"", "bert.pooler"}}) {
-    d.stroke(point('M', x(begin(prefix)), 56) + "v150", ink);
+    d.stroke(point('M', x(begin(prefix)), 56) + "v116", ink);
     d.words(x(begin(prefix)) + 5, 68, title);
   }
-  d.stroke(point('M', x(first), 206) + point('L', 20, 248) + point('M', x(last), 206) + point('L', 780, 248), ink, 1,
+  d.stroke(point('M', x(first), 172) + point('L', 20, 248) + point('M', x(last), 172) + point('L', 780, 248), ink, 1,
            "4 4");
   for (std::vector<const char*> letters = {"W₂", "W₁", "W_o", "W_v", "W_k", "W_q"}; const Parameter& p : items) {
     if (!p.name.starts_with(layer)) continue;

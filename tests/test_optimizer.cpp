@@ -32,7 +32,6 @@ std::vector<real> last_six(const Tensor& t) {
 struct Model {
   Three module;
   Parameters parameters{module, {}};
-  Model() { parameters.reserve_gradients(); }
   const Tensor& operator[](const std::string& name) const { return parameters.value(name); }
 };
 

@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     const auto learn = [&](const std::string& how, const Combine& combine) {
       Model model = Model::from_pretrained(mini_bert, tasks, {.seed = seed, .head_dropout = 0.1});
       Optimizer adamw(model.parameters, {});
+      model.parameters.reserve_gradients();
       for (size_t k = 0; k < steps; ++k) {
         std::vector<Flat> g;
         for (size_t b = 3 * k; b < 3 * k + 3; ++b) {

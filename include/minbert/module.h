@@ -78,8 +78,8 @@ class Child : public M {
   }
 };
 
-// All parameters of a model, in one flat buffer of exact size; their gradients, for an Optimizer,
-// in another.
+// All parameters of a model, in one flat buffer of exact size. A gradient is a tensor of its own,
+// made by backward(); where gradients of several parts are added up, they lie in a buffer, too.
 class Parameters {
  public:
   struct Options {
@@ -109,10 +109,11 @@ class Parameters {
   void set_trainable(const std::map<std::string, Mask>& masks);
   // The mask of items()[i] on its device; nullptr where all of its elements learn, or none does
   const uint8_t* mask(size_t i) const;
-  // From now on the gradients of all that learn lie in one buffer. An Optimizer calls it.
+  // From now on the gradients of all that learn lie in one buffer, which they keep between steps:
+  // the model takes more memory in forward, and all gradients can be added up and sent as one.
   void reserve_gradients() const;
-  // Returns that buffer. A parameter that backward has not reached since the last step gets the
-  // gradient 0.
+  // Returns that buffer; error without one. A parameter that backward has not reached since the
+  // last step gets the gradient 0.
   const Tensor& gradients() const;
   void zero_grad() const;
 

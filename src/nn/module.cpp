@@ -184,6 +184,7 @@ void Parameters::reserve_gradients() const {
 }
 
 const Tensor& Parameters::gradients() const {
+  MB_CHECK(gradients_, "gradients: these have no buffer; call reserve_gradients() first");
   for (const Parameter& p : items_)
     if (learns(p)) FlatBuffer::complete_gradient(p.value);
   return gradients_;

@@ -154,7 +154,6 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})),
       factor_(Tensor::full({1}, 1)), steps_(parameters.items().size()),
       kind_(index_of(options.kind, optimizer_names, "optimizer")), choices_(parameters.choices_) {
-  parameters.reserve_gradients();
   int64_t offset = 0;
   std::vector<int32_t> piece_of, number;
   for (const Parameter& p : parameters.items()) {

@@ -52,7 +52,9 @@ void check_shards(const TrainOptions& o) {
 
 Shards::Shards(const RunOptions& o, const Parameters& parameters, size_t losses)
     : count_(count_of(o)), own_(count_ / ranks().size()), parameters_(parameters),
-      losses_of_batch_(losses) {}
+      losses_of_batch_(losses) {
+  if (count_ > 1) parameters.reserve_gradients();
+}
 
 std::vector<BatchPart> Shards::parts(int64_t first_batch, const std::vector<size_t>& sizes) {
   size_t all = 0;
