@@ -174,8 +174,6 @@ def why_not():
         return "this PyTorch has no scaled_dot_product_attention"
     if form == "compile" and not hasattr(torch, "compile"):
         return "this PyTorch has no torch.compile"
-    if form == "compile" and mode == "pretrain":
-        return "pre-training has a loss of its own, which is not compiled here"
 
 
 def where():
@@ -207,6 +205,8 @@ def main():
         export(model, form.removeprefix("onnx="))
         return print(f"PyTorch {torch.__version__} wrote it", flush=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-5) if ENCODER else adamw(list(model.parameters()))
+    if form == "compile":
+        model.pretraining_loss = torch.compile(model.pretraining_loss)
     forward = torch.compile(model) if form == "compile" else model
     print(f"PyTorch {torch.__version__}, {where()}", flush=True)
     for line in sys.stdin:
