@@ -16,7 +16,7 @@ struct DocumentOptions : MachineOptions {
   std::string out;
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric, grid = "reduced";
-  int max_length = 128, limit = 500, seed = 11711, seeds = 2, epochs = 2, jobs = 1;
+  int max_length = 128, limit = 500, seed = 11711, seeds = 6, epochs = 2, jobs = 1;
   // By --tasks; else tasks whose files are missing are left out
   bool tasks_given = false;
   std::string only_run;                           // see StudyOptions::only

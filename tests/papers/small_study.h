@@ -47,6 +47,7 @@ Options small_study(const SmallWorld& world, const std::string& tasks) {
   o.tasks = tasks;
   o.max_length = 16;
   o.limit = 0;
+  o.seeds = 2;
   o.epochs = 1;
   return o;
 }
