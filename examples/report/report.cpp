@@ -43,7 +43,6 @@ td p { max-width: 11rem; margin: .1rem 0 }
 .warning { color: var(--bad) }
 .dots { display: block; width: 6.25rem; height: 1rem; color: var(--accent) }
 .picture svg { display: block; max-width: max(100%, 42rem); height: auto }
-.missing { padding: .5rem .75rem; border-left: 3px solid var(--muted); background: var(--soft) }
 .verdict { display: inline-block; padding: 0 .5rem; border: 1px solid; border-radius: .25rem;
   font-size: .85rem }
 a.verdict { text-decoration: none }
@@ -243,7 +242,8 @@ std::string claim_name(const Json& item, size_t number) {
   return formatted("{}-claim-{}", item["name"].string(), number);
 }
 
-// The items with their verdicts. page: where the items are; nothing for this page
+// The items with their verdicts; those that were not run stand here alone. page: where the items
+// are; nothing for this page
 std::string contents(const Json& report, const std::string& page) {
   const char* const no_claim =
       has_claims(report) ? "<span class=\"note muted\">no claim</span>" : "";
@@ -255,10 +255,11 @@ std::string contents(const Json& report, const std::string& page) {
       words += verdict(claim["verdict"].string(), claim["where"].string(),
                        page + "#" + address(claim_name(item, ++i)), claim["text"].string()) +
                ' ';
+    const std::string title = title_of(item);
     if (!was_run(item))
-      words = verdict("not run", "", link, item["why"].string()) +
-              element(" <span class=\"note muted\">{}</span>", text(item, "why"));
-    html += formatted("<li><a href=\"{}\">{}</a><div>{}</div></li>\n", link, title_of(item),
+      words = verdict("not run") + element(" <span class=\"note muted\">{}</span>", text(item, "why"));
+    html += formatted("<li>{}<div>{}</div></li>\n",
+                      was_run(item) ? formatted("<a href=\"{}\">{}</a>", link, title) : title,
                       words.empty() ? no_claim : words);
   }
   return html + "</ul>\n";
@@ -308,8 +309,6 @@ Differences shared_differences(const Json& report, size_t* run) {
 std::string item_html(const Json& item, const std::string& folder, const Differences& shared) {
   const std::string name = item["name"].string();
   std::string html = heading(name, title_of(item)) + equations(item), claims, differs, files;
-  if (!was_run(item))
-    html += formatted("<p class=\"missing\">Not run: {}</p>\n", text(item, "why"));
   for (const Json& t : item["tables"].items()) html += table(t);
   for (const Json& f : item["figures"].items()) html += figure(f, folder);
   if (item.has("inputs"))
@@ -377,7 +376,8 @@ std::string report_html(const Json& report, const std::string& folder) {
   size_t run = 0;
   const Differences shared = shared_differences(report, &run);
   std::string items, meanings, differs;
-  for (const Json& item : report["items"].items()) items += item_html(item, folder, shared);
+  for (const Json& item : report["items"].items())
+    if (was_run(item)) items += item_html(item, folder, shared);
   for (const auto& [sentence, where] : shared)
     differs += formatted("<li>{} <span class=\"note\">({})</span></li>\n", escaped(sentence),
                          where.size() == run ? "all items" : joined(where));
