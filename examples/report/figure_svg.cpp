@@ -372,6 +372,7 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
   const Curve& c = p.curves[i];
   const auto [color, dashes, marker] = look(i);
   const bool lone = c.style != Style::line;        // each point has an error bar of its own,
+  const bool cloud = c.style == Style::points && c.x.size() > 300;         // dots, not markers
   const double aside = 4 * (double(i) - double(p.curves.size() - 1) / 2);    // beside the others'
   std::string line, band, points, errors;
   // one run of neighbors after the other, then a gap
@@ -381,7 +382,7 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
       const double x = a.x.at(c.x[k]), y = a.y.at(c.y[k]), d = deviation(c, k);
       const char command = below.empty() ? 'M' : 'L';
       line += point(command, x, y) + (below.empty() ? "h0" : "");    // h0: a single point is a dot
-      points += point('M', x, y) + marker;
+      points += point('M', x, y) + (cloud ? "h0" : marker);
       band += point(command, x, a.y.at(c.y[k] + d));
       const double foot = a.y.at_or_foot(c.y[k] - d);
       if (d > 0) errors += point('M', x + aside, a.y.at(c.y[k] + d)) + point('L', x + aside, foot);
@@ -392,7 +393,8 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
   if (!c.deviation.empty() && !lone) svg_.fill(band, color, 0.15);
   if (!errors.empty() && lone) svg_.stroke(errors, color, 1.2);
   if (c.style != Style::points) svg_.stroke(line, color, 2, dashes);
-  if (lone) svg_.fill(points, color);
+  if (cloud) svg_.stroke(points, color, 1.8);
+  else if (lone) svg_.fill(points, color);
 }
 
 void Drawing::bars(const Panel& p, size_t i, const Axes& a) {

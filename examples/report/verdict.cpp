@@ -82,9 +82,8 @@ Verdict fact(Numbers differences, const Unit& unit) {
   const auto above = size_t(std::ranges::count_if(differences, [](double d) { return d > 0; }));
   const bool all = above == differences.size();
   std::string why = share(above, differences, "pair") + " of values";
-  if (differences.size() > 1) why += ", mean";
-  why += formatted(" difference {}{}", fixed(mean_of(differences), unit.digits),
-                   element(" {}", unit.name));
+  why += formatted(", {}difference {}{}", differences.size() > 1 ? "mean " : "",
+                   fixed(mean_of(differences), unit.digits), element(" {}", unit.name));
   return {all ? "as printed" : "not as printed", why, differences};
 }
 
