@@ -19,7 +19,7 @@ program() {                                         # PROGRAM PART OPTIONS...: i
 }
 sets=(--data "$data/glue")
 for model in "$@"; do
-  part=measured-$(basename "$model")
+  part=measured-$(basename "${model%/model}")         # runs/tiny/model is tiny
   rows=(--model "$model" "${sets[@]}" --tasks cola,mrpc,rte,stsb,sst2 --limit 10000)
   program isotropy "$part" sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 tab2 fig4 "${rows[@]}"
   program task_adaptation "$part" fig1 fig2 eq1 fig3 "${rows[@]}"

@@ -94,7 +94,7 @@ Verdict comparison(const Numbers& differences, double p, const std::string& what
   const auto with = size_t(std::ranges::count_if(differences, [](double d) { return d > 0; }));
   const auto against = size_t(std::ranges::count_if(differences, [](double d) { return d < 0; }));
   const double least = least_sign_flip_p(n);
-  std::string why = share(with, differences, what) + " agree" + effect;
+  std::string why = share(with, differences, what) + (with == 1 ? " agrees" : " agree") + effect;
   why += formatted("; p = {}", fixed(p, 3));
   if (least > level) why += formatted(", and {} can give no less than {}",
                                       counted(int64_t(n), what), fixed(least, 3));
