@@ -294,7 +294,8 @@ using Differences = std::vector<std::pair<std::string, Names>>;     // a sentenc
 Differences shared_differences(const Json& report, size_t* run) {
   Differences all;
   for (const Json& item : report["items"].items()) {
-    *run += was_run(item);
+    if (!was_run(item)) continue;
+    ++*run;
     for (const Json& sentence : item["differs"].items()) {
       auto at = std::ranges::find(all, sentence.string(), &Differences::value_type::first);
       if (at == all.end()) at = all.insert(at, {sentence.string(), {}});
