@@ -283,6 +283,7 @@ TEST_CASE("bert: parameters and their gradients lie in flat buffers, in the orde
   Network network(tiny_config());
   network.parameters.set_trainable(
       [](const std::string& name) { return name.find("embeddings") == name.npos; });
+  CHECK_ERROR(network.parameters.gradients(), "call reserve_gradients() first");
   network.parameters.reserve_gradients();
   backward(cross_entropy(network.model.forward(pack(sentences({3, 2})), sst), {1, 2}));
   const real *value = network.parameters.items()[0].value.data(), *gradient = nullptr;
