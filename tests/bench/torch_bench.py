@@ -205,9 +205,9 @@ def main():
         export(model, form.removeprefix("onnx="))
         return print(f"PyTorch {torch.__version__} wrote it", flush=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-5) if ENCODER else adamw(list(model.parameters()))
+    forward = model
     if form == "compile":
-        model.pretraining_loss = torch.compile(model.pretraining_loss)
-    forward = torch.compile(model) if form == "compile" else model
+        forward, model.pretraining_loss = torch.compile(model), torch.compile(model.pretraining_loss)
     print(f"PyTorch {torch.__version__}, {where()}", flush=True)
     for line in sys.stdin:
         works = [batch([int(n) for n in lengths.split()]) for lengths in line.split(";")]
