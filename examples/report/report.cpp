@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <ranges>
 
 #include "engine/names.h"
 #include "engine/text.h"
@@ -225,6 +226,9 @@ std::string figure(const Json& figure, const std::string& folder) {
 // ---- Pages
 
 bool was_run(const Json& item) { return item["status"].string() != "not run"; }
+auto items_run(const Json& report) {
+  return report["items"].items() | std::views::filter(was_run);
+}
 
 // "[IsoBN tab.2] Explained variance"
 std::string title_of(const Json& item) {
@@ -249,17 +253,18 @@ std::string contents(const Json& report, const std::string& page) {
       has_claims(report) ? "<span class=\"note muted\">no claim</span>" : "";
   std::string html = "<ul class=\"list contents\">\n";
   for (const Json& item : report["items"].items()) {
-    const std::string link = page + "#" + address(item["name"].string());
+    if (!was_run(item)) {
+      html += formatted("<li>{}<div>{}{}</div></li>\n", title_of(item), verdict("not run"),
+                        element(" <span class=\"note muted\">{}</span>", text(item, "why")));
+      continue;
+    }
     std::string words;
     for (size_t i = 0; const Json& claim : item["claims"].items())
       words += verdict(claim["verdict"].string(), claim["where"].string(),
                        page + "#" + address(claim_name(item, ++i)), claim["text"].string()) +
                ' ';
-    const std::string title = title_of(item);
-    if (!was_run(item))
-      words = verdict("not run") + element(" <span class=\"note muted\">{}</span>", text(item, "why"));
-    html += formatted("<li>{}<div>{}</div></li>\n",
-                      was_run(item) ? formatted("<a href=\"{}\">{}</a>", link, title) : title,
+    html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
+                      address(item["name"].string()), title_of(item),
                       words.empty() ? no_claim : words);
   }
   return html + "</ul>\n";
@@ -291,11 +296,9 @@ std::string equations(const Json& of) {
 
 // What is different from the document in several of the items that were run: said once, for all.
 using Differences = std::vector<std::pair<std::string, Names>>;     // a sentence, references
-Differences shared_differences(const Json& report, size_t* run) {
+Differences shared_differences(const Json& report) {
   Differences all;
-  for (const Json& item : report["items"].items()) {
-    if (!was_run(item)) continue;
-    ++*run;
+  for (const Json& item : items_run(report)) {
     for (const Json& sentence : item["differs"].items()) {
       auto at = std::ranges::find(all, sentence.string(), &Differences::value_type::first);
       if (at == all.end()) at = all.insert(at, {sentence.string(), {}});
@@ -374,11 +377,10 @@ std::string grid(const Json& report) {
 
 std::string report_html(const Json& report, const std::string& folder) {
   const bool claims = has_claims(report);
-  size_t run = 0;
-  const Differences shared = shared_differences(report, &run);
+  const Differences shared = shared_differences(report);
+  const auto run = size_t(std::ranges::distance(items_run(report)));
   std::string items, meanings, differs;
-  for (const Json& item : report["items"].items())
-    if (was_run(item)) items += item_html(item, folder, shared);
+  for (const Json& item : items_run(report)) items += item_html(item, folder, shared);
   for (const auto& [sentence, where] : shared)
     differs += formatted("<li>{} <span class=\"note\">({})</span></li>\n", escaped(sentence),
                          where.size() == run ? "all items" : joined(where));
