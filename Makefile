@@ -69,7 +69,10 @@ WERROR   ?= 0
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Werror) \
   $(if $(findstring clang,$(shell $(CXX) --version 2>/dev/null)),-Wno-pass-failed -Wno-sign-conversion,\
   -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
-FLAGS    := -std=c++20 -O3 -march=$(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iinclude -Isrc -Iexamples -Itests
+# g++ by itself fills half of AVX-512's registers.
+WIDE     := $(if $(findstring x86_64,$(shell uname -m)),-mprefer-vector-width=512)
+FLAGS    := -std=c++20 -O3 -march=$(MARCH) $(WIDE) -fno-math-errno -fopenmp $(WARNINGS) \
+  -Iinclude -Isrc -Iexamples -Itests
 CUDA_ARCHS ?= 80 90
 ifdef DEPS
 multiarch := $(shell $(CXX) -print-multiarch)
@@ -191,7 +194,8 @@ $(foreach build,$(BUILDS),$(eval $(call BUILD,$(build))) \
 # nvcc compiles each kernel file for both devices. Calling a host function from a kernel is an error, not a warning.
 comma      := ,
 NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --Werror cross-execution-space-call \
-  -Iinclude -Isrc -Xcompiler -fopenmp,-march=$(MARCH),-fno-math-errno $(FLAGS_cuda) $(filter -D%,$(FOUND_FLAGS)) \
+  -Iinclude -Isrc -Xcompiler -fopenmp,-march=$(MARCH)$(addprefix $(comma),$(WIDE)),-fno-math-errno $(FLAGS_cuda) \
+  $(filter -D%,$(FOUND_FLAGS)) \
   $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
