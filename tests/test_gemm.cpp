@@ -80,15 +80,16 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
       const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
       const int64_t lda = (ta ? m : k) + apart, ldb = (tb ? k : n) + apart, ldc = n + apart;
       const Tensor a = normal("a", {ta ? k : m, lda}), b = normal("b", {tb ? n : k, ldb});
-      const Tensor start = normal("c", {m, ldc});
-      const auto run = [&, m = m, n = n, k = k](auto multiply, bool add) {
+      const Tensor start = normal("c", {m, ldc}), bias = normal("bias", {n});
+      const auto run = [&, m = m, n = n, k = k](auto multiply, bool add, real alpha = 1, const real* on_rows = nullptr) {
         const Tensor c({m, ldc}, Device::cpu);
         std::ranges::copy(start.values(), c.data());
-        multiply(form, Product{m, n, k, a.data(), lda, b.data(), ldb, c.data(), ldc}, add);
+        multiply(form, Product{m, n, k, a.data(), lda, b.data(), ldb, c.data(), ldc}, alpha, add, on_rows);
         return c.values();
       };
       const std::vector<real> c = on_threads([&] { return run(gemm_bf16_plain, false); }),
-                              sum = run(gemm_bf16_plain, true);
+                              sum = run(gemm_bf16_plain, true),
+                              half = run(gemm_bf16_plain, false, real(0.5), bias.data());
       double worst = 0, worst_of_theory = 0;        // as shares of what is allowed
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < ldc; ++j) {
@@ -104,7 +105,8 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
           }
           const double of_sums = double(k) * 0x1p-23 * size;
           worst = std::max({worst, std::abs(c[at] - rounded) / of_sums,
-                            std::abs(sum[at] - rounded - start.data()[at]) / (of_sums + 1e-6)});
+                            std::abs(sum[at] - rounded - start.data()[at]) / (of_sums + 1e-6),
+                            std::abs(half[at] - rounded / 2 - bias.data()[j]) / (of_sums + 1e-6)});
           worst_of_theory = std::max(worst_of_theory, std::abs(c[at] - exact) / ((0x1p-7 + 0x1p-16) * size + of_sums));
         }
       CHECK(worst <= 1);
@@ -112,7 +114,11 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
       if (bf16_instructions().empty()) continue;
       const std::vector<real> fast = on_threads([&] { return run(gemm_bf16, false); });
       if (bf16_instructions() == "AVX512-BF16") CHECK(fast == c);        // AMX adds in another order
-      for (size_t e = 0; e < c.size(); ++e) CHECK(fast[e] == doctest::Approx(c[e]).epsilon(1e-4).scale(10));
+      const std::vector<real> fast_half = run(gemm_bf16, false, real(0.5), bias.data());
+      for (size_t e = 0; e < c.size(); ++e) {
+        CHECK(fast[e] == doctest::Approx(c[e]).epsilon(1e-4).scale(10));
+        CHECK(fast_half[e] == doctest::Approx(half[e]).epsilon(1e-4).scale(10));
+      }
     }
 }
 #endif

@@ -37,7 +37,7 @@ using bf16 = uint16_t;
 constexpr int64_t side = 16, depth = 32;            // of a block
 constexpr int64_t block = side * depth;             // its numbers
 constexpr int64_t width = 2 * side;                 // of a panel; rows and columns of a tile
-constexpr int64_t k_blocks = 32, panels_of_b = 8;   // that pass by each other: 512 KB of B
+constexpr int64_t panels_of_b = 8;                  // by which the panels of A pass
 
 // To the nearest, of two as near to the even one; a NaN stays one.
 inline uint32_t to_bf16(float x) {
@@ -45,9 +45,40 @@ inline uint32_t to_bf16(float x) {
   const bool nan = (bits & 0x7fffffff) > 0x7f800000;
   return nan ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
+// out[i] = {x[i], y[i]} for 16 pairs, and out[i] = {x[2i], x[2i+1]}. A pair is moved as the 32 bits
+// of a float. The instruction takes numbers below 2^-126 for 0.
+#if defined(__AVX512BF16__)
+using Rounded [[gnu::vector_size(64)]] = bf16;
+inline Rounded rounded(const float* x, const float* y) {
+  return std::bit_cast<Rounded>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(y), _mm512_loadu_ps(x)));
+}
+template <int... i>
+inline void pairs_of_two(const float* x, const float* y, float* out,
+                         std::integer_sequence<int, i...>) {
+  const Rounded both = rounded(x, y);
+  const Rounded pairs = __builtin_shufflevector(both, both, (i / 2 + i % 2 * 16)...);
+  std::memcpy(out, &pairs, sizeof pairs);
+}
+inline void pairs_of_two(const float* x, const float* y, float* out) {
+  pairs_of_two(x, y, out, std::make_integer_sequence<int, 32>());
+}
+inline void pairs_of_one(const float* x, float* out) {
+  const Rounded pairs = rounded(x, x + 16);
+  std::memcpy(out, &pairs, sizeof pairs);
+}
+#else
 inline float pair(float first, float second) {
   return std::bit_cast<float>(to_bf16(first) | to_bf16(second) << 16);
 }
+inline void pairs_of_two(const float* x, const float* y, float* out) {
+#pragma omp simd
+  for (int64_t i = 0; i < 16; ++i) out[i] = pair(x[i], y[i]);
+}
+inline void pairs_of_one(const float* x, float* out) {
+#pragma omp simd
+  for (int64_t i = 0; i < 16; ++i) out[i] = pair(x[2 * i], x[2 * i + 1]);
+}
+#endif
 inline float value(bf16 x) { return std::bit_cast<float>(uint32_t(x) << 16); }
 
 // An operand: number t along k of its row (of A) or column (of B) i is numbers[i of_i + t of_t],
@@ -71,41 +102,46 @@ struct Operand {
       for (int64_t l = 0; l < lines; ++l) std::copy_n(x + l * line, length, edge + l * all);
       x = edge, line = all;
     }
-    if (along_k)                                    // pairs[i][p]
-      for (int64_t i = 0; i < side; ++i)
-#pragma omp simd
-        for (int64_t p = 0; p < side; ++p)
-          pairs[i * side + p] = pair(x[i * line + 2 * p], x[i * line + 2 * p + 1]);
-    else                                            // pairs[p][i]
-      for (int64_t p = 0; p < side; ++p)
-#pragma omp simd
-        for (int64_t i = 0; i < side; ++i)
-          pairs[p * side + i] = pair(x[2 * p * line + i], x[(2 * p + 1) * line + i]);
+    for (int64_t l = 0; l < side; ++l) {
+      if (along_k) pairs_of_one(x + l * line, pairs + l * side);                  // pairs[i][p]
+      else pairs_of_two(x + 2 * l * line, x + (2 * l + 1) * line, pairs + l * side);    // [p][i]
+    }
     float* const copied = reinterpret_cast<float*>(out);
     if (along_k == rows) std::copy_n(pairs, side * side, copied);
     else turn(pairs, side, side, side, copied, side, false);
   }
 };
 
+// Of n pieces of work, those of one thread.
+struct Share {
+  int64_t begin, end;
+  Share(int64_t n, int thread, int threads)
+      : begin(n * thread / threads), end(n * (thread + 1) / threads) {}
+};
+
 // The copy of an operand: its panels one after the other.
 struct Panels {
   int64_t count, blocks;                            // blocks of k
-  Tensor memory;
-  explicit Panels(const Operand& x)
-      : count(over(x.count, width)), blocks(over(x.k, depth)),
-        memory({count * blocks * block}, Device::cpu) {}        // a float holds two numbers
-  bf16* at(int64_t i, int64_t t) const {
-    return reinterpret_cast<bf16*>(memory.data()) + (i * blocks + t) * 2 * block;
-  }
-  void fill(int64_t i, const Operand& x) const {
-    for (int64_t t = 0; t < blocks; ++t)
+  bf16* memory = nullptr;
+  explicit Panels(const Operand& x) : count(over(x.count, width)), blocks(over(x.k, depth)) {}
+  int64_t size() const { return count * blocks * 2 * block; }
+  bf16* at(int64_t i, int64_t t) const { return memory + (i * blocks + t) * 2 * block; }
+  // Those blocks that are one thread's, in the order in which x's numbers stand in memory.
+  void fill(const Operand& x, int thread, int threads) const {
+    const bool along_k = x.of_t == 1;
+    const Share mine(count * blocks, thread, threads);
+    for (int64_t at_x = mine.begin; at_x < mine.end; ++at_x) {
+      const int64_t i = along_k ? at_x / blocks : at_x % count;
+      const int64_t t = along_k ? at_x % blocks : at_x / count;
       for (int64_t half = 0; half < 2; ++half)
         x.copy((2 * i + half) * side, t * depth, at(i, t) + half * block);
+    }
   }
 };
 
 // sums[32][32] = a panel of A times one of B, over `blocks` blocks of k. In AVX512-BF16's order.
 struct PlainTile {
+  static constexpr int64_t k_blocks = 32;           // at a time
   void operator()(const bf16* a, const bf16* b, int64_t blocks, float* sums) const {
     std::fill_n(sums, width * width, 0.0f);
     for (int64_t t = 0; t < blocks; ++t, a += 2 * block, b += 2 * block)
@@ -132,6 +168,8 @@ constexpr Registers registers;
 
 struct FastTile {
   static constexpr const char* name = "AMX";
+  static constexpr int64_t k_blocks = 64;           // 1 MB of B, half of the second cache
+  static constexpr int64_t least_rows = 40;         // of a product that is faster than in fp32
   // Linux wants to be asked before a process uses them (ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA).
   static bool found() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
   FastTile() { _tile_loadconfig(&registers); }
@@ -163,6 +201,8 @@ struct FastTile {
 // all columns.
 struct FastTile {
   static constexpr const char* name = "AVX512-BF16";
+  static constexpr int64_t k_blocks = 32;           // 512 KB of B
+  static constexpr int64_t least_rows = 48;
   static bool found() { return true; }
   void operator()(const bf16* a, const bf16* b, int64_t blocks, float* sums) const {
     for (int64_t i = 0; i < 2; ++i)
@@ -191,42 +231,75 @@ struct FastTile {
 #else
 struct FastTile : PlainTile {
   static constexpr const char* name = "";
+  static constexpr int64_t least_rows = 0;
   static bool found() { return false; }
 };
 #endif
 
-// C's rows from i0 and columns from j0 on (+)= sums
-void write(const float* sums, const Product& p, int64_t i0, int64_t j0, bool add) {
-  const int64_t rows = std::min(width, p.m - i0), cols = std::min(width, p.n - j0);
-  for (int64_t i = 0; i < rows; ++i) {
-    real* c = p.c + (i0 + i) * p.ldc + j0;
-    for (int64_t j = 0; j < cols; ++j) c[j] = sums[i * width + j] + (add ? c[j] : 0);
+// What C becomes: alpha op(A) op(B), to which C itself is added, or a row [n], or nothing.
+struct Result {
+  const Product& p;
+  float alpha;
+  bool add;
+  const real* bias;                                 // nullptr: none
+
+  // Rows from i0 and columns from j0 on, of a part of k; of the first one, or else it is added.
+  void write(const float* sums, int64_t i0, int64_t j0, bool first) const {
+    const int64_t rows = std::min(width, p.m - i0), cols = std::min(width, p.n - j0);
+    for (int64_t i = 0; i < rows; ++i) {
+      real* const c = p.c + (i0 + i) * p.ldc + j0;
+      const real* const before = add || !first ? c : bias ? bias + j0 : nullptr;
+#pragma omp simd
+      for (int64_t j = 0; j < cols; ++j)
+        c[j] = alpha * sums[i * width + j] + (before ? before[j] : 0);
+    }
   }
+};
+
+// Each of some threads multiplies all panels of A with some of B's, or some of A's with all of B's.
+template <class Tile>
+void multiply(const Panels& a, const Panels& b, const Result& c, int thread, int threads) {
+  const Tile tile;
+  alignas(64) float sums[width * width];
+  const Share mine(over(b.count, panels_of_b) * a.count, thread, threads);
+  for (int64_t t = 0; t < a.blocks; t += Tile::k_blocks)
+    for (int64_t passes = mine.begin; passes < mine.end; ++passes) {
+      const int64_t i = passes % a.count, first = passes / a.count * panels_of_b;
+      for (int64_t j = first; j < std::min(first + panels_of_b, b.count); ++j) {
+        tile(a.at(i, t), b.at(j, t), std::min(Tile::k_blocks, a.blocks - t), sums);
+        c.write(sums, i * width, j * width, t == 0);
+      }
+    }
+}
+
+// The calling thread's, kept for its next product: threads with many small products would wait for
+// each other if each asked the pool.
+bf16* memory_for_copies(int64_t numbers) {
+  static thread_local Tensor kept;
+  const int64_t floats = numbers / 2;
+  if (!kept || kept.size() < floats) kept = Tensor({floats}, Device::cpu);
+  return reinterpret_cast<bf16*>(kept.data());
 }
 
 template <class Tile>
-void multiply(Transpose form, const Product& p, bool add) {
+void multiply(Transpose form, const Result& c) {
+  const Product& p = c.p;
   const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
   const Operand of_a{p.a, ta ? 1 : p.lda, ta ? p.lda : 1, p.m, p.k, true};
   const Operand of_b{p.b, tb ? p.ldb : 1, tb ? 1 : p.ldb, p.n, p.k, false};
-  const Panels a(of_a), b(of_b);
+  Panels a(of_a), b(of_b);
+  a.memory = memory_for_copies(a.size() + b.size());
+  b.memory = a.memory + a.size();
+  if (omp_in_parallel()) {                          // one of many products: gemm_batch
+    a.fill(of_a, 0, 1), b.fill(of_b, 0, 1);
+    return multiply<Tile>(a, b, c, 0, 1);
+  }
 #pragma omp parallel
   {
-#pragma omp for nowait
-    for (int64_t i = 0; i < a.count; ++i) a.fill(i, of_a);
-#pragma omp for
-    for (int64_t j = 0; j < b.count; ++j) b.fill(j, of_b);
-    const Tile tile;
-    alignas(64) float sums[width * width];
-    // The schedule gives a thread the same tiles for every t.
-    for (int64_t t = 0; t < a.blocks; t += k_blocks)
-#pragma omp for collapse(2) schedule(static) nowait
-      for (int64_t first = 0; first < b.count; first += panels_of_b)
-        for (int64_t i = 0; i < a.count; ++i)
-          for (int64_t j = first; j < std::min(first + panels_of_b, b.count); ++j) {
-            tile(a.at(i, t), b.at(j, t), std::min(k_blocks, a.blocks - t), sums);
-            write(sums, p, i * width, j * width, add || t > 0);
-          }
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    a.fill(of_a, thread, threads), b.fill(of_b, thread, threads);
+#pragma omp barrier
+    multiply<Tile>(a, b, c, thread, threads);
   }
 }
 
@@ -237,11 +310,13 @@ const std::string& bf16_instructions() {
   return name;
 }
 bool gains_by_bf16(const Product& p) {
-  return !bf16_instructions().empty() && p.m >= 48 && p.n >= 32 && p.k >= 32;
+  return !bf16_instructions().empty() && p.m >= FastTile::least_rows && p.n >= 32 && p.k >= 32;
 }
-void gemm_bf16(Transpose form, const Product& p, bool add) { multiply<FastTile>(form, p, add); }
-void gemm_bf16_plain(Transpose form, const Product& p, bool add) {
-  multiply<PlainTile>(form, p, add);
+void gemm_bf16(Transpose form, const Product& p, real alpha, bool add, const real* bias) {
+  multiply<FastTile>(form, {p, alpha, add, bias});
+}
+void gemm_bf16_plain(Transpose form, const Product& p, real alpha, bool add, const real* bias) {
+  multiply<PlainTile>(form, {p, alpha, add, bias});
 }
 #else
 const std::string& bf16_instructions() {
@@ -249,8 +324,12 @@ const std::string& bf16_instructions() {
   return none;
 }
 bool gains_by_bf16(const Product&) { return false; }
-void gemm_bf16(Transpose, const Product&, bool) { throw Error("no bf16 in a build in double"); }
-void gemm_bf16_plain(Transpose form, const Product& p, bool add) { gemm_bf16(form, p, add); }
+void gemm_bf16(Transpose, const Product&, real, bool, const real*) {
+  fail("no bf16 in a build in double");
+}
+void gemm_bf16_plain(Transpose form, const Product& p, real alpha, bool add, const real* bias) {
+  gemm_bf16(form, p, alpha, add, bias);
+}
 #endif
 
 }  // namespace minbert

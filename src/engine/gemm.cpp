@@ -29,6 +29,10 @@ void cblas_gemm(Transpose form, const Product& p, real alpha, real beta) {
        p.c, n(p.ldc));
 }
 
+bool in_bf16(const Product& p) {
+  return matmul_precision() == Precision::bf16 && gains_by_bf16(p);
+}
+
 double flops_of(const Product& p) { return 2.0 * double(p.m) * double(p.n) * double(p.k); }
 
 // The product of two whole tensors; c is still nullptr.
@@ -66,12 +70,12 @@ void gemm(Device device, Transpose form, const Product& whole, real alpha, real 
     profile_flops(flops_of(whole));
     return cuda::gemm(form, whole, alpha, beta);
   }
-  const bool plain = alpha == 1 && (beta == 0 || beta == 1);
-  if (plain && matmul_precision() == Precision::bf16 && gains_by_bf16(whole)) {
+  const bool sets_or_adds = beta == 0 || beta == 1;
+  if (sets_or_adds && in_bf16(whole)) {
     profile_flops(flops_of(whole));
-    return gemm_bf16(form, whole, beta != 0);
+    return gemm_bf16(form, whole, alpha, beta != 0);
   }
-  if (plain && form == Transpose::nt && has_few_rows(whole)) {
+  if (sets_or_adds && alpha == 1 && form == Transpose::nt && has_few_rows(whole)) {
     profile_flops(flops_of(whole));
     return gemm_nt_few_rows(whole, beta != 0);
   }
@@ -100,8 +104,11 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
   profile_flops(flops);
   if (device == Device::cuda) return cuda::gemm_batch(form, products, alpha, beta);
   prepare_openblas();
+  const bool sets_or_adds = beta == 0 || beta == 1;
   const auto multiply = [&](size_t i) {
-    if (products[i].m > 0 && products[i].n > 0) cblas_gemm(form, products[i], alpha, beta);
+    const Product& p = products[i];
+    if (sets_or_adds && in_bf16(p)) gemm_bf16(form, p, alpha, beta != 0);
+    else if (p.m > 0 && p.n > 0) cblas_gemm(form, p, alpha, beta);
   };
   if (omp_in_parallel()) {      // a region of one thread inside of it would cost half a microsecond
     for (size_t i = 0; i < products.size(); ++i) multiply(i);
@@ -112,10 +119,14 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
 }
 
 bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
-  if (c.device() != Device::cuda) return false;
   Product p = product_of(Transpose::nt, a, b);
   p.c = c.data();
-  if (!cuda::gemm_with_bias(p, bias.data())) return false;
+  if (c.device() == Device::cuda) {
+    if (!cuda::gemm_with_bias(p, bias.data())) return false;
+  } else {
+    if (!in_bf16(p)) return false;
+    gemm_bf16(Transpose::nt, p, 1, false, bias.data());
+  }
   profile_flops(flops_of(p));
   return true;
 }
