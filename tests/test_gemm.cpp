@@ -81,7 +81,8 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
       const int64_t lda = (ta ? m : k) + apart, ldb = (tb ? k : n) + apart, ldc = n + apart;
       const Tensor a = normal("a", {ta ? k : m, lda}), b = normal("b", {tb ? n : k, ldb});
       const Tensor start = normal("c", {m, ldc}), bias = normal("bias", {n});
-      const auto run = [&, m = m, n = n, k = k](auto multiply, bool add, real alpha = 1, const real* on_rows = nullptr) {
+      const auto run = [&, m = m, n = n, k = k](auto multiply, bool add, real alpha = 1,
+                                                const real* on_rows = nullptr) {
         const Tensor c({m, ldc}, Device::cpu);
         std::ranges::copy(start.values(), c.data());
         multiply(form, Product{m, n, k, a.data(), lda, b.data(), ldb, c.data(), ldc}, alpha, add, on_rows);

@@ -45,40 +45,16 @@ inline uint32_t to_bf16(float x) {
   const bool nan = (bits & 0x7fffffff) > 0x7f800000;
   return nan ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
-// out[i] = {x[i], y[i]} for 16 pairs, and out[i] = {x[2i], x[2i+1]}. A pair is moved as the 32 bits
-// of a float. The instruction takes numbers below 2^-126 for 0.
+// y[0 .. 15] = x, y[16 .. 31] = z. The instruction takes numbers below 2^-126 for 0.
+inline void rounded(const float* x, const float* z, bf16* y) {
 #if defined(__AVX512BF16__)
-using Rounded [[gnu::vector_size(64)]] = bf16;
-inline Rounded rounded(const float* x, const float* y) {
-  return std::bit_cast<Rounded>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(y), _mm512_loadu_ps(x)));
-}
-template <int... i>
-inline void pairs_of_two(const float* x, const float* y, float* out,
-                         std::integer_sequence<int, i...>) {
-  const Rounded both = rounded(x, y);
-  const Rounded pairs = __builtin_shufflevector(both, both, (i / 2 + i % 2 * 16)...);
-  std::memcpy(out, &pairs, sizeof pairs);
-}
-inline void pairs_of_two(const float* x, const float* y, float* out) {
-  pairs_of_two(x, y, out, std::make_integer_sequence<int, 32>());
-}
-inline void pairs_of_one(const float* x, float* out) {
-  const Rounded pairs = rounded(x, x + 16);
-  std::memcpy(out, &pairs, sizeof pairs);
-}
+  const auto both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(z), _mm512_loadu_ps(x));
+  std::memcpy(y, &both, sizeof both);
 #else
-inline float pair(float first, float second) {
-  return std::bit_cast<float>(to_bf16(first) | to_bf16(second) << 16);
-}
-inline void pairs_of_two(const float* x, const float* y, float* out) {
 #pragma omp simd
-  for (int64_t i = 0; i < 16; ++i) out[i] = pair(x[i], y[i]);
-}
-inline void pairs_of_one(const float* x, float* out) {
-#pragma omp simd
-  for (int64_t i = 0; i < 16; ++i) out[i] = pair(x[2 * i], x[2 * i + 1]);
-}
+  for (int64_t i = 0; i < side; ++i) y[i] = bf16(to_bf16(x[i])), y[side + i] = bf16(to_bf16(z[i]));
 #endif
+}
 inline float value(bf16 x) { return std::bit_cast<float>(uint32_t(x) << 16); }
 
 // An operand: number t along k of its row (of A) or column (of B) i is numbers[i of_i + t of_t],
@@ -94,7 +70,8 @@ struct Operand {
     const bool along_k = of_t == 1;                 // lines of x: along k, or else along i
     const real* x = numbers + i0 * of_i + t0 * of_t;
     int64_t line = along_k ? of_i : of_t;           // from one to the next
-    alignas(64) float edge[block], pairs[side * side];
+    alignas(64) float edge[block];
+    alignas(64) bf16 pairs[block];
     const int64_t m = std::clamp(count - i0, int64_t(0), side), n = std::min(k - t0, depth);
     if (m < side || n < depth) {
       const int64_t lines = along_k ? m : n, length = along_k ? n : m, all = along_k ? depth : side;
@@ -103,12 +80,22 @@ struct Operand {
       x = edge, line = all;
     }
     for (int64_t l = 0; l < side; ++l) {
-      if (along_k) pairs_of_one(x + l * line, pairs + l * side);                  // pairs[i][p]
-      else pairs_of_two(x + 2 * l * line, x + (2 * l + 1) * line, pairs + l * side);    // [p][i]
+      bf16* const line_of_pairs = pairs + l * depth;
+      if (along_k) {                                // pairs[i][p]
+        rounded(x + l * line, x + l * line + side, line_of_pairs);
+      } else {                                      // pairs[p][i], of two lines
+        alignas(64) bf16 both[depth];
+        rounded(x + 2 * l * line, x + (2 * l + 1) * line, both);
+#pragma omp simd
+        for (int64_t i = 0; i < side; ++i)
+          line_of_pairs[2 * i] = both[i], line_of_pairs[2 * i + 1] = both[side + i];
+      }
     }
-    float* const copied = reinterpret_cast<float*>(out);
-    if (along_k == rows) std::copy_n(pairs, side * side, copied);
-    else turn(pairs, side, side, side, copied, side, false);
+    if (along_k == rows)
+      std::copy_n(pairs, block, out);
+    else
+      turn(reinterpret_cast<const float*>(pairs), side, side, side, reinterpret_cast<float*>(out),
+           side, false);
   }
 };
 
