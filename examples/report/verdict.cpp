@@ -66,18 +66,6 @@ std::string share(size_t n, const Numbers& of, const std::string& what) {
   return formatted("{} of {}", n, counted(int64_t(of.size()), what));
 }
 
-// sign_flip_p of differences that are 1 or -1, of any number: C(n, k) of the 2^n ways have k of 1.
-double sign_p(const Numbers& signs) {
-  const auto n = int64_t(signs.size());
-  const double sum = std::abs(sum_of(signs));
-  double p = 0;
-  for (int64_t k = 0; k <= n; ++k)
-    if (std::abs(double(2 * k - n)) >= sum - rounding * double(n))
-      p += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) -
-                    double(n) * std::log(2.0));
-  return std::min(p, 1.0);
-}
-
 Verdict fact(Numbers differences, const Unit& unit) {
   const auto above = size_t(std::ranges::count_if(differences, [](double d) { return d > 0; }));
   const bool all = above == differences.size();
@@ -156,14 +144,23 @@ Verdict judge(const Claim& claim, const LongTable& ours, const Unit& unit) {
 }
 
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours) {
+  const size_t of_seed = size_t(std::ranges::find(ours.columns(), "seed") - ours.columns().begin());
+  std::map<std::string, double> seeds;              // 1: each of the seed's values is as said
   const Numbers values = ours.values(where);
+  for (const LongTable::Row& row : ours.rows()) {
+    if (!row.value || !ours.matches(row, where)) continue;
+    double& sign = seeds.try_emplace(has_seeds(ours) ? row.of[of_seed] : "", 1).first->second;
+    if (*row.value != value) sign = -1;
+  }
   if (values.empty()) return {"not run", "these values were not computed"};
   Numbers signs;
-  for (const double v : values) signs.push_back(v == value ? 1 : -1);
-  if (has_seeds(ours)) return comparison(signs, sign_p(signs), "run", "");
-  const auto as_said = size_t(std::ranges::count(signs, 1));
-  return {as_said == signs.size() ? "as printed" : "not as printed",
-          share(as_said, signs, "value") + " are as it says", signs};
+  for (const auto& [seed, sign] : seeds) signs.push_back(sign);
+  const auto as_said = size_t(std::ranges::count(values, value));
+  const std::string why = share(as_said, values, has_seeds(ours) ? "run" : "value") +
+                          (as_said == 1 ? " is" : " are") + " as it says";
+  if (!has_seeds(ours)) return {as_said == values.size() ? "as printed" : "not as printed", why};
+  if (signs.size() == 1) return {"undecided", "one seed: " + why, signs};
+  return comparison(signs, sign_flip_p(signs), "seed", "; " + why);
 }
 
 Verdict judge_equal(const std::vector<Equal>& values, const LongTable& ours) {

@@ -67,8 +67,8 @@ struct Equal {
   int digits;
 };
 Verdict judge_equal(const std::vector<Equal>& values, const LongTable& ours);
-// A claim that every value that `where` selects is `value`: each run that turned out so
-// counts 1, each other -1.
+// A claim that every value that `where` selects is `value`: a seed all of whose values are so
+// counts 1, each other seed -1.
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours);
 
 // ---- The test

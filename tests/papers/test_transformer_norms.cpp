@@ -203,7 +203,7 @@ TEST_CASE("transformer_norms: both placements are trained alike and judged by th
   CHECK(rows_of(world, "placement") == 2 * 2 * 2 * 2);       // depths, placements, norms, seeds
   const Json item = item_of(Json::load(world.path("study/report.json")), "placement");
   REQUIRE(item["claims"].items().size() == 2);
-  CHECK(contains(item["claims"].items()[0]["why"].string(), "of 4 runs agree"));
+  CHECK(contains(item["claims"].items()[0]["why"].string(), "of 4 runs"));
   CHECK(contains(item["claims"].items()[1]["why"].string(), "of 2 seeds agree, mean difference"));
   const Json table = item["tables"].items()[0];
   CHECK(table["columns"].dump(-1) == R"(["norm","1 layer, post","1 layer, pre","2 layers, post","2 layers, pre"])");
@@ -309,7 +309,7 @@ TEST_CASE("long table: a claim of all values holds where each of them is the one
   table.add({"group:groups=4,eps=1e-3", "1"}, 0);
   CHECK(judge_all({{"norm", "layer"}}, 1, table).word == "as printed");
   CHECK(judge_all({{"lr", "1"}}, 1, table).word == "not as printed");
-  CHECK(judge_all({{"lr", "1"}}, 1, table).why == "1 of 2 values are as it says");
+  CHECK(judge_all({{"lr", "1"}}, 1, table).why == "1 of 2 values is as it says");
   CHECK(judge_all({{"lr", "3"}}, 1, table).word == "not run");
   const SmallWorld world;
   table.save(world.path("table.csv"));

@@ -87,22 +87,28 @@ TEST_CASE("verdict: a value is the printed one to the digits that are printed") 
   CHECK(judge_equal({{{{"what", "q"}}, 1, 0}}, table).word == "not run");
 }
 
-TEST_CASE("verdict: runs that turn out as a claim says count 1, each other -1") {
-  LongTable table({"norm", "seed", "converged"});
-  for (int seed = 1; seed <= 8; ++seed) {
-    table.add({"layer", std::to_string(seed)}, 1);
-    table.add({"none", std::to_string(seed)}, 0);
-    table.add({"batch", std::to_string(seed)}, seed % 2);
-    if (seed <= 3) table.add({"rms", std::to_string(seed)}, 1);
-    if (seed == 1) table.add({"once", "1"}, 1);
-  }
+TEST_CASE("verdict: of a claim about all runs a seed counts 1 if each of its runs is as it says, or else -1") {
+  LongTable table({"norm", "rate", "seed", "converged"});
+  for (int seed = 1; seed <= 8; ++seed)
+    for (const int rate : {1, 2}) {
+      const auto add = [&](const char* norm, int value) {
+        table.add({norm, std::to_string(rate), std::to_string(seed)}, value);
+      };
+      add("layer", 1);
+      add("none", rate == 1);
+      add("batch", seed % 2);
+      if (seed <= 3) add("rms", 1);
+      if (seed == 1) add("once", 1);
+    }
   const auto converges = [&](const char* norm) { return judge_all({{"norm", norm}}, 1, table); };
   CHECK(converges("layer").word == "supported");
-  CHECK(converges("layer").why == "8 of 8 runs agree; p = 0.008");
+  CHECK(converges("layer").why == "8 of 8 seeds agree; 16 of 16 runs are as it says; p = 0.008");
   CHECK(converges("none").word == "contradicted");
+  CHECK(converges("none").why == "0 of 8 seeds agree; 8 of 16 runs are as it says; p = 0.008");
   CHECK(converges("batch").word == "undecided");
   CHECK(converges("rms").word == "points that way");
   CHECK(converges("once").word == "undecided");
+  CHECK(converges("once").why == "one seed: 2 of 2 runs are as it says");
   CHECK(converges("absent").word == "not run");
 }
 

@@ -13,7 +13,7 @@ NtOptions::NtOptions() {
   tasks = "phrasebank";
   out = "runs/transformer_norms";
   limit = 0;
-  seeds = 2;
+  seeds = 1;
   epochs = 12;
 }
 
