@@ -74,7 +74,7 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
   if (bf16_instructions().empty()) std::cout << "bf16 by instructions: not run (this processor has none)\n";
   constexpr int64_t apart = 3;                      // rows stand that far apart
   using Sizes = std::array<int64_t, 3>;
-  for (const auto [m, n, k] : {Sizes{1, 1, 1}, {33, 47, 65}, {5, 300, 31}, {64, 96, 128}, {40, 33, 1100}})
+  for (const auto [m, n, k] : {Sizes{1, 1, 1}, {33, 47, 65}, {5, 300, 31}, {64, 96, 128}, {20, 33, 2100}, {2, 3, 0}})
     for (const Transpose form : {Transpose::nn, Transpose::nt, Transpose::tn}) {
       INFO(m << " x " << n << " x " << k << ", form " << int(form));
       const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
@@ -105,20 +105,30 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
             continue;
           }
           const double of_sums = double(k) * 0x1p-23 * size;
-          worst = std::max({worst, std::abs(c[at] - rounded) / of_sums,
+          worst = std::max({worst, std::abs(c[at] - rounded) / (of_sums + 1e-30),
                             std::abs(sum[at] - rounded - start.data()[at]) / (of_sums + 1e-6),
                             std::abs(half[at] - rounded / 2 - bias.data()[j]) / (of_sums + 1e-6)});
-          worst_of_theory = std::max(worst_of_theory, std::abs(c[at] - exact) / ((0x1p-7 + 0x1p-16) * size + of_sums));
+          worst_of_theory =
+              std::max(worst_of_theory, std::abs(c[at] - exact) / ((0x1p-7 + 0x1p-16) * size + of_sums + 1e-30));
         }
       CHECK(worst <= 1);
       CHECK(worst_of_theory <= 1);
       if (bf16_instructions().empty()) continue;
       const std::vector<real> fast = on_threads([&] { return run(gemm_bf16, false); });
       if (bf16_instructions() == "AVX512-BF16") CHECK(fast == c);        // AMX adds in another order
-      const std::vector<real> fast_half = run(gemm_bf16, false, real(0.5), bias.data());
+      std::vector<real> fast_sum, fast_half;         // each on a thread of its own
+#pragma omp parallel sections num_threads(2)
+      {
+#pragma omp section
+        fast_sum = run(gemm_bf16, true);
+#pragma omp section
+        fast_half = run(gemm_bf16, false, real(0.5), bias.data());
+      }
+      const auto near = [](real x) { return doctest::Approx(x).epsilon(1e-4).scale(10); };
       for (size_t e = 0; e < c.size(); ++e) {
-        CHECK(fast[e] == doctest::Approx(c[e]).epsilon(1e-4).scale(10));
-        CHECK(fast_half[e] == doctest::Approx(half[e]).epsilon(1e-4).scale(10));
+        CHECK(fast[e] == near(c[e]));
+        CHECK(fast_sum[e] == near(sum[e]));
+        CHECK(fast_half[e] == near(half[e]));
       }
     }
 }
@@ -134,7 +144,14 @@ TEST_CASE("gemm: bf16 is refused where there is none, and serves products of man
   }
   const Tensor many = normal("x", {64, 128}), few = normal("y", {8, 128}), w = normal("w", {96, 128});
   const std::vector<real> exact = matmul_nt(many, w).values(), exact_of_few = matmul_nt(few, w).values();
+  const Batch sentence = pack(std::vector<Sequence>{{std::vector<int32_t>(64, 1), std::vector<int32_t>(64, 0)}});
+  const Tensor q = normal("q", {64, 64}), k = normal("k", {64, 64}), v = normal("v", {64, 64});
+  const auto attend = [&] { return attention(q, k, v, sentence, 1, 0, {5, 6}).values(); };
+  const std::vector<real> attended = attend();
   const In bf16("bf16");
+  const std::vector<real> attended_in_bf16 = attend();
+  CHECK(attended_in_bf16 != attended);
+  for (size_t i = 0; i < attended.size(); ++i) CHECK(std::abs(attended_in_bf16[i] - attended[i]) < 0.02);
   const std::vector<real> rounded = matmul_nt(many, w).values(), of_few = matmul_nt(few, w).values();
   std::vector<real> in_fp32;
   {

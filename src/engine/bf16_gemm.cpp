@@ -1,6 +1,6 @@
 // Matrix products in bf16: each number of A and B is rounded to 8 significant bits of a float's 24
 // as it is copied, and processors that multiply such numbers do so in pairs: s += a0 b0 + a1 b1,
-// with s in float. Twice the multiply-adds of fp32 an instruction (AVX512-BF16), or 16 times (AMX).
+// with s in float: in a cycle twice the multiply-adds of fp32 (AVX512-BF16), or 16 times (AMX).
 //
 //   bf16    the upper half of a float: sign, exponent, 7 bits of fraction.
 //   Copies  in blocks of 16 rows of A, or 16 columns of B, and 16 pairs of k, the size of AMX's
@@ -15,6 +15,7 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 
@@ -36,8 +37,9 @@ namespace {
 using bf16 = uint16_t;
 constexpr int64_t side = 16, depth = 32;            // of a block
 constexpr int64_t block = side * depth;             // its numbers
+static_assert(side % lanes == 0);                   // turn() then moves whole vectors of pairs
 constexpr int64_t width = 2 * side;                 // of a panel; rows and columns of a tile
-constexpr int64_t panels_of_b = 8;                  // by which the panels of A pass
+constexpr int64_t panels_of_b = 8;                  // that a panel of A meets in a pass
 
 // To the nearest, of two as near to the even one; a NaN stays one.
 inline uint32_t to_bf16(float x) {
@@ -57,19 +59,19 @@ inline void rounded(const float* x, const float* z, bf16* y) {
 }
 inline float value(bf16 x) { return std::bit_cast<float>(uint32_t(x) << 16); }
 
-// An operand: number t along k of its row (of A) or column (of B) i is numbers[i of_i + t of_t],
-// and one of the two steps is 1.
+// An operand: number t along k of its row (of A) or column (of B) i is
+// numbers[i step_i + t step_t], and one of the two steps is 1.
 struct Operand {
   const real* numbers;
-  int64_t of_i, of_t;
+  int64_t step_i, step_t;
   int64_t count, k;
-  bool rows;                                        // of A
+  bool is_a;
 
   // The block of 16 from i0 on and 32 of k from t0 on. A pair is moved as the 32 bits of a float.
   void copy(int64_t i0, int64_t t0, bf16* out) const {
-    const bool along_k = of_t == 1;                 // lines of x: along k, or else along i
-    const real* x = numbers + i0 * of_i + t0 * of_t;
-    int64_t line = along_k ? of_i : of_t;           // from one to the next
+    const bool along_k = step_t == 1;                 // lines of x: along k, or else along i
+    const real* x = numbers + i0 * step_i + t0 * step_t;
+    int64_t line = along_k ? step_i : step_t;           // from one to the next
     alignas(64) float edge[block];
     alignas(64) bf16 pairs[block];
     const int64_t m = std::clamp(count - i0, int64_t(0), side), n = std::min(k - t0, depth);
@@ -91,7 +93,8 @@ struct Operand {
           line_of_pairs[2 * i] = both[i], line_of_pairs[2 * i + 1] = both[side + i];
       }
     }
-    if (along_k == rows)
+    // A's blocks are [i][pair], B's [pair][i]: turned where the lines ran the other way.
+    if (along_k == is_a)
       std::copy_n(pairs, block, out);
     else
       turn(reinterpret_cast<const float*>(pairs), side, side, side, reinterpret_cast<float*>(out),
@@ -115,11 +118,11 @@ struct Panels {
   bf16* at(int64_t i, int64_t t) const { return memory + (i * blocks + t) * 2 * block; }
   // Those blocks that are one thread's, in the order in which x's numbers stand in memory.
   void fill(const Operand& x, int thread, int threads) const {
-    const bool along_k = x.of_t == 1;
+    const bool along_k = x.step_t == 1;
     const Share mine(count * blocks, thread, threads);
-    for (int64_t at_x = mine.begin; at_x < mine.end; ++at_x) {
-      const int64_t i = along_k ? at_x / blocks : at_x % count;
-      const int64_t t = along_k ? at_x % blocks : at_x / count;
+    for (int64_t piece = mine.begin; piece < mine.end; ++piece) {
+      const int64_t i = along_k ? piece / blocks : piece % count;
+      const int64_t t = along_k ? piece % blocks : piece / count;
       for (int64_t half = 0; half < 2; ++half)
         x.copy((2 * i + half) * side, t * depth, at(i, t) + half * block);
     }
@@ -159,7 +162,11 @@ struct FastTile {
   static constexpr int64_t least_rows = 40;         // of a product that is faster than in fp32
   // Linux wants to be asked before a process uses them (ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA).
   static bool found() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
-  FastTile() { _tile_loadconfig(&registers); }
+  // The fence: g++ 12 does not know that its tile loads read memory.
+  FastTile() {
+    _tile_loadconfig(&registers);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   ~FastTile() { _tile_release(); }
   void operator()(const bf16* a, const bf16* b, int64_t blocks, float* sums) const {
     constexpr size_t row = depth * sizeof(bf16), row_of_sums = width * sizeof(float);
@@ -223,14 +230,15 @@ struct FastTile : PlainTile {
 };
 #endif
 
-// What C becomes: alpha op(A) op(B), to which C itself is added, or a row [n], or nothing.
+// What C becomes: alpha op(A) op(B), to which C itself is added, or `bias` [n], or nothing.
 struct Result {
   const Product& p;
   float alpha;
   bool add;
   const real* bias;                                 // nullptr: none
 
-  // Rows from i0 and columns from j0 on, of a part of k; of the first one, or else it is added.
+  // One tile, from row i0 and column j0 on. The first part of k begins with C, bias or 0; later
+  // parts are added.
   void write(const float* sums, int64_t i0, int64_t j0, bool first) const {
     const int64_t rows = std::min(width, p.m - i0), cols = std::min(width, p.n - j0);
     for (int64_t i = 0; i < rows; ++i) {
@@ -243,15 +251,16 @@ struct Result {
   }
 };
 
-// Each of some threads multiplies all panels of A with some of B's, or some of A's with all of B's.
+// A pass is a panel of A with 8 of B. A thread's passes follow each other, with all of k, so that
+// no two threads write the same numbers of C.
 template <class Tile>
 void multiply(const Panels& a, const Panels& b, const Result& c, int thread, int threads) {
   const Tile tile;
   alignas(64) float sums[width * width];
   const Share mine(over(b.count, panels_of_b) * a.count, thread, threads);
-  for (int64_t t = 0; t < a.blocks; t += Tile::k_blocks)
-    for (int64_t passes = mine.begin; passes < mine.end; ++passes) {
-      const int64_t i = passes % a.count, first = passes / a.count * panels_of_b;
+  for (int64_t t = 0; t == 0 || t < a.blocks; t += Tile::k_blocks)
+    for (int64_t pass = mine.begin; pass < mine.end; ++pass) {
+      const int64_t i = pass % a.count, first = pass / a.count * panels_of_b;
       for (int64_t j = first; j < std::min(first + panels_of_b, b.count); ++j) {
         tile(a.at(i, t), b.at(j, t), std::min(Tile::k_blocks, a.blocks - t), sums);
         c.write(sums, i * width, j * width, t == 0);
@@ -259,29 +268,33 @@ void multiply(const Panels& a, const Panels& b, const Result& c, int thread, int
     }
 }
 
-// The calling thread's, kept for its next product: threads with many small products would wait for
-// each other if each asked the pool.
+// The calling thread's, kept for its later products: threads with many small products would wait
+// for each other if each asked the pool.
 bf16* memory_for_copies(int64_t numbers) {
   static thread_local Tensor kept;
   const int64_t floats = numbers / 2;
-  if (!kept || kept.size() < floats) kept = Tensor({floats}, Device::cpu);
+  if (!kept || kept.size() < floats) {
+    kept = {};                                      // first gives back what it has
+    kept = Tensor({floats}, Device::cpu);
+  }
   return reinterpret_cast<bf16*>(kept.data());
 }
 
 template <class Tile>
 void multiply(Transpose form, const Result& c) {
   const Product& p = c.p;
+  MB_CHECK(!(c.add && c.bias), "gemm_bf16: C and a bias cannot both be added");
   const bool ta = form == Transpose::tn, tb = form == Transpose::nt;
   const Operand of_a{p.a, ta ? 1 : p.lda, ta ? p.lda : 1, p.m, p.k, true};
   const Operand of_b{p.b, tb ? p.ldb : 1, tb ? 1 : p.ldb, p.n, p.k, false};
   Panels a(of_a), b(of_b);
   a.memory = memory_for_copies(a.size() + b.size());
   b.memory = a.memory + a.size();
-  if (omp_in_parallel()) {                          // one of many products: gemm_batch
+  if (omp_in_parallel()) {                          // the other threads have products of their own
     a.fill(of_a, 0, 1), b.fill(of_b, 0, 1);
     return multiply<Tile>(a, b, c, 0, 1);
   }
-#pragma omp parallel
+#pragma omp parallel if (p.m * p.n * p.k > 250000)       // less is not worth a second thread
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     a.fill(of_a, thread, threads), b.fill(of_b, thread, threads);

@@ -11,11 +11,12 @@ const std::string& bf16_instructions();
 // Whether this is faster than the product in fp32, with those instructions.
 bool gains_by_bf16(const Product& product);
 
-// C = alpha op(A) op(B), to which C itself is added, or `bias` [n] on each row, or nothing.
-// Each number of A and B is rounded to bf16, to the nearest, and products are summed in float. For
-// each number of C, where those of A and B are 0 or above 2^-126:
-// |error| <= (2^-7 + 2^-16 + k 2^-23) sum |alpha a b|. The same sums whatever the number of
-// threads.
+// C = alpha op(A) op(B), to which C itself is added, or `bias` [n] on each row, or nothing. Each
+// number of A and B is rounded to bf16, to the nearest, and products are summed in float. Where
+// numbers, products and sums are 0 or of a size from 2^-126 to below bf16's largest,
+// |error| <= (2^-7 + 2^-16 + k 2^-23) sum |alpha a b|, and float's rounding where C or bias is
+// added; smaller ones count as 0 with instructions. The same sums whatever the number of threads.
+// Only after bf16_instructions() has asked for them.
 void gemm_bf16(Transpose form, const Product& product, real alpha, bool add,
                const real* bias = nullptr);
 // By a plain loop, on any processor: for tests.

@@ -36,8 +36,8 @@ ExactProducts::~ExactProducts() { precision = outer_; }
 void set_matmul_precision(const std::string& name) {
   const Precision chosen = Precision(index_of(name, precision_names, "precision"));
   MB_CHECK(chosen != Precision::bf16 || device != Device::cpu || !bf16_instructions().empty(),
-           "--matmul bf16: this {} has no such products; it needs a processor with AVX512-BF16 or "
-           "AMX, and the build in float. Leave --matmul out",
+           "--matmul bf16: this {} has no such products; it needs a processor with AVX512-BF16, or "
+           "AMX that the system allows, and the build in float. Leave --matmul out",
            sizeof(real) == sizeof(double) ? "build, in double," : "processor");
   precision = chosen;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/bf16_gemm.h"
 #include "engine/cuda.h"
+#include "engine/parallel.h"
 #include "engine/process.h"
 #include "engine/profile.h"
 #include "engine/small_gemm.h"
@@ -62,9 +63,9 @@ Tensor multiply(Transpose form, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// bf16 and few rows of A go their own ways. Else each thread computes some rows of C, or some
-// columns where there are more of them. OpenBLAS's own threads wait for each other after every
-// block; these never do (on 2 cores up to 1.3 times faster).
+// Products in bf16, or of few rows of A, have code of their own. Else each thread computes some
+// rows of C, or some columns where there are more of them. OpenBLAS's own threads wait for each
+// other after every block; these never do (on 2 cores up to 1.3 times faster).
 void gemm(Device device, Transpose form, const Product& whole, real alpha, real beta) {
   if (device == Device::cuda) {
     profile_flops(flops_of(whole));
@@ -114,8 +115,7 @@ void gemm_batch(Device device, Transpose form, const std::vector<Product>& produ
     for (size_t i = 0; i < products.size(); ++i) multiply(i);
     return;
   }
-#pragma omp parallel for schedule(dynamic) if (flops > 5e5)     // less is not worth a second thread
-  for (size_t i = 0; i < products.size(); ++i) multiply(i);
+  parallel_each(products.size(), multiply, flops < 5e5);
 }
 
 bool gemm_nt_with_bias(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
