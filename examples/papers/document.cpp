@@ -30,11 +30,11 @@ LongTable::Where strings(const Json& object) {
 
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the
 // same data alone. One that no number of the page can decide says why.
-Json judged(const Json& claim, bool was_run, const std::string& grid, const std::string& model,
+Json judged(const Json& claim, bool was_run, bool judges, const std::string& model,
             const Names& differences, const ItemReport& report) {
   const std::optional<LongTable>& ours = report.values();
   Verdict verdict{"not run", "this item was not run"};
-  if (was_run && grid == "quick")
+  if (was_run && !judges)
     verdict = {"not judged", "the quick grid is a look at tables and figures"};
   else if (was_run && claim.has("model") && claim["model"].string() != model)
     verdict = {"not comparable", formatted("it is about {}", claim["model"].string())};
@@ -145,17 +145,18 @@ ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& se
   return cell;
 }
 
-void show_differences(ItemReport& report, const LongTable& scores, const std::string& column,
-                      const Names& methods, const std::vector<DevSet>& sets, double factor) {
+void show_differences(ItemReport& report, const LongTable& sound, const std::string& column,
+                      const Names& methods, const std::vector<DevSet>& sets) {
   const auto difference = [&](const std::string& method, const DevSet& set) -> ItemReport::Cell {
-    Numbers differences = scores.values({{"task", set.key()}, {column, method}});
-    const Numbers plain = scores.values({{"task", set.key()}, {column, "none"}});
-    if (differences.size() != plain.size()) return {"", "undefined"};
-    for (size_t i = 0; i < plain.size(); ++i) differences[i] = factor * (differences[i] - plain[i]);
+    const LongTable::Where with = {{"task", set.key()}, {column, method}},
+                           without = {{"task", set.key()}, {column, "none"}};
+    const Verdict verdict = judge({"", "", with, without}, sound, report.unit());
+    const Numbers& pairs = verdict.pairs;
+    if (pairs.empty()) return {.printed = "", .ours = "undefined", .note = verdict.why};
     return {.printed = "",
-            .ours = fixed(summarize(differences).mean, 2),
-            .note = formatted("p {} (least {})", fixed(sign_flip_p(differences), 3),
-                              fixed(least_sign_flip_p(differences.size()), 3))};
+            .ours = fixed(summarize(pairs).mean, report.unit().digits),
+            .note = formatted("p {} (least {})", fixed(sign_flip_p(pairs), 3),
+                              fixed(least_sign_flip_p(pairs.size()), 3))};
   };
   report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed",
                "mean difference to none", methods, sets, difference);
@@ -336,7 +337,7 @@ Json Document::show(const Item& item) {
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
     if (claim["item"].string() == item.name)
-      claims.push_back(judged(claim, chosen, options_.grid, model, different, report));
+      claims.push_back(judged(claim, chosen, options_.judges(), model, different, report));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   const Json places = places_of(paper_["document"]["tag"].string(), reference);

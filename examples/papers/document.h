@@ -94,10 +94,11 @@ class Document {
   Names missing_;              // titles of tasks without files
 };
 
-// The mean difference of each method to "none" on each set, paired by seed, in percent, with p of
-// the exact sign-flip test. column: that of the methods; factor: what makes the scores percents.
-void show_differences(ItemReport& report, const LongTable& scores, const std::string& column,
-                      const Names& methods, const std::vector<DevSet>& sets, double factor = 1);
+// The mean difference of each method to "none" on each set, as a verdict on it would count the seeds,
+// with p of the exact sign-flip test. sound: sound scores; column: that of the methods; the report's
+// unit: percent.
+void show_differences(ItemReport& report, const LongTable& sound, const std::string& column,
+                      const Names& methods, const std::vector<DevSet>& sets);
 
 // What is said where a document's warm-up is ours, src/nn/optimizer.cpp's
 inline const std::string warm_up_text =

@@ -22,6 +22,7 @@ struct DocumentOptions : MachineOptions {
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
   std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
+  bool judges() const { return grid != "quick"; }   // which is a look at tables and figures
 };
 // Binds them; items: the names that there are.
 void add_document_options(CommandLine& line, DocumentOptions& options);

@@ -84,16 +84,18 @@ void train_item(const ClnRuns& runs, ItemReport& report) {
 void test_item(const ClnRuns& runs, ItemReport& report) {
   score_table(runs, report, "dev", "On dev; the document prints the test set's");
   const LongTable sound = scores_of(runs, "dev", true);
-  report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", scored(runs),
-               Names{"difference", "verdict"}, [&](const Scored& of, const std::string& column) {
-                 const Task& task = of.task;
-                 const Claim better{"", "", {{"norm", cln_norms[1]}, {"task", task.name}},
-                                    {{"norm", cln_norms[0]}, {"task", task.name}}};
-                 const Verdict verdict =
-                     judge(better, sound, {factor_of(task), digits_of(task), in_percent(task) ? "%" : ""});
-                 if (column == "verdict") return ItemReport::Cell{"", verdict.word};
-                 return ItemReport::Cell{"", verdict.why, verdict.pairs};
-               });
+  const auto compared = [&](const Scored& of, const std::string& column) {
+    const Task& task = of.task;
+    const Claim better{"", "", {{"norm", cln_norms[1]}, {"task", task.name}},
+                       {{"norm", cln_norms[0]}, {"task", task.name}}};
+    const Verdict verdict =
+        judge(better, sound, {factor_of(task), digits_of(task), in_percent(task) ? "%" : ""});
+    if (column == "verdict") return ItemReport::Cell{"", verdict.word};
+    return ItemReport::Cell{"", verdict.why, verdict.pairs};
+  };
+  if (runs.o.judges())
+    report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", scored(runs),
+                 Names{"difference", "verdict"}, compared);
   show_yardsticks(runs.document, runs.tasks(), report);
   report.differs("there are no labels of the test sets: dev stands in for them");
   differs(runs, report);

@@ -201,7 +201,7 @@ void tab1(const Tuning& t, ItemReport& report) {
   };
   report.table("Gain over none in the median, averaged over the sets", "", Names{"batch", "iso-bn"},
                sizes, gain);
-  show_differences(report, best, "norm", {"batch", "iso-bn"}, sets);
+  if (t.o.judges()) show_differences(report, judged, "norm", {"batch", "iso-bn"}, sets);
   show_yardsticks(document, document.tasks(), report);
   report.caption(counted(t.o.seeds, "seed") + ", " + counted(t.o.epochs, "epoch") +
                  "; std: of the seeds, divided by their number less one");

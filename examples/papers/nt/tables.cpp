@@ -61,10 +61,10 @@ void show(const Table& t, ItemReport& report) {
     strictly += cell.agrees(false);
     cells += cell.printed.has_value();
   }, o.lr, o.norms);
+  const std::string count =
+      formatted(": {} of {} cells agree with the print; {} if a flat loss is not converged", agree, cells, strictly);
   report.table(
-      formatted("{}: {} of {} cells agree with the print; {} if a flat loss is not converged",
-                t.title, agree, cells, strictly),
-      "learning rate", o.lr, o.norms,
+      t.title + (o.judges() ? count : ""), "learning rate", o.lr, o.norms,
       [&](double lr, const std::string& norm) { return t.cell(lr, norm).shown(); });
   values(t, report);
   report.caption(

@@ -79,6 +79,7 @@ struct NtCell {
   std::vector<Json> results;
   std::vector<Convergence> verdicts;
   std::optional<bool> printed = {};                 // "Converged"
+  bool judged = true;                               // shown() says whether it is as printed
   void add(const Json& result);
   // Seeds; flat_too: as the slides count, else without those that ignore the sentence
   size_t converged(bool flat_too = true) const;
@@ -184,6 +185,7 @@ class NtRuns {
   template <class RunOf>
   NtCell cell(const RunOf& run_of) const {
     NtCell cell;
+    cell.judged = o.judges();
     for (const int seed : seeds()) cell.add(result(run_of(seed)));
     return cell;
   }

@@ -135,7 +135,7 @@ ItemReport::Cell NtCell::shown() const {
     cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
-  cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
+  if (judged) cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
   return cell;
 }
 

@@ -62,15 +62,17 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
     return !report.printed().only({{"task", set.key()}}).rows().empty();
   };
   LongTable all({"task", "method", "seed", "epoch", "score"});
-  // What the claims are judged by: the scores on the sets of the document's own table. The best
-  // epochs of two methods need not be the same, so they are no key.
-  LongTable judged({"task", "method", "seed", "score"});
+  // The best epochs of two methods need not be the same, so they are no key. The claims are judged by
+  // the scores on the sets of the document's own table.
+  LongTable sound({"task", "method", "seed", "score"}), judged = sound;
   const auto grid = table_grid(ta, tab2);
   grid.each([&](const DevSet& set, const TaMethod& method, int seed) {
     const Run run = grid.run(set, method, seed);
     const std::optional<double> score = document.score(run, set);
     all(set.key(), method.title, seed, document.result(run)["epoch"].integer()) = score;
-    if (is_printed(set)) judged(set.key(), method.title, seed) = document.sound_score(run, set);
+    const std::optional<double> sound_score = document.sound_score(run, set);
+    sound(set.key(), method.title, seed) = sound_score;
+    if (is_printed(set)) judged(set.key(), method.title, seed) = sound_score;
   });
   report.csv(all);
   report.judge_by(judged, {100, 2, "%"});
@@ -81,7 +83,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
   Names methods;
   for (const TaMethod& method : ta_methods)
     if (!method.is_none()) methods.push_back(method.title);
-  show_differences(report, all, "method", methods, dev_sets(ta.tasks(tab2), false), 100);
+  if (ta.o.judges()) show_differences(report, sound, "method", methods, dev_sets(ta.tasks(tab2), false));
   show_yardsticks(ta.document, ta.tasks(tab2), report);
   report.caption(formatted(
       "{}, {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand {}",
