@@ -1,5 +1,6 @@
 // IsoBN's table of dev scores, and what it says of its first form's.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/text.h"
 #include "papers/isobn/isobn.h"
@@ -145,27 +146,33 @@ void tab1(const Tuning& t, ItemReport& report) {
   report.csv(all);
   report.csv(best, "best");
   report.judge_by(judged, {1, 2, "%"});
-  // A set, or all of them: the average of the medians
+  // A set, or all of them: the average of the medians. The document's own is of seven sets.
   struct Column {
     std::string title, printed;
     std::vector<DevSet> sets;
   };
   std::vector<Column> columns;
-  for (const DevSet& set : sets) columns.push_back({set.title, set.task.name, {set}});
-  if (sets.size() > 1) columns.push_back({"average", "average", sets});
+  for (const DevSet& set : sets) columns.push_back({set.title, set.key(), {set}});
+  if (sets.size() > 1) columns.push_back({"average", sets.size() == 7 ? "average" : "", sets});
   const LongTable printed = report.printed().only({{"model", document.printed_model()}});
-  const auto median_of = [&](const std::string& norm, const std::vector<DevSet>& some) {
+  const LongTable printed_medians = printed.only({{"statistic", "median"}});
+  // The average of our medians, or of the printed ones of the same sets; NaN: it lacks one
+  const auto median_of = [](const LongTable& table, const std::string& norm,
+                            const std::vector<DevSet>& some) {
     Numbers medians;
     for (const DevSet& set : some)
-      medians.push_back(median(best.values({{"task", set.key()}, {"norm", norm}})));
-    return summarize(medians).mean;
+      if (const Numbers of_set = table.values({{"task", set.key()}, {"norm", norm}}); !of_set.empty())
+        medians.push_back(median(of_set));
+    return some.empty() || medians.size() < some.size() ? NAN : summarize(medians).mean;
   };
+  const auto text_of = [](double value) { return std::isfinite(value) ? fixed(value, 2) : ""; };
   Names rows = cls_norm_names;
   if (!printed.only({{"norm", "reported"}}).rows().empty()) rows.push_back("reported");
   const auto best_cell = [&](const std::string& norm, const Column& column) {
     ItemReport::Cell cell;
     if (norm != "reported" && column.sets.size() == 1) cell = t.best_of(norm, column.sets[0]);
-    else if (norm != "reported") cell.ours = fixed(median_of(norm, column.sets), 2);
+    else if (norm != "reported") cell.ours = text_of(median_of(best, norm, column.sets));
+    if (column.printed.empty()) cell.printed = text_of(median_of(printed_medians, norm, column.sets));
     const LongTable of_cell = printed.only({{"task", column.printed}, {"norm", norm}});
     for (const double v : of_cell.values({{"statistic", "median"}})) {
       cell.printed = fixed(v, 2);
@@ -189,15 +196,10 @@ void tab1(const Tuning& t, ItemReport& report) {
     std::erase_if(some, [&](const DevSet& set) {
       return std::ranges::count(size.tasks, set.task.name) == 0;
     });
-    Numbers differences;
-    for (const std::string& task : size.tasks) {
-      const LongTable of_task = printed.only({{"task", task}, {"statistic", "median"}});
-      const Numbers with = of_task.values({{"norm", norm}}), without = of_task.values({{"norm", "none"}});
-      if (!with.empty() && !without.empty()) differences.push_back(with[0] - without[0]);
-    }
-    return ItemReport::Cell{
-        differences.empty() ? "" : fixed(summarize(differences).mean, 2),
-        some.empty() ? "" : fixed(median_of(norm, some) - median_of("none", some), 2)};
+    const auto above_none = [&](const LongTable& table) {
+      return text_of(median_of(table, norm, some) - median_of(table, "none", some));
+    };
+    return ItemReport::Cell{above_none(printed_medians), above_none(best)};
   };
   report.table("Gain over none in the median, averaged over the sets", "", Names{"batch", "iso-bn"},
                sizes, gain);
