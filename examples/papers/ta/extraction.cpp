@@ -84,12 +84,12 @@ Features features_of(const TaskAdaptationOptions& o, const Task& task, Split spl
   return features;
 }
 
-std::optional<double> score_on(const LayerMixture& mixture, const Task& task, const Features& dev) {
+Numbers predictions_on(const LayerMixture& mixture, const Task& task, const Features& dev) {
   Predictions predictions;
   for_each_batch("predicting " + dev.file, dev.rows(), [&](std::span<const int32_t> some) {
     read_logits(task, dev.file, mixture.forward(dev.of(some), int64_t(some.size())), predictions);
   });
-  return scores(task, predictions.values, dev.labels)[0];
+  return predictions.values;
 }
 
 Json extract(const TaskAdaptationOptions& o, const Task& task) {
@@ -102,6 +102,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
     DropoutClock::current() = {.seed = uint64_t(seed)};
     const std::vector<TaskSize> size = {{task.name, int64_t(train.rows())}};
     std::optional<double> best;
+    bool sound = true;
     std::vector<real> weights = mixture.weights();
     Progress progress(formatted("{}: feature extraction, seed {}", task.title, seed),
                       o.head_epochs);
@@ -120,9 +121,11 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
         optimizer.step(o.head_lr * schedule_factor("linear", step++, steps, 0.06));
       }
       mixture.train(false);
-      const std::optional<double> now = score_on(mixture, task, dev);
+      const Numbers predicted = predictions_on(mixture, task, dev);
+      const std::optional<double> now = scores(task, predicted, dev.labels)[0];
       if (now && (!best || *now > *best)) {
         best = now;
+        sound = collapse_warning(task, predicted).empty();
         weights = mixture.weights();
       }
       progress.update(epoch + 1);
@@ -130,6 +133,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
     }
     result.set(std::to_string(seed),
                Json::object({{"score", best ? Json(*best) : Json()},
+                             {"sound", sound},
                              {"weights", Json::array_of({weights.begin(), weights.end()})}}));
   }
   return result;
@@ -143,7 +147,8 @@ Run extraction(const TaskAdaptation& ta, const Task& task) {
                              {"head-epochs", std::to_string(o.head_epochs)},
                              {"head-lr", formatted("{}", o.head_lr)},
                              {"seed", std::to_string(o.seed)},
-                             {"seeds", std::to_string(o.seeds)}},
+                             {"seeds", std::to_string(o.seeds)},
+                             {"sound", "said"}},    // a result that lacks it is another run's
                             [o, task](const std::string&) { return extract(o, task); });
 }
 
@@ -173,23 +178,26 @@ void weights(const TaskAdaptation& ta, ItemReport& report) {
 void show(const TaskAdaptation& ta, ItemReport& report) {
   const Names methods = {"feature extraction", "fine-tuning"};
   const std::vector<DevSet> sets = first_dev_sets(ta.tasks(false));
-  const auto score = [&](const DevSet& set, const std::string& method, int seed) {
-    if (method == "fine-tuning")
-      return ta.document.score(ta.fine_tuning(set.task, ta_methods[0], seed), set);
-    return ta.document.result(extraction(ta, set.task))[std::to_string(seed)]["score"].number_if();
-  };
-  LongTable table({"task", "method", "seed", "score"});
+  LongTable table({"task", "method", "seed", "score"}), judged = table;
   const auto add_score = [&](const DevSet& set, int seed, const std::string& method) {
-    table(set.task.name, method, seed) = score(set, method, seed);
+    const Run tuned = ta.fine_tuning(set.task, ta_methods[0], seed);
+    const bool tuning = method == "fine-tuning";
+    const Json extracted = tuning ? Json() : ta.document.result(extraction(ta, set.task))[std::to_string(seed)];
+    const auto score = tuning ? ta.document.score(tuned, set) : extracted["score"].number_if();
+    const bool sound = tuning ? ta.document.sound_score(tuned, set).has_value() : extracted["sound"].boolean();
+    table(set.task.name, method, seed) = score;
+    judged(set.task.name, method, seed) = sound ? score : std::nullopt;
   };
   product(add_score, sets, ta.document.seeds(), methods);
   weights(ta, report);
   report.csv(table);
+  report.judge_by(judged, {100, 2, "%"});
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",
                methods, sets, [&](const std::string& method, const DevSet& set) {
                  ItemReport::Cell cell;
-                 for (const int seed : ta.document.seeds())
-                   cell.points.push_back(100 * score(set, method, seed).value_or(0));
+                 const LongTable of_cell = table.only({{"task", set.task.name}, {"method", method}});
+                 for (const LongTable::Row& row : of_cell.rows())
+                   cell.points.push_back(100 * row.value.value_or(0));
                  const Summary s = summarize(cell.points);
                  cell.ours = fixed(s.mean, 2) + "±" + fixed(s.deviation, 2);
                  return cell;

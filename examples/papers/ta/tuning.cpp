@@ -12,7 +12,7 @@ const std::vector<TaMethod> eps_methods = {ta_methods[0], ta_methods[1],
 
 std::vector<int> seeds_of(const TaskAdaptation& ta, bool tab2) {
   std::vector<int> all = ta.document.seeds();
-  if (tab2) all.resize(std::min<size_t>(all.size(), 3));
+  if (tab2 && ta.o.grid == "paper") all.resize(std::min<size_t>(all.size(), 3));
   return all;
 }
 
@@ -107,7 +107,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
 
 // [TA sec.5.2]
 void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
-  LongTable all({"task", "method", "eps", "seed", "score"});
+  LongTable all({"task", "method", "eps", "seed", "score"}), judged = all;
   const auto draw_curves = [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "epsilon", .y_label = "dev score, %", .log_x = true};
     for (const TaMethod& method : eps_methods) {
@@ -115,11 +115,13 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
       for (const double eps : ta.o.eps) {
         Numbers points;
         for (const int seed : seeds_of(ta, false)) {
-          const auto score = ta.document.score(eps_grid(ta).run(set.task, method, eps, seed), set);
+          const Run run = eps_grid(ta).run(set.task, method, eps, seed);
+          const auto score = ta.document.score(run, set);
           points.push_back(100 * score.value_or(0));
-          if (!method.is_none() || eps == ta.o.eps.front())
-            all(set.task.name, method.title, method.is_none() ? "" : formatted("{}", eps), seed) =
-                score;
+          if (method.is_none() && eps != ta.o.eps.front()) continue;
+          const std::string of_norm = method.is_none() ? "" : formatted("{}", eps);
+          all(set.task.name, method.title, of_norm, seed) = score;
+          judged(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
         }
         add_mean(curve, eps, points);
       }
@@ -132,6 +134,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
       "over the seeds, beside the score without a norm",
       first_dev_sets(ta.tasks(false)), draw_curves);
   report.csv(all);
+  report.judge_by(judged, {100, 2, "%"});
   report.caption("the methods stand " + ta.where_text());
   report.differs(
       "the document says that a more careful selection of ε can solve the problem, and shows "
