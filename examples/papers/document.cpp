@@ -29,10 +29,12 @@ LongTable::Where strings(const Json& object) {
 }
 
 // A claim of a value, and not of a difference ("absolute"), compares with the same model and the
-// same data alone. One that no number of the page can decide says why.
+// same data alone. One that no number of the page can decide says why. One of shares, in an item of
+// other values, has "percent": how many digits of them are shown.
 Json judged(const Json& claim, bool was_run, bool judges, const std::string& model,
             const Names& differences, const ItemReport& report) {
   const std::optional<LongTable>& ours = report.values();
+  const Unit unit = claim.has("percent") ? Unit{100, int(claim["percent"].integer()), "%"} : report.unit();
   Verdict verdict{"not run", "this item was not run"};
   if (was_run && !judges)
     verdict = {"not judged", "the quick grid is a look at tables and figures"};
@@ -55,8 +57,8 @@ Json judged(const Json& claim, bool was_run, bool judges, const std::string& mod
   else if (ours)
     verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
                      strings(claim["less"])},
-                    *ours, report.unit());
-  if (claim.has("about")) verdict = about_equal(verdict, report.unit());
+                    *ours, unit);
+  if (claim.has("about")) verdict = about_equal(verdict, unit);
   return Json::object({{"where", claim["where"]},
                        {"text", claim["text"]},
                        {"verdict", verdict.word},

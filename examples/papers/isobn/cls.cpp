@@ -100,7 +100,7 @@ void sec21(const Measured& m, ItemReport& report) {
   report.table("Standard deviation of a dimension", "",
                Names{"least", "median", "most", "constant dimensions", "between .01 and 1"},
                m.tasks(), statistic_text);
-  report.judge_by(judged);
+  report.judge_by(judged, {100, 1, "%"});
 }
 
 // [IsoBN fig.1]
@@ -145,6 +145,7 @@ void sec22(const Measured& m, ItemReport& report) {
                      "in the largest cluster"},
                m.tasks(), correlated_share);
   report.csv(table);
+  report.judge_by(table, {100, 1, "%"});
   report.caption("clusters by average linkage up to the distance .2");
   report.differs("the document shows its matrices and gives no numbers; these are ours");
 }
@@ -236,6 +237,7 @@ void tab2(const Measured& m, ItemReport& report, const Names& norms) {
   report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, columns,
                explained_cell);
   report.csv(table);
+  report.judge_by(table, {.digits = 2});
   report.caption("centered; the statistics of a norm are those of the whole training set");
   for (const auto& [norm, sentence] :
        {std::pair("batch",
@@ -287,7 +289,7 @@ void fig4(const Measured& m, ItemReport& report) {
       },
       {.columns = 2, .shared_y = true});
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(judged, {.digits = 2});
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
                "what moves the model, or two of them", Names{"fine-tuning", "pre-training", "two random models"},
                runs.tasks(), show_distance);
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(judged, {1000, 3, "/ 1000"});
   report.caption(rate_text(runs) + "; random models have new weights by two seeds");
   report.differs("pre-training: from new weights, which need not be those that it began with");
 }
@@ -267,6 +267,7 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
       table(model.name, value["what"].string(), value["layer"].string()) =
           value["score"].number_if();
   report.csv(table);
+  report.judge_by(table, {.name = "nats"});         // of the held-out loss, the only one judged
   const BertConfig config = BertConfig::load(model_folder(runs.o.model) + "/config.json");
   const int of_one = 2 * config.num_hidden_layers;
   const auto score_of = [&](const std::string& what, const Scored& model) {

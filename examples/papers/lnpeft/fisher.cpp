@@ -65,7 +65,7 @@ void tab1(const LnPeftRuns& runs, ItemReport& report) {
     judged(task.name, "the largest without a LayerNorm") = dense;
   }
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(judged, {.digits = 3});
   rank_table(runs, report, judged);
   report.caption(examples_of(runs));
 }
@@ -129,7 +129,7 @@ void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<C
     for (const auto& [part, share] : parts) judged(column.task, part) = share;
   }
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(judged, {.digits = 3});
   report.caption(examples_of(runs));
 }
 

@@ -106,7 +106,7 @@ void fig2(const TaskAdaptation& ta, ItemReport& report) {
                Names{"within -.5 .. .5", "largest", "its dimension"}, ta.document.tasks(),
                describe_means);
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(judged, {100, 1, "%"});
 }
 
 // [TA eq.1]

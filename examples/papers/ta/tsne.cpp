@@ -182,7 +182,7 @@ void fig1(const TaskAdaptation& ta, ItemReport& report) {
                  return fixed(result[nsp ? "auc" : "random"].number(), 3);
                });
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(judged, {.digits = 3});
   report.caption(formatted(
       "between: the share of the variance of h^l that lies between the two clusters; two halves of "
       "one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits "
