@@ -106,9 +106,11 @@ inline const std::string warm_up_text =
     "trainer k/w, so that its first step learns nothing";
 
 // What dev scores are held against: the majority class of the training set (or its mean), and word
-// counts; and what is said of every table of dev scores.
+// counts.
 std::function<std::vector<Run>()> yardstick_runs(Document& document,
                                                  const std::vector<Task>& tasks);
-void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report);
+void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report,
+                     const Unit& unit = {100, 2, "percent"});
+void say_of_dev_scores(ItemReport& report);       // how those of Document::scores are chosen
 
 }  // namespace minbert

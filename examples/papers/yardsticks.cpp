@@ -1,9 +1,10 @@
 // The yardsticks of a document's tables.
-#include <cmath>
 #include <iostream>
 
+#include "engine/text.h"
 #include "minbert/metrics.h"
 #include "papers/document.h"
+#include "report/html.h"
 #include "runs/bag_of_words.h"
 
 namespace minbert {
@@ -36,13 +37,17 @@ std::function<std::vector<Run>()> yardstick_runs(Document& document,
   return RunGrid(std::bind_front(measured, std::ref(document)), tasks);
 }
 
-void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report) {
+void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report,
+                     const Unit& unit) {
   const auto score_text = [&](const std::string& row, const DevSet& set) {
     const auto score = document.result(measured(document, set.task))[row].number_if();
-    return score ? formatted("{}", std::round(*score * 1e4) / 100) : "undefined";
+    return score ? fixed(unit.factor * *score, unit.digits) : "undefined";
   };
-  report.table("Yardsticks, in percent: what needs no BERT", "", yardstick_names,
-               first_dev_sets(tasks), score_text);
+  report.table(formatted("Yardsticks{}: what needs no BERT", element(", in {}", unit.name)), "",
+               yardstick_names, first_dev_sets(tasks), score_text);
+}
+
+void say_of_dev_scores(ItemReport& report) {
   report.differs("the best epoch and the best setting are chosen on the dev set on which they are "
                  "scored, as there");
   report.differs("an undefined score counts as 0");

@@ -7,10 +7,9 @@
 namespace minbert {
 namespace {
 
-bool in_percent(const Task& task) { return task.metrics[0] == Metric::accuracy; }
+const Unit percent{100, 2, "%"};
 std::string title_of(const Task& task) {
-  return formatted("{} ({}{})", task.title, metric_name(task.metrics[0]),
-                   in_percent(task) ? ", %" : "");
+  return formatted("{} ({}, %)", task.title, metric_name(task.metrics[0]));
 }
 struct Scored {                                     // a task under its title with the metric
   std::string title;
@@ -21,8 +20,6 @@ std::vector<Scored> scored(const ClnRuns& runs) {
   for (const Task& task : runs.tasks()) all.push_back({title_of(task), task});
   return all;
 }
-double factor_of(const Task& task) { return in_percent(task) ? 100 : 1; }
-int digits_of(const Task& task) { return in_percent(task) ? 2 : 4; }
 
 // The scores of the training set or of dev; none for a model that gives every input one answer.
 LongTable scores_of(const ClnRuns& runs, const char* set, bool sound) {
@@ -40,21 +37,22 @@ LongTable scores_of(const ClnRuns& runs, const char* set, bool sound) {
 void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const std::string& title) {
   const LongTable table = scores_of(runs, set, false);
   report.csv(table);
-  report.judge_by(scores_of(runs, set, true));
+  report.judge_by(scores_of(runs, set, true), percent);
   const auto cell = [&](const std::string& norm, const Scored& of) {
     const Task& task = of.task;
     const LongTable of_cell = table.only({{"task", task.name}, {"norm", norm}});
     Numbers points;
     for (const LongTable::Row& row : of_cell.rows())
-      points.push_back(factor_of(task) * row.value.value_or(NAN));
+      points.push_back(percent.factor * row.value.value_or(NAN));
     Numbers defined;
     for (const double v : points)
       if (std::isfinite(v)) defined.push_back(v);
-    ItemReport::Cell shown{"", defined.empty() ? "undefined" : mean_text(defined, digits_of(task)),
+    ItemReport::Cell shown{"", defined.empty() ? "undefined" : mean_text(defined, percent.digits),
                            points};
-    for (const double v : report.printed().values({{"task", task.name}, {"norm", norm},
-                                                   {"metric", metric_key(task.metrics[0])}})) {
-      shown.printed = fixed(v, digits_of(task));
+    for (double v : report.printed().values({{"task", task.name}, {"norm", norm},
+                                             {"metric", metric_key(task.metrics[0])}})) {
+      if (task.metrics[0] == Metric::pearson) v *= percent.factor;       // its accuracies are in percent
+      shown.printed = fixed(v, percent.digits);
       shown.printed_point = v;
     }
     return shown;
@@ -88,8 +86,7 @@ void test_item(const ClnRuns& runs, ItemReport& report) {
     const Task& task = of.task;
     const Claim better{"", "", {{"norm", cln_norms[1]}, {"task", task.name}},
                        {{"norm", cln_norms[0]}, {"task", task.name}}};
-    const Verdict verdict =
-        judge(better, sound, {factor_of(task), digits_of(task), in_percent(task) ? "%" : ""});
+    const Verdict verdict = judge(better, sound, percent);
     if (column == "verdict") return ItemReport::Cell{"", verdict.word};
     return ItemReport::Cell{"", verdict.why, verdict.pairs};
   };
@@ -97,7 +94,7 @@ void test_item(const ClnRuns& runs, ItemReport& report) {
     report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", scored(runs),
                  Names{"difference", "verdict"}, compared);
   show_yardsticks(runs.document, runs.tasks(), report);
-  report.differs("there are no labels of the test sets: dev stands in for them");
+  report.differs("there are no labels of the test sets: dev, which chooses the best epoch, stands in for them");
   differs(runs, report);
 }
 
@@ -134,7 +131,8 @@ void gains_item(const ClnRuns& runs, ItemReport& report) {
                  .columns = 2,
                  .panels = {panel("gamma", "γ_t", "|γ_t|"), panel("beta", "β_t", "|β_t|"),
                             panel("gamma_up", "sign of γ_t", "share above 0"),
-                            panel("beta_up", "sign of β_t", "share above 0")}},
+                            panel("beta_up", "sign of β_t", "share above 0")},
+                 .shared_y = true},
                 "How far each task's norms are from the shared ones, norm by norm, and which way; the "
                 "mean over the seeds with their deviation");
   report.differs("the document shows nothing of what γ_t and β_t become");
@@ -166,7 +164,7 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
     Panel scores{.title = title_of(task), .x_label = "epoch", .y_label = "dev score"};
     for (const std::string& norm : cln_norms)
       scores.curves.push_back(
-          curve(task, norm, column_name(task, measures(task)[0]), "dev", factor_of(task)));
+          curve(task, norm, column_name(task, measures(task)[0]), "dev", percent.factor));
     figure.panels.push_back(scores);
   }
   Panel lengths{.title = "γ_t", .x_label = "epoch", .y_label = "mean of |γ_t| over the norms"};
@@ -182,6 +180,7 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
 
 // What a task loses while the others are trained
 void forgetting_item(const ClnRuns& runs, ItemReport& report) {
+  if (runs.o.epochs < 2) return report.caption("it needs two epochs: --epochs 2 or more");
   LongTable table({"task", "norm", "when", "seed", "loss"});
   report.table("Training loss: at the end of a task's own batches, and where its next ones begin", "",
                cln_norms, runs.tasks(), [&](const std::string& norm, const Task& task) {

@@ -41,7 +41,7 @@ Json::Array gains_of(const TrainedModel& trained) {
 }
 
 // What a task loses to the others: its loss over the last tenth of its batches in an epoch, and over
-// the first tenth in the next one, the mean over the epochs. Nothing of it was trained in between.
+// the first tenth in the next one, the mean over the epochs; two at least. Nothing of it was trained in between.
 Json kept_of(const std::string& folder, const Task& task, int epochs) {
   const Series losses = losses_of(folder, task.name);
   const size_t n = losses.y.size() / size_t(epochs), tenth = std::max<size_t>(1, n / 10);

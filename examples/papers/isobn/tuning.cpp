@@ -205,6 +205,7 @@ void tab1(const Tuning& t, ItemReport& report) {
                sizes, gain);
   if (t.o.judges()) show_differences(report, judged, "norm", {"batch", "iso-bn"}, sets);
   show_yardsticks(document, document.tasks(), report);
+  say_of_dev_scores(report);
   report.caption(counted(t.o.seeds, "seed") + ", " + counted(t.o.epochs, "epoch") +
                  "; std: of the seeds, divided by their number less one");
   report.differs(

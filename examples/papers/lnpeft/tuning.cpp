@@ -65,7 +65,8 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   };
   report.table("Dev scores of the best epoch at the best rate by the mean over the seeds",
                "mean (std)", runs.modes(), columns, best_cell);
-  show_yardsticks(runs.document, runs.tasks(), report);
+  show_yardsticks(runs.document, runs.tasks(), report, {1, 4});
+  say_of_dev_scores(report);
   report.caption(formatted("{}, {}; batch 16, linear schedule", counted(runs.o.seeds, "seed"),
                            counted(runs.o.epochs, "epoch")));
   report.differs("the document says neither batch size nor schedule nor seeds; these are ours");

@@ -85,6 +85,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
     if (!method.is_none()) methods.push_back(method.title);
   if (ta.o.judges()) show_differences(report, sound, "method", methods, dev_sets(ta.tasks(tab2), false));
   show_yardsticks(ta.document, ta.tasks(tab2), report);
+  say_of_dev_scores(report);
   report.caption(formatted(
       "{}, {}, lr {}, batch {}, warm-up .06, weight decay .01, dropout .1; the methods stand {}",
       counted(int(seeds_of(ta, tab2).size()), "seed"), counted(ta.o.epochs, "epoch"), ta.o.lr,
