@@ -37,15 +37,13 @@ std::string csv(const Figure& figure) {
 
 }  // namespace
 
-Curve log_histogram(const Numbers& values, int bins) {
+Curve log_histogram(const Numbers& values, int bins, const Numbers& all) {
   const auto drawn = [](double v) { return std::isfinite(v) && v > 0; };
   double low = INFINITY, high = -INFINITY, zeros = 0;
-  for (const double v : values)
+  for (const double v : all.empty() ? values : all)
     if (drawn(v)) {
       low = std::min(low, std::log10(v));
       high = std::max(high, std::log10(v));
-    } else {
-      zeros += std::isfinite(v);
     }
   if (low == high) {
     low -= 0.5;
@@ -58,6 +56,7 @@ Curve log_histogram(const Numbers& values, int bins) {
   curve.y.resize(curve.x.size());
   for (const double v : values)
     if (drawn(v)) ++curve.y[size_t(std::min((std::log10(v) - low) / width, bins - 1.0))];
+    else zeros += std::isfinite(v);
   if (zeros > 0) {
     curve.x.insert(curve.x.begin(), 0);
     curve.y.insert(curve.y.begin(), zeros);

@@ -245,6 +245,7 @@ TEST_CASE("figure: a histogram counts finite values, and zeros apart on a logari
   CHECK(log.y == std::vector<double>{2, 2, 2});
   CHECK(log_histogram({3, 3}, 1).x[0] == doctest::Approx(3));
   CHECK(log_histogram({}, 3).x.empty());
+  CHECK(log_histogram({1e-3}, 2, {1e-4, 1e-3, 1}).x == std::vector<double>(log.x.begin() + 1, log.x.end()));
 
   Figure figure = one_curve({}, {});
   figure.panels[0].log_x = true;

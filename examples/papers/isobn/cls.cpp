@@ -106,6 +106,7 @@ void sec21(const Measured& m, ItemReport& report) {
 // [IsoBN fig.1]
 void fig1(const Measured& m, ItemReport& report) {
   report.csv(m.deviations());
+  const Numbers all = m.deviations().values({});
   report.figure(
       "For each task, the number of dimensions by their standard deviation, on a logarithmic axis",
       m.tasks(), [&](const Task& task) {
@@ -113,9 +114,9 @@ void fig1(const Measured& m, ItemReport& report) {
                      .x_label = "standard deviation",
                      .y_label = "dimensions",
                      .log_x = true,
-                     .curves = {log_histogram(m.sigma(task), 30)}};
+                     .curves = {log_histogram(m.sigma(task), 30, all)}};
       },
-      {.columns = 2, .shared_x = true});
+      {.columns = 2, .shared_x = true, .shared_y = true});
 }
 
 // [IsoBN sec.2.2]
