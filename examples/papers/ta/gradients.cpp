@@ -139,8 +139,8 @@ void differences(const TaskAdaptation& ta, ItemReport& report, LongTable& table)
     for (size_t i = 0; i < titles.size(); ++i)
       table(task.name, "closed form against tape", titles[i]) = difference(task, i);
   const auto difference_text = [&](const std::string& title, const Task& task) {
-    return formatted(
-        "{}", float(difference(task, size_t(std::ranges::find(titles, title) - titles.begin()))));
+    const double d = difference(task, size_t(std::ranges::find(titles, title) - titles.begin()));
+    return d > 0 ? significant(d, 2) : "0";
   };
   report.table("Closed-form gradients against the tape: the largest relative difference", "",
                titles, tasks, difference_text);
