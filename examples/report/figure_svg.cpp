@@ -248,7 +248,7 @@ class Drawing {
 Drawing::Drawing(const Figure& figure) {
   const std::vector<Panel>& panels = figure.panels;
   const int columns = std::max(1, figure.columns), count = int(panels.size());
-  plot_width_ = columns == 1 ? 560 : columns == 2 ? 330 : columns == 3 ? 270 : 200;
+  plot_width_ = columns == 1 ? 760 : columns == 2 ? 330 : columns == 3 ? 270 : 200;
   bool several = false, shared = true, one_scale = true;
   double left = 0, right = 20, bar = 0, legends = 0;
   std::vector<Axes> axes;
@@ -259,7 +259,7 @@ Drawing::Drawing(const Figure& figure) {
     several |= p.curves.size() > 1;
     shared &= titles(p) == titles(panels[0]);
     legends = std::max(legends, width_of(titles(p)) + 48);
-    if (!p.heat.values.empty()) plot_height_ = plot_width_;
+    if (!p.heat.values.empty()) plot_height_ = plot_width_ = std::min(plot_width_, 560.0);
   }
   if (figure.shared_x) share(&Axes::x, axes, x_labels);
   if (figure.shared_y) share(&Axes::y, axes, y_labels);

@@ -44,6 +44,7 @@ td p { max-width: 11rem; margin: .1rem 0 }
 .warning { color: var(--bad) }
 .dots { display: block; width: 6.25rem; height: 1rem; color: var(--accent) }
 .picture svg { display: block; max-width: max(100%, 42rem); height: auto }
+.picture a { cursor: zoom-in }
 .verdict { display: inline-block; padding: 0 .5rem; border: 1px solid; border-radius: .25rem;
   font-size: .85rem }
 a.verdict { text-decoration: none }
@@ -219,8 +220,9 @@ std::string figure(const Json& figure, const std::string& folder) {
   std::string svg = read_file(folder + "/" + figure["file"].string());
   svg.insert(svg.find('>'), formatted(" aria-label=\"{}\"><title>{}</title", words, words));
   return formatted(
-      "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\">\n{}</div></figure>\n",
-      words, svg);
+      "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\">\n"
+      "<a href=\"{}\">{}</a></div></figure>\n",
+      words, address(figure["file"].string()), svg);
 }
 
 // ---- Pages

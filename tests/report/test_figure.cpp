@@ -12,7 +12,7 @@
 namespace minbert::test {
 namespace {
 
-// The axes of a figure's first panel begin at (left, foot), and are 560 wide and 190 high.
+// The axes of a figure's first panel begin at (left, foot), and are 760 wide, a heat map 560, and 190 high.
 struct Picture {
   explicit Picture(const Figure& figure) : svg(figure_svg(figure)) {
     std::smatch m;
