@@ -172,7 +172,8 @@ TEST_CASE(
   const SmallWorld folder;
   write_file(folder.path("a.svg"), "<svg role=\"img\"><text>1 &lt; 2</text></svg>\n");
   CHECK(contains(report_html(sample(), folder.path("")),
-                 "<a href=\"a.svg\"><svg role=\"img\" aria-label=\"A falls\"><title>A falls</title><text>1 &lt; 2</text></svg>\n"));
+                 "<a href=\"a.svg\">"
+                 "<svg role=\"img\" aria-label=\"A falls\"><title>A falls</title><text>1 &lt; 2</text></svg>\n"));
   const Json hostile = with_texts(
       sample(), "\"><script>alert(1)</script>'<img src=x onerror=a>&amp; javascript:a {}");
   for (const std::string& page :
