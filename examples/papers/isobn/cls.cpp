@@ -290,7 +290,7 @@ void fig4(const Measured& m, ItemReport& report) {
       },
       {.columns = 2, .shared_y = true});
   report.csv(table);
-  report.judge_by(judged, {.digits = 2});
+  report.judge_by(judged, {.digits = 3});
 }
 
 }  // namespace
