@@ -101,8 +101,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
     Optimizer optimizer(parameters, {.weight_decay = 0.01});
     DropoutClock::current() = {.seed = uint64_t(seed)};
     const std::vector<TaskSize> size = {{task.name, int64_t(train.rows())}};
-    std::optional<double> best;
-    bool sound = true;
+    std::optional<double> best, sound;
     std::vector<real> weights = mixture.weights();
     Progress progress(formatted("{}: feature extraction, seed {}", task.title, seed),
                       o.head_epochs);
@@ -125,7 +124,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
       const std::optional<double> now = scores(task, predicted, dev.labels)[0];
       if (now && (!best || *now > *best)) {
         best = now;
-        sound = collapse_warning(task, predicted).empty();
+        sound = collapse_warning(task, predicted).empty() ? now : std::nullopt;
         weights = mixture.weights();
       }
       progress.update(epoch + 1);
@@ -133,7 +132,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
     }
     result.set(std::to_string(seed),
                Json::object({{"score", best ? Json(*best) : Json()},
-                             {"sound", sound},
+                             {"sound", sound ? Json(*sound) : Json()},
                              {"weights", Json::array_of({weights.begin(), weights.end()})}}));
   }
   return result;
@@ -180,13 +179,11 @@ void show(const TaskAdaptation& ta, ItemReport& report) {
   const std::vector<DevSet> sets = first_dev_sets(ta.tasks(false));
   LongTable table({"task", "method", "seed", "score"}), judged = table;
   const auto add_score = [&](const DevSet& set, int seed, const std::string& method) {
+    const Json extracted = ta.document.result(extraction(ta, set.task))[std::to_string(seed)];
     const Run tuned = ta.fine_tuning(set.task, ta_methods[0], seed);
-    const bool tuning = method == "fine-tuning";
-    const Json extracted = tuning ? Json() : ta.document.result(extraction(ta, set.task))[std::to_string(seed)];
-    const auto score = tuning ? ta.document.score(tuned, set) : extracted["score"].number_if();
-    const bool sound = tuning ? ta.document.sound_score(tuned, set).has_value() : extracted["sound"].boolean();
-    table(set.task.name, method, seed) = score;
-    judged(set.task.name, method, seed) = sound ? score : std::nullopt;
+    const bool frozen = method == methods[0];
+    table(set.task.name, method, seed) = frozen ? extracted["score"].number_if() : ta.document.score(tuned, set);
+    judged(set.task.name, method, seed) = frozen ? extracted["sound"].number_if() : ta.document.sound_score(tuned, set);
   };
   product(add_score, sets, ta.document.seeds(), methods);
   weights(ta, report);
