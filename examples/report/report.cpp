@@ -8,6 +8,7 @@
 
 #include "engine/names.h"
 #include "engine/text.h"
+#include "files/about.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "report/figure.h"
@@ -47,11 +48,13 @@ td p { max-width: 11rem; margin: .1rem 0 }
 .picture a { cursor: zoom-in }
 .verdict { display: inline-block; padding: 0 .5rem; border: 1px solid; border-radius: .25rem;
   font-size: .85rem }
-a.verdict { text-decoration: none }
 math { font-size: 1.3rem; width: fit-content; margin: .5rem 0 }
 mtd { text-align: left }
 .good { color: var(--good) } .half { color: var(--half) } .bad { color: var(--bad) }
 .none { color: var(--muted); border-style: dashed }
+.claim { display: grid; grid-template-columns: 9rem 1fr; gap: .75rem; justify-items: start;
+  align-items: baseline; max-width: 48rem; margin: 0 0 .3rem; font-size: .85rem; line-height: 1.35 }
+.claim a { color: inherit; text-decoration-color: var(--line) }
 .list { list-style: none; padding: 0 }
 .list li { display: grid; gap: .25rem 1.5rem; padding: .5rem 0; border-top: 1px solid var(--line);
   max-width: none; justify-items: start; align-items: start }
@@ -75,16 +78,11 @@ std::string text(const Json& json, const std::string& key) {
   return escaped(json[key].string());
 }
 
-// A chip. where: "sec.4.3", or nothing; with a link it leads to what it is about, and says it.
-std::string verdict(const std::string& word, const std::string& where = "",
-                    const std::string& link = "", const std::string& about = "") {
+// A chip.
+std::string verdict(const std::string& word) {
   const auto v = std::ranges::find(verdict_words, word, &VerdictWord::word);
   MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
-  const std::string words = element("{}: ", escaped(where)) + v->word, said = escaped(about);
-  if (link.empty()) return formatted("<span class=\"verdict {}\">{}</span>", v->style, words);
-  return formatted(
-      "<a class=\"verdict {}\" href=\"{}\" title=\"{}\" aria-label=\"{}: {}\">{}</a>", v->style,
-      link, said, words, said, words);
+  return formatted("<span class=\"verdict {}\">{}</span>", v->style, v->word);
 }
 
 // ---- Tables
@@ -260,14 +258,14 @@ std::string contents(const Json& report, const std::string& page) {
                         element(" <span class=\"note muted\">{}</span>", text(item, "why")));
       continue;
     }
-    std::string words;
+    std::string claims;
     for (size_t i = 0; const Json& claim : item["claims"].items())
-      words += verdict(claim["verdict"].string(), claim["where"].string(),
-                       page + "#" + address(claim_name(item, ++i)), claim["text"].string()) +
-               ' ';
+      claims += formatted("<p class=\"claim\">{}<a href=\"{}#{}\">{}{}</a></p>\n",
+                          verdict(claim["verdict"].string()), page, address(claim_name(item, ++i)),
+                          element("{} ", text(claim, "where")), text(claim, "text"));
     html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
                       address(item["name"].string()), title_of(item),
-                      words.empty() ? no_claim : words);
+                      claims.empty() ? no_claim : claims);
   }
   return html + "</ul>\n";
 }
@@ -278,21 +276,36 @@ std::string heading(const std::string& name, const std::string& html) {
                    html);
 }
 
-std::string list_of(const Json& json, const char* key, const char* pattern, const char* between = "") {
+// "src/ops/loss.cpp:12 mse_loss", which links to that file.
+std::string place(const std::string& where, const std::string& folder) {
+  const std::string file = shipped(where.substr(0, where.find_first_of(": ")));
+  const std::string words = formatted("<code>{}</code>", escaped(where));
+  if (!std::filesystem::exists(file)) return words;
+  const std::string link = std::filesystem::proximate(file, folder).string();
+  return formatted("<a href=\"{}\">{}</a>", address(link), words);
+}
+
+std::string equations(const Json& of, const std::string& folder) {
   std::string html;
-  if (json.has(key))
-    for (const Json& words : json[key].items())
-      html += (html.empty() ? "" : between) + formatted(pattern, escaped(words.string()));
+  if (of.has("equations"))
+    for (const Json& e : of["equations"].items()) {
+      std::string places;
+      for (const Json& where : e["code"].items())
+        places += (places.empty() ? " " : ", ") + place(where.string(), folder);
+      html += formula(e["math"].string()) +
+              formatted("<p class=\"note muted\">{}{}</p>\n", text(e, "reference"), places);
+    }
   return html;
 }
 
-std::string equations(const Json& of) {
+// Where an item's code is, and how its tests are run.
+std::string code_and_tests(const Json& item, const std::string& folder) {
   std::string html;
-  if (of.has("equations"))
-    for (const Json& e : of["equations"].items())
-      html += formula(e["math"].string()) +
-              formatted("<p class=\"note muted\">{}{}</p>\n", text(e, "reference"),
-                        element(" {}", list_of(e, "code", "<code>{}</code>", ", ")));
+  if (!item.has("code")) return html;
+  for (const Json& where : item["code"].items())
+    html += formatted("<dt>code</dt><dd>{}</dd>\n", place(where.string(), folder));
+  for (const Json& name : item["test"].items())
+    html += formatted("<dt>test</dt><dd><code>make test T=\"{}\"</code></dd>\n", escaped(name.string()));
   return html;
 }
 
@@ -314,7 +327,7 @@ Differences shared_differences(const Json& report) {
 
 std::string item_html(const Json& item, const std::string& folder, const Differences& shared) {
   const std::string name = item["name"].string();
-  std::string html = heading(name, title_of(item)) + equations(item), claims, differs, files;
+  std::string html = heading(name, title_of(item)) + equations(item, folder), claims, differs, files;
   for (const Json& t : item["tables"].items()) html += table(t);
   for (const Json& f : item["figures"].items()) html += figure(f, folder);
   if (item.has("inputs"))
@@ -342,8 +355,7 @@ std::string item_html(const Json& item, const std::string& folder, const Differe
              claims) +
          element("<h3>What is different from the document</h3>\n<ul>\n{}</ul>\n", differs) +
          element("<p>Files: {}</p>\n", files) +
-         element("<dl>\n{}</dl>\n", list_of(item, "code", "<dt>code</dt><dd><code>{}</code></dd>\n") +
-                                         list_of(item, "test", "<dt>test</dt><dd>{}</dd>\n"));
+         element("<dl>\n{}</dl>\n", code_and_tests(item, folder));
 }
 
 // "Of these claims 23 are compared over seeds or tasks with pairs enough; ..."
@@ -391,7 +403,7 @@ std::string report_html(const Json& report, const std::string& folder) {
   return html_page(
       text(report["document"], "title"), style,
       formatted("<h1>{}</h1>\n", text(report["document"], "title")) + about(report["document"]) +
-          equations(report["document"]) + grid(report) +
+          equations(report["document"], folder) + grid(report) +
           element("<pre>{}</pre>\n", text(report, "command")) +
           heading("contents", claims ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
