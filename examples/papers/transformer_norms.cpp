@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   line.option("--positions", o.positions, "positions, learned or as in the original Transformer",
               position_names);
   line.option("--read", o.read, "what the classifier reads: [CLS], or the mean of the sentence",
-              Names{"cls", "mean"});
+              nt_read_names);
   line.option("--vocab", o.vocab, "a vocab.txt, such as BERT's, for one of the training sentences",
               "FILE");
   line.option("--vocab-size", o.vocab_size,

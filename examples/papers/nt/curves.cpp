@@ -14,12 +14,21 @@ std::string setup_text(const SharedNtRuns& runs) {
   return formatted("{}, H = {}, learning rate {}", counted(s.layers, "layer"), s.width, s.lr);
 }
 
-auto curve_grid(const SharedNtRuns& runs, bool measured) {
+auto measured_grid(const SharedNtRuns& runs) {
   const auto run = [=](const std::string& norm, int seed) {
-    const NtSetup setup = runs->curve_setup(norm, seed);
-    return measured ? runs->measured_training(setup) : runs->training(setup);
+    return runs->measured_training(runs->curve_setup(norm, seed));
   };
   return RunGrid(run, runs->o.norms, runs->seeds());
+}
+
+// With either of the things that the classifier may read.
+auto reading_grid(const SharedNtRuns& runs) {
+  const auto run = [=](const std::string& norm, const std::string& read, int seed) {
+    NtSetup setup = runs->curve_setup(norm, seed);
+    setup.read = read;
+    return runs->training(setup);
+  };
+  return RunGrid(run, runs->o.norms, nt_read_names, runs->seeds());
 }
 
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1, "accuracy" the share of
@@ -27,7 +36,10 @@ auto curve_grid(const SharedNtRuns& runs, bool measured) {
 void fig4(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}),
       judged({"norm", "seed", "split", "value"});
-  const auto grid = curve_grid(runs, false);
+  const auto grid = reading_grid(runs);
+  const auto result_of = [&](const std::string& norm, int seed) {
+    return runs->result(grid.run(norm, runs->o.read, seed));
+  };
   Figure figure{.title = setup_text(runs), .columns = 2, .shared_y = true};
   for (const auto& [split, key] :
        {std::pair("train", "mean"), std::pair("validation", "dev_loss")}) {
@@ -37,7 +49,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
       std::vector<Series> of_seeds;
       for (const int seed : runs->seeds()) {
         Series losses;
-        for (const Json& e : runs->result(grid.run(norm, seed))["epochs"].items()) {
+        for (const Json& e : result_of(norm, seed)["epochs"].items()) {
           losses.x.push_back(double(losses.x.size() + 1));
           losses.y.push_back(e[key].number_if().value_or(NAN));
           table(norm, seed, losses.x.back(), split) = finite(losses.y.back());
@@ -48,16 +60,25 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
       figure.panels.back().curves.push_back(mean_of(norm, of_seeds));
     }
   }
-  grid.each([&](const std::string& norm, int seed) {
-    const Json result = runs->result(grid.run(norm, seed));
+  product([&](const std::string& norm, int seed) {
+    const Json result = result_of(norm, seed);
     if (is_nt_norm(norm)) judged(norm, seed, "fall") = converged(result);
     judged(norm, seed, "accuracy") = last_accuracy(result);
-  });
-  report.table("Share of the validation sentences that are right after the last epoch", "norm",
-               runs->o.norms, Names{"accuracy"}, [&](const std::string& norm, const std::string&) {
-                 const Numbers defined = judged.values({{"norm", norm}, {"split", "accuracy"}});
-                 return defined.empty() ? "undefined" : mean_text(defined, 3);
-               });
+  }, runs->o.norms, runs->seeds());
+  const auto accuracy = [&](const std::string& norm, const std::string& read) {
+    const NtCell cell = runs->cell([&](int seed) { return grid.run(norm, read, seed); });
+    Numbers right;
+    for (const Json& result : cell.results)
+      if (const auto share = last_accuracy(result)) right.push_back(*share);
+    ItemReport::Cell shown = cell.shown();
+    shown.note = formatted("{}; {}", shown.ours, shown.note);
+    shown.ours = right.empty() ? "undefined" : mean_text(right, 3);
+    return shown;
+  };
+  report.table(formatted("Share of the validation sentences that are right after the last epoch, by what the "
+                         "classifier reads: [CLS], or the mean of the sentence. The largest class alone: {}",
+                         fixed(runs->data().majority, 3)),
+               "norm", runs->o.norms, nt_read_names, accuracy);
   report.csv(table);
   report.judge_by(judged);
   report.figure(figure,
@@ -78,7 +99,7 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
   for (const std::string& norm : runs->o.norms) {
     std::vector<Series> of_seeds;
     for (const int seed : runs->seeds()) {
-      const Json result = runs->result(curve_grid(runs, true).run(norm, seed));
+      const Json result = runs->result(measured_grid(runs).run(norm, seed));
       const auto& [x, y] =
           of_seeds.emplace_back(result["steps"].numbers(), result[key].numbers());
       for (size_t i = 0; i < x.size(); ++i) table(norm, seed, x[i]) = finite(y[i]);
@@ -110,10 +131,10 @@ std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
               "learning rate",
               r);
   };
-  return {{"fig4", "Training and validation loss", curve_grid(runs, false),
+  return {{"fig4", "Training and validation loss", reading_grid(runs),
            std::bind_front(fig4, runs)},
-          {"fig5", "Lipschitz of the loss function", curve_grid(runs, true), show_loss},
-          {"fig6", "Smoothness of the loss function", curve_grid(runs, true), show_gradient}};
+          {"fig5", "Lipschitz of the loss function", measured_grid(runs), show_loss},
+          {"fig6", "Smoothness of the loss function", measured_grid(runs), show_gradient}};
 }
 
 }  // namespace minbert

@@ -11,8 +11,9 @@
 namespace minbert {
 
 NtModel new_network(const NtOptions& o, const NtData& data, const NtSetup& setup) {
+  const std::string& read = setup.read.empty() ? o.read : setup.read;
   return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs(),
-          o.read == "mean"};
+          read == "mean"};
 }
 
 std::vector<TaskBatch> batches_of(const NtOptions& o, const NtData& data, int seed, int epoch) {

@@ -21,6 +21,7 @@
 namespace minbert {
 
 inline const Names nt_width_names = {"narrow", "normal", "wide"};
+inline const Names nt_read_names = {"cls", "mean"};
 
 struct NtOptions : DocumentOptions {
   Names norms = {"layer", "batch", "none"};
@@ -124,6 +125,7 @@ struct NtSetup {
   int seed = 11711;
   double lr = 0;
   double uniform = 0;                       // weights from U(-uniform, uniform); 0: Kaiming, Xavier
+  std::string read = {};                    // what the classifier reads; "": what the options say
   std::string label() const;                // "1x64-layer-lr0.1-seed11711"
 };
 // The configuration of its encoder [NT model].

@@ -197,7 +197,8 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
       "right of it the change of its gradient");
   report.caption("on the first 32 examples of " + task.title +
                  ", without dropout. Orange: what differs from the step without a method; yellow: "
-                 "an operation that a method adds, compared with the one before it");
+                 "an operation that a method adds, compared with the one before it. W_c is a factor of "
+                 "dL/dh, so gradient normalization depends on it and embedding normalization does not (sec.4.4)");
   report.differs(
       "the document draws a sketch; this is drawn from one step's tape, and the csv has all "
       "methods");
