@@ -2,15 +2,17 @@
 //
 // m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number; m_0
 // that of the first tenth of the first epoch's batches (2 or more). A run converged where every loss
-// is finite and the fall m_0 - m_last is more than 2 standard errors of it,
-// √(s_0²/n_0 + s_last²/n_last). It is flat where no m_e is below the entropy of the classes' shares
-// by more than 2 of its standard errors, s_e/√n_e.
+// is finite and the fall m_0 - m_last is more than 2 standard errors of it, s √(1/n_0 + 1/n_last).
+// s is the smaller of s_0 and s_last: the larger one is of losses that move, as those of a steep
+// beginning do, which says nothing against their fall. It is flat where no m_e is below the entropy
+// of the classes' shares by more than 2 of its standard errors, s_e/√n_e.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "engine/text.h"
 #include "papers/nt/transformer_norms.h"
+#include "report/html.h"
 
 namespace minbert {
 
@@ -29,13 +31,12 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(epochs.size() > 1,
            "whether a loss falls is seen from 2 epochs on; give --epochs 2 or more");
   const EpochLoss &first = epochs.front(), &last = epochs.back();
-  const auto variance = [](const EpochLoss& e) {
-    return e.deviation * e.deviation / double(e.batches);
-  };
-  const double fall = first.mean - last.mean, error = std::sqrt(variance(first) + variance(last));
+  const double fall = first.mean - last.mean,
+               error = std::min(first.deviation, last.deviation) *
+                       std::sqrt(1 / double(first.batches) + 1 / double(last.batches));
   if (!(fall > 2 * error)) return Convergence::not_converged;
   const auto below = [&](const EpochLoss& e) {
-    return e.mean < entropy - 2 * std::sqrt(variance(e));
+    return e.mean < entropy - 2 * e.deviation / std::sqrt(double(e.batches));
   };
   if (std::ranges::none_of(epochs, below)) return Convergence::flat;
   return fall < 0.1 * first.mean ? Convergence::slow : Convergence::converged;
@@ -91,19 +92,17 @@ std::string verdicts_text(const std::vector<Convergence>& verdicts) {
   return text;
 }
 
-// "last/first loss 0.43, 0.51; loss not finite from epoch 2"
+// The two losses that a verdict compares: "loss 1.14 → 0.43, 1.10 → 0.51 nats; not finite from epoch 2"
 std::string losses_text(const std::vector<Json>& results) {
-  std::string ratios, left;
+  std::string losses, left;
   for (const Json& result : results) {
-    const std::vector<EpochLoss> epochs = epoch_losses(result);
     if (!result["left_finite"].is_null())
-      left +=
-          (left.empty() ? "loss not finite from epoch " : ", ") + result["left_finite"].dump(-1);
+      left += (left.empty() ? "not finite from epoch " : ", ") + result["left_finite"].dump(-1);
     else
-      ratios += (ratios.empty() ? "last/first loss " : ", ") +
-                fixed(epochs.back().mean / epochs.front().mean, 2);
+      losses += formatted("{}{} → {}", losses.empty() ? "" : ", ", fixed(result["first"]["mean"].number(), 2),
+                          fixed(epoch_losses(result).back().mean, 2));
   }
-  return ratios + (ratios.empty() || left.empty() ? "" : "; ") + left;
+  return "loss " + element("{} nats", losses) + (losses.empty() || left.empty() ? "" : "; ") + left;
 }
 
 }  // namespace
