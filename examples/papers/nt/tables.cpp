@@ -70,7 +70,7 @@ void show(const Table& t, ItemReport& report) {
   report.caption(
       "converged: every loss is finite, and the mean over the last epoch's batches is below that "
       "over the first tenth of the first epoch's by more than 2 standard errors of the difference "
-      "(batches deviate as in the calmer of the two); "
+      "(batches deviate as in the calmer of the two), and not above twice the entropy; "
       "slow: by less than a tenth; flat: no epoch is below the entropy of the classes' shares by "
       "more than 2 standard errors, which is the loss of a model that knows these shares and "
       "ignores the sentence; slow and flat count as converged, here and in every other item");

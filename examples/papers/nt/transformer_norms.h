@@ -54,7 +54,7 @@ enum class Convergence {
   converged,        // the loss falls by more than 2 standard errors (verdict.cpp)
   slow,             // it falls so, but by less than a tenth
   flat,             // it falls so, but no epoch is clearly below the entropy
-  not_converged,    // it does not fall so
+  not_converged,    // it does not fall so, or ends above twice the entropy
   diverged          // a loss was not finite
 };
 inline const Names convergence_names = {"converged", "slow", "flat",

@@ -5,14 +5,15 @@
 // is finite and the fall m_0 - m_last is more than 2 standard errors of it, s √(1/n_0 + 1/n_last).
 // s is the smaller of s_0 and s_last: the larger one is of losses that move, as those of a steep
 // beginning do, which says nothing against their fall. It is flat where no m_e is below the entropy
-// of the classes' shares by more than 2 of its standard errors, s_e/√n_e.
+// of the classes' shares by more than 2 of its standard errors, s_e/√n_e, and has not converged
+// where m_last is above twice the entropy: it fell, and is far worse than knowing nothing.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "papers/nt/transformer_norms.h"
-#include "report/html.h"
 
 namespace minbert {
 
@@ -34,7 +35,7 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   const double fall = first.mean - last.mean,
                error = std::min(first.deviation, last.deviation) *
                        std::sqrt(1 / double(first.batches) + 1 / double(last.batches));
-  if (!(fall > 2 * error)) return Convergence::not_converged;
+  if (!(fall > 2 * error) || last.mean > 2 * entropy) return Convergence::not_converged;
   const auto below = [&](const EpochLoss& e) {
     return e.mean < entropy - 2 * e.deviation / std::sqrt(double(e.batches));
   };
@@ -92,17 +93,24 @@ std::string verdicts_text(const std::vector<Convergence>& verdicts) {
   return text;
 }
 
-// The two losses that a verdict compares: "loss 1.14 → 0.43, 1.10 → 0.51 nats; not finite from epoch 2"
+// The two losses that a verdict compares, means over the seeds: "loss 1.14 → 0.43 nats; loss not
+// finite in 2 of 6 seeds"
 std::string losses_text(const std::vector<Json>& results) {
-  std::string losses, left;
+  Numbers first, last;
   for (const Json& result : results) {
-    if (!result["left_finite"].is_null())
-      left += (left.empty() ? "not finite from epoch " : ", ") + result["left_finite"].dump(-1);
-    else
-      losses += formatted("{}{} → {}", losses.empty() ? "" : ", ", fixed(result["first"]["mean"].number(), 2),
-                          fixed(epoch_losses(result).back().mean, 2));
+    if (!result["left_finite"].is_null()) continue;
+    first.push_back(result["first"]["mean"].number());
+    last.push_back(epoch_losses(result).back().mean);
   }
-  return "loss " + element("{} nats", losses) + (losses.empty() || left.empty() ? "" : "; ") + left;
+  const size_t n = results.size(), left = n - first.size();
+  Names parts;
+  if (left < n)
+    parts.push_back(formatted("loss {} → {} nats", fixed(summarize(first).mean, 2),
+                              fixed(summarize(last).mean, 2)));
+  if (left > 0)
+    parts.push_back(n > 1 ? formatted("loss not finite in {} of {} seeds", left, n)
+                          : formatted("loss not finite from epoch {}", results[0]["left_finite"].integer()));
+  return joined(parts, "; ");
 }
 
 }  // namespace
