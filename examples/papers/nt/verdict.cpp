@@ -138,7 +138,7 @@ ItemReport::Cell NtCell::shown() const {
   cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
   cell.note = losses_text(results);
   if (!printed) return cell;
-  if (verdicts.size() > 1)
+  if (converged() > 0 && converged() < verdicts.size())
     cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
