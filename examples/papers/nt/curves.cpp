@@ -66,14 +66,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
     judged(norm, seed, "accuracy") = last_accuracy(result);
   }, runs->o.norms, runs->seeds());
   const auto accuracy = [&](const std::string& norm, const std::string& read) {
-    const NtCell cell = runs->cell([&](int seed) { return grid.run(norm, read, seed); });
-    Numbers right;
-    for (const Json& result : cell.results)
-      if (const auto share = last_accuracy(result)) right.push_back(*share);
-    ItemReport::Cell shown = cell.shown();
-    shown.note = formatted("{}; {}", shown.ours, shown.note);
-    shown.ours = right.empty() ? "undefined" : mean_text(right, 3);
-    return shown;
+    return runs->cell([&](int seed) { return grid.run(norm, read, seed); }).accuracy();
   };
   report.table(formatted("Share of the validation sentences that are right after the last epoch, by what the "
                          "classifier reads: [CLS], or the mean of the sentence. The largest class alone: {}",

@@ -1,6 +1,4 @@
 // The reasons to choose post-LN: networks of both placements, trained alike [NT placement].
-#include <cmath>
-
 #include "engine/text.h"
 #include "papers/nt/transformer_norms.h"
 
@@ -58,14 +56,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
       "Share of the validation sentences that are right after the last epoch, with post-LN and "
       "with pre-LN",
       "norm", norms_of(runs->o), placed(runs->o), [&](const std::string& norm, const Placed& p) {
-        const NtCell all = runs->cell([&](int seed) { return grid.run(norm, p, seed); });
-        Numbers accuracies;
-        for (const Json& result : all.results)
-          accuracies.push_back(last_accuracy(result).value_or(NAN));
-        ItemReport::Cell cell = all.shown();
-        cell.note = cell.ours + "; " + cell.note;
-        cell.ours = mean_text(accuracies, 3);
-        return cell;
+        return runs->cell([&](int seed) { return grid.run(norm, p, seed); }).accuracy();
       });
   report.caption(formatted(
       "networks of H = {} at a learning rate of .1; the class that most training sentences have is "

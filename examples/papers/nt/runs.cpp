@@ -51,8 +51,7 @@ Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
       {"positions", o.positions},
       {"batch", std::to_string(o.batch)},
       {"vocabulary", document.study().fingerprint(vocab_file())}});
-  const std::string read = s.read.empty() ? o.read : s.read;
-  if (read != "cls") run.options["read"] = read;
+  if (const std::string& read = s.read_by(o); read != "cls") run.options["read"] = read;
   return run;
 }
 

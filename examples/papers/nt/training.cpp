@@ -11,9 +11,8 @@
 namespace minbert {
 
 NtModel new_network(const NtOptions& o, const NtData& data, const NtSetup& setup) {
-  const std::string& read = setup.read.empty() ? o.read : setup.read;
   return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs(),
-          read == "mean"};
+          setup.read_by(o) == "mean"};
 }
 
 std::vector<TaskBatch> batches_of(const NtOptions& o, const NtData& data, int seed, int epoch) {

@@ -86,7 +86,8 @@ struct NtCell {
   size_t converged(bool flat_too = true) const;
   // The verdict of more than half of the seeds is the printed one
   bool agrees(bool flat_too = true) const;
-  ItemReport::Cell shown() const;
+  ItemReport::Cell shown() const;                   // its verdicts
+  ItemReport::Cell accuracy() const;                // of the seeds whose loss is finite, above its verdicts
 };
 
 // ---- Data and network (data.cpp)
@@ -126,6 +127,7 @@ struct NtSetup {
   double lr = 0;
   double uniform = 0;                       // weights from U(-uniform, uniform); 0: Kaiming, Xavier
   std::string read = {};                    // what the classifier reads; "": what the options say
+  const std::string& read_by(const NtOptions& o) const { return read.empty() ? o.read : read; }
   std::string label() const;                // "1x64-layer-lr0.1-seed11711"
 };
 // The configuration of its encoder [NT model].

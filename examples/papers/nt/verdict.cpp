@@ -146,4 +146,14 @@ ItemReport::Cell NtCell::shown() const {
   return cell;
 }
 
+ItemReport::Cell NtCell::accuracy() const {
+  Numbers right;
+  for (const Json& result : results)
+    if (const auto share = last_accuracy(result)) right.push_back(*share);
+  ItemReport::Cell cell = shown();
+  cell.note = formatted("{}; {}", cell.ours, cell.note);
+  cell.ours = right.empty() ? "undefined" : mean_text(right, 3);
+  return cell;
+}
+
 }  // namespace minbert
