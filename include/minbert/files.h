@@ -1,28 +1,39 @@
-// Files: read whole, mapped, or written so that no damaged one is left behind; and folders.
+// Files: read whole or in pieces, or written so that no damaged one is left behind; and folders.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "minbert/error.h"
+
 namespace minbert {
 
-// A file mapped into memory: the system loads the pages that are read, and the file may be larger
-// than the memory.
+// A file is not what it was when it was opened: another program writes to it, or has removed it.
+struct FileChanged : Error {
+  using Error::Error;
+};
+
+// A file that is read in pieces: it may be larger than the memory. (It is not mapped: where another
+// program cuts a mapped file, the system kills the reader.)
 // Error if it cannot be read, is not a file (a pipe, a folder) or is empty.
-class MappedFile {
+class InputFile {
  public:
-  explicit MappedFile(const std::string& file);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  const unsigned char* bytes() const { return bytes_; }
-  uint64_t size() const { return size_; }
-  std::string_view text() const { return {reinterpret_cast<const char*>(bytes_), size_}; }
+  explicit InputFile(const std::string& file);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  const std::string& name() const { return name_; }
+  uint64_t size() const { return size_; }           // in bytes
+  // The bytes from `begin` on; any thread may read. Throws FileChanged where the file has become
+  // shorter.
+  void read(uint64_t begin, void* bytes, size_t count) const;
+  std::string text(uint64_t begin, size_t count) const;
 
  private:
-  const unsigned char* bytes_;
-  uint64_t size_;
+  std::string name_;
+  int descriptor_;
+  uint64_t size_ = 0;
 };
 
 // A file written under a temporary name beside its own, then synced and renamed: a crash or a full

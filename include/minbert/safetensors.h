@@ -17,8 +17,7 @@ namespace minbert {
 std::string sizes_text(const std::vector<int64_t>& sizes);
 std::vector<int64_t> sizes_of(const Shape& shape);
 
-// A safetensors file, mapped into memory. Every header field is checked against the file before any
-// byte is used. Source: the format's description, https://github.com/huggingface/safetensors#format
+// A safetensors file. Every header field is checked against the file before any value is read. Source: the format's description, https://github.com/huggingface/safetensors#format
 //
 // Tensors must cover the bytes after the header without gaps or overlaps, as Hugging Face's reader
 // requires: other files are damaged. A tensor of a type that read() does not know is an error only
@@ -50,7 +49,7 @@ class SafeTensors {
   void unpack(const Entry& entry, std::span<Out> out, Convert convert = {}) const;
 
   std::string file_;
-  MappedFile map_;
+  InputFile bytes_;
   uint64_t data_ = 0;                                        // where the values begin in the file
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> metadata_;

@@ -1,8 +1,7 @@
-// Files that are read whole, mapped, or written so that no damaged one is left behind; and folders.
+// Files that are read whole or in pieces, or written so that no damaged one is left behind; and folders.
 #include "minbert/files.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,24 +27,38 @@ void check(bool done, const std::string& file, const char* doing) {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::string& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  check(descriptor >= 0, file, "read");
+InputFile::InputFile(const std::string& file)
+    : name_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+  check(descriptor_ >= 0, file, "read");
   struct stat status = {};
-  const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  const bool regular = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   size_ = uint64_t(status.st_size);
-  void* const map = regular && size_ > 0
-                        ? ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0)
-                        : nullptr;
-  const int reason = errno;
-  ::close(descriptor);
-  MB_CHECK(regular, "{}: cannot read: this is not a file", file);
-  MB_CHECK(size_ > 0, "{}: the file is empty", file);
-  MB_CHECK(map != MAP_FAILED, "{}: cannot read: {}", file, std::strerror(reason));
-  bytes_ = static_cast<const unsigned char*>(map);
+  if (regular && size_ > 0) return;
+  ::close(descriptor_);
+  fail(file + (regular ? ": the file is empty" : ": cannot read: this is not a file"));
 }
 
-MappedFile::~MappedFile() { ::munmap(const_cast<unsigned char*>(bytes_), size_); }
+InputFile::~InputFile() { ::close(descriptor_); }
+
+void InputFile::read(uint64_t begin, void* bytes, size_t count) const {
+  for (char* next = static_cast<char*>(bytes); count > 0;) {
+    const ssize_t done = ::pread(descriptor_, next, count, off_t(begin));
+    if (done < 0 && errno == EINTR) continue;
+    check(done >= 0, name_, "read");
+    if (done == 0)
+      throw FileChanged(formatted("{}: another program has cut this file, which had {} bytes, while "
+                                  "it was read", name_, size_));
+    next += done;
+    begin += uint64_t(done);
+    count -= size_t(done);
+  }
+}
+
+std::string InputFile::text(uint64_t begin, size_t count) const {
+  std::string text(count, '\0');
+  read(begin, text.data(), count);
+  return text;
+}
 
 AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   static std::atomic<int> count = 0;

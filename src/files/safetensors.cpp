@@ -24,12 +24,15 @@ const char* guess(std::string_view bytes) {
 
 template <class Stored, class Out, class Convert>
 void SafeTensors::unpack(const Entry& entry, std::span<Out> out, Convert convert) const {
-  const unsigned char* bytes = map_.bytes() + data_ + entry.begin;
-  for (Out& value : out) {
-    Stored stored;
-    std::memcpy(&stored, bytes, sizeof stored);    // it need not be aligned
-    value = Out(convert(stored));
-    bytes += sizeof stored;
+  uint64_t at = data_ + entry.begin;
+  if constexpr (std::is_same_v<Stored, Out>) return bytes_.read(at, out.data(), out.size_bytes());
+  std::vector<Stored> block(std::min<size_t>(out.size(), 1 << 16));
+  while (!out.empty()) {
+    const size_t count = std::min(out.size(), block.size());
+    bytes_.read(at, block.data(), count * sizeof(Stored));
+    for (size_t i = 0; i < count; ++i) out[i] = Out(convert(block[i]));
+    at += count * sizeof(Stored);
+    out = out.subspan(count);
   }
 }
 
@@ -45,17 +48,18 @@ std::string sizes_text(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
-  const std::string_view all = map_.text();
-  MB_CHECK(map_.size() > 8, "{}: the file has only {} bytes: {}", file, map_.size(), guess(all));
+SafeTensors::SafeTensors(const std::string& file) : file_(file), bytes_(file) {
+  const uint64_t all = bytes_.size();
+  const std::string start = bytes_.text(0, size_t(std::min<uint64_t>(all, 64)));
+  MB_CHECK(all > 8, "{}: the file has only {} bytes: {}", file, all, guess(start));
   uint64_t length;
-  std::memcpy(&length, map_.bytes(), sizeof length);
-  MB_CHECK(length <= map_.size() - 8, "{}: its header would have {} bytes, but the file has {}: {}",
-           file, length, map_.size(), guess(all));
-  MB_CHECK(length > 1 && all[8] == '{', "{}: no header at its start: {}", file, guess(all));
+  std::memcpy(&length, start.data(), sizeof length);
+  MB_CHECK(length <= all - 8, "{}: its header would have {} bytes, but the file has {}: {}", file,
+           length, all, guess(start));
+  MB_CHECK(length > 1 && start[8] == '{', "{}: no header at its start: {}", file, guess(start));
   data_ = 8 + length;
 
-  const Json header = Json::parse(all.substr(8, length), file + " (header)");
+  const Json header = Json::parse(bytes_.text(8, length), file + " (header)");
   for (const auto& [name, fields] : header.members()) {
     if (name == "__metadata__") {
       for (const auto& [key, value] : fields.members()) metadata_[key] = value.string();
@@ -93,7 +97,7 @@ SafeTensors::SafeTensors(const std::string& file) : file_(file), map_(file) {
 void SafeTensors::check_coverage() const {
   std::multimap<std::pair<uint64_t, uint64_t>, std::string_view> in_order;
   for (const auto& [name, entry] : entries_) in_order.insert({{entry.begin, entry.end}, name});
-  const uint64_t available = map_.size() - data_;
+  const uint64_t available = bytes_.size() - data_;
   uint64_t covered = 0;
   for (const auto& [range, name] : in_order) {
     const auto [begin, end] = range;

@@ -1,14 +1,13 @@
 // Plain text for pre-training, and the examples made from it.
 //
-//   A corpus file has one paragraph on each line and a blank line between documents. It is mapped,
-//   not loaded: it may be larger than the memory.
+//   A corpus file has one paragraph on each line and a blank line between documents. It is read in
+//   parts as they are needed: it may be larger than the memory.
 //
 //   Paper   BERT: Devlin, Chang, Lee & Toutanova 2019, sec. 3.1 (tasks) and app. A.1-2 (procedure)
 #pragma once
 
-#include <memory>
+#include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "minbert/files.h"
@@ -21,7 +20,8 @@ class Corpus {
  public:
   // A document of more than 1 MB counts as several parts, so that parts stay small.
   struct Part {
-    std::string_view text;                      // mapped
+    size_t file;                                // which of the corpus's files
+    uint64_t begin, bytes;                      // where its text stands in it
     int64_t document;                           // its number; all parts of a document have the same
   };
   // Errors: no file, one that cannot be read, one that is not UTF-8, no text in
@@ -29,13 +29,20 @@ class Corpus {
   explicit Corpus(const std::vector<std::string>& files);
 
   const std::vector<Part>& parts() const { return parts_; }
+  // Throws FileChanged if its file is not what it was.
+  std::string text(const Part& part) const;
   int64_t documents() const { return documents_; }
   uint64_t bytes() const { return bytes_; }         // in all parts
   const std::string& name() const { return name_; } // for messages: the first file
 
  private:
   std::string name_;
-  std::vector<std::unique_ptr<MappedFile>> files_;
+  struct File {
+    std::string name;
+    uint64_t size;
+    std::filesystem::file_time_type written;        // when it was last written
+  };
+  std::vector<File> files_;
   std::vector<Part> parts_;
   int64_t documents_ = 0;
   uint64_t bytes_ = 0;

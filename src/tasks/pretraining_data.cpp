@@ -42,7 +42,7 @@ void truncate(Ids& a, Ids& b, size_t room, Random& random) {
 std::vector<bool> choose_held_out(const Corpus& corpus, const PretrainingDataOptions& options) {
   std::vector<uint64_t> size(size_t((corpus.documents() - 1) / options.page + 1), 0);
   for (const Corpus::Part& part : corpus.parts())
-    size[size_t(part.document / options.page)] += part.text.size();
+    size[size_t(part.document / options.page)] += part.bytes;
   std::vector<bool> out(size.size(), false);
   if (options.held_out <= 0 || size.size() < 4) return out;
   std::vector<int64_t> order(size.size());
@@ -85,7 +85,7 @@ PretrainingData::PretrainingData(const Corpus& corpus, const Tokenizer& tokenize
   const std::vector<bool> held_out_pages = choose_held_out(corpus, options);
   for (const Corpus::Part& part : corpus.parts())
     (held_out_pages[size_t(page_of(part.document))] ? held_out_ : training_).push_back(&part);
-  for (const Corpus::Part* part : training_) training_bytes_ += part->text.size();
+  for (const Corpus::Part* part : training_) training_bytes_ += part->bytes;
   shards_ = int64_t((training_bytes_ + shard_bytes - 1) / shard_bytes);
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
@@ -101,7 +101,8 @@ int PretrainingData::room() const {
 PretrainingData::Sentences PretrainingData::sentences_of(const Corpus::Part& part) const {
   const size_t longest = size_t(room() / 2);
   Sentences s{part.document, {}};
-  for (std::string_view rest = part.text; !rest.empty();) {
+  const std::string text = corpus_.text(part);
+  for (std::string_view rest = text; !rest.empty();) {
     for (const int32_t id : tokenizer_.encode(without_end(take_line(rest)))) {
       s.ids.push_back(id);
       if (ends_[size_t(id)] || s.ids.size() - s.starts.back() == longest)
@@ -125,10 +126,10 @@ std::vector<PretrainingExample> PretrainingData::shard(int64_t epoch, int64_t sh
   uint64_t before = 0;
   for (const Parts& page : pages)
     for (const Corpus::Part* part : page) {
-      const uint64_t middle = before + part->text.size() / 2;
+      const uint64_t middle = before + part->bytes / 2;
       if (int64_t(double(middle) / double(training_bytes_) * double(shards_)) == shard)
         parts.push_back(part);
-      before += part->text.size();
+      before += part->bytes;
     }
   return examples_of(parts, formatted("pretrain/epoch {}/shard {}", epoch, shard));
 }
@@ -247,7 +248,7 @@ double PretrainingData::unigram_entropy(const std::vector<PretrainingExample>& e
         sentences_of(*part).ids;  // without the line ends, which none masks
     for (const int32_t id : ids) ++counts[size_t(id)];
     total += double(ids.size());
-    if ((read += part->text.size()) > max_counted) break;
+    if ((read += part->bytes) > max_counted) break;
   }
   for (const PretrainingExample& example : examples) {
     for (const int32_t id : example.originals) nats -= std::log(counts[size_t(id)] / total);

@@ -1,10 +1,13 @@
 // Text that comes in: UTF-8, line by line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <istream>
 #include <string>
 #include <string_view>
+
+#include "minbert/files.h"
 
 namespace minbert {
 
@@ -18,6 +21,30 @@ int64_t line_ends(std::string_view text);
 // Takes the next line, with its end, LF or CRLF, off the text; "" where none is left.
 std::string_view take_line(std::string_view& text);
 std::string_view without_end(std::string_view line);
+
+// Calls visit(line) for each line of the file, with its end. It is read in blocks, and checked to be
+// UTF-8.
+template <class Visit>
+void for_each_line(const InputFile& file, Visit visit) {
+  constexpr uint64_t block = 1 << 22;
+  std::string text;                                 // a block, after the end of the one before
+  int64_t number = 0;
+  for (uint64_t begin = 0; begin < file.size(); begin += block) {
+    text += file.text(begin, size_t(std::min(block, file.size() - begin)));
+    const bool last = begin + block >= file.size();
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view line = take_line(rest);
+      if (!last && !line.ends_with('\n')) {         // it goes on in the next block
+        rest = line;
+        break;
+      }
+      check_utf8(line, file.name(), ++number);
+      visit(line);
+    }
+    text.erase(0, text.size() - rest.size());
+  }
+}
 
 // The lines of a stream: a file, or standard input, without their ends: LF or CRLF.
 class Lines {

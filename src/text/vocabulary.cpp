@@ -26,20 +26,9 @@ void add(Counts& counts, std::string_view text, int64_t count) {
   else counts.emplace(text, count);
 }
 
-// Adds the words of a text. cut(line, on_word): calls on_word for each word of the line, which has
-// its line end. source: names the text in errors.
-template <class Cut>
-void count_words(std::string_view text, const std::string& source, Cut cut, Counts& words) {
-  Progress progress("", int64_t(text.size()));
-  int64_t number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = take_line(rest);
-    check_utf8(line, source, ++number);
-    cut(line, [&](std::string_view word) { add(words, word, 1); });
-    if (progress.due())
-      progress.show(int64_t(text.size() - rest.size()),
-                    formatted("{}: {} different words", source, words.size()));
-  }
+// on_word for cut(line, on_word), which calls it for each word of a line.
+auto counting(Counts& words) {
+  return [&words](std::string_view word) { add(words, word, 1); };
 }
 
 void check_words(const Counts& words, const std::string& source) {
@@ -49,7 +38,17 @@ void check_words(const Counts& words, const std::string& source) {
 template <class Cut>
 Counts count_words_of_files(std::span<const std::string> files, Cut cut) {
   Counts words;
-  for (const std::string& file : files) count_words(MappedFile(file).text(), file, cut, words);
+  for (const std::string& name : files) {
+    const InputFile file(name);
+    Progress progress("", int64_t(file.size()));
+    int64_t bytes = 0;
+    for_each_line(file, [&](std::string_view line) {
+      cut(line, counting(words));
+      bytes += int64_t(line.size());
+      if (progress.due())
+        progress.show(bytes, formatted("{}: {} different words", name, words.size()));
+    });
+  }
   check_words(words, joined({files.begin(), files.end()}));
   return words;
 }
@@ -179,8 +178,11 @@ std::vector<std::string> train_vocabulary_on(std::span<const std::string> texts,
                                              const std::string& source,
                                              const VocabularyOptions& options) {
   Counts words;
-  for (const std::string& text : texts)
-    count_words(text, source, short_words(options.lower_case), words);
+  for (const std::string& text : texts) {
+    check_utf8(text, source);
+    for (std::string_view rest = text; !rest.empty();)
+      short_words(options.lower_case)(take_line(rest), counting(words));
+  }
   check_words(words, source);
   return word_pieces(std::move(words), options);
 }
