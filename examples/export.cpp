@@ -91,8 +91,7 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("export", [&] {
     line.need({"--model", "--out"});
-    MB_CHECK(!std::filesystem::exists(out) || std::filesystem::is_empty(out),
-             "--out {}: there is something in it already; give a new folder", out);
+    MB_CHECK(is_free(out), "--out {}: there is something in it already; give a new folder", out);
     model = one_run(model);
     TrainedModel trained(model);
     const Task& task = trained.task(task_name);

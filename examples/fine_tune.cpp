@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 
   return run_program("fine_tune", [&] {
+    MB_CHECK(is_free(out), "--out {}: there is something in it already; give a new folder", out);
     const std::vector<Task> tasks = parse_tasks(list);
     Model model =
         Model::from_pretrained(folder, tasks, {.seed = uint64_t(seed), .head_dropout = 0.3});

@@ -13,6 +13,7 @@
 #include "engine/text.h"
 #include "files/about.h"
 #include "train/interrupt.h"
+#include "train/outputs.h"
 
 namespace minbert {
 namespace {
@@ -97,6 +98,7 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     app.parse(std::move(words));
     const std::vector<std::string> rest = app.remaining();
     MB_CHECK(rest.empty(), "not expected: {}", joined(rest, " "));
+    check_outputs(*this);
   } catch (const CLI::Success& asked) {  // --help, --help-all or --version
     const std::vector<std::string> shown = words_of(examples_);
     const bool in_short = asked.get_name() == "CallForHelp" && !shown.empty();

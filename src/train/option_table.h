@@ -46,6 +46,7 @@ class OptionTable {
               const Option::Valid& valid = {}) {
     add({Option{names, &variable, help, valid}});
   }
+  const std::vector<Option>& options() const { return options_; }
   const Option& find(const std::string& name) const;             // by its first name, or Error
   std::map<std::string, std::string> values() const;             // of every option, as text
   void set(const std::string& name, const std::string& text) { find(name).set(text); }
