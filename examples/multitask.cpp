@@ -43,7 +43,8 @@ int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
   const std::set<std::string> others = o.evaluate ? std::set<std::string>{"--tasks", "--metric"}
                                                   : std::set<std::string>{"--seeds"};
-  begin_run(line, o, again, others);
+  const auto lock = begin_run(
+      line, o, o.evaluate ? Start::look : o.resume ? Start::resume : Start::fresh, others);
   if (o.evaluate) {
     o.vocab.clear();
     o.task_weights.clear();                         // nothing is learnt
@@ -75,6 +76,8 @@ int run(CommandLine& line, TrainOptions& o) {
   const Json start = with_sources(run_start(line, o.out), experiment);
   write_record(o.out, start);
   if (several) return compare(experiment, variants, start);
+  std::vector<Scores> yardsticks;                   // before the training: they read the data again
+  if (ranks().first() && o.epochs > 0) yardsticks = yardsticks_of(experiment, start);
   const RunResult result = train(experiment, o, o.out);
   if (result.interrupted) return 130;
   if (o.epochs == 0) {
@@ -82,7 +85,7 @@ int run(CommandLine& line, TrainOptions& o) {
     return 0;
   }
   report_run(o.out, experiment, result, start);
-  if (ranks().first()) print_scores(experiment, result.dev, yardsticks_of(experiment, start));
+  if (ranks().first()) print_scores(experiment, result.dev, yardsticks);
   print_in_words(experiment, o.out);
   return 0;
 }

@@ -8,7 +8,6 @@
 
 #include "engine/ranks.h"
 #include "minbert/pretrainer.h"
-#include "report/environment.h"
 #include "runs/run_page.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
@@ -32,12 +31,12 @@ int main(int argc, char** argv) {
       "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "
       "--max-length 64 --batch 32 --lr 1e-3 --steps 200 --evaluate-every 50");
   return run_program("pretrain", [&] {
-    begin_run(line, o, o.resume);
+    const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh);
     watch_for_interrupt();
-    const Json start = run_start(line, o.out)
-                           .set("data", facts_of_files(o.corpus))
-                           .set("model", facts_of_model(o.init));
-    const auto started = [&] {
+    Json start = run_start(line, o.out);
+    const auto started = [&](const Json& sources) {
+      start.set("data", sources_by(sources, "--corpus"))
+          .set("model", facts_of_model(o.init, sources_by(sources, "--init")));
       if (!o.resume) remember_options(line, o.out);
       write_record(o.out, start);
     };

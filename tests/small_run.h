@@ -67,7 +67,7 @@ class SmallWorld {
   std::string path(const std::string& name) const { return (root_ / name).string(); }
 
   // Everything that could make a resumed run differ is on: dropout, accumulation with a rest,
-// warm-up, ...
+  // warm-up, ...
   TrainOptions options() const {
     TrainOptions o;
     o.model = path("start"), o.data = path("data"), o.out = path("out");
@@ -155,6 +155,7 @@ inline Contents contents(const std::string& run) {
     if (!entry.is_regular_file()) continue;
     const std::string file = entry.path().string(),
                       name = std::filesystem::relative(file, run).string();
+    if (name == "lock") continue;                   // names the process
     std::string& bytes = all[name] = read_file(file);
     if (name.ends_with("steps.csv") || name.ends_with("epochs.csv") ||
         name.ends_with("evaluations.csv"))

@@ -279,11 +279,11 @@ TEST_CASE("ranks: one of several" * doctest::skip()) {
       CommandLine line("pretrain", "");
       add_pretrain_options(line, o);
       line.parse(int(argv.size()), argv.data());
-      begin_run(line, o, o.resume);
+      const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh);
       watch_for_interrupt();
       return pretrain(
                  o,
-                 [&] {
+                 [&](const Json&) {
                    if (!o.resume) remember_options(line, o.out);
                  },
                  stop)
@@ -295,13 +295,18 @@ TEST_CASE("ranks: one of several" * doctest::skip()) {
     CommandLine line("multitask", "");
     add_train_options(line, o);
     line.parse(int(argv.size()), argv.data());
-    begin_run(line, o, o.resume);
+    const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh);
+    if (fault == "data" && ranks().rank() == 1) {   // this rank sees another file
+      const std::string other = o.data + "-other", file = other + "/ids-sst-train.csv";
+      std::filesystem::copy(o.data, other, std::filesystem::copy_options::recursive);
+      write_file(file, read_file(file) + "\n");
+      o.data = other;
+    }
     Experiment experiment(o);
     if (!o.resume) remember_options(line, o.out);
     watch_for_interrupt();
     if (fault == "compare") return compare(experiment, variants_of(o), no_command_line());
     auto& examples = const_cast<Dataset&>(experiment.data()[0].train).examples;
-    if (fault == "data" && ranks().rank() == 1) examples.at(4).label = 3;
     once_saved(2, "error", [&] {                    // no such segment
       for (Example& e : examples) e.inputs.at(0).segments.at(0) = 1 << 20;
     });

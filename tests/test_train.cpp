@@ -444,7 +444,7 @@ TEST_CASE("train: a state of another model is refused by name, and a missing hea
   o.pairs = "siamese";                              // another head's shape
   CHECK_ERROR(world.run(o, "run"), refused + "heads.quora.");
   o.pairs = "cross", o.tasks = "sst,quora";
-  CHECK_ERROR(world.run(o, "run"), refused);
+  CHECK_ERROR(world.run(o, "run"), "--data sts-train.csv: ");    // a file that it read
   o.tasks = "sst,quora,sts";
   CHECK_FALSE(world.run(o, "run").interrupted);
 
@@ -462,8 +462,11 @@ TEST_CASE("train: a run does not go on with other data") {
   world.run(o, "run", 4);
   const std::string file = world.path("data/ids-sst-train.csv"), text = read_file(file);
   write_file(file, text + text.substr(text.find('\n') + 1));
-  CHECK_ERROR(world.run(o, "run"), "the data is not that with which it began");
+  CHECK_ERROR(world.run(o, "run"), "since it began with other files:\n  --data ids-sst-train.csv: ");
   write_file(file, text);
+  TrainOptions larger = o;
+  larger.batch = 5;
+  CHECK_ERROR(world.run(larger, "run"), "the data is not that with which it began");
   CHECK_FALSE(world.run(o, "run").interrupted);
 }
 

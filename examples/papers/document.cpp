@@ -16,6 +16,7 @@
 #include "report/report.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
+#include "train/sources.h"
 
 namespace minbert {
 namespace {

@@ -282,6 +282,8 @@ std::string seeds_of(const TrainOptions& o) {
 // [CLN tab.train] [CLN tab.test]
 int compare(const Experiment& experiment, const std::vector<Variant>& variants, const Json& start) {
   const TrainOptions& o = experiment.options();
+  const NamedRuns yardsticks =
+      ranks().first() && o.epochs > 0 ? yardstick_runs(experiment, start) : NamedRuns();
   const auto runs = run_all(experiment, variants, start, true);
   if (!runs) return 130;
   if (o.epochs == 0) {
@@ -291,7 +293,6 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
   const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
   const Json paper = Json::load(shipped("data/papers/cln.json"));
-  const auto yardsticks = ranks().first() ? yardstick_runs(experiment, start) : NamedRuns();
   ItemReport scores = page_item(o.out, "scores", "LayerNorm beside conditional LayerNorm [CLN]");
   bool beside = false;
   const auto print = [&](const char* title, const char* item, std::vector<Column> columns,
@@ -335,10 +336,10 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
 
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants,
                   const Json& start, double to_loss) {
+  const NamedRuns yardsticks = ranks().first() ? yardstick_runs(experiment, start) : NamedRuns();
   const auto runs = run_all(experiment, variants, start, false);
   if (!runs) return 130;
   const std::vector<Column> columns = norm_columns(experiment, to_loss);
-  const auto yardsticks = ranks().first() ? yardstick_runs(experiment, start) : NamedRuns();
   Cells lines = cells_of(*runs, columns);
   const Cells more = yardstick_lines(yardsticks, columns);
   lines.insert(lines.end(), more.begin(), more.end());

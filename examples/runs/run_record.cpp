@@ -81,31 +81,38 @@ Json with_options(const Json& start, const std::map<std::string, std::string>& o
 namespace {
 // Of each task its files, and how many rows of each set were taken.
 Json facts_of_data(const Experiment& experiment) {
+  const Json sources = sources_by(experiment.sources(), "--data");
   Json data = Json::object();
   for (const TaskData& d : experiment.data()) {
-    const TaskFiles names = files_in(experiment.options().data, d.task);
-    Names files = {names.train};
-    for (const auto* list : {&names.dev, &names.test})
-      files.insert(files.end(), list->begin(), list->end());
+    Json facts = Json::object();
+    for (const std::string& file : d.task.files.all())
+      if (sources.has(file)) facts.set(file, sources[file]);
     Json rows = Json::object({{"train", int64_t(d.train.examples.size())}});
     for (const auto& [split, sets] : {std::pair("dev", &d.dev), {"test", &d.test}})
       for (size_t i = 0; i < sets->size(); ++i)
         rows.set(split + (d.task.sets[i].empty() ? "" : " " + d.task.sets[i]),
                  int64_t((*sets)[i].examples.size()));
-    data.set(d.task.name, facts_of_files(files).set("rows", rows));
+    data.set(d.task.name, facts.set("rows", rows));
   }
   return data;
 }
 }  // namespace
 
-Json with_sources(Json record, const Experiment& experiment) {
-  return record.set("data", facts_of_data(experiment))
-      .set("model", facts_of_model(experiment.options().model));
+Json sources_by(const Json& sources, const std::string& option) {
+  Json files = Json::object();
+  for (const auto& [name, facts] : sources.members())
+    if (name.starts_with(option + " ")) files.set(name.substr(option.size() + 1), facts);
+  return files;
 }
 
-Json facts_of_model(const std::string& model) {
-  const Names files = model.empty() ? Names() : files_of_model(model_folder(model));
-  return Json::object({{"folder", model}, {"files", facts_of_files(files)}});
+Json with_sources(Json record, const Experiment& experiment) {
+  return record.set("data", facts_of_data(experiment))
+      .set("model", facts_of_model(experiment.options().model,
+                                   sources_by(experiment.sources(), "--model")));
+}
+
+Json facts_of_model(const std::string& model, const Json& files) {
+  return Json::object({{"folder", model}, {"files", files}});
 }
 
 Json json_of(const Task& task, const TaskScores& scores) {
@@ -171,6 +178,7 @@ std::vector<Scores> yardsticks_of(const Experiment& experiment, const Json& star
         yardsticks(d.task, sets, experiment.tokenizer().size(), uint64_t(o.seed));
     for (size_t y = 0; y < all.size(); ++y) all[y].push_back(of_task[y]);
   }
+  make_folder(o.out);
   write_file(file, Json::object({{"of", of}, {"scores", json_of(experiment, all)}}).dump() + "\n");
   return all;
 }

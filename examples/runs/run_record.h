@@ -29,8 +29,10 @@ Json with_options(const Json& start, const std::map<std::string, std::string>& o
 // The model it begins with, and the data.
 Json with_sources(Json record, const Experiment& experiment);
 
-// model: a folder, or "" for new weights
-Json facts_of_model(const std::string& model);
+// Of the files that a run read (src/train/sources.h) those by one option: {"vocab.txt": ...}
+Json sources_by(const Json& sources, const std::string& option);
+// model: a folder, or "" for new weights; files: its files, with their facts
+Json facts_of_model(const std::string& model, const Json& files);
 
 // A task's scores by metric, "mm accuracy" where it has several sets; and back.
 Json json_of(const Task& task, const TaskScores& scores);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <omp.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,22 +67,12 @@ Study::Study(const StudyOptions& options) : options_(options) {
 
 void Study::take_folder() {
   const std::string mark = options_.out + "/study.json";
-  MB_CHECK(!fs::exists(options_.out) || fs::exists(mark) || fs::is_empty(options_.out) ||
-               fs::exists(options_.out + "/options.json"),
+  MB_CHECK(options_.show || fs::exists(mark) || is_free(options_.out),
            "--out {}: holds something that is no study; choose another folder", options_.out);
   make_folder(options_.out);
   if (!fs::exists(mark)) write_file(mark, Json::object().dump() + "\n");
   if (!options_.only.empty()) return;               // its parent has the lock
-  lock_ = open((options_.out + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
-  MB_CHECK(lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0,
-           "--out {}: another process works there (or a run of one that was killed is still "
-           "saving); wait for it, or "
-           "choose another folder",
-           options_.out);
-}
-
-Study::~Study() {
-  if (lock_ >= 0) close(lock_);
+  lock_.emplace(options_.out);
 }
 
 std::string Study::folder(const Run& run) const {
@@ -116,6 +105,8 @@ double Study::seconds(const Run& run) const { return record(run)["seconds"].numb
 bool Study::work(const Run& run) {
   const std::string where = folder(run);
   make_folder(where);
+  std::optional<FolderLock> lock;
+  if (ranks().first()) lock.emplace(where);
   const double begin = now();
   Json record = Json::object({{"name", run.name},
                               {"options", json_of(run.options)},

@@ -11,9 +11,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "files/lock.h"
 #include "minbert/json.h"
 
 namespace minbert {
@@ -39,15 +41,14 @@ struct StudyOptions {
   int jobs = 1;
   std::vector<std::string> command = {};    // of this program, with which each process is started
   std::string only = {};                    // such a process: the key of its run
-  bool show = false;                        // what runs print is shown, and not in a log
+  // A run folder's own study: what its runs print is shown, and not in a log
+  bool show = false;
 };
 
 class Study {
  public:
-  // Makes the folder. Errors: it holds neither a study nor a training program's options.json; or
-  // another process works in it.
+  // Makes the folder. Errors: it holds something else than a study; or another process works in it.
   explicit Study(const StudyOptions& options);
-  ~Study();
   Study(const Study&) = delete;
   Study& operator=(const Study&) = delete;
 
@@ -71,7 +72,7 @@ class Study {
   const Json& record(const Run& run) const;      // FOLDER/done.json
 
   StudyOptions options_;
-  int lock_ = -1;
+  std::optional<FolderLock> lock_;
   mutable std::map<std::string, Json> records_;       // by folder
   Settings fingerprints_;   // by file
 };

@@ -1,9 +1,11 @@
 // The runs of several variants under the same seeds, as a study.
+#include "files/fingerprint.h"
 #include "runs/comparison.h"
 #include "runs/run_page.h"
 #include "runs/study.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
+#include "train/sources.h"
 
 namespace minbert {
 
@@ -50,6 +52,13 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
                                                 const std::vector<Variant>& variants,
                                                 const Json& start, bool score_training) {
   const TrainOptions& o = experiment.options();
+  // Runs are known by what they read, wherever that lies.
+  const auto identity_of = [&](const TrainOptions& options) {
+    Settings identity = settings_of(options);
+    for (const std::string& place : place_options) identity.erase(place);
+    identity["files"] = fingerprint_text(experiment.sources().dump(-1));
+    return identity;
+  };
   std::vector<Run> runs;
   for (int s = 0; s < o.seeds; ++s)
     for (const Variant& variant : variants) {
@@ -63,7 +72,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
           report_run(folder, experiment, result, with_options(start, settings_of(options)));
         return json_of(experiment, result);
       };
-      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), settings_of(options),
+      runs.push_back({formatted("{}, seed {}", variant.label, options.seed), identity_of(options),
                       work, 1, in_out});
     }
   Study study({.out = o.out, .show = true});

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "minbert/json.h"
 #include "minbert/options.h"
 
 namespace minbert {
@@ -23,9 +24,10 @@ struct PretrainResult {
 
 // One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv,
 // state.safetensors and model/, a Hugging Face folder that BertForPreTraining loads. started:
-// called once everything is read and fits. stop_after: stop (and save) after so many steps; 0:
-// never.
-PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started = {},
+// called once everything is read and fits, with the files that it read (src/train/sources.h).
+// stop_after: stop (and save) after so many steps; 0: never. A corpus that changes meanwhile: it
+// saves, and throws FileChanged.
+PretrainResult pretrain(const PretrainOptions& options, const std::function<void(const Json& sources)>& started = {},
                         int64_t stop_after = 0);
 
 }  // namespace minbert

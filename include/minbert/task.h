@@ -31,6 +31,7 @@ struct TsvFormat {
 struct TaskFiles {
   std::string train;
   std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
+  std::vector<std::string> all() const;     // those of training first
 };
 
 struct Task {

@@ -36,6 +36,8 @@ class Experiment {
   const TrainOptions& options() const { return options_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const std::vector<TaskData>& data() const { return data_; }
+  // The files that it read, by option and name, with size and fingerprint: src/train/sources.h
+  const Json& sources() const { return sources_; }
   // The configuration of a run's model. The run's options may differ from the experiment's, but for
   // those of the data and of --model. Its tasks are those --model has, in that order, then the
   // run's new ones; from scratch, the run's alone. A task that is not the run's rests: its head and
@@ -45,6 +47,7 @@ class Experiment {
  private:
   void check_run(const TrainOptions& run) const;
   TrainOptions options_;
+  Json sources_;
   std::optional<Tokenizer> tokenizer_;
   BertConfig config_;                               // --model's, or --config
   std::vector<TaskData> data_;

@@ -115,10 +115,9 @@ std::string first_of(std::vector<std::string> lines) {
 
 // The names of the task's files, for an error.
 std::string files_of(const Task& task) {
-  std::vector<std::string> names = {task.files.train};
-  for (const auto& more : {task.files.dev, task.files.test})
-    for (const std::string& name : more)
-      if (std::ranges::count(names, name) == 0) names.push_back(name);
+  std::vector<std::string> names;
+  for (const std::string& name : task.files.all())
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
   return joined(names);
 }
 

@@ -188,6 +188,13 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
   return tasks;
 }
 
+std::vector<std::string> TaskFiles::all() const {
+  std::vector<std::string> files = {train};
+  files.insert(files.end(), dev.begin(), dev.end());
+  files.insert(files.end(), test.begin(), test.end());
+  return files;
+}
+
 TaskFiles files_in(const std::string& folder, const Task& task) {
   TaskFiles files = task.files;
   for (auto* names : {&files.dev, &files.test})

@@ -7,6 +7,7 @@
 #include "engine/names.h"
 #include "shards.h"
 #include "train/command_line.h"
+#include "train/sources.h"
 #include "train/train_mode.h"
 
 namespace minbert {
@@ -43,6 +44,10 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
   check_run(o);
   for (const TrainOptions& run : more) check_run(run);
   check_files(o.data, tasks);
+  std::vector<std::string> files;
+  for (const Task& task : tasks)
+    for (const std::string& file : files_in(o.data, task).all()) files.push_back(file);
+  sources_ = sources_of(settings_of(o), files);
 
   if (!o.model.empty()) {
     tokenizer_ = tokenizer_of(model_folder(o.model), config_);

@@ -4,9 +4,11 @@
 #include <omp.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
+#include "engine/names.h"
 #include "engine/process.h"
 #include "engine/ranks.h"
 #include "minbert/checkpoint.h"
@@ -15,10 +17,13 @@
 #include "minbert/sampling.h"
 #include "minbert/task.h"
 #include "minbert/vocabulary.h"
+#include "train/sources.h"
 #include "train/train_mode.h"
 
 namespace minbert {
 namespace {
+
+namespace fs = std::filesystem;
 
 // They say what this start of the program does; the run does not remember them.
 const std::set<std::string> of_this_start = {"--out",     "--resume", "--evaluate",
@@ -26,6 +31,9 @@ const std::set<std::string> of_this_start = {"--out",     "--resume", "--evaluat
 // A resumed run may be given another value of these: they do not change what is learnt.
 const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every",
                                           "--recompute"};
+const std::string started_in = "started in";        // of options.json: the folder of that start
+
+bool is_place(const std::string& option) { return std::ranges::count(place_options, option) > 0; }
 
 std::string options_file(const std::string& folder) { return folder + "/options.json"; }
 
@@ -246,40 +254,63 @@ void use_machine(const MachineOptions& o) {
   if (device_text() != "cpu") std::cerr << device_text() << '\n';
 }
 
-void begin_run(CommandLine& line, const RunOptions& o, bool again,
-               const std::set<std::string>& others) {
-  if (again) recall_options(line, o.out, others);
+std::optional<FolderLock> begin_run(CommandLine& line, const RunOptions& o, Start start,
+                                    const std::set<std::string>& others) {
+  const bool fresh = start == Start::fresh;
+  if (!fresh) recall_options(line, o.out, others);
   use_machine(o);
   set_check_nan(o.check_nan);
   set_recompute(o.recompute);
   // The run remembers its shards, so that it can go on with another number of ranks.
   if (o.shards == 0) line.set("--shards", std::to_string(ranks().size()));
-  if (again) return;
-  std::error_code none;
-  MB_CHECK(!std::filesystem::exists(o.out, none) || std::filesystem::is_empty(o.out, none),
+  std::optional<FolderLock> lock;
+  if (!ranks().first() || start == Start::look) return lock;
+  MB_CHECK(!fresh || is_free(o.out),
            "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
-  ranks().wait();                                   // until all have looked
   make_folder(o.out);
+  lock.emplace(o.out);
+  MB_CHECK(!fresh || is_free(o.out), "--out {}: another run was made there just now; choose another "
+           "folder", o.out);
+  return lock;
 }
 
 void remember_options(const OptionTable& table, const std::string& folder) {
   if (!ranks().first()) return;
   Json stored = Json::object();
   for (const auto& [name, value] : table.values()) stored.set(name, value);
+  stored.set(started_in, fs::current_path().string());
   write_file(options_file(folder), stored.dump() + "\n");
 }
+
+namespace {
+// The places that an option names, as seen from here: they are relative to the folder in which the
+// run was started.
+std::string from_here(const Option& option, const std::string& value, const fs::path& started) {
+  if (!is_place(option.name()) && option.name() != "--config") return value;
+  std::vector<std::string> places = {value};
+  if (option.is_words()) places = split(value);
+  std::error_code none;
+  for (std::string& place : places)
+    if (!place.empty() && !fs::equivalent(started, ".", none) && fs::exists(started / place, none))
+      place = (started / place).lexically_normal().string();
+  return joined(places, ",");
+}
+}  // namespace
 
 void recall_options(CommandLine& line, const std::string& folder,
                     const std::set<std::string>& others) {
   const std::string file = options_file(folder);
-  MB_CHECK(std::filesystem::exists(file), "--out {}: there is no run: {} is missing", folder, file);
+  MB_CHECK(fs::exists(file), "--out {}: there is no run: {} is missing", folder, file);
   std::string conflicts;
   const Json stored = Json::load(file);
+  const std::string none;
   for (const auto& [name, value] : stored.members()) {
-    if (of_this_start.contains(name)) continue;
-    if (!line.given(name)) line.set(name, value.string());
+    if (of_this_start.contains(name) || name == started_in) continue;
+    if (!line.given(name))
+      line.set(name, from_here(line.find(name), value.string(), stored.get(started_in, none)));
     else if (const std::string now = line.find(name).text();
-             now != value.string() && !may_differ.contains(name) && !others.contains(name))
+             now != value.string() && !may_differ.contains(name) && !is_place(name) &&
+             !others.contains(name))
       conflicts +=
           formatted("\n  {} {}, but the run was started with {}", name, now, value.string());
   }

@@ -10,6 +10,7 @@
 #include "agreement.h"
 #include "bert/family.h"
 #include "engine/ranks.h"
+#include "files/fingerprint.h"
 #include "minbert/checkpoint.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
@@ -20,6 +21,7 @@
 #include "train/batches.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
+#include "train/sources.h"
 
 namespace minbert {
 namespace {
@@ -75,7 +77,7 @@ BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
 
 class PretrainRun {
  public:
-  explicit PretrainRun(const PretrainOptions& o)
+  PretrainRun(const PretrainOptions& o, const Json& sources)
       : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
         next_sentence_(!o.no_nsp && config_.family().next_sentence),
         data_(corpus_, tokenizer_, {.max_length = o.max_length, .whole_words = o.whole_words,
@@ -87,25 +89,23 @@ class PretrainRun {
         shards_(o, model_.parameters, 2),
         optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay,
                                        .momentum = o.momentum}),
-        log_(o, o.out, model_.parameters, optimizer_, 2, [this] {
-          return Json::object().set("epoch", epoch_).set("shard", shard_).set("example", example_)
-              .set("reported", reported_);
+        log_(o, o.out, model_.parameters, optimizer_, 2, [this, sources] {
+          return Json::object().set("epoch", next_.epoch).set("shard", next_.shard)
+              .set("example", next_.example).set("reported", reported_).set("sources", sources);
         }) {
     std::cerr << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} "
                            "tokens; {} parameters\n", corpus_.documents(),
                            fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                            tokenizer_.size(), model_.parameters.count());
     if (const Json& state = log_.loaded(); !state.is_null()) {
-      epoch_ = state["epoch"].integer();
-      shard_ = state["shard"].integer();
-      example_ = state["example"].integer();
+      next_ = {state["epoch"].integer(), state["shard"].integer(), state["example"].integer()};
       reported_ = state["reported"].integer();
     } else if (!o.init.empty()) {
       load_start(o.init, start_config(o.init, o), o.placement, model_.parameters);
     }
-    examples_ = data_.shard(epoch_, shard_);
+    examples_ = data_.shard(next_.epoch, next_.shard);
     result_.next_sentence = next_sentence_;
-    compare_start(settings_of(o), formatted("{} bytes", corpus_.bytes()), model_.parameters);
+    compare_start(settings_of(o), fingerprint_text(sources.dump()), model_.parameters);
   }
 
   PretrainResult go(int64_t stop_after) {
@@ -115,6 +115,9 @@ class PretrainRun {
     } catch (const Interrupted&) {
       log_.stop(!done());
       result_.interrupted = true;
+    } catch (const FileChanged&) {
+      if (ranks().size() == 1) log_.stop(!done());  // others may be about to learn
+      throw;
     }
     ranks().wait();                                 // until rank 0 has saved
     result_.steps = log_.step();
@@ -144,9 +147,16 @@ class PretrainRun {
     return reported_ < step && (step % o_.evaluate_every == 0 || step >= o_.steps);
   }
 
+  // Where the corpus cannot be read, the run still stands before this step.
   std::vector<Examples> next_batches() {
+    const Position before = next_;
     std::vector<Examples> batches;
-    for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
+    try {
+      for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
+    } catch (const FileChanged&) {
+      next_ = before;
+      throw;
+    }
     return batches;
   }
 
@@ -154,21 +164,21 @@ class PretrainRun {
   Examples next_batch() {
     const int64_t batch = o_.batch;
     const auto used_up = [&] {
-      return example_ > 0 && example_ + batch > int64_t(examples_.size());
+      return next_.example > 0 && next_.example + batch > int64_t(examples_.size());
     };
     for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
       MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus",
                corpus_.name());
-      example_ = 0;
-      if (++shard_ == data_.shards()) {
-        shard_ = 0;
-        ++epoch_;
+      next_.example = 0;
+      if (++next_.shard == data_.shards()) {
+        next_.shard = 0;
+        ++next_.epoch;
       }
-      examples_ = data_.shard(epoch_, shard_);
+      examples_ = data_.shard(next_.epoch, next_.shard);
     }
-    const int64_t begin = example_;
-    example_ = std::min(begin + batch, int64_t(examples_.size()));
-    return {examples_.begin() + begin, examples_.begin() + example_};
+    const int64_t begin = next_.example;
+    next_.example = std::min(begin + batch, int64_t(examples_.size()));
+    return {examples_.begin() + begin, examples_.begin() + next_.example};
   }
 
   // One optimizer step over --accumulate batches. Every masked word and every pair of them counts
@@ -288,19 +298,24 @@ class PretrainRun {
   Shards shards_;
   Optimizer optimizer_;
   RunLog log_;
-  int64_t epoch_ = 0, shard_ = 0, example_ = 0;     // the next example to learn from
+  struct Position {
+    int64_t epoch = 0, shard = 0, example = 0;
+  };
+  Position next_;                                   // the next example to learn from
   int64_t reported_ = 0;                            // the step of the last report
   PretrainResult result_;
 };
 
 }  // namespace
 
-PretrainResult pretrain(const PretrainOptions& options, const std::function<void()>& started,
+PretrainResult pretrain(const PretrainOptions& options, const std::function<void(const Json& sources)>& started,
                         int64_t stop_after) {
   check(options);
   make_folder(options.out);
-  PretrainRun run(options);
-  if (started) started();
+  const Json sources = sources_of(settings_of(options));
+  check_sources(options.out, sources);
+  PretrainRun run(options, sources);
+  if (started) started(sources);
   return run.go(stop_after);
 }
 

@@ -61,11 +61,16 @@ void save_state(const std::string& folder, const Parameters& parameters, Optimiz
   writer.write(state_file(folder));
 }
 
-Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
+Json saved_position(const std::string& folder) {
   const SafeTensors file(state_file(folder));
   const auto position = file.metadata().find("position");
   MB_CHECK(position != file.metadata().end(),
            "{}: this is not the state of a run (no position in it)", file.file());
+  return Json::parse(position->second, file.file());
+}
+
+Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer) {
+  const SafeTensors file(state_file(folder));
   for (const auto& [name, values] : tensors_of(parameters, optimizer)) {
     const auto found = file.entries().find(name);
     MB_CHECK(found != file.entries().end() && found->second.shape == sizes_of(values.shape()),
@@ -78,7 +83,7 @@ Json load_state(const std::string& folder, const Parameters& parameters, Optimiz
            "{}: optimizer.steps counts {} parameters, but the model has {}", file.file(),
            steps.size(), optimizer.steps().size());
   optimizer.steps() = std::move(steps);
-  return Json::parse(position->second, file.file());
+  return saved_position(folder);
 }
 
 bool has_state(const std::string& folder) { return std::filesystem::exists(state_file(folder)); }

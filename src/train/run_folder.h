@@ -37,6 +37,7 @@ void save_state(const std::string& folder, const Parameters& parameters, Optimiz
                 const Json& position);
 Json load_state(const std::string& folder, const Parameters& parameters, Optimizer& optimizer);
 bool has_state(const std::string& folder);
+Json saved_position(const std::string& folder);     // where the run stood when it was last saved
 // Removes what a run that was killed had begun to write: the temporary files of AtomicFile.
 void remove_unfinished(const std::string& folder);
 

@@ -18,7 +18,10 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
     : options_(options), folder_(folder), parameters_(parameters), optimizer_(optimizer),
       state_(std::move(state)), loss_sums_(losses), loss_counts_(losses) {
   make_folder(folder_);
-  if (ranks().first()) remove_unfinished(folder_);
+  if (ranks().first()) {
+    lock_.emplace(folder_);
+    remove_unfinished(folder_);
+  }
   if (has_state(folder_)) {
     loaded_ = load_state(folder_, parameters_, optimizer_);
     step_ = loaded_["step"].integer();

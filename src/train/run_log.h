@@ -11,6 +11,7 @@
 
 #include "engine/clock.h"
 #include "engine/text.h"
+#include "files/lock.h"
 #include "files/progress.h"
 #include "run_folder.h"
 #include "shards.h"
@@ -76,6 +77,7 @@ class RunLog {
 
   const RunOptions& options_;
   std::string folder_;
+  std::optional<FolderLock> lock_;                  // of the first rank
   const Parameters& parameters_;
   Optimizer& optimizer_;
   std::function<Json()> state_;

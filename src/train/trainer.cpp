@@ -17,6 +17,7 @@
 #include "shards.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
+#include "train/sources.h"
 
 namespace minbert {
 namespace {
@@ -32,7 +33,7 @@ class Run {
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(),
              [this] { return state(); }) {
     if (!log_.loaded().is_null()) load(log_.loaded());
-    compare_start(settings_of(o), std::to_string(data_fingerprint()), model_->parameters);
+    compare_start(settings_of(o), fingerprint_text(experiment.sources().dump()), model_->parameters);
   }
 
   RunResult go(int64_t stop_after, bool score_training) {
@@ -145,16 +146,6 @@ class Run {
     return sizes;
   }
 
-  uint64_t data_fingerprint() const {
-    uint64_t h = 0;
-    for (const TaskData& d : experiment_.data())
-      for (const Example& e : d.train.examples) {
-        for (const Sequence& input : e.inputs) h = fingerprint(input.ids, h);
-        h = fingerprint(std::span(&e.label, 1), h);
-      }
-    return h;
-  }
-
   void log(const TaskBatch& batch, std::span<const double> losses) {
     const std::string& task = data_of(batch).task.name;
     int64_t tokens = 0;
@@ -255,7 +246,7 @@ class Run {
   Json state() const {
     return Json::object().set("epoch", epoch_).set("epoch_batches", epoch_batches_)
         .set("best", best_).set("best_epoch", result_.best_epoch)
-        .set("first_gradient", result_.first_gradient);
+        .set("first_gradient", result_.first_gradient).set("sources", experiment_.sources());
   }
 
   void load(const Json& state) {
@@ -287,6 +278,7 @@ class Run {
 RunResult train(const Experiment& experiment, const TrainOptions& options,
                 const std::string& folder, int64_t stop_after, bool score_training) {
   check_shards(options);
+  check_sources(folder, experiment.sources());
   return Run(experiment, options, folder).go(stop_after, score_training);
 }
 
