@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--model data/mini/bert --data data/mini");
   return run_program("bag_of_words", [&] {
     MB_CHECK(vocab.empty() != model.empty(), "give --vocab FILE or --model DIR; see --help");
-    const std::vector<Task> list_of_tasks = parse_tasks(tasks, metric);
+    const std::vector<Task> list_of_tasks = parse_tasks(tasks, metric, "", folder);
     check_files(folder, list_of_tasks);
     const Tokenizer tokenizer =
         vocab.empty() ? Tokenizer::from_folder(model_folder(model)) : Tokenizer::from_vocab(vocab);

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
 
   return run_program("fine_tune", [&] {
     MB_CHECK(is_free(out), "--out {}: there is something in it already; give a new folder", out);
-    const std::vector<Task> tasks = parse_tasks(list);
+    const std::vector<Task> tasks = parse_tasks(list, "", "", data);
     Model model =
         Model::from_pretrained(folder, tasks, {.seed = uint64_t(seed), .head_dropout = 0.3});
     const BertConfig& config = model.network.bert().config();

@@ -2,6 +2,7 @@
 // file.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,7 @@ struct BertConfig {
   // embeddings_norm: "same" as norm, or "none"; positions: "learned", "sinusoidal" (embeddings.cpp)
   std::string embeddings_norm = "same", positions = "learned";
   std::vector<std::string> tasks;
+  std::map<std::string, Json> described;           // of tasks by name: the fields of a Task
   int max_length = 512;
 
   ClassifierHead classifier;                       // where task_heads() is 1

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "minbert/json.h"
+
 namespace minbert {
 
 // Their losses: cross-entropy, binary cross-entropy, MSE [CLN losses]
@@ -25,6 +27,7 @@ struct TsvFormat {
   // of Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
   // first ones are one text, which has the separator in it
   bool sentences = false;
+  bool operator==(const TsvFormat&) const = default;
 };
 
 // The names of a task's files.
@@ -32,19 +35,22 @@ struct TaskFiles {
   std::string train;
   std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
   std::vector<std::string> all() const;     // those of training first
+  bool operator==(const TaskFiles&) const = default;
 };
 
 struct Task {
   std::string name;                   // "sst", as in --tasks
   std::string title;                  // "SST", as in tables
   TaskKind kind = TaskKind::classification;
-  double low = 0, high = 1;           // range of the labels; whole numbers except for a regression
+  // Range of the labels: whole numbers except for a regression. With label_words it follows from them.
+  double low = 0, high = 1;
   std::vector<Metric> metrics = {Metric::accuracy};     // the first one chooses the epoch
   std::vector<std::string> sets = {""};    // its dev and test sets: one, or several named "m", "mm"
   std::vector<std::string> text_columns;           // one, or two for a pair
   std::string label_column = "label";
   std::string id_column = {};         // "": rows are numbered from 0, as in GLUE
   TaskFiles files;                    // in the data folder
+  int dev_part = 10;                  // where one file is both: one row in so many is dev
   // "sst", "Predicted_Sentiment": see write_predictions
   std::string prediction_stem, prediction_column = {};
   TsvFormat format = {};
@@ -53,8 +59,9 @@ struct Task {
   double loss_weight = 1;             // of its loss, beside those of other tasks
 
   bool is_pair() const { return text_columns.size() == 2; }
+  int classes() const { return label_words.empty() ? int(high) + 1 : int(label_words.size()); }
   // The outputs of the task's head
-  int outputs() const { return kind == TaskKind::classification ? int(high) + 1 : 1; }
+  int outputs() const { return kind == TaskKind::classification ? classes() : 1; }
   std::string label_text(double label) const;      // "entailment", "1", "3.25"
 };
 
@@ -66,13 +73,25 @@ std::string in_words(const Task& task, double value);
 // All its labels in words: of class 0, 1, ...; of a regression none.
 std::vector<std::string> labels_of(const Task& task);
 
-// "sst,quora,sts" -> their tasks in the order of the table, that of [CLN loop], whatever the order
-// of the list. leading: "mrpc=accuracy,stsb=pearson", the metrics to put first. weights:
+// A task as a file has it and config.json keeps it: its fields by their names, without those that are
+// as in a new Task. Errors name file and field.
+Json json_of(const Task& task);
+Task task_from(const Json& json);
+// The task of a file in the folder `data`, or anywhere: tickets.json with the fields of a Task; or a
+// table with a heading, tickets.tsv or .csv, or a folder with train.tsv and dev.tsv. What the file does
+// not say, the rows of training do: columns, the labels' words, or their range where they are numbers
+// that count on no fingers. Then a line on stderr says what is assumed. Without a dev file one training
+// row in dev_part is dev. Errors: no such file; labels that are none.
+Task read_task(const std::string& name, const std::string& data);
+void check(const Task& task);          // Error where fields contradict each other
+
+// "sst,quora,tickets.json" -> their tasks in the order of the table, that of [CLN loop], whatever the
+// order of the list, and then those of files, as read_task(name, data) has them. leading: "mrpc=accuracy,stsb=pearson", the metrics to put first. weights:
 // "sst=2,sts=0.5", of their losses; 1 for the others. Errors: an unknown name (lists the valid
 // ones), a name given twice, an empty list, a weight not above 0.
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "",
-                              std::string_view weights = "");
-// The same in the order of the names: a model's tasks; the t-th has task id t. source: for errors.
+                              std::string_view weights = "", const std::string& data = "");
+// The tasks of the table with these names, in their order. source: for errors.
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 
 // task.files with the folder's name.

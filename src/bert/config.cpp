@@ -240,7 +240,10 @@ BertConfig BertConfig::load(const std::string& file) {
 
   for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
   if (ours.has("tasks"))
-    for (const Json& task : ours["tasks"].items()) c.tasks.push_back(task.string());
+    for (const Json& task : ours["tasks"].items()) {
+      c.tasks.push_back((task.is_object() ? task["name"] : task).string());
+      if (task.is_object()) c.described[c.tasks.back()] = task;
+    }
   c.classifier = classifier_in(c.loaded, file);
   if (c.tasks.empty() && !c.classifier.labels.empty()) c.tasks = {foreign_task};
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));
@@ -264,7 +267,11 @@ void BertConfig::save(const std::string& file) const {
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
   Json ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
   for (const auto& [key, value] : choices) ours.set(key, this->*value);
-  ours.set("tasks", Json::array({tasks.begin(), tasks.end()})).set("max_length", max_length);
+  Json::Array list(tasks.begin(), tasks.end());
+  for (Json& task : list)
+    if (const auto fields = described.find(task.string()); fields != described.end())
+      task = fields->second;
+  ours.set("tasks", Json::array(list)).set("max_length", max_length);
   if (!is_plain()) ours.set("model_type", model_type);
   if (!is_foreign()) json.set("minbert", ours);
   write_file(file, json.dump() + "\n");

@@ -62,7 +62,7 @@ struct RowReader {
   bool belongs(const TsvRow& row) const {
     if (!has_labels || task.files.train != task.files.dev[0]) return true;
     const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
-    return (Random(11711, stream).below(5) == 0) == (options.split == Split::dev);
+    return (Random(11711, stream).below(uint64_t(task.dev_part)) == 0) == (options.split == Split::dev);
   }
 
   // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a
@@ -191,6 +191,7 @@ Example make_example(const Task& task, std::span<const std::string> texts,
 
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report) {
+  check(task);
   MB_CHECK(std::filesystem::exists(file), "{}", missing_file(task, file));
   std::vector<std::string> needed = task.text_columns;
   if (options.split != Split::test) needed.push_back(task.label_column);

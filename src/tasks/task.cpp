@@ -83,13 +83,14 @@ const std::vector<Task>& all_tasks() {
        .files = glue_files("QQP"), .prediction_stem = "QQP",
        .format = {.quoting = false,
                   .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
-      {.name = "mnli", .title = "MNLI", .high = 2, .sets = {"m", "mm"},  // matched, mismatched
+      {.name = "mnli", .title = "MNLI", .sets = {"m", "mm"},  // matched, mismatched
        .text_columns = pair, .label_column = "gold_label", .id_column = "index",
        .files = {"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
                  {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}},
        .prediction_stem = "MNLI", .format = glue, .label_words = three_words},
-      {.name = "phrasebank", .title = "PhraseBank", .high = 2,
+      {.name = "phrasebank", .title = "PhraseBank",
        .text_columns = text, .files = {"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}},
+       .dev_part = 5,
        .prediction_stem = "phrasebank",
        .format = {.quoting = false, .names = {"sentence", "label"}, .separator = '@',
                   .sentences = true},
@@ -109,7 +110,7 @@ std::string in_words(const Task& task, double value) {
 
 std::vector<std::string> labels_of(const Task& task) {
   std::vector<std::string> labels;
-  const int count = task.kind == TaskKind::regression ? 0 : int(task.high) + 1;
+  const int count = task.kind == TaskKind::regression ? 0 : task.classes();
   for (int label = 0; label < count; ++label) labels.push_back(in_words(task, label));
   return labels;
 }
@@ -164,8 +165,6 @@ void weigh(Task& task, const std::string& text, const std::string& part) {
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source) {
   std::vector<Task> tasks;
   for (const std::string& name : names) {
-    const auto times = std::ranges::count(names, name);
-    MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, name, times);
     const auto task = std::ranges::find(all_tasks(), name, &Task::name);
     MB_CHECK(task != all_tasks().end(),
              "{}: there is no task \"{}\"\n  expected names among {}, separated by commas", source,
@@ -176,11 +175,21 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 }
 
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
-                              std::string_view weights) {
+                              std::string_view weights, const std::string& data) {
   const std::vector<std::string> names =
       list.empty() ? std::vector<std::string>{""} : split(list);
-  std::vector<Task> tasks = tasks_named(names, formatted("--tasks {}", list));
-  std::ranges::sort(tasks, {}, [](const Task& task) {
+  const std::string source = formatted("--tasks {}", list);
+  std::vector<Task> tasks;
+  for (const std::string& name : names) {
+    const bool file = name.find_first_of("./") != name.npos ||
+                      (!std::ranges::count(all_tasks(), name, &Task::name) && !name.empty() &&
+                       std::filesystem::exists(std::filesystem::path(data) / name));
+    tasks.push_back(file ? read_task(name, data) : tasks_named({name}, source)[0]);
+    const std::string& own = tasks.back().name;
+    const auto times = std::ranges::count(tasks, own, &Task::name);
+    MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, own, times);
+  }
+  std::ranges::stable_sort(tasks, {}, [](const Task& task) {
     return std::ranges::find(all_tasks(), task.name, &Task::name);
   });
   for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);

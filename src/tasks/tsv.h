@@ -28,6 +28,7 @@ class TsvReader {
   explicit TsvReader(std::string file, TsvFormat format = {});
 
   const std::vector<std::string>& columns() const { return format_.names; }
+  char separator() const { return format_.separator; }
 
   // The indices of the named columns. Error for a missing or doubled one: lists those of the file.
   std::vector<size_t> find(const std::vector<std::string>& names) const;

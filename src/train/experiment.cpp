@@ -31,7 +31,7 @@ void print_tasks(const std::string& source, const std::vector<std::string>& old,
 }  // namespace
 
 Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& more) : options_(o) {
-  const std::vector<Task> tasks = parse_tasks(o.tasks, o.metric, o.task_weights);
+  const std::vector<Task> tasks = parse_tasks(o.tasks, o.metric, o.task_weights, o.data);
   MB_CHECK(!o.model.empty() || !o.from_scratch,
            "--from-scratch: new weights of --model's sizes need a --model; a network by --config "
            "is new anyway");
@@ -39,8 +39,8 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
            "--model {} brings its own vocabulary; leave out {}", o.model,
            o.cased ? "--cased" : "--vocab " + o.vocab);
   config_ = start_config(o.model, o);
+  describe(config_, tasks);
   config_.tasks = heads_for(config_, tasks);
-  tasks_of(config_);                                // Error for one that is not in the table
   check_run(o);
   for (const TrainOptions& run : more) check_run(run);
   check_files(o.data, tasks);

@@ -56,7 +56,31 @@ Task task_of(const ClassifierHead& head) {
 
 std::vector<Task> tasks_of(const BertConfig& config) {
   if (config.is_foreign()) return {task_of(config.classifier)};
-  return tasks_named(config.tasks, "\"minbert.tasks\" in config.json");
+  std::vector<Task> tasks;
+  for (const std::string& name : config.tasks) {
+    const auto fields = config.described.find(name);
+    if (fields != config.described.end()) tasks.push_back(task_from(fields->second));
+    else tasks.push_back(tasks_named({name}, "\"minbert.tasks\" in config.json")[0]);
+  }
+  const std::vector<std::string>& labels = config.classifier.labels;
+  if (!labels.empty() && labels != classifier_of(tasks[0], 0).labels)
+    fail(formatted("config.json: the labels of \"id2label\" are {}, but those of the task \"{}\" are "
+                   "{}", joined(labels), tasks[0].name, joined(classifier_of(tasks[0], 0).labels)));
+  return tasks;
+}
+
+void describe(BertConfig& config, const std::vector<Task>& tasks) {
+  std::vector<Task> saved;
+  if (!config.is_foreign()) saved = tasks_of(config);
+  for (const Task& task : tasks) {
+    const auto same = std::ranges::find(saved, task.name, &Task::name);
+    if (same != saved.end() && (same->kind != task.kind || same->is_pair() != task.is_pair() ||
+                                labels_of(*same) != labels_of(task)))
+      fail(formatted("the model's task \"{}\" has other labels, another kind or another number of "
+                     "texts than that of --tasks: {} beside {}; give yours another name", task.name,
+                     json_of(*same).dump(-1), json_of(task).dump(-1)));
+    config.described[task.name] = json_of(task);
+  }
 }
 
 ClassifierHead classifier_of(const Task& task, double dropout) {
@@ -84,6 +108,7 @@ std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Ta
 
 namespace {
 BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double head_dropout) {
+  describe(config, tasks);
   config.tasks = names_of(tasks);
   config.pairs = "cross";
   config.pool = "pooler";

@@ -26,7 +26,7 @@ Json json_of(const ClassMoments& moments) {
 Json measure(const TaskAdaptationOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t H = set.config().hidden_size;
-  const int classes = task.kind == TaskKind::regression ? 1 : int(task.high) + 1;
+  const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
   ClassMoments hl(H, classes), h(H, classes);
   set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);

@@ -63,7 +63,7 @@ const Numbers factors = {0.25, 0.5, 1, 2, 4, 8};
 
 Json measure(const TaskAdaptationOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
-  const int64_t C = int64_t(task.high) + 1, H = set.config().hidden_size;
+  const int64_t C = int64_t(task.classes()), H = set.config().hidden_size;
   std::vector<int32_t> first(std::min<size_t>(32, set.data().examples.size()));
   std::iota(first.begin(), first.end(), 0);
   Tensor hl;
