@@ -8,8 +8,9 @@
 #                      MODEL=data/models/minilm DATA=data: on real data from data/download.sh, build/study-real
 #   make mini          writes data/mini again from data/grammar.txt
 #   make mini-bert     pre-trains data/mini/bert again, the encoder that the demo starts from, in some 20 minutes
-#   make install       copies programs, library, headers and data to /usr/local or to PREFIX=DIR; DESTDIR=DIR: below
-#                      that folder. make uninstall, with the same options, removes what it copied
+#   make install       copies the program minbert with its commands, library, headers, data and pages to /usr/local or
+#                      to PREFIX=DIR; DESTDIR=DIR: below that folder. make uninstall, with the same options, removes
+#                      what it copied
 #   make test          the tests, the framework's in double, too (gradient checks), and on the GPU where there is one;
 #                      T=norm: those with "norm" in their name
 #   make test-kernels  both with each of OpenBLAS's kernels that the processor can run, or with those of
@@ -108,6 +109,8 @@ TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp
 BENCHMARK  := $(wildcard tests/bench/*.cpp)
 WORLD      := $(wildcard data/*.cpp)
 GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
+COMMANDS   := bag_of_words conditional_layer_norm encode export inside isotropy layernorm_tuning multitask norms \
+  predict pretrain task_adaptation tokenize transformer_norms vocabulary
 PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini bench
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 Q          := $(if $(V),,@)
@@ -242,7 +245,7 @@ $(PROGRAMS:%=build/bin/%): build/bin/%: build/$(PLAIN)/bin/% FORCE
 	@ln -sfn $(PLAIN)/bin build/bin
 install: all
 	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))" \
-	  $(filter-out bench,$(PROGRAMS))
+	  $(COMMANDS)
 uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
 # The library in double, for programs of one's own that ask gradient_error: autograd.h

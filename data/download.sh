@@ -12,7 +12,8 @@
 # and so on. What is fetched belongs to its authors: read their licenses (the PhraseBank's allows no
 # commercial use).
 #
-#   --into DIR     the folder to fill; data/, where this script lies, unless given
+#   --into DIR     the folder to fill; unless given data/, where this script lies, or once it is installed the data/ in
+#                  which you stand
 #   --table FILE   another table instead of the one in this script, in the same form: a mirror, say
 #   --list, --help
 #
@@ -184,6 +185,7 @@ stop() { printf 'download.sh: %s\n' "$@" >&2; exit 2; }
 
 into=${BASH_SOURCE[0]%/*} list='' wanted=()
 [ "$into" != "${BASH_SOURCE[0]}" ] || into=.
+[ ! -e "$into/../installed" ] || into=data
 while (($#)); do
   case $1 in
     --help | -h) sed -n '2,/^[^#]/{s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}"; exit 0 ;;

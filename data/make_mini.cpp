@@ -232,10 +232,11 @@ std::string readme(const Grammar& grammar, uint64_t seed) {
 int main(int argc, char** argv) {
   std::string out = "data/mini", file = shipped("data/grammar.txt");
   int seed = 11711;
-  CommandLine line("make-mini", "Writes the generated world: a corpus and sets of labeled sentences, from a grammar.");
+  CommandLine line("make-mini", "Makes the generated world: a corpus and sets of labeled sentences, from a grammar.");
   line.option("--grammar", file, "the grammar; its first lines explain how to edit it", "FILE");
   line.option("--out", out, "folder for the files", "DIR");
   line.option("--seed", seed, "of every random number", Range{0});
+  line.closing("Writes corpus.txt, README.md and the files of the tasks.", {"--out build/mini"});
   line.parse(argc, argv);
   return run_program("make-mini", [&] {
     const Grammar grammar(file);

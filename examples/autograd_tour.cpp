@@ -15,8 +15,9 @@ struct Network : Module {
 };
 
 int main(int argc, char** argv) {
-  CommandLine("autograd_tour", "Shows tensors, the tape, gradients, and a network that learns XOR.")
-      .parse(argc, argv);
+  CommandLine line("autograd_tour", "Shows tensors, the tape, gradients, and a network that learns XOR.");
+  line.closing("Prints each step.", {""});
+  line.parse(argc, argv);
   return run_program("autograd_tour", [] {
     // 1. A tensor is values and a shape. One that asks for a gradient puts what is done with it on
     // the tape.

@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
   line.option("--vocab", vocab, "the vocabulary, one token a line", "FILE");
   line.option("--model", model, "instead: a model's folder, for its vocabulary", "DIR");
   line.option("--seed", seed, "of the order of the examples", Range{0});
+  line.closing("Prints the dev scores of each task.",
+               {"--data data/mini --model data/mini/bert", "--data data/mini/glue --tasks cola,rte "
+                "--vocab data/mini/bert/vocab.txt"});
   line.parse(argc, argv, "--model data/mini/bert --data data/mini");
   return run_program("bag_of_words", [&] {
     MB_CHECK(vocab.empty() != model.empty(), "give --vocab FILE or --model DIR; see --help");

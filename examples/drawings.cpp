@@ -334,6 +334,7 @@ int main(int argc, char** argv) {
   std::string out = "runs/drawings";
   minbert::CommandLine line("drawings", "Draws the pictures of the README and of the walks.");
   line.option("--out", out, "folder for the pictures", "DIR");
+  line.closing("Writes NAME.svg of each.", {"--out runs/drawings"});
   line.parse(argc, argv);
   return minbert::run_program("drawings", [&] {
     minbert::make_folder(out);

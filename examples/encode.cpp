@@ -9,6 +9,7 @@
 
 #include "encode_file.h"
 #include "minbert/files.h"
+#include "runs/predicted.h"
 #include "runs/run_record.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
@@ -19,7 +20,7 @@ int main(int argc, char** argv) {
   EncodeOptions o;
   std::string model;
   CommandLine line("encode",
-                   "Encodes each line of a file (two texts: TAB between them) with a BERT folder.");
+                   "Encodes each line of a file (two texts: TAB between them) by a BERT.");
   line.option("--model", model, "a Hugging Face folder, or a run's", "DIR");
   line.option("--input", o.input, "one text a line", "FILE");
   line.option("--output", o.output, "the safetensors file to write", "FILE");
@@ -38,10 +39,13 @@ int main(int argc, char** argv) {
               "also write the attention weights of every layer and head");
   MachineOptions machine;
   add_machine_options(line, machine);
+  line.closing("Writes cls and pooler_output, with --pool sentence_embedding, one row a line, all [N,H].",
+               {"--model data/mini/bert --input texts.txt --output vectors.safetensors --tokens"});
   line.parse(argc, argv);
   return run_program("encode", [&] {
     use_machine(machine);
     line.need({"--model", "--input", "--output"});
+    check_ending("--output", o.output, {".safetensors"});
     check_folder_of(o.output);
     watch_for_interrupt();
     const TrainedModel trained(one_run(model));

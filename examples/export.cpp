@@ -88,6 +88,8 @@ int main(int argc, char** argv) {
   line.option("--task", task_name, "which of the model's tasks; not needed where it has one",
               "NAME");
   line.option("--out", out, "the folder to write; must be new or empty", "DIR");
+  line.closing("Writes config.json, the tokenizer's files, model.safetensors and a README.md.",
+               {"--model runs/first --task quora --out quora-bert"});
   line.parse(argc, argv);
   return run_program("export", [&] {
     line.need({"--model", "--out"});

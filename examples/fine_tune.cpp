@@ -30,11 +30,14 @@ int main(int argc, char** argv) {
   line.option("--lr", lr, "learning rate", Range{0});
   line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "the model goes to DIR/model", "DIR");
+  line.closing("Writes the model of the last epoch to OUT/model.",
+               {"--model data/mini/bert --data data/mini --tasks sst --lr 3e-4 --out runs/sst"});
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 
   return run_program("fine_tune", [&] {
     MB_CHECK(is_free(out), "--out {}: there is something in it already; give a new folder", out);
     const std::vector<Task> tasks = parse_tasks(list, "", "", data);
+    check_files(data, tasks);
     Model model =
         Model::from_pretrained(folder, tasks, {.seed = uint64_t(seed), .head_dropout = 0.3});
     const BertConfig& config = model.network.bert().config();

@@ -56,8 +56,9 @@ Tensor differences(const Tensor& x, const Tensor& dy, const F& f) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CommandLine("layer_norm_tour", "Shows LayerNorm's gradient of one row in four ways.")
-      .parse(argc, argv);
+  CommandLine line("layer_norm_tour", "Shows LayerNorm's gradient of one row in four ways.");
+  line.closing("Prints the four.", {""});
+  line.parse(argc, argv);
   return run_program("layer_norm_tour", [] {
     std::cout << std::fixed << std::setprecision(2);
     const Tensor x = row({1, 2, 3, 6}), dy = row({1, -2, 3, real(0.5)});

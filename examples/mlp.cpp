@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
               initialisation_names());
   line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "folder for spirals.svg", "DIR");
+  line.closing("Prints the accuracy, and writes spirals.svg.", {"--epochs 100 --out runs/mlp"});
   line.parse(argc, argv);
   return run_program("mlp", [&] {
     const Points train = spirals(400, uint64_t(seed)), test = spirals(400, uint64_t(seed) + 1);

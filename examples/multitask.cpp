@@ -10,7 +10,9 @@
 #include <iomanip>
 #include <iostream>
 
+#include "engine/names.h"
 #include "engine/ranks.h"
+#include "plain_model.h"
 #include "runs/bag_of_words.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
@@ -39,12 +41,27 @@ void print_scores(const Experiment& experiment, const Scores& scores,
   }
 }
 
+// Is there a plain BERT with the function of this task?
+bool is_plain(const std::string& folder, const std::string& task) {
+  try {
+    TrainedModel trained(folder);
+    plain_model(trained, task, 0);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 int run(CommandLine& line, TrainOptions& o) {
   const bool again = o.resume || o.evaluate;
   const std::set<std::string> others = o.evaluate ? std::set<std::string>{"--tasks", "--metric"}
                                                   : std::set<std::string>{"--seeds"};
   const auto lock = begin_run(
       line, o, o.evaluate ? Start::look : o.resume ? Start::resume : Start::fresh, others);
+  // Without a conditional norm a model of one task is a plain BERT.
+  if (!again && !line.given("--norm") && split(o.tasks).size() == 1 &&
+      (start_config(o.model, o).tasks.empty() || start_config(o.model, o).is_foreign()))
+    o.norm = "layer";
   if (o.evaluate) {
     o.vocab.clear();
     o.task_weights.clear();                         // nothing is learnt
@@ -87,6 +104,7 @@ int run(CommandLine& line, TrainOptions& o) {
   report_run(o.out, experiment, result, start);
   if (ranks().first()) print_scores(experiment, result.dev, yardsticks);
   print_in_words(experiment, o.out);
+  print_end(experiment, result, o.out, is_plain(o.out, experiment.data()[0].task.name));
   return 0;
 }
 
@@ -99,13 +117,13 @@ int main(int argc, char** argv) {
       "multitask",
       "Trains one BERT on several tasks: SST sentiment, Quora paraphrases, STS similarity.");
   add_train_options(line, options);
-  line.examples(
-      "  multitask --model bert-base-uncased --data data --epochs 3 --batch 16 --out runs/first\n"
-      "  multitask --out runs/first --resume\n"
-      "  multitask --model bert-base-uncased --data data --tasks sst --norm layer --out runs/sst\n"
-      "  multitask --config tiny --vocab vocab.txt --data data --lr 1e-3 --compare --seeds 3\n"
-      "  multitask --model bert-base-uncased --data data --train bitfit --device cuda --out "
-      "runs/bitfit\n");
+  line.closing(
+      "Writes the run's folder --out: report.html, run.json, the best model/, predictions/, tables.",
+      {"--model data/mini/bert --data data/mini --lr 3e-4 --epochs 3 --batch 16 --out runs/first",
+       "--out runs/first --resume",
+       "--model data/models/bert-base-uncased --data data --tasks sst --out runs/sst",
+       "--config tiny --data data/mini --lr 1e-3 --compare --seeds 3 --out runs/compare",
+       "--model data/models/bert-base-uncased --data data --train bitfit --device cuda"});
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4 "
                          "--sampling round-robin");
   return run_program("multitask", [&] {

@@ -63,12 +63,13 @@ int main(int argc, char** argv) {
   line.option("--dropout", o.dropout, "before the heads", Range{0, 0.999});
   line.section("Runs");
   add_run_options(line, o);
-  line.examples(
-      "  norms --seeds 2\n"
-      "  norms --norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three\n"
-      "  norms --norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls\n"
-      "  norms --model bert-base-uncased --data data --tasks sst --epochs 1 --out runs/base\n"
-      "  norms --out runs/base --resume\n");
+  line.closing(
+      "Writes the folder --out: a table of the norms, their loss curves, a run's folder for each.",
+      {"--seeds 2",
+       "--norm layer,conditional-layer,rms --placement post,pre --seeds 3 --out runs/three",
+       "--norm layer --placement post --cls-norm none,z,whitening,iso-bn --out runs/cls",
+       "--model data/models/bert-base-uncased --data data --tasks sst --epochs 1 --out runs/base",
+       "--out runs/base --resume"});
   line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
     const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh, {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});

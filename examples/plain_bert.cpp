@@ -393,6 +393,7 @@ int main(int argc, char** argv) {
   std::string out = "runs/plain_bert";
   minbert::CommandLine line("plain_bert", "Trains a BERT written in one file, and the library's, on data/mini.");
   line.option("--out", out, "folder for what plain_bert.py begins with", "DIR");
+  line.closing("Prints losses and gradients of both.", {"--out runs/plain_bert"});
   line.parse(argc, argv);
   return minbert::run_program("plain_bert", [&] { return plain::run(out); });
 }

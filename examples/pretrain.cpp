@@ -19,13 +19,12 @@ int main(int argc, char** argv) {
   CommandLine line("pretrain",
                    "Pre-trains a BERT or RoBERTa on plain text: masked words and next sentences.");
   add_pretrain_options(line, o);
-  line.examples(
-      "  pretrain --corpus text.txt --vocab-size 8000 --config mini --steps 20000 --out "
-      "runs/first\n"
-      "  pretrain --corpus reviews.txt --init bert-base-uncased --lr 5e-5 --out runs/further\n"
-      "  pretrain --corpus text.txt --tokenizer bpe --vocab-size 8000 --out runs/roberta\n"
-      "  pretrain --out runs/first --resume\n"
-      "Then fine-tune it: multitask --model runs/first/model --data data\n");
+  line.closing(
+      "Writes the run's folder --out: the model/, for multitask to fine-tune, report.html, tables.",
+      {"--corpus data/mini/corpus.txt --vocab-size 1600 --config mini --steps 2000 --out runs/first",
+       "--corpus reviews.txt --init data/models/bert-base-uncased --lr 5e-5 --out runs/further",
+       "--corpus data/mini/corpus.txt --tokenizer bpe --vocab-size 1600 --out runs/roberta",
+       "--out runs/first --resume"});
   line.parse(
       argc, argv,
       "--corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 "

@@ -55,8 +55,7 @@ int main(int argc, char** argv) {
   Form form;
   CommandLine line(
       "tokenize",
-      "Prints the ids of each line of the files, or of standard input: WordPiece (BERT) with "
-      "--vocab, byte-level BPE (RoBERTa) with --bpe.");
+      "Cuts texts into the tokens of WordPiece (BERT) or of byte-level BPE (RoBERTa).");
   line.option("--vocab", vocab,
               "a BERT vocabulary: one token a line, its id the line's number from 0", "FILE");
   line.option("--bpe", bpe,
@@ -69,6 +68,9 @@ int main(int argc, char** argv) {
               "print pieces, not ids: ## continues a word; BPE writes a space as Ġ, other bytes as "
               "letters too");
   line.option("files", files, "texts to tokenize; none: standard input", "FILE");
+  line.closing("Prints the ids, or the pieces, of each line.",
+               {"--vocab data/mini/bert/vocab.txt --pieces data/mini/corpus.txt",
+                "--bpe data/models/roberta-base --special < FILE"});
   line.parse(argc, argv);
   return run_program("tokenize", [&] {
     MB_CHECK(vocab.empty() != bpe.empty(), "give one of --vocab and --bpe; see --help");

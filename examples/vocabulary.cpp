@@ -22,8 +22,7 @@ int main(int argc, char** argv) {
   bool cased = false;
   CommandLine line(
       "vocabulary",
-      "Trains a vocabulary on plain text: of WordPiece, BERT's tokenizer, or of byte-level "
-      "BPE, RoBERTa's.");
+      "Trains a vocabulary on plain text: of WordPiece (BERT) or of byte-level BPE (RoBERTa).");
   line.option("--tokenizer", tokenizer, "whose vocabulary it is", tokenizer_names);
   line.option("--input", files, "the texts, in UTF-8", "FILE");
   line.option("--output", output,
@@ -38,6 +37,9 @@ int main(int argc, char** argv) {
               Range{1});
   line.option("--least-frequency", options.least_frequency,
               "of a pair of pieces that becomes a token", Range{1});
+  line.closing("Writes vocab.txt, or a folder with vocab.json and merges.txt.",
+               {"--input data/mini/corpus.txt --size 1600 --output vocab.txt",
+                "--input data/mini/corpus.txt --size 1600 --tokenizer bpe --output bpe"});
   line.parse(argc, argv);
   return run_program("vocabulary", [&] {
     line.need({"--input", "--output"});

@@ -181,8 +181,20 @@ TEST_CASE("glue: a folder without a task's files says whose files it has") {
     folder.file(file, "x");
   CHECK(contains(refused(data), "\n  " + data + " has those of --tasks cola,rte"));
   check_files(data, std::vector<Task>{task_named("rte"), task_named("cola")});
-  CHECK(refused(data + "/gone") == data + "/gone: there is no such folder");
-  CHECK(refused(data + "/RTE/dev.tsv") == data + "/RTE/dev.tsv: this is a file; give its folder");
+  CHECK(refused(data + "/gone").starts_with("--data " + data + "/gone: there is no such folder\n"));
+  CHECK(contains(refused(data + "/gone"), "data/download.sh fetches data, and "));
+  CHECK(refused(data + "/RTE/dev.tsv").starts_with("--data " + data + "/RTE/dev.tsv: this is a file; give its folder"));
+}
+
+TEST_CASE("glue: a data folder one too high, one too deep or misspelt is answered with the right one") {
+  const Folder folder;
+  const std::string root = folder.path.string(), glue = root + "/real/glue";
+  for (const char* file : {"real/glue/RTE/train.tsv", "real/glue/RTE/dev.tsv", "other/x"}) folder.file(file, "x");
+  for (const std::string& place : {root + "/real", root + "/real/", glue + "/RTE", root + "/real/glu", glue + "/gone"})
+    CHECK_ERROR(check_files(place, std::vector<Task>{task_named("rte")}),
+                "\n  " + glue + "/RTE/train.tsv is there: give --data " + glue);
+  for (const std::string& place : {root, root + "/other", root + "/nowhere"})
+    CHECK(!contains(error_of([&] { check_files(place, std::vector<Task>{task_named("rte")}); }), " is there"));
 }
 
 TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") {

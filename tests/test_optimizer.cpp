@@ -238,12 +238,14 @@ TEST_CASE("optimizer: the schedule rises over the warm-up, falls to 0 behind the
     CHECK(schedule_factor("linear", step, 4, 1.0) == doctest::Approx((step + 1) / 5.0));
   CHECK(schedule_factor("linear", 3, 10, 0.39) == 1);       // 3 steps, not 4
   CHECK_THROWS_WITH_AS(schedule_factor("cosine", 0, 10, 0.5),
-                       "there is no schedule \"cosine\"; the schedules are: linear, constant", Error);
+                       "there is no schedule \"cosine\"; the schedules are: linear, constant; "
+                       "the nearest is constant", Error);
 }
 
 TEST_CASE("optimizer: an unknown kind is an error that lists the known ones") {
   const Model model;
-  const std::string said = "there is no optimizer \"adam\"; the optimizers are: " + joined(optimizer_names);
+  const std::string said = "there is no optimizer \"adam\"; the optimizers are: " +
+                           joined(optimizer_names) + "; the nearest is adamw";
   CHECK_THROWS_WITH_AS(Optimizer(model.parameters, {.kind = "adam"}), said.c_str(), Error);
 }
 

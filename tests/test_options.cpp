@@ -22,7 +22,7 @@ struct Line {
   CommandLine line{"program", "for the tests"};
   explicit Line(std::vector<std::string> arguments = {}) {
     add_train_options(line, options);
-    line.examples("  program --model bert --epochs 3\n  program --resume\n");
+    line.closing("Writes a model.", {"--model bert --epochs 3", "--resume"});
     arguments.insert(arguments.begin(), "program");
     std::vector<char*> pointers;
     for (std::string& a : arguments) pointers.push_back(a.data());
@@ -60,7 +60,7 @@ TEST_CASE(
   CHECK(line.given("--epochs"));
   CHECK_FALSE(line.given("--lr"));
   CHECK(quiet.text() ==
-        "no options, so: multitask --model data/mini/bert --epochs 1 --from-scratch   "
+        "no options, so: build/bin/multitask --model data/mini/bert --epochs 1 --from-scratch   "
         "(--help lists them)\n");
 }
 
@@ -77,15 +77,15 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   };
   CHECK_ERROR(line.line.set("--norm", "batsch"), "there is no norm \"batsch\"; the norms are: none, layer, ");
   refused("--placement", "sandwich",
-          "--placement: there is no \"sandwich\"; valid are: post, pre, normformer");
+          "--placement: there is no \"sandwich\"; valid are: post, pre, normformer; the nearest is post");
   refused("--cls-norm", "",
           "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, "
-          "whitening, iso-bn");
+          "whitening, iso-bn; the nearest is z");
   refused("--cls-norm-at", "behind",
-          "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled");
+          "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled; the nearest is pooled");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
   refused("--sampling", "",
-          "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional");
+          "--sampling: there is no \"\"; valid are: sequential, round-robin, proportional; the nearest is sequential");
   refused("--epochs", "many", "--epochs: \"many\" is not a whole number");
   refused("--epochs", "1.5", "--epochs: \"1.5\" is not a whole number");
   refused("--epochs", "3x", "--epochs: \"3x\" is not a whole number");
@@ -114,8 +114,9 @@ TEST_CASE("options: a list's parts are checked one by one") {
   const auto refused = [&line](const char* name, const char* value, const char* message) {
     CHECK_THROWS_WITH_AS(line.set(name, value), message, Error);
   };
-  refused("--norm", "layer,batsch", "--norm: there is no \"batsch\"; valid are: layer, rms, none");
-  refused("--norm", "layer,,rms", "--norm: there is no \"\"; valid are: layer, rms, none");
+  refused("--norm", "layer,batsch",
+          "--norm: there is no \"batsch\"; valid are: layer, rms, none; the nearest is layer");
+  refused("--norm", "layer,,rms", "--norm: there is no \"\"; valid are: layer, rms, none; the nearest is rms");
   refused("--grad-norm", "0,x", "--grad-norm: \"x\" is not a number");
   refused("--grad-norm", "-1", "--grad-norm: -1 is too small; the least is 0");
   CHECK(names == std::vector<std::string>{"rms", "none"});
@@ -144,16 +145,18 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   const auto refused = [&](const std::string& words, const std::string& message) {
     const ShellResult result = program(words);
     INFO(result.said);
-    CHECK(result.has("program: " + message + "\nRun with --help to see the options.\n"));
+    CHECK(result.has("program: " + message + "\nprogram --help lists the options.\n"));
     CHECK(result.status == 2);
   };
-  refused("--modle x", "not expected: --modle x");
+  refused("--modle x", "not expected: --modle x; the nearest is --model");
+  refused("--task=rte", "not expected: --task=rte; the nearest is --tasks");
+  refused("rte", "not expected: rte");
   refused("--lr 1 --lr 2", "--lr: At Most 1 required but received 2");
   refused("--norm layr",
-          "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)));
+          "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)) + "; the nearest is layer");
   CHECK(program("--epochs 3").has("result"));
   const ShellResult few = program("--help"), all = program("--help-all");
-  CHECK(few.has("Examples:\n  program --model bert --epochs 3\n  program --resume\n"));
+  CHECK(few.has("\nWrites a model.\n\nExamples:\n  program --model bert --epochs 3\n  program --resume\n"));
   CHECK(few.has("\n--help-all prints every option.\n"));
   const auto shows = [](const ShellResult& help, const std::string& option,
                         const std::string& by_default) {
@@ -162,7 +165,8 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   };
   CHECK(shows(few, "--epochs N", "10"));
   CHECK(!few.has("--clip"));
-  CHECK(shows(all, "--clip X", "0"));
+  CHECK(shows(all, "--momentum X", "0"));
+  CHECK(all.has("\n  --clip X                        largest norm of the gradient; default: off\n"));
   for (const ShellResult& help : {few, all}) {
     std::istringstream lines(help.said);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
@@ -192,7 +196,7 @@ TEST_CASE(
   line.option("--task", task, "", "NAME");
   line.option("--input", input, "", "FILE");
   CHECK_THROWS_WITH_AS(line.need({"--model", "--task", "--input"}),
-                       "--task and --input must be given; see --help", Error);
+                       "--task and --input must be given; see minbert program --help", Error);
   line.set("--task", "sst"), line.set("--input", "f");
   line.need({"--model", "--task", "--input"});
 }
@@ -222,7 +226,22 @@ TEST_CASE(
   other.norm = "group:groups=7";
   CHECK_ERROR((Experiment{o, {other}}), "8 channels do not part");
   o.data = world.path("gone");
-  CHECK(error_of([&] { Experiment{o}; }) == o.data + ": there is no such folder");
+  CHECK_ERROR(Experiment{o}, "--data " + o.data + ": there is no such folder");
+  o.tasks = " sst , sts";
+  o.data = world.path("data");
+  const Quiet quiet;
+  CHECK(Experiment{o}.data().size() == 2);
+}
+
+TEST_CASE("options: the nearest name needs the fewest letters put in, left out or changed, capitals aside") {
+  CHECK(nearest("--modle", {"--mode", "--model", "--metric"}) == "--mode");
+  CHECK(nearest("--modle", {"--metric", "--model"}) == "--model");
+  CHECK(nearest("RTE", {"sst", "rte", "sts"}) == "rte");
+  CHECK(nearest("ab", {"abc", "b"}) == "abc");     // one letter each: the first
+  CHECK(nearest("kitten", {"sitting"}, 3) == "sitting");
+  CHECK(nearest("kitten", {"sitting"}, 2) == "");
+  CHECK(nearest("x", {}) == "");
+  CHECK(split(" a b ,\tc,, ") == std::vector<std::string>{"a b", "c", "", ""});
 }
 
 TEST_CASE("options: those of a run are taken, and must not be given otherwise, but for some") {

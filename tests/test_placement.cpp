@@ -236,7 +236,8 @@ TEST_CASE("placement: what is saved loads again; post's weights load into all, a
 
 TEST_CASE("placement: an unknown one is an error that lists them") {
   CHECK_THROWS_WITH_AS(BertModel(config_of("past")),
-                       "there is no placement \"past\"; the placements are: post, pre, normformer", Error);
+                       "there is no placement \"past\"; the placements are: post, pre, normformer; "
+                       "the nearest is post", Error);
 }
 
 TEST_CASE("placement: a run that was stopped and resumed equals the uninterrupted one, and its folder is enough") {

@@ -102,7 +102,8 @@ TEST_CASE("tasks: a list of names becomes tasks in the paper's order, a model's 
   CHECK(tasks[0].outputs() == 5);
   CHECK(tasks[1].outputs() == 1);
   CHECK(task_named("cfimdb").outputs() == 2);
-  CHECK_ERROR(parse_tasks("sst,imdb"), "no task \"imdb\"\n  expected names among sst, quora, sts, cfimdb");
+  CHECK_ERROR(parse_tasks("sst,imdb"),
+              "no task \"imdb\"; the nearest is cfimdb\n  expected names among sst, quora, sts, cfimdb");
   CHECK_ERROR(parse_tasks("sst,sst"), "\"sst\" is named 2 times");
   CHECK_ERROR(parse_tasks(""), "no task \"\"");
   std::ostringstream log;

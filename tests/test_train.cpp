@@ -330,10 +330,14 @@ TEST_CASE("train: a folder that is no model's says what it is, and how models ar
   CHECK(contains(refused(world.path("data")), "neither this folder nor its model/ has a config.json"));
   CHECK(contains(refused(world.path("gone")), ": there is no such folder; expected a Hugging Face"));
   CHECK(contains(refused("bert-base-uncased"), "`data/download.sh --list` names models"));
+  const std::string hint = "or the folder of a run: " + world.path("start") + " is there, give that. `";
+  for (const char* near : {".", "strat", "start/model"}) CHECK(contains(refused(world.path(near)), hint));
+  CHECK(!contains(refused(world.path("data/gone")), " is there"));
   const Quiet quiet;
   const TrainedModel pretrained(world.path("start"));
   CHECK_ERROR(pretrained.task("sst"),
-              world.path("start") + ": this model was pre-trained, and on no task yet; fine-tune it: multitask");
+              world.path("start") + ": this model was pre-trained, and on no task yet; fine-tune it: "
+                                    "minbert multitask");
 }
 
 TEST_CASE("train: --epochs 0 writes the initial model and nothing else") {

@@ -10,6 +10,7 @@
 
 #include "inside/look.h"
 #include "minbert/files.h"
+#include "runs/predicted.h"
 #include "runs/run_record.h"
 #include "train/command_line.h"
 
@@ -34,10 +35,14 @@ int main(int argc, char** argv) {
   line.option("--out", out, "the page to write", "FILE");
   MachineOptions machine;
   add_machine_options(line, machine);
+  line.closing("Writes one page, which needs no network.",
+               {"--model data/mini/bert --text \"The film is [MASK].\" --out inside.html",
+                "--model runs/first --task sst --label 4 --text \"A lovely film.\""});
   line.parse(argc, argv);
   return run_program("inside", [&] {
     use_machine(machine);
     line.need({"--model", "--text"});
+    for (const std::string& text : {o.text, o.text_b}) check_is_text(text);
     check_folder_of(out);
     std::vector<Json> models;
     for (const std::string& folder : {model, compare}) {

@@ -13,18 +13,17 @@ int main(int argc, char** argv) {
   ClnOptions o;
   o.command.assign(argv, argv + argc);
   CommandLine line("conditional_layer_norm",
-                   "Tables of \"Improving minBERT with Conditional Layer Normalization\", beside the "
-                   "printed numbers, and what its norms learn: train test gains epochs forgetting.");
+                   "Tables of \"Improving minBERT with Conditional Layer Normalization\".");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--lr", o.lr, "learning rate", Range{0});
   line.option("--batch", o.batch, "examples in a batch", Range{1});
   line.option("--dropout", o.dropout, "before each task's head", Range{0, 0.99});
   line.option("--sampling", o.sampling, "the order of the tasks' batches", sampling_names);
-  line.examples(
-      "  conditional_layer_norm\n"
-      "  conditional_layer_norm --model data/models/minilm --data data/course --limit 0 --lr 5e-5 "
-      "--out runs/course\n");
+  line.closing(
+      "Writes OUT/report.html, every item beside the printed numbers: train test gains epochs forgetting.",
+      {"",
+       "--model data/models/minilm --data data/course --limit 0 --lr 5e-5 --out runs/course"});
   line.parse(argc, argv,
              "--model data/mini/bert --data data/mini --grid reduced --out runs/conditional_layer_norm");
   return run_program("conditional_layer_norm", [&] {

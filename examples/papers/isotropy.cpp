@@ -17,11 +17,8 @@ int main(int argc, char** argv) {
   o.tasks = "mnli,qnli,rte,sst2,mrpc,cola,stsb";
   o.out = "runs/isotropy";
   o.command.assign(argv, argv + argc);
-  CommandLine line(
-      "isotropy",
-      "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\", "
-      "beside "
-      "the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 eq3 eq5 alg1 sec3.3 tab1 tab2 fig4.");
+  CommandLine line("isotropy",
+                   "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\".");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before",
@@ -29,11 +26,12 @@ int main(int argc, char** argv) {
   line.option("--lr", o.lr, "learning rates of tab1", Range{0});
   line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
   line.option("--beta", o.beta, "strengths of IsoBN in tab1", Range{0});
-  line.examples(
-      "  isotropy\n"
-      "  isotropy tab2 fig1 --model bert-base-cased --data glue --limit 0 --out "
-      "runs/isotropy-base\n"
-      "  isotropy tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
+  line.closing(
+      "Writes OUT/report.html, every item beside the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 "
+      "eq3 eq5 alg1 sec3.3 tab1 tab2 fig4.",
+      {"",
+       "tab2 fig1 --model data/models/bert-base-cased --data data/glue --limit 0 --out runs/base",
+       "tab1 --grid paper --tasks rte,mrpc --jobs 4"});
   line.parse(argc, argv,
              "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/isotropy");
   return run_program("isotropy", [&] {

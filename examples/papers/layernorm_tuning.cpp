@@ -15,11 +15,8 @@ int main(int argc, char** argv) {
   o.limit = 300;
   o.out = "runs/layernorm_tuning";
   o.command.assign(argv, argv + argc);
-  CommandLine line(
-      "layernorm_tuning",
-      "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\", "
-      "beside "
-      "the printed numbers: fig1 sec2.3 tab1 tab2 tab3 sec3.1 facts fig2 fig3 fig4 fig5 fig6.");
+  CommandLine line("layernorm_tuning",
+                   "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\".");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--lr-full", o.lr_full, "learning rates of full fine-tuning", Range{0});
@@ -30,11 +27,12 @@ int main(int argc, char** argv) {
               Range{0});
   line.option("--corpus", o.corpus,
               "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
-  line.examples(
-      "  layernorm_tuning\n"
-      "  layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out "
-      "runs/large\n"
-      "  layernorm_tuning tab2 --grid paper --tasks rte,mrpc --jobs 4\n");
+  line.closing(
+      "Writes OUT/report.html, every item beside the printed numbers: fig1 sec2.3 tab1 tab2 tab3 "
+      "sec3.1 facts fig2 fig3 fig4 fig5 fig6.",
+      {"",
+       "fig1 tab1 --model data/models/bert-large-cased --data data/glue --limit 0 --out runs/large",
+       "tab2 --grid paper --tasks rte,mrpc --jobs 4"});
   line.parse(
       argc, argv,
       "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/layernorm_tuning");

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "engine/text.h"
+#include "files/about.h"
 #include "minbert/files.h"
 #include "report/report.h"
 #include "train/command_line.h"
@@ -15,8 +17,9 @@ using namespace minbert;
 int main(int argc, char** argv) {
   std::vector<std::string> folders;
   CommandLine line("study_index",
-                   "Writes FOLDER/index.html, which lists the reports in FOLDER's folders.");
+                   "Lists the reports in a folder's folders on one page.");
   line.option("folder", folders, "as build/study, which make study writes", "DIR");
+  line.closing("Writes FOLDER/index.html.", {"build/study"});
   line.parse(argc, argv, "build/study");
   return run_program("study_index", [&] {
     for (const std::string& folder : folders) {
@@ -28,9 +31,8 @@ int main(int argc, char** argv) {
             std::filesystem::exists(file))
           reports.push_back({entry.path().filename().string(), Json::load(file)});
       MB_CHECK(!reports.empty(),
-               "{}: no folder in it has a report.json; build/bin/isotropy --out {}/isotropy writes "
-               "one",
-               folder, folder);
+               "{}: no folder in it has a report.json; {} --out {}/isotropy writes one", folder,
+               command_of("isotropy"), shell_word(folder));
       std::sort(reports.begin(), reports.end(),
                 [](const auto& a, const auto& b) { return a.first < b.first; });
       write_file(folder + "/index.html", index_html(reports));

@@ -15,12 +15,7 @@ int main(int argc, char** argv) {
   o.out = "runs/task_adaptation";
   o.command.assign(argv, argv + argc);
   CommandLine line("task_adaptation",
-                   "Every figure and table of \"Efficient Task Adaptation with Normalization\", "
-                   "beside the printed "
-                   "numbers: sec1 sec3.1 fig1 fig2 eq1 fig3 fig4 tab1 tab2 sec5.2. Its methods: "
-                   "none, z, min-max, l2, "
-                   "gradient-0.5, gradient-1. tab2 is about MNLI and QNLI, tab1 and sec5.2 about "
-                   "the other tasks.");
+                   "Every figure and table of \"Efficient Task Adaptation with Normalization\".");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--cls-norm-at", o.cls_norm_at,
@@ -36,11 +31,13 @@ int main(int argc, char** argv) {
   line.option("--head-epochs", o.head_epochs, "passes of sec1's head over the stored features",
               Range{1});
   line.option("--head-lr", o.head_lr, "its learning rate", Range{0});
-  line.examples(
-      "  task_adaptation\n"
-      "  task_adaptation fig1 fig3 --model bert-base-uncased --data glue --limit 0 --out "
-      "runs/base\n"
-      "  task_adaptation tab1 --grid paper --tasks rte,mrpc --jobs 4\n");
+  line.closing(
+      "Writes OUT/report.html, every item beside the printed numbers: sec1 sec3.1 fig1 fig2 eq1 fig3 "
+      "fig4 tab1 tab2 sec5.2. Its methods: none, z, min-max, l2, gradient-0.5, gradient-1. tab2 is "
+      "about MNLI and QNLI, tab1 and sec5.2 about the other tasks.",
+      {"",
+       "fig1 fig3 --model data/models/bert-base-uncased --data data/glue --limit 0 --out runs/base",
+       "tab1 --grid paper --tasks rte,mrpc --jobs 4"});
   line.parse(
       argc, argv,
       "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/task_adaptation");

@@ -13,13 +13,7 @@ int main(int argc, char** argv) {
   NtOptions o;
   o.command.assign(argv, argv + argc);
   CommandLine line("transformer_norms",
-                   "Tables and figures of \"The Benefits of Normalization Layers in "
-                   "Transformers\", beside the printed "
-                   "verdicts: fig1 gradient placement tab1 tab2 tab3 tab4 tab5 tab6 fig2 fig3 init "
-                   "fig4 fig5 fig6. "
-                   "Its models are new encoders, trained by plain SGD on the sentences on which "
-                   "all annotators of the "
-                   "Financial PhraseBank agree.");
+                   "Tables and figures of \"The Benefits of Normalization Layers in Transformers\".");
   add_document_options(line, o);
   line.section("What of the document");
   line.option("--norm", o.norms, "norms, a column of every item each", &norms());
@@ -40,11 +34,13 @@ int main(int argc, char** argv) {
   line.option("--batch", o.batch, "sentences in a batch", Range{1});
   line.option("--measure-every", o.measure_every, "steps from point to point in fig5 and fig6",
               Range{1});
-  line.examples(
-      "  transformer_norms\n"
-      "  transformer_norms tab1 tab4 --norm layer,batch,none,group:groups=4 --jobs 2\n"
-      "  transformer_norms --grid paper --data FinancialPhraseBank-v1.0 --jobs 4 --out "
-      "runs/phrasebank\n");
+  line.closing(
+      "Writes OUT/report.html, every item beside the printed numbers: fig1 gradient placement "
+      "tab1 tab2 tab3 tab4 tab5 tab6 fig2 fig3 init fig4 fig5 fig6. Its models are new encoders, trained "
+      "by plain SGD on the sentences on which all annotators of the Financial PhraseBank agree.",
+      {"",
+       "tab1 tab4 --norm layer,batch,none,group:groups=4 --jobs 2",
+       "--grid paper --data data/phrasebank/FinancialPhraseBank-v1.0 --jobs 4 --out runs/phrasebank"});
   line.parse(argc, argv, "--data data/mini/phrasebank --grid reduced --out runs/transformer_norms");
   return run_program("transformer_norms", [&] {
     use_grid(line, o, nt_paper_grid, nt_quick_grid);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "minbert/files.h"
+#include "files/about.h"
 #include "runs/bag_of_words.h"
+#include "runs/predicted.h"
 #include "report/curves.h"
 #include "report/report.h"
 #include "report/run_figures.h"
@@ -16,15 +19,6 @@ namespace minbert {
 namespace {
 
 constexpr size_t most_inputs = 20;
-
-// A program beside the one that trained: build/bin/multitask -> build/bin/inside. Of a path in
-// quotes the last one stays.
-std::string beside(const Json& record, const std::string& program) {
-  const std::string command = record["command"].string();
-  const size_t end = command[0] == '\'' ? command.find("' ") : command.find(' ');
-  const std::string own = command.substr(0, end);
-  return own.substr(0, own.rfind('/') + 1) + program + (command[0] == '\'' ? "'" : "");
-}
 
 ItemReport scores_item(const std::string& folder, const Experiment& experiment,
                        const RunResult& result, const std::vector<Scores>& yardsticks) {
@@ -75,6 +69,23 @@ void add_confusion(ItemReport& item, const TaskData& d, const Predictions& predi
                                        .ours = fixed(count[at(label)][at(said)], 0),
                                        .mark = label == said ? "good" : ""};
              });
+  // Precision: of what is predicted so, the share that is right; recall: of what is labeled so.
+  std::vector<ItemReport::TableRow> rows;
+  for (size_t c = 0; c < labels.size(); ++c) {
+    double predicted_so = 0;
+    for (const Numbers& of_label : count) predicted_so += of_label[c];
+    const double labeled_so = std::accumulate(count[c].begin(), count[c].end(), 0.0);
+    const auto share = [](double part, double of) {
+      return ItemReport::Cell{.printed = "", .ours = of > 0 ? fixed(part / of, 3) : "undefined"};
+    };
+    const auto trained_on = std::ranges::count(d.train.examples, double(c), &Example::label);
+    rows.push_back({labels[c],
+                    {share(count[c][c], predicted_so), share(count[c][c], labeled_so),
+                     share(2 * count[c][c], predicted_so + labeled_so),
+                     {"", fixed(labeled_so, 0)}, {"", std::to_string(trained_on)}}});
+  }
+  item.table("Each class: precision, recall, F1, and its rows",
+             {"", "precision", "recall", "F1", "dev rows", "training rows"}, rows);
 }
 
 // Those of the largest loss: cross-entropy, or squared error.
@@ -166,7 +177,7 @@ void report_run(const std::string& folder, const Experiment& experiment, const R
   Json record = start;
   for (const auto& [name, value] : json_of(experiment, result).members()) record.set(name, value);
   record.set("yardsticks", json_of(experiment, yardsticks));
-  const std::string inside = beside(record, "inside") + " --model " + shell_word(folder);
+  const std::string inside = command_of("inside") + " --model " + shell_word(folder);
   std::vector<ItemReport> items = {scores_item(folder, experiment, result, yardsticks),
                                    page_item(folder, "training", "Learning")};
   draw_training(folder, experiment.data(), {{"", {folder}}});
@@ -179,6 +190,7 @@ void report_run(const std::string& folder, const Experiment& experiment, const R
     add_confusion(items.back(), d, result.predictions[t][0]);
     add_worst(items.back(), d, result.predictions[t][0], inside);
   }
+  write_dev_tables(folder, experiment, result);
   write_page(folder, record, items);
   write_record(folder, record);
 }

@@ -23,7 +23,7 @@ std::string metric_key(Metric metric);             // "accuracy", "f1", "pearson
 struct TsvFormat {
   bool quoting = true;                  // false: a quote is never special (GLUE)
   std::vector<std::string> names = {};  // of the columns, if the first line has none of them (CoLA)
-  char separator = '\t';
+  char separator = '\t';                // 0: the first line has TABs, commas or semicolons
   // of Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
   // first ones are one text, which has the separator in it
   bool sentences = false;

@@ -6,6 +6,9 @@
 
 #include "bert/family.h"
 #include "engine/names.h"
+#include "engine/text.h"
+#include "files/about.h"
+#include "files/paths.h"
 #include "minbert/files.h"
 
 namespace minbert {
@@ -15,12 +18,18 @@ std::string model_folder(const std::string& folder) {
   for (const std::string& site : {folder, folder + "/model"})
     if (fs::exists(site + "/config.json", none)) return site;
   MB_CHECK(!fs::is_regular_file(folder, none), "{}: this is a file; give its folder", folder);
+  const std::string near = nearby(folder, [&](const std::string& other) {
+    return fs::exists(other + "/config.json", none) ||
+           fs::exists(other + "/model/config.json", none);
+  });
+  const std::string download = shell_word(shipped("data/download.sh"));
   fail(formatted("{}: {}; expected a Hugging Face folder (config.json, a vocabulary, "
-                 "model.safetensors) or the folder of a run. `data/download.sh --list` names "
-                 "models that it fetches to data/models",
-                 folder, fs::exists(folder, none)
-                             ? "neither this folder nor its model/ has a config.json"
-                             : "there is no such folder"));
+                 "model.safetensors) or the folder of a run{}. `{} --list` names models that it "
+                 "fetches to data/models, as by `{} bert-base-uncased`",
+                 folder,
+                 fs::exists(folder, none) ? "neither this folder nor its model/ has a config.json"
+                                          : "there is no such folder",
+                 near.empty() ? "" : ": " + near + " is there, give that", download, download));
 }
 
 WeightsReport load_all_layers(const std::string& folder, const BertConfig& saved,
@@ -67,8 +76,9 @@ BertConfig new_config(const std::string& name, const Tokenizer& tokenizer) {
   MB_CHECK(
       config.model_type == wanted || config.model_type == "bert",
       "--config {}: \"model_type\" is \"{}\", but {} is the vocabulary of a {}; give --vocab a "
-      "RoBERTa's folder, or pretrain --tokenizer bpe",
-      name, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model);
+      "RoBERTa's folder, or {} --tokenizer bpe",
+      name, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model,
+      command_of("pretrain"));
   if (config.model_type != wanted) config.set_family(wanted);
   const int before = config.first_position();
   config.pad_token_id = tokenizer.pad();

@@ -130,8 +130,9 @@ MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpe
 
 int MultitaskBert::task_id(const std::string& name) const {
   const auto found = std::ranges::find(specs_, name, &HeadSpec::name);
-  MB_CHECK(found != specs_.end(), "this model was not trained on \"{}\"; its tasks: {}", name,
-           specs_.empty() ? "none" : joined(names_of(specs_), " "));
+  MB_CHECK(found != specs_.end(), "this model was not trained on \"{}\"; its tasks: {}{}", name,
+           specs_.empty() ? "none" : joined(names_of(specs_), " "),
+           specs_.empty() ? "" : "; the nearest is " + nearest(name, names_of(specs_)));
   return int(found - specs_.begin());
 }
 

@@ -16,10 +16,17 @@ std::vector<std::string> names_of(const Table& table) {
 
 std::string joined(const std::vector<std::string>& names, const std::string& between = ", ");
 
-// The parts between the commas, or between others; of "" none, but of "a," the second is "".
+// The parts between the commas, or between others, without blanks around them; of "" none, but of
+// "a," the second is "".
 std::vector<std::string> split(std::string_view list, char separator = ',');
 
-// The index of the name in the list. Error: there is no WHAT "NAME"; the WHATs are: A, B
+// The name that was meant: the fewest letters are put in, left out or changed, capitals aside; ""
+// where there are more than `most`, or no names.
+std::string nearest(const std::string& name, const std::vector<std::string>& names,
+                    size_t most = size_t(-1));
+
+// The index of the name in the list. Error: there is no WHAT "NAME"; the WHATs are: A, B; the
+// nearest is A
 size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what);
 
 }  // namespace minbert

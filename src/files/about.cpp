@@ -2,9 +2,12 @@
 // program.
 #include "files/about.h"
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "engine/process.h"
+#include "engine/text.h"
 #include "minbert/error.h"
 
 namespace minbert {
@@ -44,6 +47,17 @@ std::string shipped(const std::string& name) {
   const bool is_here = fs::equivalent("data", folder / "data", none);
   if (folder.empty() || is_here) return name;
   return (folder / name).string();
+}
+
+std::string command_of(const std::string& program) {
+  const char* const front = std::getenv(front_variable);
+  std::string own;
+  std::ifstream in("/proc/self/cmdline");           // words that end with a 0
+  std::getline(in, own, '\0');
+  const fs::path beside = fs::path(own).parent_path() / program;
+  std::error_code none;
+  if (!front && fs::is_regular_file(beside, none)) return shell_word(beside.string());
+  return formatted("{} {}", front ? front : "minbert", program);
 }
 
 }  // namespace minbert

@@ -17,4 +17,10 @@ std::string about(const std::string& program);
 // PREFIX/share/minbert if the program is PREFIX/bin/NAME. As it is where neither has a data folder.
 std::string shipped(const std::string& name);
 
+// How another of minbert's programs is started from here: "build/bin/predict" beside a program of
+// the repository, "minbert predict" once it is installed.
+std::string command_of(const std::string& program);
+// The name under which examples/minbert.cpp says to its tools how it was started
+inline constexpr char front_variable[] = "MINBERT_COMMAND";
+
 }  // namespace minbert

@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "engine/names.h"
+#include "files/about.h"
+#include "files/paths.h"
 #include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/random.h"
@@ -157,9 +159,21 @@ Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, 
 
 void check_files(const std::string& folder, std::span<const Task> tasks) {
   std::error_code none;
-  MB_CHECK(std::filesystem::is_directory(folder, none), "{}: {}", folder,
+  const auto has_all = [&](const std::string& other) {
+    return std::ranges::all_of(
+        tasks, [&](const Task& task) { return missing_file_of(other, task).empty(); });
+  };
+  if (has_all(folder)) return;
+  const std::string near = nearby(folder, has_all);
+  const std::string hint =
+      near.empty() ? formatted("\n  {} fetches data, and {} came with minbert",
+                               shipped("data/download.sh"), shipped("data/mini"))
+                   : formatted("\n  {} is there: give --data {}",
+                               data_file(near, tasks[0], Split::train), near);
+  MB_CHECK(std::filesystem::is_directory(folder, none), "--data {}: {}{}", folder,
            std::filesystem::exists(folder, none) ? "this is a file; give its folder"
-                                                 : "there is no such folder");
+                                                 : "there is no such folder",
+           hint);
   for (const Task& task : tasks) {
     const std::string missing = missing_file_of(folder, task);
     if (missing.empty()) continue;
@@ -168,7 +182,8 @@ void check_files(const std::string& folder, std::span<const Task> tasks) {
       if (missing_file_of(folder, other).empty()) whole.push_back(other.name);
     fail(missing_file(task, missing) + formatted(whole.empty() ? "\n  {} has the files of no task"
                                                               : "\n  {} has those of --tasks {}",
-                                                 folder, joined(whole, ",")));
+                                                 folder, joined(whole, ",")) +
+         hint);
   }
 }
 

@@ -135,8 +135,8 @@ void for_each_task(const std::string& option, std::string_view list, const char*
     const std::vector<std::string> words = split(choice, '=');
     MB_CHECK(words.size() == 2, "{}: expected {}", part, form);
     const auto task = std::ranges::find(tasks, words[0], &Task::name);
-    MB_CHECK(task != tasks.end(), "{}: \"{}\" is none of the tasks here: {}", part, words[0],
-             joined(names_of(tasks)));
+    MB_CHECK(task != tasks.end(), "{}: \"{}\" is none of the tasks here: {}; the nearest is {}",
+             part, words[0], joined(names_of(tasks)), nearest(words[0], names_of(tasks)));
     MB_CHECK(done.insert(words[0]).second, "{}: {} is there twice; once is enough", part, words[0]);
     use(*task, words[1], part);
   }
@@ -167,8 +167,9 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
   for (const std::string& name : names) {
     const auto task = std::ranges::find(all_tasks(), name, &Task::name);
     MB_CHECK(task != all_tasks().end(),
-             "{}: there is no task \"{}\"\n  expected names among {}, separated by commas", source,
-             name, task_names());
+             "{}: there is no task \"{}\"; the nearest is {}\n  expected names among {}, separated "
+             "by commas",
+             source, name, nearest(name, names_of(all_tasks())), task_names());
     tasks.push_back(*task);
   }
   return tasks;

@@ -38,6 +38,11 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
   check_utf8(text_, file_);
   if (text_.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
   const size_t begin = position_;
+  const std::string header = text_.substr(begin, text_.find_first_of("\r\n", begin) - begin);
+  if (format_.separator == 0) {
+    const auto is_there = [&](char c) { return header.find(c) != header.npos; };
+    format_.separator = is_there('\t') ? '\t' : is_there(',') ? ',' : is_there(';') ? ';' : '\t';
+  }
   TsvRow first;
   MB_CHECK(
       next(first) || !names.empty(),
@@ -60,9 +65,10 @@ std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const
     const auto count = std::count(columns().begin(), columns().end(), name);
     MB_CHECK(
         count == 1,
-        "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by TABs)",
+        "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by {})",
         file_, count == 0 ? "there is no" : "there is more than one", name, quoted_list(columns()),
-        quoted_list(names));
+        quoted_list(names),
+        format_.separator == '\t' ? "TABs" : std::string(1, format_.separator));
     indices.push_back(
         size_t(std::find(columns().begin(), columns().end(), name) - columns().begin()));
   }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 
@@ -18,7 +19,7 @@
 namespace minbert {
 namespace {
 
-constexpr size_t help_width = 100, help_column = 34;
+constexpr size_t help_width = 100, help_column = 34, many_options = 16;
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
@@ -67,20 +68,47 @@ void bind(CLI::App& app, const Option& option) {
   };
   CLI::Option* const bound = app.add_option(option.names, set, help)->group(option.section);
   if (option.is_words()) bound->expected(CLI::detail::expected_max_vector_size);
-  bound->type_name(option.what())->default_str(option.text());
+  bound->type_name(option.what())->default_str(option.default_in_words() ? "" : option.text());
 }
 
 }  // namespace
 
+// own: how this program is started. data/mini of an example is the one that came with it.
+std::string CommandLine::footer(const std::string& own) const {
+  if (examples_.empty()) return "";
+  std::string text = wrapped(writes_, help_width) + "\n\nExamples:\n";
+  const std::string mini = "data/mini", there = shell_word(shipped(mini));
+  for (std::string example : examples_) {
+    for (size_t at = 0; (at = example.find(mini, at)) != example.npos; at += there.size())
+      example.replace(at, mini.size(), there);
+    text += formatted("  {}{}{}\n", own, example.empty() ? "" : " ", example);
+  }
+  return text;
+}
+
+void CommandLine::check_expected(const std::vector<std::string>& words) const {
+  if (words.empty()) return;
+  std::vector<std::string> names;
+  for (const Option& option : options_)
+    for (const std::string& name : split(option.names))
+      if (name.starts_with("--")) names.push_back(name);
+  const bool is_option = words[0].starts_with("-") && !names.empty();
+  const std::string name = words[0].substr(0, words[0].find('='));
+  fail("not expected: " + joined(words, " ") +
+       (is_option ? "; the nearest is " + nearest(name, names) : ""));
+}
+
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   prepare_threads();                     // may start the program anew: before MPI knows of it
   ranks();                               // of several, only the first prints from here on
-  CLI::App app(wrapped(description_, help_width), program_);
+  const bool by_front = std::getenv(front_variable);
+  const std::string own = by_front ? command_of(program_) : shell_word(argv[0]);
+  CLI::App app(wrapped(description_, help_width), own);
   app.get_formatter()->column_width(help_column);
   const auto version = [this] { return about(program_); };
   app.set_version_flag("--version", version, "Print what build this is and exit");
   app.allow_extras();                    // what is not expected is named below, in its order
-  if (!examples_.empty()) app.set_help_all_flag("--help-all", "Print every option and exit");
+  app.set_help_all_flag("--help-all", "Print every option and exit");
   for (const Option& option : options_) bind(app, option);
   const bool none = argc < 2 && !without.empty();
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -88,22 +116,21 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     words = words_of(without);
     for (std::string& word : words)
       if (word.starts_with("data/")) word = shipped(word);
-    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", program_,
+    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", own,
                            joined(words, " "));
   }
-  command_ = shell_word(argv[0]);
+  command_ = own;
   for (const std::string& word : words) command_ += " " + shell_word(word);
   try {
     std::ranges::reverse(words);         // CLI11 takes them from the end
     app.parse(std::move(words));
-    const std::vector<std::string> rest = app.remaining();
-    MB_CHECK(rest.empty(), "not expected: {}", joined(rest, " "));
+    check_expected(app.remaining());
     check_outputs(*this);
   } catch (const CLI::Success& asked) {  // --help, --help-all or --version
-    const std::vector<std::string> shown = words_of(examples_);
-    const bool in_short = asked.get_name() == "CallForHelp" && !shown.empty();
-    if (!shown.empty()) app.footer("Examples:\n" + examples_);
-    if (in_short) app.footer(app.get_footer() + "\n--help-all prints every option.");
+    const std::vector<std::string> shown = words_of(joined(examples_, " "));
+    const bool in_short = asked.get_name() == "CallForHelp" && !examples_.empty() &&
+                          options_.size() > many_options;
+    app.footer(footer(own) + (in_short ? "\n--help-all prints every option." : ""));
     for (const Option& option : options_)
       if (in_short && option.name().starts_with("-") &&
           std::ranges::find(shown, option.name()) == shown.end())
@@ -112,8 +139,8 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     app.exit(asked, text);
     print_and_end(program_, text.str());
   } catch (const std::exception& e) {    // CLI11's, or an Error of ours
-    const std::string what = formatted("{}: {}\nRun with --help to see the options.", program_,
-                                       e.what());
+    const std::string what = formatted("{}: {}\n{} --help lists the options.", program_, e.what(),
+                                       own);
     if (ranks().size() > 1) ranks().end_all(what);
     std::cerr << what << '\n';
     std::exit(2);
@@ -126,7 +153,8 @@ void CommandLine::need(const std::vector<std::string>& names) const {
   std::vector<std::string> missing;
   for (const std::string& name : names)
     if (find(name).text().empty()) missing.push_back(name);
-  MB_CHECK(missing.empty(), "{} must be given; see --help", joined(missing, " and "));
+  MB_CHECK(missing.empty(), "{} must be given; see {} --help", joined(missing, " and "),
+           command_of(program_));
 }
 
 int run_program(const std::string& program, const std::function<int()>& body) {

@@ -18,25 +18,33 @@ namespace minbert {
 //
 //   CommandLine line("predict", "Labels texts with a trained model.");
 //   line.option("--model", model, "folder of a trained run", "DIR");
+//   line.closing("Prints a row for each text.", {"--model runs/first \"A lovely film.\""});
 //   line.parse(argc, argv);    // --help, --version print and exit; a mistake prints what is valid
 class CommandLine : public OptionTable {
  public:
   CommandLine(const std::string& program, const std::string& description)
       : program_(program), description_(description) {}
-  // They stand at the end of --help, which then prints the options of the examples alone, and
-  // --help-all every option.
-  void examples(const std::string& text) { examples_ = text; }
+  // The end of --help: what the program writes, and examples, each without the program's name.
+  // Where there are many options --help prints those of the examples alone, --help-all every one.
+  void closing(const std::string& writes, const std::vector<std::string>& examples) {
+    writes_ = writes;
+    examples_ = examples;
+  }
 
   // Exits with 2 after a mistake. without: the options that a start without any takes, and says so
   // on stderr; names that begin with data/ are of shipped files (about.h).
   void parse(int argc, char** argv, const std::string& without = "");
   void need(const std::vector<std::string>& names) const;        // Error: those that are empty
+  // Error for words that are none of the program's options: names the nearest one.
+  void check_expected(const std::vector<std::string>& words) const;
   bool given(const std::string& name) const { return given_.contains(name); }
   // As it can be typed again: "multitask --out runs/first", words in quotes where they need them
   const std::string& command() const { return command_; }
 
  private:
-  std::string program_, description_, examples_, command_;
+  std::string footer(const std::string& own) const;
+  std::string program_, description_, writes_, command_;
+  std::vector<std::string> examples_;
   std::set<std::string> given_;                     // on this command line, by their first names
 };
 

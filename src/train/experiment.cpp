@@ -5,6 +5,8 @@
 #include <iostream>
 
 #include "engine/names.h"
+#include "engine/text.h"
+#include "files/about.h"
 #include "shards.h"
 #include "train/command_line.h"
 #include "train/sources.h"
@@ -148,8 +150,9 @@ DatasetOptions TrainedModel::dataset_options() const {
 
 const Task& TrainedModel::task(const std::string& name) const {
   MB_CHECK(!tasks.empty(),
-           "{}: this model was pre-trained, and on no task yet; fine-tune it: multitask --model {} "
-           "--tasks {} --data DIR --out runs/NAME", folder, folder, name.empty() ? "sst" : name);
+           "{}: this model was pre-trained, and on no task yet; fine-tune it: {} --model {} "
+           "--tasks {} --data DIR --out runs/NAME", folder, command_of("multitask"),
+           shell_word(folder), name.empty() ? "sst" : name);
   MB_CHECK(config.classifier.problem_type != "multi_label_classification" ||
                config.classifier.labels.size() == 1,
            "{}: \"problem_type\" in config.json is \"multi_label_classification\": any of its {} "

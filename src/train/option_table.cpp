@@ -51,7 +51,8 @@ void read(const Option& option, const std::string& text, std::string& v) {
   if (const auto norms = std::get_if<const NormTable*>(&option.valid)) (*norms)->check(text);
   if (const auto names = std::get_if<std::vector<std::string>>(&option.valid))
     MB_CHECK(std::ranges::find(*names, text) != names->end(),
-             "{}: there is no \"{}\"; valid are: {}", option.name(), text, joined(*names));
+             "{}: there is no \"{}\"; valid are: {}; the nearest is {}", option.name(), text,
+             joined(*names), nearest(text, *names));
   v = text;
 }
 
@@ -84,11 +85,15 @@ std::string Option::what() const {
   return std::holds_alternative<std::string*>(variable) ? "NAME" : "LIST";
 }
 
+bool Option::default_in_words() const { return help.find("; " + text() + ": ") != help.npos; }
+
 std::string Option::full_help() const {
+  std::string all = help;
+  if (default_in_words()) all.replace(all.find("; " + text() + ": ") + 2, text().size(), "default");
   if (const auto* choices = std::get_if<std::vector<std::string>>(&valid))
-    return help + ": " + joined(*choices);
-  if (!std::holds_alternative<const NormTable*>(valid)) return help;
-  return help + ", as NAME:option=value,option=value; help: a table";
+    return all + ": " + joined(*choices);
+  if (!std::holds_alternative<const NormTable*>(valid)) return all;
+  return all + ", as NAME:option=value,option=value; help: a table";
 }
 
 void OptionTable::add(std::vector<Option> options) {

@@ -33,6 +33,8 @@ struct Option {
   void set(const std::string& text) const;          // Error says what is valid
   bool is_words() const;                            // a list of any words, as files
   std::string what() const;                         // "N", "DIR": a value, for --help
+  // Does the help say what the default stands for, as "threads; 0: all cores" does?
+  bool default_in_words() const;
   std::string full_help() const;                    // help, and the names that are valid
 };
 

@@ -48,8 +48,10 @@ void add_network_options(OptionTable& table, RunOptions& o) {
 }
 
 void add_norm_options(OptionTable& table, RunOptions& o) {
+  const std::string of_one =
+      o.norm == "layer" ? "" : formatted("; {}: {}, for one task layer", o.norm, o.norm);
   table.add({
-      {"--norm", &o.norm, "normalization of the hidden states", &norms()},
+      {"--norm", &o.norm, "normalization of the hidden states" + of_one, &norms()},
       {"--placement", &o.placement, "where the norms of a layer stand", placement_names}});
 }
 
@@ -144,7 +146,7 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
   table.add({
       {"--dropout", &o.dropout, "before the heads", Range{0, 0.999}},
       {"--encoder-dropout", &o.encoder_dropout,
-       "inside the encoder; below 0: as config.json has it", Range{-1, 0.999}},
+       "inside the encoder; -1: as the model's config.json has it", Range{-1, 0.999}},
       {"--patience", &o.patience, "stop after N epochs without a better dev score; 0: never",
        Range{0}}});
 
@@ -179,7 +181,7 @@ void add_pretrain_options(OptionTable& table, PretrainOptions& o) {
   add_network_options(table, o);
   table.add({
       {"--vocab-size", &o.vocab_size,
-       "instead of --vocab: make one of N tokens from the corpus", Range{0}},
+       "instead of --vocab: make one of N tokens from the corpus; 0: none", Range{0}},
       {"--tokenizer", &o.tokenizer,
        "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words "
        "alone",

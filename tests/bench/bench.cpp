@@ -315,6 +315,7 @@ int bench(int argc, char** argv) {
   line.section("On a GPU");
   line.option("--matmul", options.matmul, "precisions of the products", precision_names);
   line.option("--group", options.group, "steps between two waits for the GPU", Range{1});
+  line.closing("Prints a table.", {"--case all --no-torch"});
   line.parse(argc, argv);
   const auto& here = options.device == "cuda" ? on_gpu : on_cpu;
   MB_CHECK(std::ranges::find(here, options.only) != here.end(),

@@ -12,22 +12,12 @@
 #include "report/svg.h"
 #include "runs/bag_of_words.h"
 #include "runs/comparison.h"
-#include "runs/run_page.h"
+#include "runs/reported_run.h"
 #include "shell.h"
 #include "small_run.h"
 
 namespace minbert::test {
 namespace {
-
-// A run with its record and its page, as multitask makes them.
-RunResult reported_run(SmallWorld& world, TrainOptions o, const std::string& name) {
-  o.out = world.path(name);
-  const Quiet quiet;
-  const Experiment experiment(o);
-  const RunResult result = train(experiment, o, o.out);
-  report_run(o.out, experiment, result, with_sources(no_command_line(), experiment));
-  return result;
-}
 
 Json record_of(const SmallWorld& world, const std::string& name) {
   return Json::load(world.path(name) + "/run.json");
