@@ -103,7 +103,7 @@ TEST_CASE("config: the original Transformer's encoder is one, and a file keeps a
   CHECK(c.attention_probs_dropout_prob == 0);
   CHECK(refusal("minbert", Json::object().set("positions", "rotary")) ==
         ": \"minbert\": there is no position embedding \"rotary\"; the position embeddings are: "
-        "learned, sinusoidal");
+        "learned, sinusoidal; the nearest is learned");
   CHECK(refusal("type_vocab_size", -1) == ": \"type_vocab_size\" is -1, expected a positive number");
 }
 

@@ -199,6 +199,21 @@ TEST_CASE("download.sh: MRPC's rows are shared out as GLUE's list of the dev set
   CHECK(download.fetched("MRPC/test.tsv") == header);
 }
 
+TEST_CASE("download.sh: installed, it fills the data/ of the folder from which it is started") {
+  const Download download;
+  const std::string there = download.path("prefix/share/minbert/data");
+  fs::create_directories(there);
+  fs::create_directories(download.path("home"));
+  fs::copy_file(script, there + "/download.sh");
+  download.write("prefix/share/minbert/installed", "");
+  download.table("group small a file\nfrom x\nto models/small\ntext vocab.txt words\n");
+  const ShellResult ran = shell(download.path("home"), formatted("bash '{}/download.sh' --table '{}' small", there,
+                                                                 download.path("table")));
+  CHECK_MESSAGE(ran.status == 0, ran.said);
+  CHECK(read_file(download.path("home/data/models/small/vocab.txt")) == "words\n");
+  CHECK(!fs::exists(there + "/models"));
+}
+
 TEST_CASE("download.sh: its own table is sound, and what it cannot do it says before it begins") {
   const auto run = [](const std::string& arguments, int status, const std::string& message) {
     const ShellResult ran =

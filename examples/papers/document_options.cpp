@@ -52,6 +52,7 @@ void use_grid(CommandLine& line, DocumentOptions& o, const GridValues& paper, Gr
 void begin_document(const CommandLine& line, DocumentOptions& o) {
   if (!o.only_run.empty()) o.threads = 1;
   use_machine(o);
+  if (!o.command.empty()) o.command[0] = line.call();      // as it can be typed again
   o.settings = line.values();
   o.settings.erase("--only-run");
 }

@@ -73,15 +73,15 @@ void bind(CLI::App& app, const Option& option) {
 
 }  // namespace
 
-// own: how this program is started. data/mini of an example is the one that came with it.
-std::string CommandLine::footer(const std::string& own) const {
+// data/mini of an example is the one that came with the program.
+std::string CommandLine::footer() const {
   if (examples_.empty()) return "";
   std::string text = wrapped(writes_, help_width) + "\n\nExamples:\n";
   const std::string mini = "data/mini", there = shell_word(shipped(mini));
   for (std::string example : examples_) {
     for (size_t at = 0; (at = example.find(mini, at)) != example.npos; at += there.size())
       example.replace(at, mini.size(), there);
-    text += formatted("  {}{}{}\n", own, example.empty() ? "" : " ", example);
+    text += formatted("  {}{}{}\n", call_, example.empty() ? "" : " ", example);
   }
   return text;
 }
@@ -101,9 +101,8 @@ void CommandLine::check_expected(const std::vector<std::string>& words) const {
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   prepare_threads();                     // may start the program anew: before MPI knows of it
   ranks();                               // of several, only the first prints from here on
-  const bool by_front = std::getenv(front_variable);
-  const std::string own = by_front ? command_of(program_) : shell_word(argv[0]);
-  CLI::App app(wrapped(description_, help_width), own);
+  call_ = std::getenv(front_variable) ? command_of(program_) : shell_word(argv[0]);
+  CLI::App app(wrapped(description_, help_width), call_);
   app.get_formatter()->column_width(help_column);
   const auto version = [this] { return about(program_); };
   app.set_version_flag("--version", version, "Print what build this is and exit");
@@ -116,10 +115,10 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     words = words_of(without);
     for (std::string& word : words)
       if (word.starts_with("data/")) word = shipped(word);
-    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", own,
+    std::cerr << formatted("no options, so: {} {}   (--help lists them)\n", call_,
                            joined(words, " "));
   }
-  command_ = own;
+  command_ = call_;
   for (const std::string& word : words) command_ += " " + shell_word(word);
   try {
     std::ranges::reverse(words);         // CLI11 takes them from the end
@@ -130,7 +129,7 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     const std::vector<std::string> shown = words_of(joined(examples_, " "));
     const bool in_short = asked.get_name() == "CallForHelp" && !examples_.empty() &&
                           options_.size() > many_options;
-    app.footer(footer(own) + (in_short ? "\n--help-all prints every option." : ""));
+    app.footer(footer() + (in_short ? "\n--help-all prints every option." : ""));
     for (const Option& option : options_)
       if (in_short && option.name().starts_with("-") &&
           std::ranges::find(shown, option.name()) == shown.end())
@@ -140,7 +139,7 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     print_and_end(program_, text.str());
   } catch (const std::exception& e) {    // CLI11's, or an Error of ours
     const std::string what = formatted("{}: {}\n{} --help lists the options.", program_, e.what(),
-                                       own);
+                                       call_);
     if (ranks().size() > 1) ranks().end_all(what);
     std::cerr << what << '\n';
     std::exit(2);

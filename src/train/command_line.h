@@ -38,12 +38,14 @@ class CommandLine : public OptionTable {
   // Error for words that are none of the program's options: names the nearest one.
   void check_expected(const std::vector<std::string>& words) const;
   bool given(const std::string& name) const { return given_.contains(name); }
+  // The program as it was started: "build/bin/multitask", "minbert multitask"
+  const std::string& call() const { return call_; }
   // As it can be typed again: "multitask --out runs/first", words in quotes where they need them
   const std::string& command() const { return command_; }
 
  private:
-  std::string footer(const std::string& own) const;
-  std::string program_, description_, writes_, command_;
+  std::string footer() const;
+  std::string program_, description_, writes_, call_, command_;
   std::vector<std::string> examples_;
   std::set<std::string> given_;                     // on this command line, by their first names
 };
