@@ -247,21 +247,24 @@ void check(const Task& task) {
          formatted("files.dev has {} names for {} sets", sets, task.sets.size()));
 }
 
-Task read_task(const std::string& name, const std::string& data) {
-  const fs::path path = fs::exists(fs::path(data) / name) ? fs::path(data) / name : fs::path(name);
-  MB_CHECK(fs::exists(path), "--tasks {}: there is no such file, here or in {}", name, data);
+namespace {
+Task task_at(const fs::path& path, const std::string& data) {
   const bool described = path.extension() == ".json";
   const Json json = described ? Json::load(path.string()) : Json::object();
   Task task;
   task.label_column = "";
   read(json, task);
   if (!json.has("files")) task.files = files_at(described ? path.parent_path() : path);
-  if (task.files.dev.empty()) task.files.dev = {task.files.train};
+  if (task.files.dev.empty()) {
+    task.files.dev = {task.files.train};
+    std::cerr << formatted("{}: no dev file, so one training row in {} is dev, the same in each run\n",
+                           task.files.train, task.dev_part);
+  }
   // Names of files are relative to the data folder; of those elsewhere the whole path.
   const auto place = [&](std::string& file) {
     if (fs::exists(fs::path(data) / file)) return;
-    fs::path found = fs::absolute(path.parent_path() / file);
-    if (fs::exists(file)) found = fs::absolute(file);
+    const fs::path beside = path.parent_path() / file;
+    const fs::path found = fs::absolute(fs::exists(beside) ? beside : fs::path(file));
     const fs::path inside = found.lexically_relative(fs::absolute(data));
     file = (inside.empty() || *inside.begin() == ".." ? found : inside).string();
   };
@@ -282,9 +285,21 @@ Task read_task(const std::string& name, const std::string& data) {
   check(task);
   if (!described)
     std::cerr << formatted("{}: this task is assumed. Where it is wrong, save it as {}.json, mend it, "
-                           "and give that file's name:\n{}\n", name, task.name,
+                           "and give that file's name:\n{}\n", path.string(), task.name,
                            json_of(task).dump());
   return task;
+}
+}  // namespace
+
+Task read_task(const std::string& name, const std::string& data) {
+  const fs::path in_data = fs::path(data) / name, path = fs::exists(in_data) ? in_data : fs::path(name);
+  MB_CHECK(fs::exists(path), "--tasks {}: there is no such file, here or in {}", name, data);
+  try {
+    return task_at(path, data);
+  } catch (const Error& e) {
+    const std::string what = e.what(), file = path.string();
+    fail(what.starts_with(file) ? what : file + ": " + what);
+  }
 }
 
 }  // namespace minbert

@@ -1,0 +1,172 @@
+// Tasks of one's own: from a file to a model that knows its labels.
+#include <doctest/doctest.h>
+
+#include "error_of.h"
+#include "folder.h"
+#include "minbert/heads.h"
+#include "small_run.h"
+
+namespace minbert::test {
+namespace {
+
+// The task of a file in the folder, without what is said of it.
+Task task_in(const Folder& folder, const std::string& name, std::string* said = nullptr) {
+  const Quiet quiet;
+  const Task task = read_task(name, folder.path.string());
+  if (said) *said = quiet.text();
+  return task;
+}
+
+std::string refusal(const Folder& folder, const std::string& name) {
+  return error_of([&] { task_in(folder, name); });
+}
+
+const std::string tickets = "text\tkind\nit crashes\tbug\nit freezes\tbug\nplease add it\twish\nI want it\twish\n";
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("task file: a table with a heading is a task; the labels' words are those of its rows") {
+  const Folder folder;
+  folder.file("tickets.tsv", tickets);
+  std::string said;
+  const Task task = task_in(folder, "tickets.tsv", &said);
+  CHECK(task.name == "tickets");
+  CHECK(task.kind == TaskKind::classification);
+  CHECK(task.text_columns == Names{"text"});
+  CHECK(task.label_column == "kind");
+  CHECK(task.label_words == Names{"bug", "wish"});
+  CHECK(task.outputs() == 2);
+  CHECK(task.files.train == "tickets.tsv");
+  CHECK(task.files.dev == Names{"tickets.tsv"});
+  CHECK(contains(said, "one training row in 10 is dev"));
+  CHECK(contains(said, "this task is assumed"));
+  const std::string json = said.substr(said.find('{'));
+  folder.file("saved.json", json);                  // what was printed says the same
+  CHECK(json_of(task_in(folder, "saved.json")).dump() == json_of(task).dump());
+}
+
+TEST_CASE("task file: commas, quotes, a byte order mark, CR LF, blanks around labels, ids, pairs") {
+  const Folder folder;
+  folder.file("a.csv", "\xEF\xBB\xBFid,first,second,label\r\n1,\"a, b\",c, yes \r\n2,d,\"e\"\"f\",no\r\n3,g,h,no\r\n4,g,h,yes\r\n");
+  const Task task = task_in(folder, "a.csv");
+  CHECK(task.id_column == "id");
+  CHECK(task.text_columns == Names{"first", "second"});
+  CHECK(task.label_words == Names{"no", "yes"});
+  CHECK(task.format.separator == ',');
+  const Tokenizer any({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "none", true);
+  LoadReport report;
+  Task all = task;
+  all.files.dev = {"another.csv"};
+  const Dataset data = load_dataset(all, folder / "a.csv", any, {.keep_texts = true}, report);
+  REQUIRE(data.examples.size() == 4);
+  CHECK(data.examples[0].texts == Names{"a, b", "c"});
+  CHECK(data.examples[0].label == 1);
+  CHECK(data.examples[1].texts[1] == "e\"f");
+}
+
+TEST_CASE("task file: whole numbers are classes, others or many are a score") {
+  const Folder folder;
+  folder.file("stars.tsv", "review\tstars\na\t10\nb\t2\nc\t2\nd\t10\n");
+  CHECK(task_in(folder, "stars.tsv").label_words == Names{"2", "10"});    // as numbers go
+  folder.file("scores.tsv", "review\tscore\na\t1.5\nb\t-2\nc\t3\n");
+  const Task scores = task_in(folder, "scores.tsv");
+  CHECK(scores.kind == TaskKind::regression);
+  CHECK(scores.low == -2);
+  CHECK(scores.high == 3);
+  CHECK(scores.metrics[0] == Metric::pearson);
+}
+
+TEST_CASE("task file: a folder has train, dev and test; a dev file beside my-train.tsv is found") {
+  const Folder folder;
+  for (const char* file : {"both/train.csv", "both/dev.csv", "both/test.csv"}) folder.file(file, "text,label\na,x\nb,y\na,x\nb,y\n");
+  const Task both = task_in(folder, "both");
+  CHECK(both.files.train == "both/train.csv");
+  CHECK(both.files.dev == Names{"both/dev.csv"});
+  CHECK(both.files.test == Names{"both/test.csv"});
+  for (const char* file : {"my-train.tsv", "my-dev.tsv"}) folder.file(file, tickets);
+  CHECK(task_in(folder, "my-train.tsv").files.dev == Names{"my-dev.tsv"});
+  const Folder elsewhere;
+  const Task far = task_in(elsewhere, folder / "both");
+  CHECK(data_file(elsewhere.path.string(), far, Split::dev) == folder / "both/dev.csv");
+}
+
+TEST_CASE("task file: what cannot be a task is refused with what to do") {
+  const Folder folder;
+  const auto refused = [&](const std::string& name, const std::string& text, const std::string& message) {
+    INFO(name);
+    folder.file(name, text);
+    CHECK(contains(refusal(folder, name), message));
+    CHECK(contains(refusal(folder, name), folder / name));
+  };
+  refused("typo.json", R"({"nam": "x"})", "there is no field \"nam\"");
+  refused("kind.json", R"({"kind": "guess"})", "\"guess\"");
+  refused("one.tsv", "text\tlabel\na\tx\nb\tx\n", "1 different labels");
+  refused("texts.tsv", "label\ttext\tmore\tmost\nx\ta\tb\tc\ny\ta\tb\tc\nx\ta\tb\tc\ny\ta\tb\tc\n", "text_columns has 3 names");
+  refused("bare.tsv", "it crashes\tbug\nit freezes\tbug\nadd it\twish\n", "its first line must name the columns");
+  refused("unique.tsv", "label\ttext\na\tx\nb\tx\nc\ty\nd\tz\n", "4 different labels in 4 rows");
+  refused("names.json", R"({"text_columns": ["text"], "label_column": "kind", "class_names": ["a"], "label_words": ["bug", "wish"], "files": {"train": "tickets.tsv"}})", "there is no such file");
+  folder.file("tickets.tsv", tickets);
+  refused("names.json", R"({"text_columns": ["text"], "label_column": "kind", "class_names": ["a"], "label_words": ["bug", "wish"], "files": {"train": "tickets.tsv"}})", "class_names has 1 names for 2 labels");
+  CHECK(contains(refusal(folder, "none.tsv"), "--tasks none.tsv: there is no such file"));
+}
+
+TEST_CASE("task file: what a Task cannot be is refused when its data are read") {
+  const Folder folder;
+  const Tokenizer any({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "none", true);
+  const std::string file = folder.file("tickets.tsv", tickets);
+  Task task = {.name = "tickets", .text_columns = {"text"}, .label_column = "kind",
+               .files = {"tickets.tsv", {"dev.tsv"}}, .label_words = {"bug", "wish", "praise"}};
+  CHECK(task.outputs() == 3);                       // high follows from the words
+  LoadReport report;
+  CHECK(load_dataset(task, file, any, {}, report).examples.size() == 4);
+  task.label_words = {"bug"};
+  CHECK_ERROR(load_dataset(task, file, any, {}, report), "task \"tickets\": it has one label alone");
+  task.label_words = {"bug", "wish"}, task.name = "my tickets";
+  CHECK_ERROR(load_dataset(task, file, any, {}, report), "its name must have letters");
+}
+
+TEST_CASE("task file: a model keeps its task, and is opened, resumed and judged by it; another of the same name is refused") {
+  SmallWorld world;
+  const std::string file = world.path("data/tickets.tsv");
+  std::string rows = "text\tkind\n";
+  for (int i = 0; i < 40; ++i) rows += i % 2 ? formatted("good film {}\tpraise\n", i) : formatted("bad plot {}\tbug\n", i);
+  write_file(file, rows);
+  TrainOptions o = world.options();
+  o.tasks = "tickets.tsv,sst";
+  CHECK(world.run(o, "run", 2).interrupted);
+  CHECK_FALSE(world.run(o, "run").interrupted);
+  const TrainedModel trained(world.path("run"));
+  REQUIRE(trained.tasks.size() == 2);
+  CHECK(trained.tasks[0].name == "sst");            // the table's come first
+  CHECK(labels_of(trained.task("tickets")) == Names{"bug", "praise"});
+  CHECK_FALSE(trained.task("tickets").is_pair());
+  o.model = world.path("run");
+  {
+    const Quiet quiet;
+    CHECK(evaluate(Experiment(o), world.path("run"))[1][0].has_value());
+  }
+  std::string other = rows;
+  for (size_t at; (at = other.find("bug")) != other.npos;) other.replace(at, 3, "wish");
+  write_file(file, other);
+  const Quiet quiet;
+  CHECK_ERROR(Experiment{o}, "the model's task \"tickets\" has other labels");
+}
+
+TEST_CASE("task file: labels in config.json that are not those of the table's task are an error") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "sst", o.epochs = 0;
+  world.run(o, "run", 0, "layer");
+  const std::string file = world.path("run/model/config.json");
+  Json config = Json::load(file);
+  Json ours = config["minbert"];
+  config.set("minbert", ours.set("tasks", Json::array({"sst"})));           // as minbert 0.9.0 wrote it
+  write_file(file, config.dump());
+  CHECK_NOTHROW(TrainedModel(world.path("run")));
+  config.set("id2label", Json::object({{"0", "a"}, {"1", "b"}, {"2", "c"}, {"3", "d"}, {"4", "e"}}));
+  write_file(file, config.dump());
+  CHECK_ERROR(TrainedModel(world.path("run")), "are a, b, c, d, e, but those of the task \"sst\" are very negative");
+}
+
+}  // namespace minbert::test
