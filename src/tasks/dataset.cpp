@@ -64,7 +64,8 @@ struct RowReader {
   bool belongs(const TsvRow& row) const {
     if (!has_labels || task.files.train != task.files.dev[0]) return true;
     const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
-    return (Random(11711, stream).below(uint64_t(task.dev_part)) == 0) == (options.split == Split::dev);
+    const bool dev = Random(11711, stream).below(uint64_t(task.dev_part)) == 0;
+    return dev == (options.split == Split::dev);
   }
 
   // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a

@@ -152,8 +152,8 @@ TaskFiles files_at(const fs::path& path) {
   if (fs::is_directory(path))
     for (const char* name : {"train.csv", "train.tsv"})
       if (fs::exists(path / name)) files.train = (path / name).string();
-  MB_CHECK(fs::is_regular_file(files.train), "{}: there is no train.tsv or train.csv in this folder",
-           path.string());
+  MB_CHECK(fs::is_regular_file(files.train),
+           "{}: there is no train.tsv or train.csv in this folder", path.string());
   if (const std::string dev = beside(files.train, "dev"); !dev.empty()) files.dev = {dev};
   if (const std::string test = beside(files.train, "test"); !test.empty()) files.test = {test};
   return files;
@@ -161,12 +161,15 @@ TaskFiles files_at(const fs::path& path) {
 
 void find_columns(Task& task, const Names& columns) {
   const auto first_of = [&](const Names& usual) {
-    const auto is_usual = [&](const std::string& c) { return std::ranges::count(usual, lower(c)) > 0; };
+    const auto is_usual = [&](const std::string& column) {
+      return std::ranges::count(usual, lower(column)) > 0;
+    };
     const auto found = std::ranges::find_if(columns, is_usual);
     return found == columns.end() ? "" : *found;
   };
   if (task.label_column.empty())
-    task.label_column = first_of({"label", "labels", "class", "category", "target", "score", "rating"});
+    task.label_column =
+        first_of({"label", "labels", "class", "category", "target", "score", "rating"});
   if (task.label_column.empty()) task.label_column = columns.back();
   if (task.id_column.empty()) task.id_column = first_of({"id", "index", "idx"});
   if (!task.text_columns.empty()) return;
@@ -205,11 +208,12 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
     task.kind = TaskKind::regression;
     return;
   }
-  MB_CHECK(counts.size() > 1, "{}: {} different labels in the column \"{}\"; a task needs two at least",
-           file, counts.size(), task.label_column);
+  MB_CHECK(counts.size() > 1,
+           "{}: {} different labels in the column \"{}\"; a task needs two at least", file,
+           counts.size(), task.label_column);
   MB_CHECK(2 * counts.size() <= size_t(rows),
-           "{}: {} different labels in {} rows of \"{}\": is another column the label? A task file, by "
-           "label_column, says which", file, counts.size(), rows, task.label_column);
+           "{}: {} different labels in {} rows of \"{}\": is another column the label? A task "
+           "file, by label_column, says which", file, counts.size(), rows, task.label_column);
   for (const auto& [label, count] : counts) task.label_words.push_back(label);
   if (numbers) std::ranges::sort(task.label_words, {}, [](auto& word) { return number_in(word); });
 }
@@ -234,8 +238,8 @@ void check(const Task& task) {
          "its name must have letters, digits, _ and - alone: weights are named after it");
   const size_t texts = task.text_columns.size(), names = task.class_names.size(),
                sets = task.files.dev.size();
-  expect(texts == 1 || texts == 2, formatted("text_columns has {} names, expected one, or two for a "
-                                             "pair", texts));
+  expect(texts == 1 || texts == 2,
+         formatted("text_columns has {} names, expected one, or two for a pair", texts));
   expect(task.high > task.low, formatted("high is {} and low {}", task.high, task.low));
   if (task.kind != TaskKind::regression) {
     expect(task.classes() > 1, "it has one label alone; a task needs two at least");
@@ -257,8 +261,9 @@ Task task_at(const fs::path& path, const std::string& data) {
   if (!json.has("files")) task.files = files_at(described ? path.parent_path() : path);
   if (task.files.dev.empty()) {
     task.files.dev = {task.files.train};
-    std::cerr << formatted("{}: no dev file, so one training row in {} is dev, the same in each run\n",
-                           task.files.train, task.dev_part);
+    std::cerr << formatted(
+        "{}: no dev file, so one training row in {} is dev, the same in each run\n",
+        task.files.train, task.dev_part);
   }
   // Names of files are relative to the data folder; of those elsewhere the whole path.
   const auto place = [&](std::string& file) {
@@ -284,15 +289,16 @@ Task task_at(const fs::path& path, const std::string& data) {
   if (!json.has("label_words") && !json.has("high")) find_labels(task, tsv, train);
   check(task);
   if (!described)
-    std::cerr << formatted("{}: this task is assumed. Where it is wrong, save it as {}.json, mend it, "
-                           "and give that file's name:\n{}\n", path.string(), task.name,
+    std::cerr << formatted("{}: this task is assumed. Where it is wrong, save it as {}.json, mend "
+                           "it, and give that file's name:\n{}\n", path.string(), task.name,
                            json_of(task).dump());
   return task;
 }
 }  // namespace
 
 Task read_task(const std::string& name, const std::string& data) {
-  const fs::path in_data = fs::path(data) / name, path = fs::exists(in_data) ? in_data : fs::path(name);
+  const fs::path in_data = fs::path(data) / name;
+  const fs::path path = fs::exists(in_data) ? in_data : fs::path(name);
   MB_CHECK(fs::exists(path), "--tasks {}: there is no such file, here or in {}", name, data);
   try {
     return task_at(path, data);

@@ -33,7 +33,8 @@ class Run {
         log_(o, folder, model_->parameters, optimizer_, experiment.data().size(),
              [this] { return state(); }) {
     if (!log_.loaded().is_null()) load(log_.loaded());
-    compare_start(settings_of(o), fingerprint_text(experiment.sources().dump()), model_->parameters);
+    compare_start(settings_of(o), fingerprint_text(experiment.sources().dump()),
+                  model_->parameters);
   }
 
   RunResult go(int64_t stop_after, bool score_training) {
