@@ -4,8 +4,8 @@
 //
 // TABLE is a .tsv or .csv whose first line names its columns (which is what: src/tasks/README.md, A task of one's own),
 // MODEL a Hugging Face folder, OUT the folder to write. This file needs the installed library alone, so a program of
-// one's own may begin as a copy of it. Without arguments it learns a table that it writes itself, from the small BERT of
-// data/mini, and checks what comes out.
+// one's own may begin as a copy of it. Without arguments it learns a table that it writes itself, from the small BERT
+// of data/mini, and checks what comes out.
 #include <iostream>
 
 #include "minbert/minbert.h"
