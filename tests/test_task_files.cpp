@@ -76,6 +76,8 @@ TEST_CASE("task file: whole numbers are classes, others or many are a score") {
   CHECK(scores.low == -2);
   CHECK(scores.high == 3);
   CHECK(scores.metrics[0] == Metric::pearson);
+  folder.file("halves.tsv", "review\tscore\na\t1.5\nb\t0.5\n");
+  CHECK(in_words(task_in(folder, "halves.tsv"), 0.9) == "0.9 of 1.5");
 }
 
 TEST_CASE("task file: a folder has train, dev and test; a dev file beside my-train.tsv is found") {
@@ -88,6 +90,8 @@ TEST_CASE("task file: a folder has train, dev and test; a dev file beside my-tra
   CHECK(both.files.test == Names{"both/test.csv"});
   for (const char* file : {"my-train.tsv", "my-dev.tsv"}) folder.file(file, tickets);
   CHECK(task_in(folder, "my-train.tsv").files.dev == Names{"my-dev.tsv"});
+  folder.file("both/of.json", R"({"files": {"train": "train.csv", "dev": "dev.csv"}})");
+  CHECK(read_task(folder / "both/of.json", "").files.dev == Names{folder / "both/dev.csv"});        // no data folder
   const Folder elsewhere;
   const Task far = task_in(elsewhere, folder / "both");
   CHECK(data_file(elsewhere.path.string(), far, Split::dev) == folder / "both/dev.csv");

@@ -301,7 +301,7 @@ Task read_task(const std::string& name, const std::string& data) {
   const fs::path path = fs::exists(in_data) ? in_data : fs::path(name);
   MB_CHECK(fs::exists(path), "--tasks {}: there is no such file, here or in {}", name, data);
   try {
-    return task_at(path, data);
+    return task_at(path, data.empty() ? "." : data);
   } catch (const Error& e) {
     const std::string what = e.what(), file = path.string();
     fail(what.starts_with(file) ? what : file + ": " + what);
