@@ -117,6 +117,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     if (!heads.empty()) saved.tasks = heads;
     if (with_values) {
       load_start(o.model, saved, o.placement, model->parameters);
+      sort_head(start_config(o.model, o), tasks, model->parameters);
       print_tasks(o.model, heads, experiment.data());
     }
   }
