@@ -30,8 +30,12 @@ void prepare_openblas();
 // than the container may use cores, unless OMP_NUM_THREADS is set.
 void prepare_threads();
 
-// The cores that this process may use: its affinity and, in a container, the limit of its --cpus,
-// rounded up.
+// The cores that this process may use: its affinity and, in a container or a job, the limit of its
+// control groups, rounded up.
 int usable_cores();
+
+// That limit, infinity if there is none: the least of this process's own group (cgroup v2 or v1)
+// and those above it. root: "", or in a test a folder with proc/ and sys/.
+double cores_of_groups(const std::string& root = "");
 
 }  // namespace minbert
