@@ -176,6 +176,7 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   }
 }
 
+    CHECK(program(words, "/dev/null >&-").status == 1);
 TEST_CASE(
     "options: the exit status tells a mistake on the command line from other errors, in words of "
     "ours") {

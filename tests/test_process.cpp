@@ -1,5 +1,6 @@
 // What prepares a process: OpenBLAS's kernels, and the threads of OpenMP.
 #include <cblas.h>
+#include <unistd.h>
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -11,6 +12,7 @@
 #include "engine/process.h"
 #include "folder.h"
 #include "gradcheck.h"
+#include "minbert/files.h"
 #include "shell.h"
 
 extern "C" {
@@ -120,6 +122,32 @@ TEST_CASE("process: the least limit of a process's control groups counts, of ver
     for (const auto& [name, text] : c.files) root.file(name, text);
     CHECK(cores_of_groups(root.path.string()) == c.cores);
   }
+}
+
+TEST_CASE("process: a program with closed streams" * doctest::skip()) {
+  std::ofstream file(std::getenv("MINBERT_FILE"));
+  std::cout << "on the screen" << std::endl;
+  std::cerr << "on the screen, too" << std::endl;
+  char c = 0;
+  file << "stdin " << (read(STDIN_FILENO, &c, 1) < 0 ? "unread" : "read") << ", stdout "
+       << (write(STDOUT_FILENO, "x", 1) < 0 ? "closed" : "open") << ", stderr "
+       << (write(STDERR_FILENO, "x", 1) < 0 ? "closed" : "open") << '\n';
+}
+
+TEST_CASE("process: what is printed to a closed stream gets into no file, and still fails") {
+  const Folder folder;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string(), file = folder / "table.csv";
+  for (const bool in : {false, true})
+    for (const bool out : {false, true})
+      for (const bool error : {false, true})
+        for (const char* spin : {"", "GOMP_SPINCOUNT=3000"}) {        // the program starts itself anew, or does not
+          INFO(in << out << error << spin);
+          shell(".", formatted("(env -u GOMP_SPINCOUNT {} MINBERT_FILE={} {} --no-skip '--test-case=process: a program "
+                               "with closed streams' {} {} {})", spin, file, self, in ? "< /dev/null" : "<&-",
+                               out ? "> /dev/null" : ">&-", error ? "2> /dev/null" : "2>&-"));
+          CHECK(read_file(file) == formatted("stdin {}, stdout {}, stderr {}\n", in ? "read" : "unread",
+                                             out ? "open" : "closed", error ? "open" : "closed"));
+        }
 }
 
 TEST_CASE("process: kernels are asked for by name") {

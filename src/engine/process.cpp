@@ -2,6 +2,7 @@
 #include "engine/process.h"
 
 #include <cblas.h>
+#include <fcntl.h>
 #include <omp.h>
 #include <strings.h>
 #include <unistd.h>
@@ -27,6 +28,13 @@ extern "C" {
 
 namespace minbert {
 namespace {
+
+// A file that is opened later must not get the number of a closed stream, and what is printed. The
+// wrong way round, so that reading and writing still fail.
+void keep_standard_streams() {
+  for (const int stream : {0, 1, 2})                // stdin, stdout, stderr
+    if (fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+}
 
 // The limit of a control group in cores: "150000 100000" in cpu.max, or these numbers in the two
 // files of cgroup v1, are one and a half. "max", or -1 in v1, is none.
@@ -99,6 +107,7 @@ int usable_cores() {
 }
 
 void prepare_threads() {
+  keep_standard_streams();
   if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
     setenv("GOMP_SPINCOUNT", "3000", 1);
     setenv("KMP_BLOCKTIME", "1", 0);                // milliseconds, for LLVM's OpenMP

@@ -27,7 +27,8 @@ void prepare_openblas();
 // training up to 70 times slower. With GOMP_SPINCOUNT=3000 (LLVM's OpenMP: KMP_BLOCKTIME=1) they
 // sleep after some microseconds. The variable is read when OpenMP is loaded, so the program starts
 // itself anew with it, unless GOMP_SPINCOUNT or OMP_WAIT_POLICY is set. Also takes no more threads
-// than the container may use cores, unless OMP_NUM_THREADS is set.
+// than the container may use cores, unless OMP_NUM_THREADS is set; and opens /dev/null in place of
+// a closed stdin, stdout or stderr.
 void prepare_threads();
 
 // The cores that this process may use: its affinity and, in a container or a job, the limit of its
