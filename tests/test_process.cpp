@@ -150,6 +150,18 @@ TEST_CASE("process: what is printed to a closed stream gets into no file, and st
         }
 }
 
+// An instruction that no processor has, as a program meets one that was compiled for a newer processor: before main().
+[[maybe_unused]] const bool trapped = std::getenv("MINBERT_ILLEGAL") && (__builtin_trap(), true);
+
+TEST_CASE("process: an instruction that the processor does not have is said in one line") {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const ShellResult result = shell(".", formatted("(MINBERT_ILLEGAL=1 {}; echo status $?)", self));
+  INFO(result.said);
+  CHECK(result.said.starts_with("illegal instruction: this program was compiled for another processor; compile it "));
+  CHECK(result.has("make MARCH=x86-64-v3"));
+  CHECK(result.has("status 132\n"));               // SIGILL
+}
+
 TEST_CASE("process: kernels are asked for by name") {
   if (!gotoblas_dynamic_quit) {
     std::cout << "kernels by name: not run (this OpenBLAS has those of one processor)\n";
