@@ -287,7 +287,12 @@ TEST_CASE("predictions: GLUE's format") {
         "index\tprediction\n0\tentailment\n1\tnot_entailment\n2\tentailment\n");
   CHECK(written("mnli", Split::dev, "MNLI-m-dev.tsv", {0, 1, 2}, "m") ==
         "index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n");
-  CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t-1\n1\t2.25\n2\t6\n");
+  CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t0\n1\t2.25\n2\t5\n");
+  CHECK(written("stsb", Split::dev, "STS-B-dev.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t-1\n1\t2.25\n2\t6\n");
+  Task unbounded = task_named("stsb");
+  unbounded.high = std::numeric_limits<double>::infinity();
+  write_predictions(folder.path.string(), unbounded, Split::test, data, std::vector<double>{-1, 2.25, 6});
+  CHECK(read_file(folder / "STS-B.tsv") == "index\tprediction\n0\t0\n1\t2.25\n2\t6\n");
 }
 
 TEST_CASE("glue: a model learns RTE and CoLA and says what it thinks in their words") {

@@ -343,3 +343,5 @@ TEST_CASE("real data: every row of the course's files is read or reported") {
       if (quora_dev) CHECK(contains(report.text(), "2 of 20214 rows skipped: lines 2577, 14222\n"));
     }
 }
+  CHECK(written("sts", Split::test, "sts-test-output.csv", {-0.25, 3.125, 5.5}) ==
+        "id \t Predicted_Similiary \naa , 0 \nbb , 3.125 \ncc , 5 \n");           // what a server takes
