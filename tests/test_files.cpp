@@ -299,12 +299,28 @@ TEST_CASE("files: folders are made with their parents, or the reason is said") {
         (folder / "f/g/h") + ": cannot make this folder: Not a directory");
 }
 
-TEST_CASE("lines: LF and CRLF are their ends, and the last one needs none") {
-  std::istringstream in("one\r\n\ntwo\rthree\n\xEF\xBF\xBD");             // the last: U+FFFD itself
-  Lines lines(in, "here");
-  std::string line, all;
-  while (lines.next(line)) all += formatted("{}:{}|", lines.number(), line);
-  CHECK(all == "1:one|2:|3:two\rthree|4:\xEF\xBF\xBD|");
+TEST_CASE("lines: LF, CRLF and CR are their ends, and the last one needs none") {
+  const std::pair<std::string, std::string> cases[] = {             // Python: list(io.StringIO(text, newline=None))
+      {"", ""},
+      {"one\r\n\ntwo\rthree\n\xEF\xBF\xBD", "1:one|2:|3:two|4:three|5:\xEF\xBF\xBD|"},         // U+FFFD itself
+      {"a\rb\r", "1:a|2:b|"},
+      {"a\rb", "1:a|2:b|"},
+      {"\r", "1:|"},
+      {"\n", "1:|"},
+      {"a\r\r\n\rb\n\r", "1:a|2:|3:|4:b|5:|"},
+      {"a\n\rb\r\nc", "1:a|2:|3:b|4:c|"}};
+  for (const auto& [text, expected] : cases) {
+    CAPTURE(text);
+    std::istringstream in(text);
+    Lines lines(in, "here");
+    std::string line, all, taken;
+    while (lines.next(line)) all += formatted("{}:{}|", lines.number(), line);
+    CHECK(all == expected);
+    int number = 0;
+    for (std::string_view rest = text; !rest.empty();)
+      taken += formatted("{}:{}|", ++number, without_end(take_line(rest)));
+    CHECK(taken == expected);
+  }
 }
 
 TEST_CASE("lines: what is not UTF-8 is refused with its line and byte, UTF-16 by its name") {
