@@ -91,7 +91,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("export", [&] {
     line.need({"--model", "--out"});
-    MB_CHECK(!std::filesystem::exists(out) || std::filesystem::is_empty(out),
+    std::error_code none;
+    MB_CHECK(!std::filesystem::exists(out) || std::filesystem::is_empty(out, none),
              "--out {}: there is something in it already; give a new folder", out);
     model = one_run(model);
     TrainedModel trained(model);

@@ -1,6 +1,8 @@
 // JSON, safetensors and the writing of files: what they promise, and every kind of damage.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -261,7 +263,7 @@ TEST_CASE("files: writing replaces a file whole, or leaves the old one") {
   CHECK(read_file(file) == "through the link");
   CHECK(fs::is_symlink(folder / "link"));
   CHECK_ERROR(write_file(folder.path.string(), ""), "this is a folder");
-  CHECK_ERROR(write_file("/dev/null", ""), "this is not a regular file");
+  CHECK_ERROR(write_file("/dev/null", ""), "/dev/null: cannot write: this is a pipe or a device; give the name of");
   CHECK_ERROR(write_file(folder / "no/such", ""), "no: there is no such folder");
   CHECK_ERROR(read_file(folder.path.string()), "cannot read: Is a directory");
 }
@@ -286,6 +288,28 @@ TEST_CASE("files: a full disk names file and reason, keeps the old file, leaves 
   CHECK(message == file + ": cannot write: File too large");
   CHECK(read_file(file) == "the last good one");
   CHECK(files_in(folder) == 1);
+}
+
+TEST_CASE("files: a pipe, a device and a folder are refused before the work, however they are named") {
+  const Folder folder;
+  const std::string pipe = folder / "pipe", link = folder / "link", file = folder.file("file", "old"),
+                    to_file = folder / "to-file", no_file = "a pipe or a device";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  fs::create_symlink("pipe", link);
+  fs::create_symlink("file", to_file);
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  const std::string open = formatted("/proc/self/fd/{}", ends[1]);      // as /dev/stdout is, in a pipeline
+  for (const auto& [name, is] : {std::pair(pipe, no_file), {link, no_file}, {open, no_file}, {"/dev/null", no_file},
+                                 {folder.path.string(), "a folder"}}) {
+    const std::string said = formatted("{}: cannot write: this is {}; give the name of a file", name, is);
+    CHECK(error_of([&] { check_folder_of(name); }) == said);
+    CHECK(error_of([&] { write_file(name, "new"); }) == said);
+  }
+  check_folder_of(to_file), check_folder_of(folder / "new");
+  write_file(to_file, "new");
+  CHECK(read_file(file) == "new");
+  close(ends[0]), close(ends[1]);
 }
 
 TEST_CASE("files: folders are made with their parents, or the reason is said") {
