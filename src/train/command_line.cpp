@@ -73,6 +73,8 @@ void bind(CLI::App& app, const Option& option) {
 
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   prepare_threads();                     // may start the program anew: before MPI knows of it
+  const auto all = values();             // runs and studies alone share their work
+  if (!all.contains("--shards") && !all.contains("--jobs")) stay_alone();
   ranks();                               // of several, only the first prints from here on
   CLI::App app(wrapped(description_, help_width), program_);
   app.get_formatter()->column_width(help_column);
