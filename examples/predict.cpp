@@ -118,7 +118,9 @@ int main(int argc, char** argv) {
     line.need({"--model"});
     folder = one_run(folder);
     const bool given = line.given("text"), typed = !given && isatty(STDIN_FILENO);
-    std::istringstream argument(line.given("second") ? text + '\t' + second : text);
+    if (line.given("second")) text += '\t' + second;
+    if (!text.ends_with('\n')) text += '\n';        // an empty text is a line, too
+    std::istringstream argument(text);
     const std::string source = given ? "the text" : "standard input";
     Lines lines(given ? argument : std::cin, source);
     std::string next;

@@ -148,6 +148,8 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
     CHECK(result.status == 2);
   };
   refused("--modle x", "not expected: --modle x");
+  refused("x -- --modle", "not expected: x --modle");
+  CHECK(program("--epochs 3 --").has("result"));
   refused("--lr 1 --lr 2", "--lr: At Most 1 required but received 2");
   refused("--norm layr",
           "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)));
@@ -173,10 +175,31 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
     const ShellResult full = program(words, "/dev/full");
     CHECK(full.status == 1);
     CHECK(full.has("program: standard output cannot be written; is the disk full?\n"));
+    CHECK(program(words, "/dev/null >&-").status == 1);
   }
 }
 
-    CHECK(program(words, "/dev/null >&-").status == 1);
+TEST_CASE("options: -- ends them: a text or a file may begin with a hyphen") {
+  const auto texts = [](std::vector<std::string> words) {
+    std::string text, second, model;
+    std::vector<std::string> files;
+    CommandLine line("program", "of a test");
+    line.option("text", text, "", "TEXT");
+    line.option("second", second, "", "TEXT");
+    line.option("files", files, "", "FILE");
+    line.option("--model", model, "", "DIR");
+    words.insert(words.begin(), "program");
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    line.parse(int(pointers.size()), pointers.data());
+    return formatted("{}|{}|{}|{}", model, text, second, joined(files));
+  };
+  CHECK(texts({"--model", "m", "--", "--json"}) == "m|--json||");
+  CHECK(texts({"a", "--model", "m", "--", "-5", "--model", "--"}) == "m|a|-5|--model, --");
+  CHECK(texts({"--", "--", "--model=x"}) == "|--|--model=x|");
+  CHECK(texts({"a", "b", "--"}) == "|a|b|");
+}
+
 TEST_CASE(
     "options: the exit status tells a mistake on the command line from other errors, in words of "
     "ours") {

@@ -97,7 +97,8 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
   try {
     std::ranges::reverse(words);         // CLI11 takes them from the end
     app.parse(std::move(words));
-    const std::vector<std::string> rest = app.remaining();
+    std::vector<std::string> rest = app.remaining();
+    std::erase(rest, "--");              // it ends the options
     MB_CHECK(rest.empty(), "not expected: {}", joined(rest, " "));
   } catch (const CLI::Success& asked) {  // --help, --help-all or --version
     const std::vector<std::string> shown = words_of(examples_);
