@@ -7,6 +7,7 @@
 
 #include "child.h"
 #include "engine/names.h"
+#include "engine/text.h"
 #include "error_of.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -198,6 +199,20 @@ TEST_CASE("options: -- ends them: a text or a file may begin with a hyphen") {
   CHECK(texts({"a", "--model", "m", "--", "-5", "--model", "--"}) == "m|a|-5|--model, --");
   CHECK(texts({"--", "--", "--model=x"}) == "|--|--model=x|");
   CHECK(texts({"a", "b", "--"}) == "|a|b|");
+}
+
+TEST_CASE("options: control characters in a message are shown, and hide nothing") {
+  CHECK(visible("a\r\x1B[2Jb\x7F\x01\tc\nd \xC3\xA9") == "a\\r\\x1b[2Jb\\x7f\\x01\tc\nd \xC3\xA9");
+  CHECK(visible(std::string("\0x", 2)) == "\\x00x");
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const ShellResult refused = shell(
+      ".", formatted("MINBERT_CHILD='--norm layer\x1B[2J' '{}' -tc='options: a program in another process' "
+                     "--no-skip", self));
+  CHECK(refused.has("program: there is no norm \"layer\\x1b[2J\"; the norms are: "));
+  CHECK(refused.status == 2);
+  const Quiet quiet;
+  CHECK(run_program("program", []() -> int { fail("no task \"sst\r\""); }) == 1);
+  CHECK(quiet.text() == "program: no task \"sst\\r\"\n");
 }
 
 TEST_CASE(

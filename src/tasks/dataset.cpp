@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "engine/names.h"
+#include "engine/text.h"
 #include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/random.h"
@@ -260,7 +261,7 @@ Dataset read_set(const std::string& folder, const Task& task, Split split, size_
   LoadReport report;
   Dataset data =
       load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);
-  log << report.text();
+  log << visible(report.text());
   return data;
 }
 

@@ -113,8 +113,8 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     app.exit(asked, text);
     print_and_end(program_, text.str());
   } catch (const std::exception& e) {    // CLI11's, or an Error of ours
-    const std::string what = formatted("{}: {}\nRun with --help to see the options.", program_,
-                                       e.what());
+    const std::string what = visible(
+        formatted("{}: {}\nRun with --help to see the options.", program_, e.what()));
     if (ranks().size() > 1) ranks().end_all(what);
     std::cerr << what << '\n';
     std::exit(2);
@@ -142,6 +142,7 @@ int run_program(const std::string& program, const std::function<int()>& body) {
   } catch (const std::exception& e) {
     message += e.what();
   }
+  message = visible(message);
   if (ranks().size() > 1) ranks().end_all(message);
   std::cerr << message << '\n';
   return 1;
