@@ -218,7 +218,7 @@ $(ABOUT): OPTIMISE = -include build/commit.h
 build/commit.h: FORCE
 	@mkdir -p build
 	@printf '#define MINBERT_%s "%s"\n' VERSION $(VERSION) \
-	  COMMIT "$$(git describe --always --dirty 2>/dev/null || echo v$(VERSION))" > $@.new
+	  COMMIT "$$({ [ -e .git ] && git describe --always --dirty 2>/dev/null; } || echo unknown)" > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
 # The page of build/bin/inside has its scripts and its style in it: the strings page_js, page_css, ...
