@@ -138,7 +138,9 @@ int main(int argc, char** argv) {
                                                : Names{".tsv", ".csv"});
       check_folder_of(output);
     }
-    std::istringstream argument(line.given("second") ? text + '\t' + second : text);
+    if (line.given("second")) text += '\t' + second;
+    if (!text.ends_with('\n')) text += '\n';        // an empty text is a line, too
+    std::istringstream argument(text);
     std::ifstream file(input);
     MB_CHECK(file || input.empty(), "--input {}: cannot be read", input);
     TrainedModel trained(one_run(folder));

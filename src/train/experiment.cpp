@@ -64,7 +64,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
     config_ = new_config(o.config, *tokenizer_);
   }
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
-                               .limit = o.limit};
+                               .limit = o.limit, .skip_bad_rows = o.skip_bad_rows};
   for (const Task& task : tasks) {
     const auto read = [&](Split split, size_t set) {
       DatasetOptions how = reading;
