@@ -123,14 +123,6 @@ std::string first_of(std::vector<std::string> lines) {
   return joined(lines);
 }
 
-// The names of the task's files, for an error.
-std::string files_of(const Task& task) {
-  std::vector<std::string> names;
-  for (const std::string& name : task.files.all())
-    if (std::ranges::count(names, name) == 0) names.push_back(name);
-  return joined(names);
-}
-
 // Error where the valid rows may not be what the file is meant to have: see load_dataset.
 void check_skipped(const Task& task, const std::vector<Example>& valid, const LoadReport& report) {
   if (report.skipped.empty()) return;
