@@ -218,10 +218,10 @@ $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
 ABOUT := $(BUILDS:%=build/%/src/files/about.o)
 $(ABOUT): build/commit.h
 $(ABOUT): OPTIMISE = -include build/commit.h
-build/commit.h: FORCE
+build/commit.h: FORCE                               # of this repository, not of one around it
 	@mkdir -p build
-	@printf '#define MINBERT_%s "%s"\n' VERSION $(VERSION) \
-	  COMMIT "$$(git describe --always --dirty 2>/dev/null || echo v$(VERSION))" > $@.new
+	@printf '#define MINBERT_%s "%s"\n' VERSION $(VERSION) COMMIT "$$(GIT_CEILING_DIRECTORIES=$$(dirname "$$PWD") \
+	  git describe --always --dirty 2>/dev/null || echo unknown)" > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
 # The page of build/bin/inside has its scripts and its style in it: the strings page_js, page_css, ...

@@ -17,6 +17,7 @@ using namespace minbert;
 int main(int argc, char** argv) {
   std::string folder = "data", tasks = "sst,quora,sts", metric, vocab, model;
   int seed = 11711;
+  bool skip_bad_rows = false;
   CommandLine line("bag_of_words",
                    "Regression on bags of word pieces: the yardstick for multitask's dev scores.");
   line.option("--data", folder,
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
               "LIST");
   line.option("--vocab", vocab, "the vocabulary, one token a line", "FILE");
   line.option("--model", model, "instead: a model's folder, for its vocabulary", "DIR");
+  line.option("--skip-bad-rows", skip_bad_rows, skip_bad_rows_help);
   line.option("--seed", seed, "of the order of the examples", Range{0});
   line.closing("Prints the dev scores of each task.",
                {"--data data/mini --model data/mini/bert", "--data data/mini/glue --tasks cola,rte "
@@ -39,7 +41,7 @@ int main(int argc, char** argv) {
         vocab.empty() ? Tokenizer::from_folder(model_folder(model)) : Tokenizer::from_vocab(vocab);
     for (const Task& task : list_of_tasks) {
       const auto start = std::chrono::steady_clock::now();
-      const BagSets sets = read_bags(folder, task, tokenizer, {}, std::cerr);
+      const BagSets sets = read_bags(folder, task, tokenizer, {.skip_bad_rows = skip_bad_rows}, std::cerr);
       const BagResult best = bag_of_words(task, sets, tokenizer.size(), uint64_t(seed));
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       const std::vector<Measure> list = measures(task);

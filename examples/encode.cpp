@@ -49,7 +49,9 @@ int main(int argc, char** argv) {
     check_folder_of(o.output);
     watch_for_interrupt();
     const TrainedModel trained(one_run(model));
-    if (!trained.config.has_trained_pooler())
+    if (!trained.has_pooler())
+      std::cerr << model << ": the weights have no pooler, so the file has no pooler_output\n";
+    else if (!trained.config.has_trained_pooler())
       std::cerr << model
                 << " was pre-trained without a pooler: pooler_output says nothing; take cls\n";
     const EncodeReport report = encode(trained, o);

@@ -62,6 +62,9 @@ EncodeOptions completed(EncodeOptions o, const TrainedModel& trained) {
     std::cerr << formatted("{}/modules.json: sentence_embedding by --pool {}{}\n", trained.folder,
                            o.pool, o.normalize ? " --normalize" : "");
   }
+  MB_CHECK(o.pool != "pooler" || trained.has_pooler(),
+           "--pool pooler: {} has no weights for a pooler; take --pool mean, or cls",
+           trained.folder);
   MB_CHECK(!o.normalize || !o.pool.empty(),
            "--normalize has nothing to normalize without --pool; take --pool mean, as "
            "sentence-transformers does for most models");
@@ -75,15 +78,16 @@ EncodeOptions completed(EncodeOptions o, const TrainedModel& trained) {
 // The output file, to which batches of texts are added in order.
 class Output {
  public:
-  Output(const std::vector<Sequence>& texts, const BertConfig& config, const EncodeOptions& o)
-      : layers_(config.num_hidden_layers), heads_(config.num_attention_heads), tokens_(o.tokens),
-        attention_(o.attention), normalize_(o.normalize) {
+  Output(const std::vector<Sequence>& texts, const TrainedModel& trained, const EncodeOptions& o)
+      : layers_(trained.config.num_hidden_layers), heads_(trained.config.num_attention_heads),
+        tokens_(o.tokens), attention_(o.attention), normalize_(o.normalize),
+        pooler_(trained.has_pooler()) {
     if (!o.pool.empty()) pool_ = pool_of(o.pool);
     for (const Sequence& text : texts)
       offsets_.push_back(offsets_.back() + int64_t(text.ids.size()));
-    const int64_t N = int64_t(texts.size()), H = config.hidden_size;
+    const int64_t N = int64_t(texts.size()), H = trained.config.hidden_size;
     if (tokens_) add_entry("offsets", "I64", {N + 1});   // 8 bytes a value: first, to be aligned
-    add_entry("pooler_output", "F32", {N, H});
+    if (pooler_) add_entry("pooler_output", "F32", {N, H});
     add_entry("cls", "F32", {N, H});
     if (pool_) add_entry("sentence_embedding", "F32", {N, H});
     if (tokens_) add_entry("last_hidden_state", "F32", {offsets_.back(), H});
@@ -101,7 +105,7 @@ class Output {
     const bool all = tokens_ || pool_ == Pool::mean;
     const BertOutput encoded =
         bert.forward(batch, all ? all_rows : cls_rows, attention_ ? &weights : nullptr);
-    add_rows("pooler_output", int64_t(first), encoded.pooler_output);
+    if (pooler_) add_rows("pooler_output", int64_t(first), encoded.pooler_output);
     add_rows("cls", int64_t(first), encoded.cls);
     if (pool_) {
       const Tensor embedding = pooled_of(encoded, batch, *pool_);
@@ -150,7 +154,7 @@ class Output {
   }
 
   int64_t layers_, heads_;
-  bool tokens_, attention_, normalize_;
+  bool tokens_, attention_, normalize_, pooler_;
   std::optional<Pool> pool_;
   std::vector<int64_t> offsets_ = {0};              // the tokens before each text
   SafeTensorsStream::Entries entries_;
@@ -164,9 +168,9 @@ EncodeReport encode(const TrainedModel& trained, const EncodeOptions& options) {
   const EncodeOptions o = completed(options, trained);
   const MultitaskBert& network = trained.model.network;
   const Indices task =
-      o.task.empty() ? Indices() : Indices{network.task_id(trained.task(o.task).name)};
+      o.task.empty() ? Indices() : Indices{network.task_id(o.task)};
   const std::vector<Sequence> texts = read_texts(o.input, trained.tokenizer, o.max_length);
-  Output output(texts, trained.config, o);
+  Output output(texts, trained, o);
   const int64_t tokens = output.tokens_before(texts.size());
   Progress progress("encoding " + o.input, tokens);
   const NoGrad no_tape;

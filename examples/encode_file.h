@@ -1,7 +1,8 @@
 // An encoder's results for the texts of a file, written to a safetensors file as they come. The
 // memory holds the model and the tokens of all texts.
 //
-//   pooler_output [N,H]   cls [N,H]                always
+//   cls [N,H]                                      always
+//   pooler_output [N,H]                            unless the model's weights have no pooler
 //   sentence_embedding [N,H]                       pool, or a folder with modules.json
 //   last_hidden_state [T,H]   offsets [N+1]      tokens: text i has rows offsets[i]..offsets[i+1]-1
 //   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I

@@ -20,11 +20,13 @@ int main(int argc, char** argv) {
   std::string list = "sst,quora,sts", out = "runs/fine_tune";
   int epochs = 3, batch = 8, seed = 11711;
   double lr = 1e-5;
+  bool skip_bad_rows = false;
   CommandLine line("fine_tune", "Fine-tunes a BERT or RoBERTa on one or several tasks.");
   line.option("--model", folder, "a Hugging Face folder to fine-tune", "DIR");
   line.option("--data", data,
               "folder with ids-sst-train.csv, ..., or with GLUE's RTE/train.tsv, ...", "DIR");
   line.option("--tasks", list, "tasks, separated by commas: " + task_names(), "LIST");
+  line.option("--skip-bad-rows", skip_bad_rows, skip_bad_rows_help);
   line.option("--epochs", epochs, "passes over the data", Range{0});
   line.option("--batch", batch, "examples in a batch", Range{1});
   line.option("--lr", lr, "learning rate", Range{0});
@@ -43,12 +45,12 @@ int main(int argc, char** argv) {
     const BertConfig& config = model.network.bert().config();
     const Tokenizer tokenizer = tokenizer_of(model_folder(folder), config);
 
+    const DatasetOptions reading{.max_length = config.max_length, .skip_bad_rows = skip_bad_rows};
     std::vector<Dataset> train, dev;
     std::vector<TaskSize> sizes;
     for (const Task& task : tasks) {
-      train.push_back(
-          read_set(data, task, Split::train, 0, tokenizer, {config.max_length}, std::cerr));
-      dev.push_back(read_set(data, task, Split::dev, 0, tokenizer, {config.max_length}, std::cerr));
+      train.push_back(read_set(data, task, Split::train, 0, tokenizer, reading, std::cerr));
+      dev.push_back(read_set(data, task, Split::dev, 0, tokenizer, reading, std::cerr));
       sizes.push_back({task.name, int64_t(train.back().examples.size())});
     }
 

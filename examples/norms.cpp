@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   line.option("--metric", o.metric,
               "metrics that choose the best epoch: mrpc=accuracy,stsb=pearson", "LIST");
   line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
+  line.option("--skip-bad-rows", o.skip_bad_rows, skip_bad_rows_help);
   line.option("--epochs", o.epochs, "passes over the data", Range{1});
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
   line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch",

@@ -50,19 +50,28 @@ std::string row_of(Names prediction, const Names& texts, char separator) {
   return separator ? table_row(prediction, separator) : joined(prediction, "\t") + "\n";
 }
 
+// An object with its members in this order, that of the classes: those of a Json are sorted.
+std::string in_order(const std::vector<std::string>& names, const std::vector<double>& numbers) {
+  std::vector<std::string> members;
+  for (size_t i = 0; i < names.size(); ++i)
+    members.push_back(Json(names[i]).dump(-1) + ":" + Json(numbers[i]).dump(-1));
+  return "{" + joined(members, ",") + "}";
+}
+
 std::string object_of(const Task& task, const Example& e, double value,
                       std::span<const double> logits) {
   const std::vector<std::string> labels = labels_of(task);
-  const std::vector<double> p = probabilities(task.kind, logits);
-  Json object = Json::object({{"text", e.texts[0]}}), of_labels = Json::object();
+  Json object = Json::object({{"text", e.texts[0]}});
   if (e.texts.size() > 1) object.set("second text", e.texts[1]);
   object.set("logits", Json::array_of({logits.begin(), logits.end()}));
   if (labels.empty()) return object.set("score", value).dump(-1);
-  for (size_t i = 0; i < p.size(); ++i) of_labels.set(labels[i], p[i]);
-  return object.set("label", int(value))
-      .set("prediction", labels[size_t(value)])
-      .set("probabilities", of_labels)
-      .dump(-1);
+  object.set("label", int(value)).set("prediction", labels[size_t(value)]).set("probabilities", 0);
+  std::vector<std::string> members;
+  for (const auto& [name, member] : object.members())
+    members.push_back(Json(name).dump(-1) + ":" +
+                      (name == "probabilities" ? in_order(labels, probabilities(task.kind, logits))
+                                               : member.dump(-1)));
+  return "{" + joined(members, ",") + "}";
 }
 
 // The likeliest words in each mask's place, or the object that says so.
@@ -129,7 +138,9 @@ int main(int argc, char** argv) {
                                                : Names{".tsv", ".csv"});
       check_folder_of(output);
     }
-    std::istringstream argument(line.given("second") ? text + '\t' + second : text);
+    if (line.given("second")) text += '\t' + second;
+    if (!text.ends_with('\n')) text += '\n';        // an empty text is a line, too
+    std::istringstream argument(text);
     std::ifstream file(input);
     MB_CHECK(file || input.empty(), "--input {}: cannot be read", input);
     TrainedModel trained(one_run(folder));

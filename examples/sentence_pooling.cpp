@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "minbert/checkpoint.h"
 #include "minbert/error.h"
 #include "minbert/json.h"
 
@@ -11,6 +12,9 @@ namespace minbert {
 std::optional<SentencePooling> sentence_pooling(const std::string& folder) {
   const auto json = [&](const std::string& name) {
     return Json::load_if_there(folder + "/" + name);
+  };
+  const auto of_encoder = [&](const std::string& name) {     // it may lie in 0_Transformer/
+    return Json::load_if_there(model_folder(folder) + "/" + name);
   };
   const auto check = [&](bool good, const std::string& file, const char* key, const auto& value) {
     MB_CHECK(good, "{}/{}: \"{}\" is {}, which is not supported here", folder, file, key, value);
@@ -37,13 +41,13 @@ std::optional<SentencePooling> sentence_pooling(const std::string& folder) {
   check(mode == "cls" || mode == "mean" || mode == "cls_token" || mode == "mean_tokens", pooling,
         "pooling_mode", mode);
 
-  const Json settings = json("sentence_bert_config.json");
+  const Json settings = of_encoder("sentence_bert_config.json");
   const std::string prompts = "config_sentence_transformers.json";
   const std::string prompt = json(prompts).get("default_prompt_name", std::string());
   const bool lower = settings.get("do_lower_case", false);
   check(!lower, "sentence_bert_config.json", "do_lower_case", "true");
   check(prompt.empty(), prompts, "default_prompt_name", prompt);
-  const double limit = json("tokenizer_config.json").get("model_max_length", 0.0);
+  const double limit = of_encoder("tokenizer_config.json").get("model_max_length", 0.0);
   const double length = settings.get("max_seq_length", limit);
   if (length < 1e6) found.max_length = int(length);            // "model_max_length": 1e30 is none
   return found;

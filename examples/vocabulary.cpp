@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   return run_program("vocabulary", [&] {
     line.need({"--input", "--output"});
     if (tokenizer == "wordpiece") check_folder_of(output);
+    else make_folder(output);
     options.lower_case = !cased;
     std::vector<std::string> tokens;
     if (tokenizer == "bpe") {

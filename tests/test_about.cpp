@@ -76,4 +76,37 @@ TEST_CASE("about: --version names the version, the commit, the compiler and Open
   CHECK(says("-h") == says("--help"));
 }
 
+TEST_CASE("about: the commit is the repository's own, or unknown") {
+  const SmallWorld world;
+  const std::string tree = world.path("outer/tree");
+  fs::create_directories(tree);
+  fs::copy(repository("Makefile"), tree + "/Makefile");
+  fs::copy(repository(".build"), tree + "/.build", fs::copy_options::recursive);
+  for (const char* folder : {"/src", "/data", "/tests", "/include", "/examples"}) fs::create_directories(tree + folder);
+  if (shell(tree, "git --version").status != 0) {
+    std::cout << "the commit of a build: not run (git is not on PATH)\n";
+    return;
+  }
+  const auto commit = [&] {
+    const ShellResult made = shell(tree, "env -u MAKEFLAGS -u MAKELEVEL make build/commit.h INSTALL=0");
+    INFO(made.said);
+    REQUIRE(made.status == 0);
+    std::smatch found;
+    const std::string text = read_file(tree + "/build/commit.h");
+    REQUIRE(std::regex_search(text, found, std::regex("MINBERT_COMMIT \"(.*)\"")));
+    return found[1].str();
+  };
+  const std::string repository_here =
+      "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m a && git rev-parse HEAD";
+  CHECK(commit() == "unknown");
+  shell(world.path("outer"), repository_here);       // the tree is in another repository
+  CHECK(commit() == "unknown");
+  const ShellResult own = shell(tree, repository_here);
+  REQUIRE(own.status == 0);
+  CHECK(own.said.starts_with(commit()));
+  CHECK(commit().size() >= 7);
+  write_file(tree + "/.git/HEAD", "damaged");        // as where git does not trust the folder's owner
+  CHECK(commit() == "unknown");
+}
+
 }  // namespace minbert::test

@@ -1,6 +1,8 @@
 // JSON, safetensors and the writing of files: what they promise, and every kind of damage.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -261,7 +263,7 @@ TEST_CASE("files: writing replaces a file whole, or leaves the old one") {
   CHECK(read_file(file) == "through the link");
   CHECK(fs::is_symlink(folder / "link"));
   CHECK_ERROR(write_file(folder.path.string(), ""), "this is a folder");
-  CHECK_ERROR(write_file("/dev/null", ""), "this is not a regular file");
+  CHECK_ERROR(write_file("/dev/null", ""), "/dev/null: cannot write: this is a pipe or a device; give the name of");
   CHECK_ERROR(write_file(folder / "no/such", ""), "no: there is no such folder");
   CHECK_ERROR(read_file(folder.path.string()), "cannot read: Is a directory");
 }
@@ -288,6 +290,28 @@ TEST_CASE("files: a full disk names file and reason, keeps the old file, leaves 
   CHECK(files_in(folder) == 1);
 }
 
+TEST_CASE("files: a pipe, a device and a folder are refused before the work, however they are named") {
+  const Folder folder;
+  const std::string pipe = folder / "pipe", link = folder / "link", file = folder.file("file", "old"),
+                    to_file = folder / "to-file", no_file = "a pipe or a device";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  fs::create_symlink("pipe", link);
+  fs::create_symlink("file", to_file);
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  const std::string open = formatted("/proc/self/fd/{}", ends[1]);      // as /dev/stdout is, in a pipeline
+  for (const auto& [name, is] : {std::pair(pipe, no_file), {link, no_file}, {open, no_file}, {"/dev/null", no_file},
+                                 {folder.path.string(), "a folder"}}) {
+    const std::string said = formatted("{}: cannot write: this is {}; give the name of a file", name, is);
+    CHECK(error_of([&] { check_folder_of(name); }) == said);
+    CHECK(error_of([&] { write_file(name, "new"); }) == said);
+  }
+  check_folder_of(to_file), check_folder_of(folder / "new");
+  write_file(to_file, "new");
+  CHECK(read_file(file) == "new");
+  close(ends[0]), close(ends[1]);
+}
+
 TEST_CASE("files: folders are made with their parents, or the reason is said") {
   const Folder folder;
   make_folder(folder / "a/b/c");
@@ -299,12 +323,28 @@ TEST_CASE("files: folders are made with their parents, or the reason is said") {
         (folder / "f/g/h") + ": cannot make this folder: Not a directory");
 }
 
-TEST_CASE("lines: LF and CRLF are their ends, and the last one needs none") {
-  std::istringstream in("one\r\n\ntwo\rthree\n\xEF\xBF\xBD");             // the last: U+FFFD itself
-  Lines lines(in, "here");
-  std::string line, all;
-  while (lines.next(line)) all += formatted("{}:{}|", lines.number(), line);
-  CHECK(all == "1:one|2:|3:two\rthree|4:\xEF\xBF\xBD|");
+TEST_CASE("lines: LF, CRLF and CR are their ends, and the last one needs none") {
+  const std::pair<std::string, std::string> cases[] = {             // Python: list(io.StringIO(text, newline=None))
+      {"", ""},
+      {"one\r\n\ntwo\rthree\n\xEF\xBF\xBD", "1:one|2:|3:two|4:three|5:\xEF\xBF\xBD|"},         // U+FFFD itself
+      {"a\rb\r", "1:a|2:b|"},
+      {"a\rb", "1:a|2:b|"},
+      {"\r", "1:|"},
+      {"\n", "1:|"},
+      {"a\r\r\n\rb\n\r", "1:a|2:|3:|4:b|5:|"},
+      {"a\n\rb\r\nc", "1:a|2:|3:b|4:c|"}};
+  for (const auto& [text, expected] : cases) {
+    CAPTURE(text);
+    std::istringstream in(text);
+    Lines lines(in, "here");
+    std::string line, all, taken;
+    while (lines.next(line)) all += formatted("{}:{}|", lines.number(), line);
+    CHECK(all == expected);
+    int number = 0;
+    for (std::string_view rest = text; !rest.empty();)
+      taken += formatted("{}:{}|", ++number, without_end(take_line(rest)));
+    CHECK(taken == expected);
+  }
 }
 
 TEST_CASE("lines: what is not UTF-8 is refused with its line and byte, UTF-16 by its name") {

@@ -27,6 +27,7 @@ TEST_CASE(
     "fine_tune: from_pretrained has the folder's weights, and heads of these tasks that follow "
     "from the seed") {
   const SmallWorld world;
+  const Quiet quiet;
   const std::vector<Task> tasks = parse_tasks("sts,sst");
   Model model = Model::from_pretrained(world.path("start"), tasks, {.seed = 3});
   const BertConfig& config = model.network.bert().config();
@@ -43,7 +44,7 @@ TEST_CASE(
   };
   CHECK(model.parameters.value("heads.sst.weight").values() == head(3));
   CHECK(head(3) != head(4));
-  const Quiet quiet;                                // a trained head is taken over
+  // A trained head is taken over.
   save_model(world.path("tuned"), config, Tokenizer::from_folder(world.path("start")),
              model.parameters);
   const Model again =

@@ -25,8 +25,9 @@ struct Loaded {
 };
 
 Loaded loaded(const std::string& file, const std::string& task, const Tokenizer& tokenizer,
-              const DatasetOptions& options = {}) {
+              DatasetOptions options = {}) {
   Loaded l;
+  options.skip_bad_rows = true;
   l.data = load_dataset(task_named(task), file, tokenizer, options, l.report);
   for (const Example& e : l.data.examples) l.labels.push_back(e.label), l.ids.push_back(e.id);
   return l;
@@ -257,7 +258,8 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
   std::string report;                               // of both sets: a line belongs to one of them
   for (const Split split : {Split::train, Split::dev}) {
     LoadReport of_split;
-    load_dataset(task_named("phrasebank"), file, tokenizer, {.split = split}, of_split);
+    load_dataset(task_named("phrasebank"), file, tokenizer, {.split = split, .skip_bad_rows = true},
+                 of_split);
     report += of_split.text();
   }
   CAPTURE(report);
@@ -299,7 +301,12 @@ TEST_CASE("predictions: GLUE's format") {
         "index\tprediction\n0\tentailment\n1\tnot_entailment\n2\tentailment\n");
   CHECK(written("mnli", Split::dev, "MNLI-m-dev.tsv", {0, 1, 2}, "m") ==
         "index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n");
-  CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t-1\n1\t2.25\n2\t6\n");
+  CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t0\n1\t2.25\n2\t5\n");
+  CHECK(written("stsb", Split::dev, "STS-B-dev.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t-1\n1\t2.25\n2\t6\n");
+  Task unbounded = task_named("stsb");
+  unbounded.high = std::numeric_limits<double>::infinity();
+  write_predictions(folder.path.string(), unbounded, Split::test, data, std::vector<double>{-1, 2.25, 6});
+  CHECK(read_file(folder / "STS-B.tsv") == "index\tprediction\n0\t0\n1\t2.25\n2\t6\n");
 }
 
 TEST_CASE("glue: a model learns RTE and CoLA and says what it thinks in their words") {

@@ -9,6 +9,7 @@
 #include "golden_file.h"
 #include "minbert/checkpoint.h"
 #include "renamed.h"
+#include "small_run.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {
@@ -198,33 +199,76 @@ TEST_CASE("huggingface: the bias of masked words is found in the decoder, too") 
   }
 }
 
-TEST_CASE("huggingface: a decoder that is not the word embeddings is refused where config.json says so") {
-  BertConfig config = golden_config();
-  BertForPreTraining network(config);
-  BertModel encoder(config);
-  const Parameters parameters(network, {}), of_encoder(encoder, {});
-  randomise(parameters);
-  const TemporaryFile file, other;
-  save_weights(file.path, parameters);
-  const SafeTensors saved(file.path);
-  const std::vector<real> words = saved.read("bert.embeddings.word_embeddings.weight");
-  for (const bool same : {true, false}) {
-    std::vector<real> decoder = words;
-    decoder[5] += same ? 0 : 1;
-    Renamed with(file.path, [](const std::string& name) { return name; });
-    with.writer.add("cls.predictions.decoder.weight", {30, 16}, decoder);
-    with.writer.write(other.path);
-    for (const char* tied : {"true", "false", "null"}) {
-      config.loaded = Json::object().set("tie_word_embeddings", Json::parse(tied, "config.json"));
-      const std::string error = error_of([&] { load_weights(other.path, parameters, &config); });
-      if (same || tied != std::string("false")) CHECK(error == "no error");
-      else CHECK(contains(error, "cls.predictions.decoder.weight differs from bert.embeddings.word_embeddings.weight"));
-      load_weights(other.path, of_encoder, &config);                            // it predicts no words
-    }
+TEST_CASE("huggingface: a decoder or a bias of its own is refused where words are predicted; fine-tuning goes on") {
+  for (BertConfig config : {golden_config(), golden_roberta()}) {
+    CAPTURE(config.model_type);
+    const bool bert = config.model_type == "bert";
+    const std::string head = bert ? "cls.predictions." : "lm_head.",
+                      words = config.model_type + ".embeddings.word_embeddings.weight";
+    BertForPreTraining network(config);
+    BertModel encoder(config);
+    const Parameters parameters(network, {}), of_encoder(encoder, {});
+    randomise(parameters);
+    const Folder folder;
+    const std::string file = folder / "model.safetensors";
+    config.max_length = config.max_tokens();
+    config.save(folder / "config.json");
+    save_weights(folder / "saved", parameters, SafeTensorsWriter::As::f32, &config);
+    const SafeTensors saved(folder / "saved");
+    for (const auto& [own, shared] : {std::pair(head + "decoder.weight", words),
+                                      std::pair(head + "decoder.bias", head + "bias")})
+      for (const char* tied : {"true", "false", "null"})
+        for (const bool same : {true, false}) {
+          CAPTURE(own + " " + tied);
+          std::vector<real> decoder = saved.read(shared);
+          decoder[5] += same ? 0 : 1;
+          Renamed with(folder / "saved", [](const std::string& name) { return name; });
+          with.writer.add(own, saved.entry(shared).shape, decoder);
+          with.writer.write(file);
+          config.loaded = Json::object().set("tie_word_embeddings", Json::parse(tied, "config.json"));
+          const std::string error = error_of([&] { load_weights(file, parameters, &config); });
+          if (same) CHECK(error == "no error");
+          else CHECK(contains(error, file + ": " + own + " differs from " + shared));
+          load_weights(file, of_encoder, &config);                              // it predicts no words
+          const Quiet quiet;
+          const Folder run;
+          keep_masked_word_head(folder / "", run / "model");
+          CHECK(std::filesystem::exists(run / "model/masked_words.safetensors") == same);
+          CHECK(contains(quiet.text(), "differs from " + shared) != same);
+          CHECK(contains(quiet.text(), "this head stays behind") != same);
+        }
+    config.save(file);
+    CHECK_FALSE(Json::load(file).has("tie_word_embeddings"));        // what minbert writes is tied
   }
-  config.max_length = config.max_tokens();
-  config.save(file.path);
-  CHECK_FALSE(Json::load(file.path).has("tie_word_embeddings"));          // what minbert writes is tied
+}
+
+TEST_CASE("huggingface: what the heads of pre-training lack, and what is none of them, is named") {
+  for (const BertConfig& config : {golden_config(), golden_roberta()}) {
+    CAPTURE(config.model_type);
+    BertForPreTraining network(config);
+    const Parameters parameters(network, {});
+    const TemporaryFile file, other;
+    save_weights(file.path, parameters, SafeTensorsWriter::As::f32, &config);
+    const auto report = [&](const Rename& rename) {
+      Renamed with(file.path, rename);
+      const std::vector<real> three(3, 1);
+      with.writer.add("cls.stranger", {3}, three);
+      with.writer.write(other.path);
+      std::ostringstream said;
+      print_report(said, load_weights(other.path, parameters, &config), "x");
+      return said.str();
+    };
+    const bool bert = config.model_type == "bert";                   // a RoBERTa's pooler starts new
+    const std::string strange = "\n  in the file, not used: cls.stranger\n",
+                      whole = bert ? "tensors loaded" : "; new: pooler";
+    CHECK(contains(report([](const std::string& name) { return name; }), whole + strange));
+    const auto no_words = [](const std::string& name) {
+      return contains(name, "transform") || contains(name, "lm_head.dense") ? "" : name;
+    };
+    CHECK(contains(report(no_words), "; new: head for masked words" + std::string(bert ? "" : ", pooler") + strange));
+    const auto no_next = [](const std::string& name) { return contains(name, "seq_relationship") ? "" : name; };
+    CHECK(contains(report(no_next), (bert ? "; new: head for next sentences" : whole) + strange));
+  }
 }
 
 TEST_CASE("huggingface: weights in another form are named, with the lines of Python that convert them") {
@@ -232,15 +276,15 @@ TEST_CASE("huggingface: weights in another form are named, with the lines of Pyt
   const Network network;
   BertConfig config = golden_config();
   config.loaded = Json::object().set("architectures", Json::array({"BertForMaskedLM"}));
-  const auto error = [&] { return error_of([&] { load_weights(folder.path.string(), network.parameters, &config); }); };
-  CHECK(contains(error(), "/model.safetensors: there is no such file"));
-  for (const char* name : {"pytorch_model.bin", "model.safetensors.index.json"}) {
-    const Folder other;
-    other.file(name, "x");
-    const std::string text = error_of([&] { load_weights(other.path.string(), network.parameters, &config); });
-    CHECK(contains(text, formatted("has {}, but no model.safetensors", name)));
+  for (const std::string name : {"pytorch_model.bin", "model.safetensors.index.json", "tf_model.h5"}) {
+    folder.file(name, "x");
+    const std::string path = folder.path.string(),
+                      text = error_of([&] { load_weights(path, network.parameters, &config); });
+    CAPTURE(text);
+    CHECK(contains(text, path + "/model.safetensors: there is no such file; in the folder: "));
+    CHECK(contains(text, name));
     CHECK(contains(text, "from transformers import BertForMaskedLM\n"));
-    CHECK(contains(text, formatted(".save_pretrained(\"{}\"", other.path.string())));
+    CHECK(contains(text, formatted(".save_pretrained(\"{}\"", path)));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "child.h"
 #include "engine/names.h"
+#include "engine/text.h"
 #include "error_of.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -151,6 +152,8 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   refused("--modle x", "not expected: --modle x; the nearest is --model");
   refused("--task=rte", "not expected: --task=rte; the nearest is --tasks");
   refused("rte", "not expected: rte");
+  refused("x -- --modle", "not expected: x --modle");
+  CHECK(program("--epochs 3 --").has("result"));
   refused("--lr 1 --lr 2", "--lr: At Most 1 required but received 2");
   refused("--norm layr",
           "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)) + "; the nearest is layer");
@@ -177,7 +180,43 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
     const ShellResult full = program(words, "/dev/full");
     CHECK(full.status == 1);
     CHECK(full.has("program: standard output cannot be written; is the disk full?\n"));
+    CHECK(program(words, "/dev/null >&-").status == 1);
   }
+}
+
+TEST_CASE("options: -- ends them: a text or a file may begin with a hyphen") {
+  const auto texts = [](std::vector<std::string> words) {
+    std::string text, second, model;
+    std::vector<std::string> files;
+    CommandLine line("program", "of a test");
+    line.option("text", text, "", "TEXT");
+    line.option("second", second, "", "TEXT");
+    line.option("files", files, "", "FILE");
+    line.option("--model", model, "", "DIR");
+    words.insert(words.begin(), "program");
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    line.parse(int(pointers.size()), pointers.data());
+    return formatted("{}|{}|{}|{}", model, text, second, joined(files));
+  };
+  CHECK(texts({"--model", "m", "--", "--json"}) == "m|--json||");
+  CHECK(texts({"a", "--model", "m", "--", "-5", "--model", "--"}) == "m|a|-5|--model, --");
+  CHECK(texts({"--", "--", "--model=x"}) == "|--|--model=x|");
+  CHECK(texts({"a", "b", "--"}) == "|a|b|");
+}
+
+TEST_CASE("options: control characters in a message are shown, and hide nothing") {
+  CHECK(visible("a\r\x1B[2Jb\x7F\x01\tc\nd \xC3\xA9") == "a\\r\\x1b[2Jb\\x7f\\x01\tc\nd \xC3\xA9");
+  CHECK(visible(std::string("\0x", 2)) == "\\x00x");
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const ShellResult refused = shell(
+      ".", formatted("MINBERT_CHILD='--norm layer\x1B[2J' '{}' -tc='options: a program in another process' "
+                     "--no-skip", self));
+  CHECK(refused.has("program: there is no norm \"layer\\x1b[2J\"; the norms are: "));
+  CHECK(refused.status == 2);
+  const Quiet quiet;
+  CHECK(run_program("program", []() -> int { fail("no task \"sst\r\""); }) == 1);
+  CHECK(quiet.text() == "program: no task \"sst\\r\"\n");
 }
 
 TEST_CASE(

@@ -62,9 +62,10 @@ TEST_CASE("progress: a line on the terminal, gone at the end; never among a prog
   struct Shown {
     std::string terminal, file;
   };
-  const auto shown = [&](Progress::Where where, bool out, bool error) {
+  const auto shown = [&](Progress::Where where, bool out, bool error, const char* kind = "xterm") {
     const Terminal terminal;
     write_file(file, "");
+    setenv("TERM", kind, 1);
     Child("progress: work in another process", std::to_string(int(where)), out ? terminal.name : file,
           error ? terminal.name : "/dev/null").peak_memory();
     return Shown{terminal.shown(), read_file(file)};
@@ -84,6 +85,25 @@ TEST_CASE("progress: a line on the terminal, gone at the end; never among a prog
     CHECK_FALSE((!out && contains(is.terminal, "result")));
     CHECK_FALSE(contains(is.file, "left"));         // 15 s would have to pass
     CHECK_FALSE(contains(is.file, "\033"));
+  }
+}
+
+TEST_CASE("progress: a terminal that clears no line is none") {
+  if (access("/dev/pts/ptmx", R_OK) != 0) {
+    std::cout << "progress on a dumb terminal: not run (no /dev/pts)\n";
+    return;
+  }
+  const Terminal terminal;
+  for (const char* kind : {"dumb", ""}) {
+    setenv("TERM", kind, 1);
+    if (!*kind) unsetenv("TERM");
+    Child("progress: work in another process", "0", terminal.name, terminal.name).peak_memory();
+    const std::string shown = terminal.shown();
+    INFO(shown);
+    CHECK(contains(shown, "result"));
+    CHECK_FALSE(contains(shown, "left"));
+    CHECK_FALSE(contains(shown, "\033[K"));         // doctest prints in colours
+    CHECK_FALSE(contains(shown, "\033[?7l"));
   }
 }
 

@@ -434,7 +434,44 @@ TEST_CASE("ranks: processes that srun started without connecting them do not tra
     const ShellResult result = shell(".", slurm + rank_program(train_words(world)));
     INFO(result.said);
     CHECK(result.status == 1);
-    CHECK(result.has("mpirun or srun started 2 processes, but did not connect them. Give srun --mpi=pmix"));
+    CHECK(result.has("mpirun or srun started 2 processes, but did not connect them. "
+                     "Give srun --mpi=pmix"));
+    CHECK(result.has("For runs that have nothing to do with each other, unset SLURM_STEP_NUM_TASKS\n"));
+    CHECK_FALSE(std::filesystem::exists(world.path("out")));
+  }
+}
+
+TEST_CASE("ranks: a program without work to share" * doctest::skip()) {
+  std::string text;
+  CommandLine line("program", "of a test");
+  line.option("text", text, "", "TEXT");
+  std::string name = "program";
+  char* words[] = {name.data()};
+  line.parse(1, words);
+  std::exit(run_program("program", [] {
+    std::cout << "one of " << ranks().size() << std::endl;
+    fail("with a message");
+    return 0;
+  }));
+}
+
+TEST_CASE("ranks: what a starter leaves in the environment is named where ranks matter, and not looked at elsewhere") {
+  SmallWorld world;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    INFO(name);
+    const ShellResult lone = shell(
+        ".", formatted("{}=2 {} '--test-case=ranks: a program without work to share' --no-skip", name, self));
+    INFO(lone.said);
+    CHECK(lone.has("one of 1\n"));
+    CHECK(lone.has("program: with a message\n"));
+    CHECK(lone.status == 1);
+    if (Ranks::built() && !has_mpi()) continue;
+    const ShellResult run = shell(".", formatted("{}=2 {}", name, rank_program(train_words(world))));
+    INFO(run.said);
+    CHECK(run.has("mpirun or srun started 2 processes, but did not connect them."));
+    CHECK(run.has(formatted(", unset {}\n", name)));
+    CHECK(run.status == 1);
     CHECK_FALSE(std::filesystem::exists(world.path("out")));
   }
 }

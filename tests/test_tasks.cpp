@@ -120,7 +120,8 @@ TEST_CASE("dataset: every bad row is skipped and reported with its line") {
                        "0\tx\ta b\tc\t1.0\n1\ty\ta\tb\t\n2\tz\ta\n"
                        "3\tv\ta\tb\t2\n4\tw\ta\tb\tnan\n5\tu\ta\tb\t0.5\n6\tt\ta\t\t0\n7\ts\tc\tc\t0\n");
   LoadReport report;
-  const Dataset data = load_dataset(task_named("quora"), file, tokenizer, {}, report);
+  const DatasetOptions any{.skip_bad_rows = true};
+  const Dataset data = load_dataset(task_named("quora"), file, tokenizer, any, report);
   REQUIRE(data.examples.size() == 2);
   CHECK(data.examples[0].id == "x");
   CHECK(data.examples[0].label == 1);
@@ -140,18 +141,21 @@ TEST_CASE("dataset: every bad row is skipped and reported with its line") {
   CHECK_FALSE(contains(text, ".csv:8:"));          // the first five in detail, all in the total
   CHECK(contains(text, "6 of 8 rows skipped: lines 3, 4, 5, 6, 7, 8\n"));
 
-  CHECK(load_dataset(task_named("quora"), file, tokenizer, {.limit = 1}, report).examples.size() == 1);
+  CHECK(load_dataset(task_named("quora"), file, tokenizer, {.limit = 1, .skip_bad_rows = true}, report)
+            .examples.size() == 1);
   CHECK(report.text() == text);                     // all of the file is read
   std::string many = header;
   for (const char* id : {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"})
     many += formatted("0\t{}\ta\tb\t{}\n", id, std::string(id) == "r1" ? 9 : 1);       // r1 is skipped
   const std::string spaced = folder.file("many.csv", many);
-  const Dataset three = load_dataset(task_named("quora"), spaced, tokenizer, {.limit = 3, .keep_texts = true}, report);
+  const Dataset three = load_dataset(task_named("quora"), spaced, tokenizer,
+                                     {.limit = 3, .keep_texts = true, .skip_bad_rows = true}, report);
   CHECK(ids_of(three) == Fields{"r0", "r3", "r5"});            // rows 0, 2, 4 of the seven that are valid
   CHECK(three.examples[1].texts == Fields{"a", "b"});
   CHECK(report.rows == 8);
   CHECK(report.taken == 3);
-  CHECK(ids_of(load_dataset(task_named("quora"), spaced, tokenizer, {.limit = 7}, report)).back() == "r7");
+  CHECK(ids_of(load_dataset(task_named("quora"), spaced, tokenizer, {.limit = 7, .skip_bad_rows = true},
+                             report)).back() == "r7");
   const std::string none = folder.file("none.csv", header + "0\tx\ta\tb\t7\n");
   CHECK_ERROR(load_dataset(task_named("quora"), none, tokenizer, {}, report), "no valid row");
   const std::string bare = folder.file("bare.csv", header);
@@ -159,6 +163,76 @@ TEST_CASE("dataset: every bad row is skipped and reported with its line") {
         bare + ": there is no row in it, only a header");
   CHECK_ERROR(load_dataset(task_named("sst"), file, tokenizer, {}, report), "\"sentence\"");
   CHECK_ERROR(load_dataset(task_named("sst"), "gone", tokenizer, {}, report), "no such file");
+}
+
+TEST_CASE("dataset: rows that are skipped are few, and take no label with them, unless it is asked for") {
+  const Folder folder;
+  const Tokenizer tokenizer = small_tokenizer(folder);
+  const auto pairs = [](const std::vector<std::pair<std::string, int>>& labels) {
+    std::string text = "index\tsentence1\tsentence2\tlabel\n";
+    int row = 0;
+    for (const auto& [label, count] : labels)
+      for (int i = 0; i < count; ++i) text += formatted("{}\ta\tb\t{}\n", row++, label);
+    return text;
+  };
+  const auto read = [&](const std::string& name, Split split, const std::string& text, DatasetOptions options = {}) {
+    const Task& task = task_named(name);
+    const std::string file = folder.file(name == "rte" ? split == Split::train ? "RTE/train.tsv" : "RTE/dev.tsv"
+                                                       : task.files.train, text);
+    std::ostringstream log;
+    std::string said = error_of([&] { read_set(folder.path.string(), task, split, 0, tokenizer, options, log); });
+    if (said.starts_with(file)) said = said.substr(file.size());
+    return said;
+  };
+  const std::string advice = "\n  correct the file, or give --skip-bad-rows to go on without these rows";
+  const auto ends = [&](const std::string& said, const std::string& lost, const std::string& rows) {
+    INFO(said);
+    CHECK(said.ends_with("\n  labels without a row: " + lost + "\n  rows of each label, or mistake: " + rows + advice));
+  };
+  for (const Split split : {Split::train, Split::dev})
+    for (const int64_t limit : {0, 1}) {            // the file is judged, not what is taken of it
+      INFO(limit);
+      const auto rte = [&](const std::vector<std::pair<std::string, int>>& labels, bool skip = false) {
+        return read("rte", split, pairs(labels), {.limit = limit, .skip_bad_rows = skip});
+      };
+      const std::string said = rte({{"entailment", 999}, {"Not_Entailment", 5}, {"maybe", 1}});
+      CHECK(said.starts_with(":1001: column \"label\" is \"Not_Entailment\", which differs in case or blanks\n"
+                             "  expected entailment or not_entailment; the row is skipped\n"));
+      CHECK(contains(said, ": 6 of 1005 rows skipped: lines 1001, 1002, 1003, 1004, 1005, 1006\n"));
+      ends(said, "not_entailment", "column \"label\" is \"Not_Entailment\", which differs in case or blanks: 5, "
+                                   "column \"label\" is \"maybe\": 1, entailment: 999");
+      CHECK(rte({{"entailment", 981}, {"not_entailment", 9}, {"maybe", 10}}) == "no error");      // 10 of 1000
+      ends(rte({{"entailment", 980}, {"not_entailment", 9}, {"maybe", 10}}), "none",
+           "column \"label\" is \"maybe\": 10, entailment: 980, not_entailment: 9");
+      CHECK(rte({{"entailment", 5}, {"Not_Entailment", 5}}, true) == "no error");
+      CHECK(rte({{"entailment", 5}}) == "no error");               // none is skipped
+    }
+  const auto differs = [&](const std::string& label) {
+    return contains(read("rte", Split::train, pairs({{"entailment", 2}, {"not_entailment", 2}, {label, 1}})),
+                    formatted(":6: column \"label\" is \"{}\", which differs in case or blanks\n", label));
+  };
+  CHECK(differs("ENTAILMENT"));
+  CHECK(differs(" entailment"));
+  CHECK(differs("not_entailment\xC2\xA0"));         // a no-break space
+  CHECK(differs(" Entailment "));
+  CHECK_FALSE(differs("entails"));
+  CHECK(contains(read("rte", Split::train, pairs({{"Entailment", 3}})), "which differs in case or blanks"));
+
+  std::string sst = "id\tsentence\tsentiment\n", sts = "id\tsentence1\tsentence2\tsimilarity\n";
+  for (int i = 0; i < 50; ++i) {
+    sst += formatted("{}\ta\t{}\n", i, i % 5);
+    sts += formatted("{}\ta\tb\t{}\n", i, i % 6);
+  }
+  CHECK(read("sst", Split::train, sst) == "no error");
+  ends(read("sst", Split::train, sst + "x\ta\t 3\n"), "none",
+       "0: 10, 1: 10, 2: 10, 3: 10, 4: 10, column \"sentiment\" is \" 3\", which differs in case or blanks: 1");
+  ends(read("sts", Split::train, sts + "x\ta\tb\t7\ny\ta\n"), "none", "2 fields: 1, column \"similarity\" is \"7\": 1");
+
+  std::ostringstream log;                           // a test set needs no labels, and a row that is skipped none
+  folder.file("RTE/test.tsv", "index\tsentence1\tsentence2\n0\ta\tb\n1\ta\n");
+  const Dataset test = read_set(folder.path.string(), task_named("rte"), Split::test, 0, tokenizer, {}, log);
+  CHECK(test.examples.size() == 1);
+  CHECK(test.skipped == 1);
 }
 
 TEST_CASE("dataset: rows of several lines are said with their lines") {
@@ -206,7 +280,8 @@ TEST_CASE("tasks: labels in words, and the texts of the first valid rows") {
       "quora.csv", "id\tsentence1\tsentence2\tis_duplicate\n0\ta\tb\t2\n1\tA b?\tC\t1\n2\tb\tc\t0\n3\tc\ta\t0\n");
   LoadReport report;
   const auto load = [&](bool texts) {
-    return load_dataset(task_named("quora"), file, small_tokenizer(folder), {.keep_texts = texts}, report).examples;
+    return load_dataset(task_named("quora"), file, small_tokenizer(folder),
+                        {.keep_texts = texts, .skip_bad_rows = true}, report).examples;
   };
   const std::vector<Example> kept = load(true);
   REQUIRE(kept.size() == 3);
@@ -320,6 +395,8 @@ TEST_CASE("predictions: the course's format") {
         "id \t Predicted_Is_Paraphrase \naa , 1 \nbb , 0 \ncc , 1 \n");
   CHECK(written("sts", Split::dev, "sts-dev-output.csv", {-0.25, 3.125, 5.5}) ==
         "id \t Predicted_Similiary \naa , -0.25 \nbb , 3.125 \ncc , 5.5 \n");       // what is scored
+  CHECK(written("sts", Split::test, "sts-test-output.csv", {-0.25, 3.125, 5.5}) ==
+        "id \t Predicted_Similiary \naa , 0 \nbb , 3.125 \ncc , 5 \n");           // what a server takes
   CHECK_ERROR(written("sst", Split::dev, "", {1}), "1 predictions for 3 examples of dev.csv");
 }
 

@@ -485,7 +485,7 @@ TEST_CASE("train: a config.json that contradicts the weights or the vocabulary i
   };
   refused(Json(good).set("vocab_size", 19),
           "vocab.txt has 20 tokens, but \"vocab_size\" in config.json is 19");
-  refused(Json(good).set("num_hidden_layers", 2), "bert.encoder.layer.1.output.LayerNorm.bias");
+  refused(Json(good).set("num_hidden_layers", 2), "\n    bert.encoder.layer.1.attention.self.query.weight\n");
   refused(Json(good).set("hidden_size", 4), "[20, 8] in the file, but [20, 4] by config.json");
   for (const auto& [key, message] : {std::pair("pairs", "\"minbert\": there is no pairing \"x\"; the pairings"),
                                      std::pair("placement", "there is no placement \"x\"; the placements are: post"),

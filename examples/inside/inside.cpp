@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
         options.task = options.label = "";
       }
       models.push_back(look_inside(trained, folder, options));
+      o.task = models[0]["task"].string();         // the only one of a model with a --label
       if (models.back()["cut"].boolean())
         std::cerr << folder << ": the text is cut to " << models.back()["pieces"].items().size()
                   << " tokens; --tokens takes more\n";

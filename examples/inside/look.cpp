@@ -320,11 +320,11 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   MB_CHECK(!o.text.empty(), "--text is empty; give a sentence");
   check_utf8(o.text, "--text");
   check_utf8(o.text_b, "--text-b");
-  MB_CHECK(o.label.empty() || !o.task.empty(), "--label {} is a label of which task? Give --task",
-           o.label);
   MultitaskBert& network = trained.model.network;
   const BertConfig& config = trained.config;
-  const Task* task = o.task.empty() ? nullptr : &trained.task(o.task);
+  if (config.is_foreign() && !o.text_b.empty())    // nobody says whether it takes one text or two
+    trained.tasks[0].text_columns = {"text", "second text"};
+  const Task* task = o.task.empty() && o.label.empty() ? nullptr : &trained.task(o.task);
   const double label = o.label.empty() ? 0 : label_of(*task, o.label);
   MB_CHECK(!task || task->is_pair() == !o.text_b.empty(), "{} takes {}", task->name,
            task->is_pair() ? "two texts; give --text-b" : "one text; leave --text-b out");
@@ -351,7 +351,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   Json::Array pieces, ids, segments, tasks, predictions, states;
   for (const Task& t : trained.tasks) {
     tasks.push_back(t.name);
-    predictions.push_back(prediction_json(trained, t, o));
+    predictions.push_back(prediction_json(trained, trained.task(t.name), o));
   }
   bool cut = false;
   const int id = task ? network.task_id(task->name) : -1;
@@ -405,7 +405,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
                             {"tasks", Json::array(tasks)},
                             {"text", o.text},
                             {"text_b", o.text_b},
-                            {"task", o.task},
+                            {"task", task ? task->name : ""},
                             {"label", o.label.empty() ? "" : in_words(*task, label)},
                             {"cut", cut},
                             {"pieces", Json::array(pieces)},

@@ -183,6 +183,7 @@ TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
   o.model = options_.model;
   o.data = options_.data;
   o.limit = options_.limit;
+  o.skip_bad_rows = options_.skip_bad_rows;
   o.max_length = options_.max_length;
   return o;
 }

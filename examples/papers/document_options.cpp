@@ -24,6 +24,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
                         tasks[0].files.train, one ? "" : ", ..."),
               "DIR");
   line.option("--limit", o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0});
+  line.option("--skip-bad-rows", o.skip_bad_rows, skip_bad_rows_help);
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
   line.section("How much");
   line.option("--grid", o.grid,

@@ -18,7 +18,7 @@ struct DocumentOptions : MachineOptions {
   std::string tasks, metric, grid = "reduced";
   int max_length = 128, limit = 500, seed = 11711, seeds = 6, epochs = 2, jobs = 1;
   // By --tasks; else tasks whose files are missing are left out
-  bool tasks_given = false;
+  bool tasks_given = false, skip_bad_rows = false;
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
   std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()

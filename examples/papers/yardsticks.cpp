@@ -16,7 +16,8 @@ Json measure(const DocumentOptions& o, const Task& task) {
   Task first = task;
   first.sets.resize(1);
   const BagSets sets = read_bags(o.data, first, tokenizer,
-                                 {.max_length = o.max_length, .limit = o.limit}, std::cerr);
+                                 {.max_length = o.max_length, .limit = o.limit,
+                                  .skip_bad_rows = o.skip_bad_rows}, std::cerr);
   const std::vector<TaskScores> all = yardsticks(first, sets, tokenizer.size(), uint64_t(o.seed));
   Json scores = Json::object();
   for (size_t i = 0; i < all.size(); ++i)

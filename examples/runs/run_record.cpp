@@ -79,20 +79,23 @@ Json with_options(const Json& start, const std::map<std::string, std::string>& o
 }
 
 namespace {
-// Of each task its files, and how many rows of each set were taken.
+// Of each task its files, and how many rows of each set were taken, and skipped.
 Json facts_of_data(const Experiment& experiment) {
   const Json sources = sources_by(experiment.sources(), "--data");
   Json data = Json::object();
   for (const TaskData& d : experiment.data()) {
-    Json facts = Json::object();
+    Json facts = Json::object(), rows = Json::object(), skipped = Json::object();
     for (const std::string& file : d.task.files.all())
       if (sources.has(file)) facts.set(file, sources[file]);
-    Json rows = Json::object({{"train", int64_t(d.train.examples.size())}});
+    const auto add = [&](const std::string& name, const Dataset& set) {
+      rows.set(name, int64_t(set.examples.size()));
+      skipped.set(name, set.skipped);
+    };
+    add("train", d.train);
     for (const auto& [split, sets] : {std::pair("dev", &d.dev), {"test", &d.test}})
       for (size_t i = 0; i < sets->size(); ++i)
-        rows.set(split + (d.task.sets[i].empty() ? "" : " " + d.task.sets[i]),
-                 int64_t((*sets)[i].examples.size()));
-    data.set(d.task.name, facts.set("rows", rows));
+        add(split + (d.task.sets[i].empty() ? "" : " " + d.task.sets[i]), (*sets)[i]);
+    data.set(d.task.name, facts.set("rows", rows).set("skipped", skipped));
   }
   return data;
 }
@@ -173,7 +176,8 @@ std::vector<Scores> yardsticks_of(const Experiment& experiment, const Json& star
   for (const TaskData& d : experiment.data()) {
     std::ostringstream said_before;                 // of rows that are skipped
     const BagSets sets = read_bags(o.data, d.task, experiment.tokenizer(),
-                                   {.max_length = o.max_length, .limit = o.limit}, said_before);
+                                   {.max_length = o.max_length, .limit = o.limit,
+                                    .skip_bad_rows = true}, said_before);
     const std::vector<TaskScores> of_task =
         yardsticks(d.task, sets, experiment.tokenizer().size(), uint64_t(o.seed));
     for (size_t y = 0; y < all.size(); ++y) all[y].push_back(of_task[y]);

@@ -4,7 +4,8 @@
 //   options                  every option, numbers as numbers
 //   environment              minbert, compiler, processor, OpenBLAS, threads, ...
 //   model                    where it began: its files with size and fingerprint; parameters, trained
-//   data                     each task's files with size and fingerprint; rows: taken of each set
+//   data                     each task's files with size and fingerprint; rows: taken of each set;
+//                            skipped: of its file
 //   scores                   {"sst": {"dev": {"accuracy": 0.49}, "train": {...}}} of the best epoch
 //   best_epoch, dev_mean     epochs count from 1, as on the screen; 0: none was scored
 //   steps, seconds           of training

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/clock.h"
+#include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "runs/study.h"
@@ -62,7 +63,7 @@ class Plan {
     for (const Run* run : runs) left_ += run->cost;
   }
   void begin(const Run& run) const {                // a line that the next one replaces
-    if (isatty(STDERR_FILENO))
+    if (shows_lines())
       std::cerr << formatted("\r\033[K[{}/{}] {} ...{}", number_ + 1, count_, run.name, left())
                 << std::flush;
   }
@@ -70,7 +71,7 @@ class Plan {
     ++number_;
     left_ -= run.cost;
     done_ += run.cost;
-    std::cerr << (isatty(STDERR_FILENO) ? "\r\033[K" : "")
+    std::cerr << (shows_lines() ? "\r\033[K" : "")
               << formatted("[{}/{}] {}  {} s{}", number_, count_, run.name, std::lround(seconds),
                            left())
               << std::endl;

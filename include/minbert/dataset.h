@@ -26,6 +26,7 @@ struct Example {
 struct Dataset {
   std::string file;
   std::vector<Example> examples;
+  int64_t skipped = 0;                          // rows of the file that cannot be used
 };
 
 struct DatasetOptions {
@@ -36,6 +37,7 @@ struct DatasetOptions {
   Split split = Split::train;                   // test: no labels, and rows with an empty text are
                                                 // kept, since every id needs a prediction
   bool keep_texts = false;                      // in the examples, beside their tokens
+  bool skip_bad_rows = false;                   // however many, or all of a label
 };
 
 struct SkippedRow {
@@ -62,7 +64,9 @@ struct LoadReport {
 // skipped and reported. If one file is both train and dev (Financial PhraseBank), a fifth of the
 // rows is dev, chosen by a random number of their text and the fixed seed 11711: every run has the
 // same two sets, and no sentence is in both.
-// Errors: no such file, a missing column, a quote that never closes, no valid row.
+// Errors: no such file, a missing column, a quote that never closes, no valid row; and, unless
+// skip_bad_rows, a training or dev set of which more than one row in a hundred is skipped, or some
+// are and no other has a label of the task.
 Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer& tokenizer,
                      const DatasetOptions& options, LoadReport& report);
 

@@ -59,7 +59,8 @@ std::string read_file(const std::string& file);   // all of it; Error if it cann
 void write_file(const std::string& file, std::string_view text);   // atomically
 int64_t file_size(const std::string& file);       // in bytes; 0 if unknown, as for a pipe
 void make_folder(const std::string& folder);      // with its parents
-// Error if there is no folder to hold the file: before the work whose result it is.
+// Error if the file cannot be written since there is no folder to hold it, or since it is a folder,
+// a pipe or a device: before the work whose result it is.
 void check_folder_of(const std::string& file);
 void sync_to_disk(const std::string& file_or_folder);       // its contents then survive a power cut
 bool is_temporary(const std::string& name);       // the name of an AtomicFile of a killed program?

@@ -25,9 +25,13 @@ void describe(BertConfig& config, const std::vector<Task>& tasks);
 // "multi_label_classification": its probability is the logit's sigmoid.
 ClassifierHead classifier_of(const Task& task, double dropout);
 // The names under which a run on `tasks` goes on with the heads of `saved`: its own, save that the
-// head of a classifier from elsewhere becomes that of the run's only task. None, if it has another
-// number of outputs: it stays behind.
+// head of a classifier from elsewhere becomes that of the run's only task. None, if its labels are
+// not those of the task, in any order and case, nor LABEL_0, LABEL_1, ...: it stays behind.
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
+// After loading such a classifier's weights: puts the rows of its head in the order of the task's
+// classes. stderr says where its head stays behind.
+void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
+               const Parameters& parameters);
 
 struct FineTuneOptions {
   uint64_t seed = 0;                                // of the heads

@@ -42,15 +42,16 @@ class Json {
   bool is_object() const;
   bool has(const std::string& key) const;             // false also if this is no object
   Json operator[](const std::string& key) const;      // fails if the key is missing
+  Json find(const std::string& key) const;            // null if it is, or if this is no object
   Json& set(const std::string& key, const Json& value);      // makes a null an object
   bool boolean() const;
   int64_t integer() const;
   double number() const;
   std::optional<double> number_if() const;            // none: null
   std::string string() const;
-  Array items() const;                                // of an array
+  Array items() const;                                // of an array; of null none
   std::vector<double> numbers() const;                // of an array of them; null: NaN
-  Object members() const;                             // of an object
+  Object members() const;                             // of an object; of null none
   template <class T>                                  // T: bool, int, int64_t, double, std::string
   T get(const std::string& key, T otherwise) const;   // `otherwise` if the key is missing or null
 

@@ -44,7 +44,7 @@ struct RunOptions : MachineOptions {
 // Fine-tuning on tasks.
 struct TrainOptions : RunOptions {
   std::string model, data = "data", tasks = "sst,quora,sts", metric, task_weights;
-  bool from_scratch = false;
+  bool from_scratch = false, skip_bad_rows = false;
   int limit = 0;
 
   std::string cls_norm = "none", cls_norm_at = cls_place::per_method;

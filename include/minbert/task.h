@@ -27,7 +27,6 @@ struct TsvFormat {
   // of Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
   // first ones are one text, which has the separator in it
   bool sentences = false;
-  bool operator==(const TsvFormat&) const = default;
 };
 
 // The names of a task's files.
@@ -35,7 +34,6 @@ struct TaskFiles {
   std::string train;
   std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
   std::vector<std::string> all() const;     // those of training first
-  bool operator==(const TaskFiles&) const = default;
 };
 
 struct Task {

@@ -61,15 +61,19 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
 // A trained model's folder (runs/NAME, or runs/NAME/model) opened for use: predict and encode need
 // no more.
 struct TrainedModel {
+  // Error: weights are missing, and not only those of the pooler.
   explicit TrainedModel(const std::string& folder);
   DatasetOptions dataset_options() const;           // as its training data was read
-  // Error lists the tasks it was trained on. "": its only one
+  // Error lists the tasks it was trained on. "": its only one. Error for a head that says nothing
+  // (it reads from a pooler without weights), or other things than a task of ours.
   const Task& task(const std::string& name) const;
+  bool has_pooler() const { return weights.initialised.empty(); }
   BertConfig config;
   Tokenizer tokenizer;
   std::vector<Task> tasks;                          // the t-th has task id t
   Model model;
   std::string folder;
+  WeightsReport weights;
 };
 
 // ---- Passes over data without gradients and without dropout

@@ -2,6 +2,7 @@
 #include "minbert/checkpoint.h"
 
 #include <filesystem>
+#include <iostream>
 #include <set>
 
 #include "bert/family.h"
@@ -15,8 +16,17 @@ namespace minbert {
 std::string model_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code none;
-  for (const std::string& site : {folder, folder + "/model"})
+  std::vector<std::string> sites = {folder, folder + "/model"};
+  if (const std::string list = folder + "/modules.json"; fs::exists(list, none))
+    if (const Json::Array modules = Json::load(list).items(); !modules.empty())
+      sites.push_back(folder + "/" + modules[0].get("path", std::string()));       // 0_Transformer
+  for (const std::string& site : sites) {
+    MB_CHECK(!fs::exists(site + "/adapter_config.json", none),
+             "{}: adapter_config.json is there, and minbert reads no adapters; let peft merge it "
+             "(merge_and_unload), or move it away",
+             site);
     if (fs::exists(site + "/config.json", none)) return site;
+  }
   MB_CHECK(!fs::is_regular_file(folder, none), "{}: this is a file; give its folder", folder);
   const std::string near = nearby(folder, [&](const std::string& other) {
     return fs::exists(other + "/config.json", none) ||
@@ -63,10 +73,11 @@ Tokenizer tokenizer_of(const std::string& folder, const BertConfig& config) {
       "{} has {} tokens, but \"vocab_size\" in config.json is {}; are the two files of one model?",
       tokenizer.vocab_file(), tokenizer.size(), config.vocab_size);
   MB_CHECK(model_type_of(tokenizer) == config.model_type,
-           "{}: \"model_type\" in config.json is \"{}\", but {} is the vocabulary of a {}; here "
+           "{}: \"model_type\" in config.json is {}, but {} is the vocabulary of a {}; here "
            "a bert has WordPiece (vocab.txt or tokenizer.json), a roberta has byte-level BPE "
            "(vocab.json and merges.txt, or tokenizer.json)",
-           folder, config.model_type, tokenizer.vocab_file(), tokenizer.kind().model);
+           folder, config.loaded.find("model_type").dump(-1), tokenizer.vocab_file(),
+           tokenizer.kind().model);
   return tokenizer;
 }
 
@@ -101,7 +112,12 @@ bool load_masked_word_head(const std::string& folder, const BertConfig& config,
 void keep_masked_word_head(const std::string& from, const std::string& to) {
   const BertConfig config = BertConfig::load(from + "/config.json");
   const WithParameters<MaskedWordHead> head(config, 0, false);
-  if (!load_masked_word_head(from, config, head.parameters)) return;
+  try {
+    if (!load_masked_word_head(from, config, head.parameters)) return;
+  } catch (const Error& e) {                       // fine-tuning goes on without it
+    std::cerr << e.what() << "; this head stays behind\n";
+    return;
+  }
   make_folder(to);
   save_weights(kept_head(to), head.parameters, SafeTensorsWriter::As::f32, &config);
 }
@@ -112,9 +128,7 @@ void print_report(std::ostream& out, const WeightsReport& report, const std::str
   for (const std::string& name : report.initialised)
     if (const std::string kind = addition(name); !kind.empty()) fresh.insert(kind);
   if (!fresh.empty()) out << "; new: " << joined({fresh.begin(), fresh.end()});
-  if (!report.unused.empty()) out << "\n  in the file, not used:";
-  for (size_t i = 0; i < report.unused.size() && i < 6; ++i) out << ' ' << report.unused[i];
-  if (report.unused.size() > 6) out << " and " << report.unused.size() - 6 << " more";
+  if (!report.unused.empty()) out << "\n  in the file, not used: " << joined(report.unused, " ", 6);
   out << '\n';
 }
 

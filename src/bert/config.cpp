@@ -108,23 +108,24 @@ const std::map<std::string, std::string> other_activation_names = {
 // The head of a ...ForSequenceClassification. Without id2label its labels are LABEL_0, LABEL_1,
 // and so on, as transformers writes them: two, or num_labels.
 ClassifierHead classifier_in(const Json& json, const std::string& file) {
-  const Json::Array classes =
-      json.has("architectures") ? json["architectures"].items() : Json::Array();
+  const Json::Array classes = json.find("architectures").items();
   if (classes.empty() || !classes[0].string().ends_with("ForSequenceClassification")) return {};
   ClassifierHead head;
-  const bool named = json.has("id2label") && !json["id2label"].is_null();
-  const Json::Object names = named ? json["id2label"].members() : Json::Object();
+  const bool named = !json.find("id2label").is_null();
+  const Json::Object names = json.find("id2label").members();
   const size_t count = named ? names.size() : size_t(json.get("num_labels", 2));
   for (size_t id = 0; id < count; ++id) {
     const auto name = names.find(std::to_string(id));
     MB_CHECK(!named || name != names.end(),
              "{}: \"id2label\" has {} labels, but none for {}; expected one for each of 0 to {}",
              file, count, id, count - 1);
-    head.labels.push_back(named ? name->second.string() : formatted("LABEL_{}", id));
+    head.labels.push_back(!named                       ? formatted("LABEL_{}", id)
+                          : name->second.is_string() ? name->second.string()
+                                                     : name->second.dump(-1));
   }
   head.problem_type = json.get(
       "problem_type", std::string(count == 1 ? "regression" : "single_label_classification"));
-  if (json.has("classifier_dropout")) head.dropout = json["classifier_dropout"].number_if();
+  head.dropout = json.find("classifier_dropout").number_if();
   return head;
 }
 
@@ -239,11 +240,10 @@ BertConfig BertConfig::load(const std::string& file) {
     c.hidden_act = same->second;
 
   for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
-  if (ours.has("tasks"))
-    for (const Json& task : ours["tasks"].items()) {
-      c.tasks.push_back((task.is_object() ? task["name"] : task).string());
-      if (task.is_object()) c.described[c.tasks.back()] = task;
-    }
+  for (const Json& task : ours.find("tasks").items()) {
+    c.tasks.push_back((task.is_object() ? task["name"] : task).string());
+    if (task.is_object()) c.described[c.tasks.back()] = task;
+  }
   c.classifier = classifier_in(c.loaded, file);
   if (c.tasks.empty() && !c.classifier.labels.empty()) c.tasks = {foreign_task};
   c.max_length = ours.get("max_length", std::min(c.max_length, c.max_tokens()));

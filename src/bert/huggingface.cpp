@@ -55,39 +55,46 @@ std::string name_in(const SafeTensors& file, const std::string& expected,
   return "";
 }
 
-// Masked words are predicted by the word embeddings. Error where a model has another matrix for it.
-void check_tied(const SafeTensors& file, const BertConfig& saved, const std::string& embeddings) {
-  if (saved.loaded.is_null() || saved.loaded.get("tie_word_embeddings", true)) return;
-  for (const char* name : {"cls.predictions.decoder.weight", "lm_head.decoder.weight"})
-    MB_CHECK(!file.entries().contains(name) || file.read(name) == file.read(embeddings),
-             "{}: {} differs from {}, and \"tie_word_embeddings\" in config.json is false; minbert "
-             "predicts words by their embeddings only",
-             file.file(), name, embeddings);
+// Masked words are predicted by the word embeddings and one bias. Error where a file has another
+// matrix or bias for it: some versions of transformers take it, and others overwrite it.
+void check_tied(const SafeTensors& file, const std::string& embeddings) {
+  const auto& there = file.entries();
+  for (const std::string head : {"cls.predictions.", "lm_head."})
+    for (const auto& [own, shared] : {std::pair(head + "decoder.weight", embeddings),
+                                      std::pair(head + "decoder.bias", head + "bias")})
+      MB_CHECK(!there.contains(own) || !there.contains(shared) ||
+                   file.read(own) == file.read(shared),
+               "{}: {} differs from {}; minbert predicts words by their embeddings and one bias "
+               "only",
+               file.file(), own, shared);
 }
 
-// Error says what else is there, and how to make it of that.
+// Error says what else is there, and how transformers makes it of that.
 std::string weights_file(const std::string& path, const BertConfig* saved) {
   if (!std::filesystem::is_directory(path)) return path;
-  const std::string folder = path + "/", name = "model.safetensors";
-  if (std::filesystem::exists(folder + name)) return folder + name;
+  const std::string file = path + "/model.safetensors";
+  if (std::filesystem::exists(file)) return file;
+  std::vector<std::string> there;
+  for (const auto& entry : std::filesystem::directory_iterator(path))
+    there.push_back(entry.path().filename());
+  std::ranges::sort(there);
   std::string kind = "AutoModel";
-  if (saved && saved->loaded.has("architectures"))
-    for (const Json& one : saved->loaded["architectures"].items()) kind = one.string();
-  for (const char* other : {"model.safetensors.index.json", "pytorch_model.bin",
-                            "pytorch_model.bin.index.json"})
-    MB_CHECK(!std::filesystem::exists(folder + other),
-             "{}: has {}, but no {}; two lines of Python write it:\n"
-             "    from transformers import {}\n"
-             "    {}.from_pretrained(\"{}\").save_pretrained(\"{}\", max_shard_size=\"100GB\")",
-             path, other, name, kind, kind, path, path);
-  fail(folder + name + ": there is no such file");
+  if (saved)
+    for (const Json& one : saved->loaded.find("architectures").items()) kind = one.string();
+  fail(formatted("{}: there is no such file; in the folder: {}\n"
+                 "two lines of Python write it, if transformers reads that:\n"
+                 "    from transformers import {}\n"
+                 "    {}.from_pretrained(\"{}\").save_pretrained(\"{}\", max_shard_size=\"100GB\")",
+                 file, joined(there, ", ", 12), kind, kind, path, path));
 }
 
 bool has_row_for_each_task(const std::string& name) { return name.find(".task_") != name.npos; }
 
 // Most published files have these, and an encoder does not use them: pre-training heads,
-// position_ids 0, 1, 2, ...
-bool expected_extra(const std::string& name) {
+// position_ids 0, 1, 2, ... Beside the head for masked words only its decoder, which check_tied
+// has compared.
+bool expected_extra(const std::string& name, bool masked_words) {
+  if (masked_words && name.find(".decoder.") == name.npos) return name.ends_with("position_ids");
   return name.starts_with("cls.") || name.starts_with("lm_head.") ||
          name.ends_with("position_ids");
 }
@@ -111,7 +118,8 @@ std::string addition(const std::string& name) {
       {"heads.", "heads"},
       {"pooler.", "pooler"},
       {"cls_norm.", "[CLS] norm"},
-      {"cls.", "pre-training heads"},
+      {"cls.predictions.", "head for masked words"},
+      {"cls.seq_relationship.", "head for next sentences"},
       {".running_", "running statistics"},
       {"encoder.LayerNorm.", "norms of the placement"},
       {".attention.LayerNorm.", "norms of the placement"},
@@ -138,8 +146,9 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
         const bool buffer = list == &parameters.buffers();
         const bool fresh = buffer || !addition(item.name).empty();
         if (fresh && !buffer) parameters.initialise(item);
-        if (fresh) report.initialised.push_back(item.name);
-        else missing.push_back(expected);
+        if (!fresh) missing.push_back(expected);
+        else if (!expected.empty() || item.name.find("pooler") != item.name.npos)
+          report.initialised.push_back(item.name);           // RoBERTa has no next sentences
         continue;
       }
       const std::vector<int64_t>& sizes = file.entry(name).shape;
@@ -151,14 +160,25 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
       report.loaded.push_back(item.name);
       used.insert(name);
     }
-  MB_CHECK(missing.empty(), "{}: {} parameters of the model are not in this file:\n    {}",
-           file.file(), missing.size(), joined(missing, "\n    "));
-  if (saved && std::ranges::count(parameters.items(), "cls.predictions.bias", &Parameter::name))
-    check_tied(file, *saved,
-               name_in(file, names.of("bert.embeddings.word_embeddings.weight"), names.encoder));
+  const bool masked_words =
+      std::ranges::count(parameters.items(), "cls.predictions.bias", &Parameter::name);
   for (const auto& [name, entry] : file.entries())
-    if (!used.contains(name) && !expected_extra(name))
-      report.unused.push_back(name);
+    if (!used.contains(name) && !expected_extra(name, masked_words)) report.unused.push_back(name);
+  if (!missing.empty()) {
+    const std::vector<std::string>& strange = report.unused;           // sorted
+    std::string common;
+    if (!strange.empty() && strange.size() == file.entries().size())
+      common.assign(strange[0].begin(), std::ranges::mismatch(strange[0], strange.back()).in1);
+    common.resize(common.find_last_of("./") + 1);                      // "_orig_mod."
+    fail(formatted("{}: {} parameters of the model are not in this file:\n    {}\n{}", file.file(),
+                   missing.size(), joined(missing, "\n    ", 6),
+                   common.empty() ? "in it, not used: " + joined(strange, " ", 6)
+                                  : formatted("all {} names in it begin with {}", strange.size(),
+                                              common)));
+  }
+  if (masked_words)
+    check_tied(file,
+               name_in(file, names.of("bert.embeddings.word_embeddings.weight"), names.encoder));
 
   parallel_each(found.size(), [&](size_t i) {
     const auto& [item, name] = found[i];

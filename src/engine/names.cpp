@@ -29,9 +29,13 @@ size_t distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string joined(const std::vector<std::string>& names, const std::string& between) {
+std::string joined(const std::vector<std::string>& names, const std::string& between,
+                   size_t most) {
   std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : between) + name;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == most) return all + formatted("{}and {} more", between, names.size() - most);
+    all += (all.empty() ? "" : between) + names[i];
+  }
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Choices by name: from a list, or from a table whose entries have a `name`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,9 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
-std::string joined(const std::vector<std::string>& names, const std::string& between = ", ");
+// most: of more than so many the rest is counted, "and 3 more".
+std::string joined(const std::vector<std::string>& names, const std::string& between = ", ",
+                   size_t most = SIZE_MAX);
 
 // The parts between the commas, or between others, without blanks around them; of "" none, but of
 // "a," the second is "".

@@ -2,6 +2,7 @@
 #include "engine/process.h"
 
 #include <cblas.h>
+#include <fcntl.h>
 #include <omp.h>
 #include <strings.h>
 #include <unistd.h>
@@ -12,9 +13,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
+#include <regex>
 #include <vector>
 
+#include "engine/names.h"
 #include "minbert/error.h"
 
 // Functions of OpenBLAS: drop its kernels, and choose again as OPENBLAS_CORETYPE says. A build for
@@ -25,14 +27,32 @@ extern "C" {
 }
 
 namespace minbert {
+namespace {
+
+// A file that is opened later must not get the number of a closed stream, and what is printed. The
+// wrong way round, so that reading and writing still fail.
+void keep_standard_streams() {
+  for (const int stream : {0, 1, 2})                // stdin, stdout, stderr
+    if (fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+}
+
+// The limit of a control group in cores: "150000 100000" in cpu.max, or these numbers in the two
+// files of cgroup v1, are one and a half. "max", or -1 in v1, is none.
+double limit_of(const std::string& group) {
+  double quota = 0, period = 0;
+  if (!(std::ifstream(group + "/cpu.max") >> quota >> period)) {
+    std::ifstream(group + "/cpu.cfs_quota_us") >> quota;
+    std::ifstream(group + "/cpu.cfs_period_us") >> period;
+  }
+  return quota > 0 && period > 0 ? quota / period : HUGE_VAL;
+}
+
+}  // namespace
 
 std::string openblas_kernels() { return openblas_get_corename(); }
 
 std::string openblas_version() {  // of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
-  std::istringstream in(openblas_get_config());
-  std::string name, version;
-  in >> name >> version;
-  return version;
+  return split(openblas_get_config(), ' ').at(1);
 }
 
 std::string better_kernels(const std::string& chosen, bool avx2, bool avx512) {
@@ -70,15 +90,24 @@ void prepare_openblas() {
   }();
 }
 
+double cores_of_groups(const std::string& root) {
+  const std::string v2 = root + "/sys/fs/cgroup", v1 = v2 + "/cpu";
+  double least = std::min(limit_of(v2), limit_of(v1));
+  const std::regex of_cpu("[0-9]+:(|[^:]*\\bcpu\\b[^:]*):(/.*)");  // "0::/a", "4:cpu,cpuacct:/a"
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);)
+    if (std::smatch own; std::regex_match(line, own, of_cpu))
+      for (std::string group = own[2]; !group.empty(); group.resize(group.rfind('/')))
+        least = std::min(least, limit_of((own.length(1) > 0 ? v1 : v2) + group));
+  return least;
+}
+
 int usable_cores() {
-  const double cores = omp_get_num_procs();
-  std::ifstream limit("/sys/fs/cgroup/cpu.max");    // "150000 100000" is one and a half cores
-  double quota = 0, period = 0;
-  const bool limited = limit >> quota >> period && period > 0;
-  return std::max(1, int(limited ? std::min(cores, std::ceil(quota / period)) : cores));
+  return int(std::min<double>(omp_get_num_procs(), std::ceil(cores_of_groups())));
 }
 
 void prepare_threads() {
+  keep_standard_streams();
   if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
     setenv("GOMP_SPINCOUNT", "3000", 1);
     setenv("KMP_BLOCKTIME", "1", 0);                // milliseconds, for LLVM's OpenMP

@@ -27,11 +27,16 @@ void prepare_openblas();
 // training up to 70 times slower. With GOMP_SPINCOUNT=3000 (LLVM's OpenMP: KMP_BLOCKTIME=1) they
 // sleep after some microseconds. The variable is read when OpenMP is loaded, so the program starts
 // itself anew with it, unless GOMP_SPINCOUNT or OMP_WAIT_POLICY is set. Also takes no more threads
-// than the container may use cores, unless OMP_NUM_THREADS is set.
+// than the container may use cores, unless OMP_NUM_THREADS is set; and opens /dev/null in place of
+// a closed stdin, stdout or stderr.
 void prepare_threads();
 
-// The cores that this process may use: its affinity and, in a container, the limit of its --cpus,
-// rounded up.
+// The cores that this process may use: its affinity and, in a container or a job, the limit of its
+// control groups, rounded up.
 int usable_cores();
+
+// That limit, infinity if there is none: the least of this process's own group (cgroup v2 or v1)
+// and those above it. root: "", or in a test a folder with proc/ and sys/.
+double cores_of_groups(const std::string& root = "");
 
 }  // namespace minbert

@@ -27,20 +27,22 @@ namespace {
 // What Open MPI, MPICH and Slurm tell the processes that they start.
 constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
+bool alone = false;
+
 // Processes that are not connected would be as many lone trainings: ends this one instead.
 void check_connected(int ranks) {
-  const char* size = nullptr;                  // what the starter says; the nearest one comes first
-  for (const char* name : sizes)
-    if (!size) size = std::getenv(name);
-  if (!size || std::atoi(size) < 2 || ranks > 1) return;
+  const auto name = std::ranges::find_if(sizes, is_set);        // the nearest starter comes first
+  if (alone || name == std::end(sizes) || std::atoi(std::getenv(*name)) < 2 || ranks > 1) return;
   std::cerr << formatted(
-      "mpirun or srun started {} processes, but did not connect them. {}\n", size,
+      "mpirun or srun started {} processes, but did not connect them. {}. For runs that have "
+      "nothing to do with each other, unset {}\n", std::getenv(*name),
       Ranks::built()
           ? "Give srun --mpi=pmix for Open MPI or --mpi=pmi2 for MPICH (srun --mpi=list "
-            "shows what it has). For runs that have nothing to do with each other, unset "
-            "SLURM_STEP_NUM_TASKS"
+            "shows what it has)"
           : "This program was built without MPI: install it (on Debian libopenmpi-dev and "
-            "openmpi-bin) and run make MPI=1");
+            "openmpi-bin) and run make MPI=1", *name);
   std::exit(1);
 }
 
@@ -50,11 +52,11 @@ void check_connected(int ranks) {
 
 static bool is_started_by_mpirun() {
   constexpr const char* names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"};
-  return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
+  return std::ranges::any_of(names, is_set);
 }
 
 Ranks::Ranks() {
-  if (!is_started_by_mpirun()) {
+  if (alone || !is_started_by_mpirun()) {
     check_connected(1);
     return;
   }
@@ -77,7 +79,7 @@ Ranks::Ranks() {
 bool Ranks::built() { return true; }
 
 Ranks::~Ranks() {
-  if (is_started_by_mpirun()) MPI_Finalize();
+  if (!alone && is_started_by_mpirun()) MPI_Finalize();
 }
 
 // At distance d both partners compute a + b, which is b + a: the same bits.
@@ -142,11 +144,12 @@ template void Ranks::sum(std::span<float>) const;
 template void Ranks::sum(std::span<double>) const;
 
 bool Ranks::any(bool mine) const {
-  const std::vector<std::string> all = gather(mine ? "yes" : "no");
-  return std::ranges::count(all, "yes") > 0;
+  return std::ranges::count(gather(mine ? "yes" : "no"), "yes") > 0;
 }
 
 void Ranks::wait() const { gather(""); }
+
+void stay_alone() { alone = true; }
 
 const Ranks& ranks() {
   static const Ranks those_of_this_run;

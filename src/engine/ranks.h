@@ -48,4 +48,7 @@ class Ranks {
 // reached (a build without MPI, an srun without --mpi), it says so and ends the program.
 const Ranks& ranks();
 
+// Before that call, in a program that shares no work: it is one rank, whoever started it.
+void stay_alone();
+
 }  // namespace minbert

@@ -27,6 +27,17 @@ std::string exact(double v) {
   return out.str();
 }
 
+std::string visible(const std::string& message) {
+  std::ostringstream text;
+  text << std::hex;
+  for (const char c : message)
+    if (c == '\r') text << "\\r";
+    else if (std::iscntrl(uint8_t(c)) && c != '\n' && c != '\t')
+      text << (c < 16 ? "\\x0" : "\\x") << int(c);
+    else text << c;
+  return text.str();
+}
+
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) || (c && std::strchr("-._/=:,+@%", c));

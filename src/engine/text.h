@@ -11,6 +11,9 @@ std::string fixed(double v, int digits);            // "0.50"
 std::string counted(int64_t count, const std::string& what);          // "1 seed", "2 seeds"
 std::string exact(double v);                // a float's 9 digits, which read back as the same float
 
+// A message as it is printed: control characters but for line ends and TABs as \r, \x1b.
+std::string visible(const std::string& message);
+
 // A word of a command that a shell reads as it is: in quotes where it has to be.
 std::string shell_word(const std::string& word);
 

@@ -66,9 +66,7 @@ AtomicFile::AtomicFile(const std::string& file) : file_(file) {
   const fs::path target =
       fs::is_symlink(file, none) ? fs::weakly_canonical(file, none) : fs::path(file);
   target_ = target.string();  // the file that a link points to: the link itself stays
-  MB_CHECK(!fs::exists(target, none) || fs::is_regular_file(target, none),
-           "{}: cannot write: this is {}; give the name of a file", file,
-           fs::is_directory(target, none) ? "a folder" : "not a regular file");
+  check_folder_of(file);
   check_folder_of(target_);
   temporary_ = target_ + formatted("{}{}-{}", temporary_mark, ::getpid(), count++);
   descriptor_ =
@@ -163,6 +161,9 @@ void check_folder_of(const std::string& file) {
            folder.string(),
            fs::exists(folder, none) ? "this is not a folder" : "there is no such folder",
            fs::path(file).filename().string());
+  MB_CHECK(!fs::exists(file, none) || fs::is_regular_file(file, none),
+           "{}: cannot write: this is {}; give the name of a file", file,
+           fs::is_directory(file, none) ? "a folder" : "a pipe or a device");
 }
 
 void make_folder(const std::string& folder) {

@@ -115,7 +115,7 @@ Json Json::part(const nlohmann::json& value, const std::string& path) const {
 
 Json::Array Json::items() const {
   Array all;
-  for (const Value& v : expect(value_->is_array(), "an array [...]"))
+  for (const Value& v : expect(value_->is_array() || is_null(), "an array [...]"))
     all.push_back(part(v, formatted("{}[{}]", path_, all.size())));
   return all;
 }
@@ -128,6 +128,7 @@ std::vector<double> Json::numbers() const {
 
 Json::Object Json::members() const {
   Object all;
+  if (is_null()) return all;
   for (const auto& [key, v] : expect_object().items()) all.emplace(key, part(v, join(path_, key)));
   return all;
 }
@@ -139,6 +140,8 @@ Json Json::operator[](const std::string& key) const {
   MB_CHECK(has(key), "{}\"{}\" is missing", prefix(file_), join(path_, key));
   return part(members[key], join(path_, key));
 }
+
+Json Json::find(const std::string& key) const { return has(key) ? (*this)[key] : Json(); }
 
 Json& Json::set(const std::string& key, const Json& value) {
   expect(value_->is_object() || is_null(), "an object {...}");

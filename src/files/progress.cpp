@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -27,9 +28,14 @@ constexpr const char* clear = "\r\033[K";
 
 }  // namespace
 
+bool shows_lines() {
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
+}
+
 Progress::Progress(std::string what, int64_t total, Where where, int64_t done)
     : what_(std::move(what)), total_(total), done_at_start_(done) {
-  rewrite_ = isatty(STDERR_FILENO);
+  rewrite_ = shows_lines();
   shown_at_all_ =
       where == Where::log || (rewrite_ && (where == Where::terminal || !isatty(STDOUT_FILENO)));
 }

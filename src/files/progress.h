@@ -12,6 +12,8 @@
 
 namespace minbert {
 
+bool shows_lines();             // is stderr a terminal that can clear a line? TERM=dumb cannot
+
 class Progress {
  public:
   enum class Where {

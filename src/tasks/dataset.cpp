@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "engine/names.h"
+#include "engine/text.h"
 #include "files/about.h"
 #include "files/paths.h"
 #include "files/progress.h"
@@ -15,6 +16,7 @@
 #include "minbert/random.h"
 #include "minbert/vocabulary.h"
 #include "tasks/tsv.h"
+#include "text/unicode.h"
 #include "text/words.h"
 
 namespace minbert {
@@ -97,9 +99,13 @@ struct RowReader {
                i == texts.size() ? expected_label(task) : "a text");
       const std::string& label = row.fields[column[texts.size()]];
       const std::optional<double> value = parse_label(task, label);
-      if (!value)
-        skip(formatted("column \"{}\" is {}", task.label_column, shown(label)),
+      if (!value) {
+        std::string plain = normalize(label, {});
+        std::erase(plain, ' ');
+        skip(formatted("column \"{}\" is {}{}", task.label_column, shown(label),
+                       parse_label(task, plain) ? ", which differs in case or blanks" : ""),
              expected_label(task));
+      }
       example.label = *value;
     }
     if (row.last_line > row.line) long_rows.push_back(formatted("{}-{}", row.line, row.last_line));
@@ -111,17 +117,29 @@ struct RowReader {
 // The first 20 of a list.
 std::string first_of(std::vector<std::string> lines) {
   constexpr size_t most = 20;
-  const bool more = lines.size() > most;
-  lines.resize(std::min(lines.size(), most));
-  return joined(lines) + (more ? ", ..." : "");
+  if (lines.size() > most) {
+    lines.resize(most);
+    lines.push_back("...");
+  }
+  return joined(lines);
 }
 
-// The names of the task's files, for an error.
-std::string files_of(const Task& task) {
-  std::vector<std::string> names;
-  for (const std::string& name : task.files.all())
-    if (std::ranges::count(names, name) == 0) names.push_back(name);
-  return joined(names);
+// Error where the valid rows may not be what the file is meant to have: see load_dataset.
+void check_skipped(const Task& task, const std::vector<Example>& valid, const LoadReport& report) {
+  if (report.skipped.empty()) return;
+  std::map<std::string, int> found;                 // rows of a label, or of what is wrong
+  for (const SkippedRow& row : report.skipped) ++found[row.what];
+  std::vector<std::string> lost, rows;
+  if (task.kind != TaskKind::regression) {
+    for (const Example& example : valid) ++found[task.label_text(example.label)];
+    for (int label = 0; label < task.classes(); ++label)
+      if (!found.contains(task.label_text(label))) lost.push_back(task.label_text(label));
+  }
+  if (lost.empty() && 99 * report.skipped.size() <= valid.size()) return;
+  for (const auto& [what, count] : found) rows.push_back(formatted("{}: {}", what, count));
+  fail(formatted("{}  labels without a row: {}\n  rows of each label, or mistake: {}\n"
+                 "  correct the file, or give --skip-bad-rows to go on without these rows",
+                 report.text(), lost.empty() ? "none" : joined(lost), first_of(rows)));
 }
 
 // The first of the task's training and dev files that is not in the folder; "" if all are.
@@ -129,14 +147,19 @@ std::string missing_file_of(const std::string& folder, const Task& task) {
   const TaskFiles found = files_in(folder, task);
   std::vector<std::string> files = found.dev;
   files.insert(files.begin(), found.train);
-  const auto gone = [](const std::string& file) { return !std::filesystem::exists(file); };
-  const auto missing = std::ranges::find_if(files, gone);
-  return missing == files.end() ? "" : *missing;
+  for (const std::string& file : files)
+    if (!std::filesystem::exists(file)) return file;
+  return "";
 }
 
+// Error's text: names the task's files.
 std::string missing_file(const Task& task, const std::string& file) {
+  std::vector<std::string> names = {task.files.train};
+  for (const auto& more : {task.files.dev, task.files.test})
+    for (const std::string& name : more)
+      if (std::ranges::count(names, name) == 0) names.push_back(name);
   return formatted("{}: there is no such file\n  task \"{}\" reads {} from the data folder", file,
-                   task.name, files_of(task));
+                   task.name, joined(names));
 }
 
 }  // namespace
@@ -147,7 +170,7 @@ Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, 
   std::ostringstream reported_later;
   std::vector<std::string> texts, files;
   for (const Task& task : tasks) {
-    const DatasetOptions all{.keep_texts = true};
+    const DatasetOptions all{.keep_texts = true, .skip_bad_rows = true};
     Dataset data = read_set(folder, task, Split::train, 0, any, all, reported_later);
     for (Example& example : data.examples)
       std::ranges::move(example.texts, std::back_inserter(texts));
@@ -228,9 +251,10 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   MB_CHECK(report.rows > 0, "{}: there is no row in it, only a header", file);
   MB_CHECK(!valid.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}", file,
            task.name, report.rows, report.text());
+  if (reader.has_labels && !options.skip_bad_rows) check_skipped(task, valid, report);
 
   const size_t n = options.limit > 0 ? std::min(valid.size(), size_t(options.limit)) : valid.size();
-  Dataset data{file, {}};
+  Dataset data{file, {}, int64_t(report.skipped.size())};
   Progress progress("reading " + file, int64_t(n));
   for (size_t i = 0; i < n; ++i) {
     Example& example = data.examples.emplace_back(std::move(valid[i * valid.size() / n]));
@@ -276,7 +300,7 @@ Dataset read_set(const std::string& folder, const Task& task, Split split, size_
   LoadReport report;
   Dataset data =
       load_dataset(task, data_file(folder, task, split, set), tokenizer, options, report);
-  log << report.text();
+  log << visible(report.text());
   return data;
 }
 

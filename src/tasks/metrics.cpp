@@ -214,9 +214,12 @@ void write_predictions(const std::string& folder, const Task& task, Split split,
            data.examples.size(), data.file);
   std::string text =
       glue ? "index\tprediction\n" : formatted("id \t {} \n", task.prediction_column);
-  for (size_t i = 0; i < predicted.size(); ++i)
+  for (size_t i = 0; i < predicted.size(); ++i) {
+    const double value =
+        split == Split::test ? std::clamp(predicted[i], task.low, task.high) : predicted[i];
     text += formatted(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
-                      task.label_text(predicted[i]));
+                      task.label_text(value));
+  }
   write_file((std::filesystem::path(folder) / name).string(), text);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/names.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "text/lines.h"
@@ -14,9 +15,7 @@ namespace {
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::string quoted_list(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
-  return list;
+  return '"' + joined(names, "\", \"") + '"';
 }
 
 // A file of either encoding as UTF-8. Each byte of ISO-8859-1 is its own code point.
@@ -70,7 +69,7 @@ std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const
         quoted_list(names),
         format_.separator == '\t' ? "TABs" : std::string(1, format_.separator));
     indices.push_back(
-        size_t(std::find(columns().begin(), columns().end(), name) - columns().begin()));
+        size_t(std::ranges::find(columns(), name) - columns().begin()));
   }
   return indices;
 }

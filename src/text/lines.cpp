@@ -40,8 +40,11 @@ int64_t line_ends(std::string_view text) {
 }
 
 std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
-  text.remove_prefix(line.size());
+  const auto ends = [](char c) { return c == '\n' || c == '\r'; };
+  size_t length = size_t(std::ranges::find_if(text, ends) - text.begin());
+  length += text.substr(length, 2) == "\r\n" ? 2 : length < text.size();
+  const std::string_view line = text.substr(0, length);
+  text.remove_prefix(length);
   return line;
 }
 
@@ -52,12 +55,16 @@ std::string_view without_end(std::string_view line) {
 }
 
 bool Lines::next(std::string& line) {
-  const bool found(std::getline(in_, line));
-  MB_CHECK(!in_.bad() && !std::ferror(stdin), "{}: cannot be read", source_);
-  if (!found) return false;
+  if (rest_.empty()) {
+    const bool found(std::getline(in_, text_));
+    MB_CHECK(!in_.bad() && !std::ferror(stdin), "{}: cannot be read", source_);
+    if (!found) return false;
+    rest_ = text_ += '\n';
+  }
+  const std::string_view next = take_line(rest_);
   ++number_;
-  bytes_ += int64_t(line.size()) + 1;
-  if (line.ends_with('\r')) line.pop_back();
+  bytes_ += int64_t(next.size());
+  line = without_end(next);
   check_utf8(line, source_, number_);
   return true;
 }

@@ -18,7 +18,7 @@ void check_utf8(std::string_view text, const std::string& source, int64_t first_
 // The number of line ends; LF, CRLF and a CR by itself are one each.
 int64_t line_ends(std::string_view text);
 
-// Takes the next line, with its end, LF or CRLF, off the text; "" where none is left.
+// Takes the next line, with its end, LF, CRLF or CR, off the text; "" where none is left.
 std::string_view take_line(std::string_view& text);
 std::string_view without_end(std::string_view line);
 
@@ -35,7 +35,7 @@ void for_each_line(const InputFile& file, Visit visit) {
     std::string_view rest = text;
     while (!rest.empty()) {
       const std::string_view line = take_line(rest);
-      if (!last && !line.ends_with('\n')) {         // it goes on in the next block
+      if (!last && rest.empty() && !line.ends_with('\n')) {      // it may go on in the next block
         rest = line;
         break;
       }
@@ -46,7 +46,8 @@ void for_each_line(const InputFile& file, Visit visit) {
   }
 }
 
-// The lines of a stream: a file, or standard input, without their ends: LF or CRLF.
+// The lines of a stream: a file, or standard input, without their ends: LF, CRLF or CR, as Python's
+// text mode has them.
 class Lines {
  public:
   Lines(std::istream& in, std::string source) : in_(in), source_(std::move(source)) {}
@@ -57,7 +58,8 @@ class Lines {
 
  private:
   std::istream& in_;
-  std::string source_;
+  std::string source_, text_;                       // text_: up to a LF; rest_: its other lines
+  std::string_view rest_;
   int64_t number_ = 0, bytes_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <tuple>
 
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -59,8 +60,7 @@ struct TokenizerFolder {
              const Json& ours) const {
     if (ours.is_object()) {
       for (const auto& [name, our] : ours.members())
-        check(file, key.empty() ? name : key + "." + name, value.has(name) ? value[name] : Json(),
-              our);
+        check(file, key.empty() ? name : key + "." + name, value.find(name), our);
       return;
     }
     const bool type = key.ends_with(".type") && key != "model.type";
@@ -103,18 +103,37 @@ AddedToken token_of(const Json& json, int64_t id, bool special) {
   return token;
 }
 
-// "bos_token", "additional_special_tokens" and the like; the usual ones only with flags
-std::vector<AddedToken> named_tokens(const Json& all, const TokenizerKind& kind) {
-  std::vector<AddedToken> named;
-  for (const auto& [key, value] : all.members()) {
-    const bool many = key == "additional_special_tokens" || key == "extra_special_tokens";
-    const bool one = key.ends_with("_token") && !key.starts_with("add_");
-    if (value.is_null() || (!many && !one)) continue;
-    for (const Json& json : many ? value.items() : Json::Array{value})
-      if (AddedToken token = token_of(json, 0, true);
-          json.has("content") || !std::ranges::count(kind.special, token.content))
-        named.push_back(std::move(token));
+// Keys under which tokens stand that have no key of their own: in a list, or in an object by names
+// of the model's choice.
+const std::vector<std::string> of_tokens = {"additional_special_tokens", "extra_special_tokens"};
+
+// "bos_token", "additional_special_tokens" and the like; the usual ones only with flags. In the
+// order in which Hugging Face gives ids to those that have none: bos and eos, then other keys in
+// the file's order, then the members of objects, then lists.
+std::vector<AddedToken> named_tokens(const TokenizerFolder& folder, const TokenizerKind& kind) {
+  // by group, file, and the place of the key in the file
+  std::multimap<std::tuple<int, bool, size_t>, AddedToken> found;
+  for (const bool map : {false, true}) {
+    const Json& all = map ? folder.map : folder.config;
+    const std::string file = map ? map_name : config_name;
+    const std::string text = folder.has(file) ? read_file(folder.path(file)) : "";
+    const auto add = [&](int group, const std::string& key, const Json& json) {
+      const AddedToken token = token_of(json, 0, true);
+      if (json.has("content") || !std::ranges::count(kind.special, token.content))
+        found.emplace(std::tuple(group, map, text.find('"' + key + '"')), token);
+    };
+    for (const auto& [key, value] : all.members()) {
+      const bool several = std::ranges::count(of_tokens, key);
+      if (several && value.is_object())
+        for (const auto& [name, token] : value.members()) add(3, name, token);
+      else if (several)
+        for (const Json& token : value.items()) add(4, key, token);
+      else if (key.ends_with("_token") && (value.is_string() || value.has("content")))
+        add(key == "bos_token" ? 0 : key == "eos_token" ? 1 : 2, key, value);
+    }
   }
+  std::vector<AddedToken> named;
+  for (const auto& [place, token] : found) named.push_back(token);
   return named;
 }
 
@@ -122,8 +141,7 @@ std::vector<AddedToken> named_tokens(const Json& all, const TokenizerKind& kind)
 std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const TokenizerKind& kind,
                                      Ids& ids) {
   std::map<std::string, AddedToken> all;
-  std::vector<AddedToken> named = named_tokens(folder.config, kind);
-  std::ranges::copy(named_tokens(folder.map, kind), std::back_inserter(named));
+  std::vector<AddedToken> named = named_tokens(folder, kind);
   const auto add = [&](const std::string& file, AddedToken token) {
     const auto [known, fresh] = ids.emplace(token.content, token.id);
     MB_CHECK(known->second == token.id,
@@ -136,12 +154,10 @@ std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const Tokeni
   for (const auto& [token, id] : folder.old.members())
     add(old_name,
         token_of(token, id.integer(), std::ranges::count(named, token, &AddedToken::content)));
-  if (folder.one_file.has("added_tokens"))
-    for (const Json& token : folder.one_file["added_tokens"].items())
-      add(one_file_name, token_of(token, token["id"].integer(), false));
-  if (folder.config.has("added_tokens_decoder"))
-    for (const auto& [id, token] : folder.config["added_tokens_decoder"].members())
-      add(config_name, token_of(token, Json::parse(id, folder.path(config_name)).integer(), false));
+  for (const Json& token : folder.one_file.find("added_tokens").items())
+    add(one_file_name, token_of(token, token["id"].integer(), false));
+  for (const auto& [id, token] : folder.config.find("added_tokens_decoder").members())
+    add(config_name, token_of(token, Json::parse(id, folder.path(config_name)).integer(), false));
   for (AddedToken& token : named) {
     if (all.contains(token.content)) continue;
     const auto known = ids.find(token.content);
@@ -171,7 +187,7 @@ TokenTable table_of(const std::string& file, const Ids& ids) {
 
 // What tokenizer_config.json says, else tokenizer.json.
 std::optional<bool> said(const Json& config, const char* key, const Json& part, const char* name) {
-  const Json value = config.has(key) ? config[key] : part.has(name) ? part[name] : Json();
+  const Json value = config.has(key) ? config[key] : part.find(name);
   return value.is_null() ? std::nullopt : std::optional(value.boolean());
 }
 
@@ -219,6 +235,8 @@ Tokenizer Tokenizer::from_folder(const std::string& path) {
   const Json settings = Json::parse(form.config, "");
   folder.check(config_name, "", config, settings);
   folder.check(map_name, "", folder.map, settings);
+  for (const std::string& key : of_tokens)         // an object may give [CLS] another name, too
+    folder.check(config_name, key, config.find(key), settings);
   const std::string ours(kind.tokenizer_class), theirs = config.get("tokenizer_class", ours);
   if (one_file) {
     folder.check(one_file_name, "", all, Json::parse(form.one_file, ""));
@@ -241,11 +259,11 @@ Tokenizer Tokenizer::from_folder(const std::string& path) {
     Merges merges = one_file ? read_merges(file, model["merges"], vocabulary.table)
                              : read_merges(folder.path("merges.txt"), vocabulary.table);
     const char* const key = "add_prefix_space";
-    const auto space = said(config, key, one_file ? all["pre_tokenizer"] : Json(), key);
+    const auto space = said(config, key, all.find("pre_tokenizer"), key);
     return Tokenizer(
         byte_level_bpe(std::move(vocabulary), std::move(merges), space.value_or(false)));
   }
-  const Json normalizer = one_file ? all["normalizer"] : Json();
+  const Json normalizer = all.find("normalizer");
   const auto lower = said(config, "do_lower_case", normalizer, "lowercase");
   const auto strip = said(config, "strip_accents", normalizer, "strip_accents");
   const auto chinese = said(config, "tokenize_chinese_chars", normalizer, "handle_chinese_chars");

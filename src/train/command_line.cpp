@@ -100,6 +100,8 @@ void CommandLine::check_expected(const std::vector<std::string>& words) const {
 
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   prepare_threads();                     // may start the program anew: before MPI knows of it
+  const auto all = values();             // runs and studies alone share their work
+  if (!all.contains("--shards") && !all.contains("--jobs")) stay_alone();
   ranks();                               // of several, only the first prints from here on
   call_ = std::getenv(front_variable) ? command_of(program_) : shell_word(argv[0]);
   CLI::App app(wrapped(description_, help_width), call_);
@@ -123,7 +125,9 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
   try {
     std::ranges::reverse(words);         // CLI11 takes them from the end
     app.parse(std::move(words));
-    check_expected(app.remaining());
+    std::vector<std::string> rest = app.remaining();
+    std::erase(rest, "--");              // it ends the options
+    check_expected(rest);
     check_outputs(*this);
   } catch (const CLI::Success& asked) {  // --help, --help-all or --version
     const std::vector<std::string> shown = words_of(joined(examples_, " "));
@@ -138,8 +142,8 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     app.exit(asked, text);
     print_and_end(program_, text.str());
   } catch (const std::exception& e) {    // CLI11's, or an Error of ours
-    const std::string what = formatted("{}: {}\n{} --help lists the options.", program_, e.what(),
-                                       call_);
+    const std::string what = visible(
+        formatted("{}: {}\n{} --help lists the options.", program_, e.what(), call_));
     if (ranks().size() > 1) ranks().end_all(what);
     std::cerr << what << '\n';
     std::exit(2);
@@ -168,6 +172,7 @@ int run_program(const std::string& program, const std::function<int()>& body) {
   } catch (const std::exception& e) {
     message += e.what();
   }
+  message = visible(message);
   if (ranks().size() > 1) ranks().end_all(message);
   std::cerr << message << '\n';
   return 1;

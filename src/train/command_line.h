@@ -57,6 +57,8 @@ void add_pretrain_options(OptionTable& table, PretrainOptions& options);
 void add_learn_options(OptionTable& table, RunOptions& options, const std::string& default_lr);
 void add_run_options(OptionTable& table, RunOptions& options);
 void add_machine_options(OptionTable& table, MachineOptions& options);
+inline const std::string skip_bad_rows_help =
+    "go on without rows that cannot be used, however many";
 
 // Every option on which the result of a run depends, as text by its name.
 std::map<std::string, std::string> settings_of(TrainOptions options);

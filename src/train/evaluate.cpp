@@ -87,8 +87,10 @@ TaskScores scores_on(std::span<const Dataset> sets, MultitaskBert& network, cons
 Scores evaluate(const Experiment& experiment, const std::string& folder) {
   TrainedModel trained(folder);
   Scores all;
-  for (const TaskData& d : experiment.data())
+  for (const TaskData& d : experiment.data()) {
+    trained.task(d.task.name);                      // Error for a head that says nothing
     all.push_back(scores_on(d.dev, trained.model.network, d.task));
+  }
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "bert/family.h"
 #include "engine/names.h"
 #include "engine/text.h"
 #include "files/about.h"
@@ -63,7 +64,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
     config_ = new_config(o.config, *tokenizer_);
   }
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
-                               .limit = o.limit};
+                               .limit = o.limit, .skip_bad_rows = o.skip_bad_rows};
   for (const Task& task : tasks) {
     const auto read = [&](Split split, size_t set) {
       DatasetOptions how = reading;
@@ -124,6 +125,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     if (!heads.empty()) saved.tasks = heads;
     if (with_values) {
       load_start(o.model, saved, o.placement, model->parameters);
+      sort_head(start_config(o.model, o), tasks, model->parameters);
       print_tasks(o.model, heads, experiment.data());
     }
   }
@@ -138,9 +140,12 @@ TrainedModel::TrainedModel(const std::string& source)
     : config(BertConfig::load(model_folder(source) + "/config.json")),
       tokenizer(tokenizer_of(model_folder(source), config)), tasks(tasks_of(config)),
       model(config, 0, false, heads_of(tasks), 0), folder(source) {
-  const WeightsReport report = load_all_layers(model_folder(folder), config, model.parameters);
-  if (!report.initialised.empty() || !report.unused.empty())
-    print_report(std::cerr, report, folder);
+  weights = load_all_layers(model_folder(folder), config, model.parameters);
+  for (const std::string& name : weights.initialised)
+    MB_CHECK(name.starts_with("bert.pooler."),
+             "{}: {} is not among the weights", folder, name);
+  if (!weights.initialised.empty() || !weights.unused.empty())
+    print_report(std::cerr, weights, folder);
   model.network.train(false);
 }
 
@@ -149,15 +154,25 @@ DatasetOptions TrainedModel::dataset_options() const {
 }
 
 const Task& TrainedModel::task(const std::string& name) const {
+  const std::string classifier = config.family().head_of_one_task + "weight";
+  MB_CHECK(!tasks.empty() || !std::ranges::count(weights.unused, classifier),
+           "{}: {} is among the weights; if it classifies texts, add \"architectures\": [\"{}\"] "
+           "to config.json",
+           folder, classifier, config.family().architecture[1]);
   MB_CHECK(!tasks.empty(),
            "{}: this model was pre-trained, and on no task yet; fine-tune it: {} --model {} "
            "--tasks {} --data DIR --out runs/NAME", folder, command_of("multitask"),
            shell_word(folder), name.empty() ? "sst" : name);
-  MB_CHECK(config.classifier.problem_type != "multi_label_classification" ||
-               config.classifier.labels.size() == 1,
-           "{}: \"problem_type\" in config.json is \"multi_label_classification\": any of its {} "
-           "labels may hold at once; a task of minbert chooses one",
-           folder, config.classifier.labels.size());
+  MB_CHECK(has_pooler() || config.pool != "pooler",
+           "{}: the weights lack the pooler, which its heads read", folder);
+  const auto& [labels, type, dropout] = config.classifier;
+  MB_CHECK(labels.size() < 2 || type == "single_label_classification",
+           "{}: \"problem_type\" in config.json is \"{}\" of {} labels; minbert chooses one label, "
+           "or gives one score",
+           folder, type, labels.size());
+  for (const std::string& label : labels)
+    MB_CHECK(std::ranges::count(labels, label) == 1,
+             "{}: \"id2label\" in config.json has \"{}\" twice", folder, label);
   MB_CHECK(!name.empty() || tasks.size() == 1, "{}: which of its tasks? --task takes one of {}",
            folder, joined(names_of(tasks)));
   return name.empty() ? tasks[0] : tasks[size_t(model.network.task_id(name))];

@@ -2,9 +2,13 @@
 // Plain: loss_of in examples/plain_bert.cpp
 #include "minbert/heads.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <limits>
+#include <ranges>
 
 #include "engine/names.h"
 #include "minbert/ops.h"
@@ -100,11 +104,48 @@ ClassifierHead classifier_of(const Task& task, double dropout) {
   return head;
 }
 
+namespace {
+// Of a classifier from elsewhere: the row of its head for each class of the run's only task, by the
+// names of its labels, or by LABEL_0, LABEL_1, ... None: they are not the task's.
+std::vector<int32_t> rows_for(const BertConfig& saved, const std::vector<Task>& tasks) {
+  if (!saved.is_foreign() || tasks.size() != 1) return {};
+  const ClassifierHead &theirs = saved.classifier, ours = classifier_of(tasks[0], 0);
+  std::vector<int32_t> rows;
+  for (size_t i = 0; i < ours.labels.size(); ++i) {
+    const auto is_class = [&](const std::string& label) {
+      for (const std::string& name :
+           {ours.labels[i], tasks[0].label_text(double(i)), formatted("LABEL_{}", i)})
+        if (strcasecmp(label.c_str(), name.c_str()) == 0) return true;
+      return false;
+    };
+    rows.push_back(int32_t(std::ranges::find_if(theirs.labels, is_class) - theirs.labels.begin()));
+  }
+  const auto all = std::views::iota(0, int(theirs.labels.size()));
+  if (theirs.problem_type == ours.problem_type && std::ranges::is_permutation(rows, all))
+    return rows;
+  return {};
+}
+}  // namespace
+
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks) {
   if (!saved.is_foreign()) return saved.tasks;
-  const bool fits =
-      tasks.size() == 1 && tasks[0].outputs() == int(saved.classifier.labels.size());
-  return fits ? names_of(tasks) : std::vector<std::string>();
+  if (rows_for(saved, tasks).empty()) return {};
+  return names_of(tasks);
+}
+
+void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
+               const Parameters& parameters) {
+  const std::vector<int32_t> rows = rows_for(saved, tasks);
+  if (saved.is_foreign() && rows.empty())
+    std::cerr << formatted("its labels are {}, not those of {}: a new head\n",
+                           joined(saved.classifier.labels), joined(names_of(tasks)));
+  if (rows.empty()) return;
+  const NoGrad no_tape;
+  const auto n = int64_t(rows.size());
+  for (const char* part : {".weight", ".bias"}) {
+    const Tensor& value = parameters.value("heads." + tasks[0].name + part);
+    value.copy_from(index_select(value.reshape({n, value.size() / n}), rows).values());
+  }
 }
 
 namespace {
@@ -131,7 +172,8 @@ Model::Model(const std::string& folder, const BertConfig& saved, const std::vect
                      o.head_dropout) {
   BertConfig source = saved;
   if (const auto heads = heads_for(saved, tasks); !heads.empty()) source.tasks = heads;
-  load_weights(folder, parameters, &source);
+  print_report(std::cerr, load_all_layers(folder, source, parameters), folder);
+  sort_head(saved, tasks, parameters);
 }
 
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {

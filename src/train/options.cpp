@@ -30,7 +30,7 @@ const std::set<std::string> of_this_start = {"--out",     "--resume", "--evaluat
                                              "--profile", "--trace",  "--check-nan"};
 // A resumed run may be given another value of these: they do not change what is learnt.
 const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every",
-                                          "--recompute"};
+                                          "--recompute", "--skip-bad-rows"};
 const std::string started_in = "started in";        // of options.json: the folder of that start
 
 bool is_place(const std::string& option) { return std::ranges::count(place_options, option) > 0; }
@@ -121,7 +121,8 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
        "LIST"},
       {"--task-weights", &o.task_weights, "weights of the tasks' losses: sst=2,sts=0.5; 1 each",
        "LIST"},
-      {"--limit", &o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0}}});
+      {"--limit", &o.limit, "only N rows of each file, evenly spaced; 0: all", Range{0}},
+      {"--skip-bad-rows", &o.skip_bad_rows, skip_bad_rows_help}});
   add_norm_options(table, o);
   table.add({
       {"--cls-norm", &o.cls_norm, "normalization of [CLS]", &cls_norms()},

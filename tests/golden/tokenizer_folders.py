@@ -86,5 +86,21 @@ for prefix in (False, True):
     for way, files in list(as_files(*saved(t), model_files))[:2]:
         rows.append(row(f"RoBERTa, added tokens {prefix}, {way}", files, bpe_texts))
 
+# Tokens that are named without an id get theirs in this order: bos and eos, other keys in the file's order, the members
+# of an object, the items of a list.
+token = lambda content: {"__type": "AddedToken", "content": content, "lstrip": True, "rstrip": False,
+                         "normalized": False, "single_word": False}
+for extra in ({"extra_special_tokens": {}}, {"extra_special_tokens": {"image_token": "[Z]"}},
+              {"extra_special_tokens": {"z": "[Z]", "a": "[A]"}}, {"extra_special_tokens": ["[Z]", "[A]"]},
+              {"extra_special_tokens": {"z": token("[Z]")}}, {"extra_special_tokens": {"z": "film", "a": "[MASK]"}},
+              {"extra_special_tokens": ["[Z]"], "bos_token": "[B]"},
+              {"additional_special_tokens": ["[Z]"], "eos_token": "[B]", "bos_token": "[A]"},
+              {"z_token": "[Z]", "a_token": "[A]", "additional_special_tokens": ["[B]"]},
+              {"extra_special_tokens": {"z": "[Z]"}, "additional_special_tokens": ["[B]"], "a_token": "[A]"},
+              {"extra_special_tokens": None, "additional_special_tokens": None, "bos_token": None},
+              {"use_auth_token": False, "x_token": 3, "tokenizer_class": None}):
+    rows.append(row(f"BERT, {json.dumps(extra)}", {**vocab_txt, "tokenizer_config.json": json.dumps(extra)},
+                    ["b [Z]film [A] [B] a", "film [MASK]"]))
+
 with open(os.path.join(os.path.dirname(__file__), "tokenizer-folders.jsonl"), "w", encoding="utf8") as out:
     for r in rows: print(json.dumps(r, ensure_ascii=False), file=out)

@@ -302,6 +302,37 @@ TEST_CASE("inside: a step moves the rows of its task, and the next one moves the
   CHECK(numbers == world.trained->model.parameters.count());
 }
 
+TEST_CASE("inside: a classifier from elsewhere has one task, which needs no name, of one text or of two") {
+  const SmallWorld world;
+  BertConfig config = BertConfig::load(world.path("start/config.json"));
+  config.tasks = {foreign_task};
+  config.classifier = {{"contradiction", "neutral", "entailment"}, "single_label_classification", {}};
+  const Model model(config, 3, true, heads_of(tasks_of(config)), 0);
+  const Tokenizer tokenizer = Tokenizer::from_folder(world.path("start"));
+  save_model(world.path("foreign"), config, tokenizer, model.parameters);
+  const Quiet quiet;
+  for (const std::string second : {"", "fine plot"}) {
+    TrainedModel trained(world.path("foreign"));
+    const InsideOptions named = {.text = "good film", .text_b = second, .task = foreign_task, .label = "neutral"};
+    InsideOptions short_form = named;
+    short_form.task = "";
+    const Json page = look_inside(trained, "x", short_form);
+    CHECK(page.dump() == look_inside(trained, "x", named).dump());
+    CHECK(page["task"].string() == foreign_task);
+    CHECK(page["loss"].number() > 0);
+    const Sequence sequence = build_sequence(tokenizer, second.empty() ? "good film" : "good film\tfine plot", 16);
+    CHECK(page["ids"].items().size() == sequence.ids.size());
+    const NoGrad no_tape;
+    trained.model.network.train(false);
+    const std::vector<real> values = trained.model.network.forward(pack(std::span(&sequence, 1), {0}), 0).values();
+    const std::vector<double> logits(values.begin(), values.end());
+    const Json::Array choices = page["predictions"].items()[0]["choices"].items();
+    for (size_t c = 0; c < 3; ++c)
+      CHECK(choices[c].items()[1].number() ==
+            doctest::Approx(probabilities(TaskKind::classification, logits)[c]).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("inside: errors say what there is, and a long text is cut") {
   Look world;
   const auto error = [&](InsideOptions o) { return error_of([&] { world.look(o); }); };
@@ -311,7 +342,7 @@ TEST_CASE("inside: errors say what there is, and a long text is cut") {
                  "name: very negative, negative, neutral, "));
   CHECK(world.look({.text = "a", .task = "sst", .label = "positive"})["loss"].number() ==
         world.look({.text = "a", .task = "sst", .label = "3"})["loss"].number());
-  CHECK(contains(error({.text = "a", .label = "1"}), "Give --task"));
+  CHECK(contains(error({.text = "a", .label = "1"}), "which of its tasks? --task takes one of sst, quora, sts"));
   CHECK(contains(error({.text = "a", .task = "quora"}), "quora takes two texts; give --text-b"));
   CHECK(contains(error({.text = "a", .text_b = "b", .task = "sst"}), "leave --text-b out"));
   CHECK(contains(error({.text = ""}), "--text is empty"));

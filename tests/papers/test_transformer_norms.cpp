@@ -186,6 +186,8 @@ TEST_CASE("transformer_norms: rows that are skipped or cut stand in the report, 
   write_file(file, unlabelled + sentences + glad + many + ".@positive\n");
   o.seeds = 1;
   o.items = {"fig2", "fig3"};
+  CHECK_ERROR(run_items(o), "--skip-bad-rows");     // they are more than one in a hundred
+  o.skip_bad_rows = true;
   REQUIRE(run_items(o) == 0);
   const std::string skipped = file + ": 2 of 48 rows skipped: lines 1, 47";
   const std::string cut = ": 1 of 46 rows truncated to 16 tokens";

@@ -90,7 +90,13 @@ TEST_CASE("run record: model, data and scores of a run") {
   CHECK(record["scores"]["dev"]["sts"]["pearson"].number_if() == result.dev[2][0]);
   CHECK(record["model"]["files"].has("model.safetensors"));
 
+  CHECK(record["data"]["sst"]["skipped"].dump(-1) == R"({"dev":0,"test":0,"train":0})");
+
+  o.skip_bad_rows = true;                           // in all that reads the data again, too
   const std::string file = world.path("data/ids-sst-dev.csv"), before = read_file(file);
+  write_file(file, before + "8\tsst-1-8\tgood\t9\n");
+  reported_run(world, o, "skipped");
+  CHECK(record_of(world, "skipped")["data"]["sst"]["skipped"].dump(-1) == R"({"dev":1,"test":0,"train":0})");
   write_file(file, before.substr(0, before.size() - 2) + "1\n");     // another label
   const auto of = [](const Json& json) { return json["data"]["sst"]["ids-sst-dev.csv"]["fingerprint"].string(); };
   reported_run(world, o, "again");

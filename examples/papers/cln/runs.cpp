@@ -70,6 +70,7 @@ Run ClnRuns::training(const std::string& norm, int seed) const {
   TrainOptions t;
   t.tasks = joined(names_of(tasks()), ",");
   t.model = o.model, t.data = o.data, t.limit = o.limit, t.max_length = o.max_length;
+  t.skip_bad_rows = o.skip_bad_rows;
   t.norm = norm, t.sampling = o.sampling, t.seed = seed;
   t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = o.epochs;
   Run run = document.run_of(t, tasks(), formatted("{}-seed{}", norm, seed));

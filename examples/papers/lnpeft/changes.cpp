@@ -158,7 +158,8 @@ Run LnPeftRuns::tuned(const Task& task) const {
     TrainedModel after(folder);
     const Dataset dev =
         read_set(options.data, task, Split::dev, 0, after.tokenizer,
-                 {.max_length = after.config.max_length, .limit = options.limit}, std::cerr);
+                 {.max_length = after.config.max_length, .limit = options.limit,
+                  .skip_bad_rows = options.skip_bad_rows}, std::cerr);
     const auto score = [&] { return scores_on({&dev, 1}, after.model.network, task)[0]; };
     const auto new_model = [&](int seed) {
       return Model(before.config, uint64_t(seed), true, heads_of(before.tasks), 0);

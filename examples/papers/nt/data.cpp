@@ -23,7 +23,8 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, {}};
   const auto read = [&](Split split, LoadReport& report) {
     return load_dataset(data.task, data_file(o.data, data.task, split), data.tokenizer,
-                        {.max_length = o.max_length, .limit = o.limit, .split = split}, report);
+                        {.max_length = o.max_length, .limit = o.limit, .split = split,
+                         .skip_bad_rows = o.skip_bad_rows}, report);
   };
   LoadReport of_dev;
   data.train = read(Split::train, data.read);

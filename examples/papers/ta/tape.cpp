@@ -46,7 +46,8 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   const Tokenizer tokenizer = tokenizer_of(folder, config);
   const Dataset data =
       read_set(o.data, task, Split::train, 0, tokenizer,
-               {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32}, std::cerr);
+               {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32,
+                .skip_bad_rows = o.skip_bad_rows}, std::cerr);
   std::vector<int32_t> all(data.examples.size());
   std::iota(all.begin(), all.end(), 0);
   const Batch batch = pack(inputs(data, all), {0});
