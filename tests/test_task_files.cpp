@@ -125,7 +125,8 @@ TEST_CASE("task file: what a Task cannot be is refused when its data are read") 
   const Tokenizer any({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "none", true);
   const std::string file = folder.file("tickets.tsv", tickets);
   Task task = {.name = "tickets", .title = "Tickets", .text_columns = {"text"}, .label_column = "kind",
-               .files = {"tickets.tsv", {"dev.tsv"}}, .prediction_stem = "tickets", .label_words = {"bug", "wish", "praise"}};
+               .files = {"tickets.tsv", {"dev.tsv"}}, .prediction_stem = "tickets",
+               .label_words = {"bug", "wish", "praise"}};
   CHECK(task.outputs() == 3);                       // high follows from the words
   LoadReport report;
   CHECK(load_dataset(task, file, any, {}, report).examples.size() == 4);
