@@ -242,6 +242,9 @@ BertConfig BertConfig::load(const std::string& file) {
   for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
   for (const Json& task : ours.find("tasks").items()) {
     c.tasks.push_back((task.is_object() ? task["name"] : task).string());
+    MB_CHECK(std::ranges::count(c.tasks, c.tasks.back()) == 1,
+             "{}: \"minbert.tasks\": \"{}\" is named 2 times; once is enough", file,
+             c.tasks.back());
     if (task.is_object()) c.described[c.tasks.back()] = task;
   }
   c.classifier = classifier_in(c.loaded, file);

@@ -254,7 +254,8 @@ std::vector<std::string> LoadReport::totals() const {
   for (const SkippedRow& row : skipped) skipped_lines.push_back(std::to_string(row.line));
   add(skipped.size(), rows, "skipped: lines " + joined(skipped_lines, ", ", most_listed));
   add(long_rows.size(), rows,
-      formatted("have several lines: lines {}; is there a quote that opens a field and is not closed?",
+      formatted("have several lines: lines {}; is there a quote that opens a field and is not "
+                "closed?",
                 joined(long_rows, ", ", most_listed)));
   add(size_t(truncated), taken, formatted("truncated to {} tokens (--max-length)", max_length));
   return all;

@@ -175,9 +175,10 @@ Task task_at(const fs::path& path, const std::string& data) {
   }
   // Names of files are relative to the data folder; of those elsewhere the whole path.
   const auto place = [&](std::string& file) {
-    if (fs::exists(fs::path(data) / file)) return;
-    const fs::path beside = path.parent_path() / file;
-    const fs::path found = fs::absolute(fs::exists(beside) ? beside : fs::path(file));
+    const fs::path in_data = fs::path(data) / file, beside = path.parent_path() / file;
+    const fs::path found = fs::absolute(fs::exists(in_data)  ? in_data
+                                        : fs::exists(beside) ? beside
+                                                             : fs::path(file));
     const fs::path inside = found.lexically_relative(fs::absolute(data));
     file = (inside.empty() || *inside.begin() == ".." ? found : inside).string();
   };
@@ -190,6 +191,7 @@ Task task_at(const fs::path& path, const std::string& data) {
     if (name->empty()) *name = task.name;
   const std::string train = (fs::path(data) / task.files.train).string();
   if (!json.has("format")) task.format.separator = 0;            // the heading tells
+  MB_CHECK(fs::exists(train), "{}: there is no such file", train);
   TsvReader tsv(train, task.format);
   task.format.separator = tsv.separator();
   find_columns(task, tsv.columns());
