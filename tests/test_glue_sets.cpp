@@ -76,7 +76,7 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
   CHECK(columns("mnli") == Names{"mnli_m_accuracy", "mnli_mm_accuracy"});
   const auto refused = [](const char* leading) { return error_of([&] { parse_tasks("mrpc,rte", leading); }); };
   CHECK(refused("mrpc=bleu") == "--metric mrpc=bleu: mrpc is not scored by \"bleu\"; valid are: f1, accuracy");
-  CHECK(refused("qqp=f1") == "--metric qqp=f1: \"qqp\" is none of the tasks here: mrpc, rte");
+  CHECK(refused("qqp=f1") == "--metric qqp=f1: \"qqp\" is none of the tasks here: mrpc, rte; the nearest is mrpc");
   CHECK(refused("mrpc") == "--metric mrpc: expected TASK=METRIC, such as mrpc=accuracy");
   CHECK(contains(refused("mrpc=f1,mrpc=accuracy"), "mrpc is there twice"));
   CHECK(contains(refused("mrpc=f1,"), "expected TASK=METRIC"));
@@ -87,7 +87,8 @@ TEST_CASE("metrics: GLUE's tasks are scored as the papers report them, and --met
     CHECK(error_of([&] { weigh(formatted("rte={}", weight).c_str()); }) ==
           formatted("--task-weights rte={}: \"{}\" is not a number above 0; leave a task out of --tasks to train "
                     "without it", weight, weight));
-  CHECK(error_of([&] { weigh("sst=2"); }) == "--task-weights sst=2: \"sst\" is none of the tasks here: mrpc, rte");
+  CHECK(error_of([&] { weigh("sst=2"); }) ==
+        "--task-weights sst=2: \"sst\" is none of the tasks here: mrpc, rte; the nearest is rte");
 }
 
 TEST_CASE("glue: MRPC's dev set is a file of its own, and files that are missing are named") {

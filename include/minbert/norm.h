@@ -1,6 +1,6 @@
 // Normalizations of hidden states and of [CLS]. Each is in one file of src/norm/hidden or
-// src/norm/cls: its class, its equation, its options and its entry; src/norm/norm.cpp lists the
-// entries in two tables.
+// src/norm/cls: its class, its equation, its options and its entry; src/norm/entries.h lists the
+// entries of the two tables.
 //
 //   x [T,H]   hidden states: one row for each token
 //   h [B,H]   of [CLS]: one row for each sentence, the last hidden state h^l of its [CLS], or the

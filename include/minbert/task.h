@@ -37,20 +37,20 @@ struct TaskFiles {
 };
 
 struct Task {
-  std::string name;                   // "sst", as in --tasks
-  std::string title;                  // "SST", as in tables
+  std::string name = {};              // "sst", as in --tasks
+  std::string title = {};             // "SST", as in tables
   TaskKind kind = TaskKind::classification;
   // Range of the labels: whole numbers except for a regression. With label_words they say it.
   double low = 0, high = 1;
   std::vector<Metric> metrics = {Metric::accuracy};     // the first one chooses the epoch
   std::vector<std::string> sets = {""};    // its dev and test sets: one, or several named "m", "mm"
-  std::vector<std::string> text_columns;           // one, or two for a pair
+  std::vector<std::string> text_columns = {};      // one, or two for a pair
   std::string label_column = "label";
   std::string id_column = {};         // "": rows are numbered from 0, as in GLUE
-  TaskFiles files;                    // in the data folder
+  TaskFiles files = {};               // in the data folder
   int dev_part = 10;                  // where one file is both: one row in so many is dev
   // "sst", "Predicted_Sentiment": see write_predictions
-  std::string prediction_stem, prediction_column = {};
+  std::string prediction_stem = {}, prediction_column = {};
   TsvFormat format = {};
   std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
   std::vector<std::string> label_words = {};       // the files' words for label 0, 1, ...; or none

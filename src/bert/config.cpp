@@ -226,7 +226,7 @@ BertConfig BertConfig::load(const std::string& file) {
   const Json ours = c.loaded.has("minbert") ? c.loaded["minbert"] : Json::object();
   std::string model_type = c.loaded.get("model_type", c.model_type);
   if (model_type == other_function) model_type = ours["model_type"].string();
-  c.model_type = family_of(model_type, file).model_type;
+  c.model_type = family_of(model_type, file).name;
   // Sizes are required: a default would be a guess. Numbers have defaults: old files lack some.
   for (const auto& [key, size] : sizes) {
     c.loaded[key].integer();                       // fails if it is missing
@@ -242,6 +242,9 @@ BertConfig BertConfig::load(const std::string& file) {
   for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
   for (const Json& task : ours.find("tasks").items()) {
     c.tasks.push_back((task.is_object() ? task["name"] : task).string());
+    MB_CHECK(std::ranges::count(c.tasks, c.tasks.back()) == 1,
+             "{}: \"minbert.tasks\": \"{}\" is named 2 times; once is enough", file,
+             c.tasks.back());
     if (task.is_object()) c.described[c.tasks.back()] = task;
   }
   c.classifier = classifier_in(c.loaded, file);

@@ -16,7 +16,7 @@ namespace minbert {
 namespace {
 
 const std::vector<Family> families = {
-    {.model_type = "bert",
+    {.name = "bert",
      .architecture = {"BertForPreTraining", "BertForSequenceClassification", "BertModel"},
      .positions_after_padding = false,
      .pad_token_id = 0,
@@ -27,7 +27,7 @@ const std::vector<Family> families = {
      .pooler = {"bert.pooler.dense.", "bert.pooler.dense.", "bert.pooler.dense."},
      .head_of_one_task = "classifier.",
      .others = {}},
-    {.model_type = "roberta",
+    {.name = "roberta",
      .architecture = {"RobertaForMaskedLM", "RobertaForSequenceClassification", "RobertaModel"},
      .positions_after_padding = true,
      .pad_token_id = 1,
@@ -45,12 +45,10 @@ const std::vector<Family> families = {
 }  // namespace
 
 const Family& family_of(const std::string& model_type, const std::string& source) {
-  const auto found = std::ranges::find(families, model_type, &Family::model_type);
-  std::vector<std::string> valid;
-  for (const Family& family : families) valid.push_back(family.model_type);
+  const auto found = std::ranges::find(families, model_type, &Family::name);
   MB_CHECK(found != families.end(),
            "{}: \"model_type\" is \"{}\"; minbert computes {} and its own \"minbert\" only, so "
-           "this model would give wrong results", source, model_type, joined(valid));
+           "this model would give wrong results", source, model_type, joined(names_of(families)));
   return *found;
 }
 

@@ -12,7 +12,7 @@
 namespace minbert {
 
 struct Family {
-  std::string model_type;                 // of config.json
+  std::string name;                       // "model_type" of config.json
   // "architectures" of config.json, Hugging Face's class: see BertConfig::task_heads()
   std::array<std::string, 3> architecture;
   // A new network's. Where positions_after_padding, a sequence's first token has the position

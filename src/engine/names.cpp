@@ -34,7 +34,7 @@ std::string joined(const std::vector<std::string>& names, const std::string& bet
   std::string all;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i == most) return all + formatted("{}and {} more", between, names.size() - most);
-    all += (all.empty() ? "" : between) + names[i];
+    all += (i == 0 ? "" : between) + names[i];
   }
   return all;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <iomanip>
 #include <sstream>
@@ -25,6 +27,14 @@ std::string exact(double v) {
   std::ostringstream out;
   out << std::setprecision(9) << v;
   return out.str();
+}
+
+std::optional<double> number_in(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  double v = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, v);
+  if (error != std::errc() || rest != end || !std::isfinite(v)) return std::nullopt;
+  return v;
 }
 
 std::string visible(const std::string& message) {

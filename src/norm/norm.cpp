@@ -3,7 +3,6 @@
 #include "minbert/norm.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "engine/fill.h"
@@ -14,29 +13,16 @@
 namespace minbert {
 
 const NormTable& norms() {
-  static const NormTable table = {
-      "norm",
-      {norm_none, norm_layer, norm_layer_simple, norm_variance_only, norm_rms,
-       norm_conditional_layer, norm_batch, norm_power, norm_group, norm_group_sentence,
-       norm_instance}};
+  static const NormTable table = {"norm", {MB_NORMS}};
   return table;
 }
 
 const NormTable& cls_norms() {
-  static const NormTable table = {
-      "[CLS] norm",
-      {cls_none, cls_z, cls_min_max, cls_l2, cls_batch, cls_whitening, cls_iso_bn}};
+  static const NormTable table = {"[CLS] norm", {MB_CLS_NORMS}};
   return table;
 }
 
 namespace {
-
-std::optional<double> number_in(const std::string& text) {
-  double v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return v;
-}
 
 void check_value(const std::string& norm, const NormOption& option, const std::string& value) {
   if (!option.words.empty()) {

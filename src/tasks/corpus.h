@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "minbert/files.h"
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
 

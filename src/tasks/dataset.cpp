@@ -2,7 +2,7 @@
 #include "minbert/dataset.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -37,12 +37,9 @@ std::optional<double> parse_label(const Task& task, const std::string& text) {
     const auto word = std::ranges::find(words, text);
     return word == words.end() ? std::nullopt : std::optional(double(word - words.begin()));
   }
-  const char* end = text.data() + text.size();
-  double value = 0;
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  const bool number =
-      error == std::errc() && stopped == end && value >= task.low && value <= task.high;
-  if (!number || (task.kind != TaskKind::regression && value != double(int(value))))
+  const std::optional<double> value = number_in(text);
+  const bool whole = task.kind != TaskKind::regression;
+  if (!value || *value < task.low || *value > task.high || (whole && *value != std::floor(*value)))
     return std::nullopt;
   return value;
 }
@@ -52,15 +49,13 @@ std::string shown(const std::string& text) {       // a field, quoted and shorte
   return '"' + text.substr(0, max) + (text.size() > max ? "...\"" : "\"");
 }
 
-using Fields = std::vector<std::string>;
-
 struct RowReader {
   const Task& task;
   const DatasetOptions& options;
   const TsvReader& file;
   std::vector<size_t> column;  // columns of the texts and, if there are any, label and id
+  LoadReport& report;
   bool has_labels = options.split != Split::test;
-  std::vector<std::string> long_rows = {};
 
   // Is the row in the split? See load_dataset.
   bool belongs(const TsvRow& row) const {
@@ -88,10 +83,10 @@ struct RowReader {
                      columns));
     }
     if (!belongs(row)) return std::nullopt;
-    Fields texts;
-    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[column[i]]);
     Example example{
         task.id_column.empty() ? std::to_string(number) : row.fields[column.back()], 0, {}};
+    std::vector<std::string>& texts = example.texts;
+    for (size_t i = 0; i < task.text_columns.size(); ++i) texts.push_back(row.fields[column[i]]);
     if (has_labels) {
       for (size_t i = 0; i <= texts.size(); ++i)
         if (row.fields[column[i]].empty())
@@ -108,21 +103,13 @@ struct RowReader {
       }
       example.label = *value;
     }
-    if (row.last_line > row.line) long_rows.push_back(formatted("{}-{}", row.line, row.last_line));
-    example.texts = std::move(texts);
+    if (row.last_line > row.line)
+      report.long_rows.push_back(formatted("{}-{}", row.line, row.last_line));
     return example;
   }
 };
 
-// The first 20 of a list.
-std::string first_of(std::vector<std::string> lines) {
-  constexpr size_t most = 20;
-  if (lines.size() > most) {
-    lines.resize(most);
-    lines.push_back("...");
-  }
-  return joined(lines);
-}
+constexpr size_t most_listed = 20;
 
 // Error where the valid rows may not be what the file is meant to have: see load_dataset.
 void check_skipped(const Task& task, const std::vector<Example>& valid, const LoadReport& report) {
@@ -139,27 +126,28 @@ void check_skipped(const Task& task, const std::vector<Example>& valid, const Lo
   for (const auto& [what, count] : found) rows.push_back(formatted("{}: {}", what, count));
   fail(formatted("{}  labels without a row: {}\n  rows of each label, or mistake: {}\n"
                  "  correct the file, or give --skip-bad-rows to go on without these rows",
-                 report.text(), lost.empty() ? "none" : joined(lost), first_of(rows)));
-}
-
-// The first of the task's training and dev files that is not in the folder; "" if all are.
-std::string missing_file_of(const std::string& folder, const Task& task) {
-  const TaskFiles found = files_in(folder, task);
-  std::vector<std::string> files = found.dev;
-  files.insert(files.begin(), found.train);
-  for (const std::string& file : files)
-    if (!std::filesystem::exists(file)) return file;
-  return "";
+                 report.text(), lost.empty() ? "none" : joined(lost),
+                 joined(rows, ", ", most_listed)));
 }
 
 // Error's text: names the task's files.
 std::string missing_file(const Task& task, const std::string& file) {
-  std::vector<std::string> names = {task.files.train};
-  for (const auto& more : {task.files.dev, task.files.test})
-    for (const std::string& name : more)
-      if (std::ranges::count(names, name) == 0) names.push_back(name);
+  std::vector<std::string> names;
+  for (const std::string& name : task.files.all())
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
   return formatted("{}: there is no such file\n  task \"{}\" reads {} from the data folder", file,
                    task.name, joined(names));
+}
+
+// The same for the first training or dev file that is not in the folder; "" if all are.
+std::string missing_in(const std::string& folder, std::span<const Task> tasks) {
+  for (const Task& task : tasks) {
+    TaskFiles files = files_in(folder, task);
+    files.test.clear();
+    for (const std::string& file : files.all())
+      if (!std::filesystem::exists(file)) return missing_file(task, file);
+  }
+  return "";
 }
 
 }  // namespace
@@ -182,11 +170,7 @@ Tokenizer own_tokenizer(const std::string& folder, std::span<const Task> tasks, 
 }
 
 void check_files(const std::string& folder, std::span<const Task> tasks) {
-  std::error_code none;
-  const auto has_all = [&](const std::string& other) {
-    return std::ranges::all_of(
-        tasks, [&](const Task& task) { return missing_file_of(other, task).empty(); });
-  };
+  const auto has_all = [&](const std::string& other) { return missing_in(other, tasks).empty(); };
   if (has_all(folder)) return;
   const std::string near = nearby(folder, has_all);
   const std::string hint =
@@ -194,21 +178,17 @@ void check_files(const std::string& folder, std::span<const Task> tasks) {
                                shipped("data/download.sh"), shipped("data/mini"))
                    : formatted("\n  {} is there: give --data {}",
                                data_file(near, tasks[0], Split::train), near);
+  std::error_code none;
   MB_CHECK(std::filesystem::is_directory(folder, none), "--data {}: {}{}", folder,
            std::filesystem::exists(folder, none) ? "this is a file; give its folder"
                                                  : "there is no such folder",
            hint);
-  for (const Task& task : tasks) {
-    const std::string missing = missing_file_of(folder, task);
-    if (missing.empty()) continue;
-    std::vector<std::string> whole;
-    for (const Task& other : all_tasks())
-      if (missing_file_of(folder, other).empty()) whole.push_back(other.name);
-    fail(missing_file(task, missing) + formatted(whole.empty() ? "\n  {} has the files of no task"
-                                                              : "\n  {} has those of --tasks {}",
-                                                 folder, joined(whole, ",")) +
-         hint);
-  }
+  std::vector<std::string> whole;
+  for (const Task& other : all_tasks())
+    if (missing_in(folder, {&other, 1}).empty()) whole.push_back(other.name);
+  fail(formatted("{}\n  {} has {}{}{}", missing_in(folder, tasks), folder,
+                 whole.empty() ? "the files of no task" : "those of --tasks ", joined(whole, ","),
+                 hint));
 }
 
 Example make_example(const Task& task, std::span<const std::string> texts,
@@ -237,8 +217,8 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
   if (!task.id_column.empty()) needed.push_back(task.id_column);
 
   TsvReader tsv(file, task.format);
-  RowReader reader{task, options, tsv, tsv.find(needed)};
   report = {.file = file, .max_length = options.max_length};
+  RowReader reader{task, options, tsv, tsv.find(needed), report};
   std::vector<Example> valid;
   for (TsvRow row; tsv.next(row);) {
     try {
@@ -247,7 +227,6 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
       report.skipped.push_back(skipped);
     }
   }
-  report.long_rows = reader.long_rows;
   MB_CHECK(report.rows > 0, "{}: there is no row in it, only a header", file);
   MB_CHECK(!valid.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}", file,
            task.name, report.rows, report.text());
@@ -269,18 +248,16 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
 
 std::vector<std::string> LoadReport::totals() const {
   std::vector<std::string> all, skipped_lines;
+  const auto add = [&](size_t count, int64_t whole, const std::string& what) {
+    if (count > 0) all.push_back(formatted("{}: {} of {} rows {}", file, count, whole, what));
+  };
   for (const SkippedRow& row : skipped) skipped_lines.push_back(std::to_string(row.line));
-  if (!skipped.empty())
-    all.push_back(formatted("{}: {} of {} rows skipped: lines {}", file, skipped.size(), rows,
-                            first_of(skipped_lines)));
-  if (!long_rows.empty())
-    all.push_back(formatted(
-        "{}: {} of {} rows have several lines: lines {}; is there a quote that opens a field and "
-        "is not closed?",
-        file, long_rows.size(), rows, first_of(long_rows)));
-  if (truncated > 0)
-    all.push_back(formatted("{}: {} of {} rows truncated to {} tokens (--max-length)", file,
-                            truncated, taken, max_length));
+  add(skipped.size(), rows, "skipped: lines " + joined(skipped_lines, ", ", most_listed));
+  add(long_rows.size(), rows,
+      formatted("have several lines: lines {}; is there a quote that opens a field and is not "
+                "closed?",
+                joined(long_rows, ", ", most_listed)));
+  add(size_t(truncated), taken, formatted("truncated to {} tokens (--max-length)", max_length));
   return all;
 }
 

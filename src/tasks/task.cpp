@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -26,14 +25,19 @@ const std::vector<Task>& all_tasks() {
   using enum Metric;
   using Names = std::vector<std::string>;
   static const Names text = {"sentence"}, pair = {"sentence1", "sentence2"},
-                     two_words = {"entailment", "not_entailment"},
-                     three_words = {"entailment", "neutral", "contradiction"};
-  static const TsvFormat glue = {.quoting = false};
+                     two_words = {"entailment", "not_entailment"};
   const auto course_files = [](const std::string& stem) {
     return TaskFiles{stem + "-train.csv", {stem + "-dev.csv"}, {stem + "-test-student.csv"}};
   };
-  const auto glue_files = [](const std::string& folder) {
-    return TaskFiles{folder + "/train.tsv", {folder + "/dev.tsv"}, {folder + "/test.tsv"}};
+  // GLUE's files stand in a folder with the task's title, without quoting.
+  const auto glue = [](const std::string& name, const std::string& title, Task task) {
+    task.name = name;
+    task.title = task.prediction_stem = title;
+    const std::string folder = title + "/";
+    if (task.files.train.empty())
+      task.files = {folder + "train.tsv", {folder + "dev.tsv"}, {folder + "test.tsv"}};
+    task.format.quoting = false;
+    return task;
   };
   static const std::vector<Task> table = {
       {.name = "sst", .title = "SST", .high = 4,
@@ -56,38 +60,32 @@ const std::vector<Task>& all_tasks() {
        .files = course_files("ids-cfimdb"),
        .prediction_stem = "cfimdb", .prediction_column = "Predicted_Sentiment",
        .class_names = {"negative", "positive"}},
-      {.name = "sst2", .title = "SST-2",
-       .text_columns = text, .files = glue_files("SST-2"), .prediction_stem = "SST-2",
-       .format = glue},
-      {.name = "cola", .title = "CoLA", .metrics = {matthews},
-       .text_columns = text, .files = glue_files("CoLA"), .prediction_stem = "CoLA",
-       .format = {.quoting = false, .names = {"source", "label", "star", "sentence"}}},
-      {.name = "mrpc", .title = "MRPC", .metrics = {f1, accuracy},
-       .text_columns = {"#1 String", "#2 String"}, .label_column = "Quality",
-       .files = glue_files("MRPC"), .prediction_stem = "MRPC", .format = glue},
-      {.name = "rte", .title = "RTE",
-       .text_columns = pair, .id_column = "index", .files = glue_files("RTE"),
-       .prediction_stem = "RTE", .format = glue, .label_words = two_words},
-      {.name = "stsb", .title = "STS-B", .kind = regression, .high = 5,
-       .metrics = {spearman, pearson},
-       .text_columns = pair, .label_column = "score", .id_column = "index",
-       .files = glue_files("STS-B"),
-       .prediction_stem = "STS-B", .format = glue},
-      {.name = "qnli", .title = "QNLI",
-       .text_columns = {"question", "sentence"}, .id_column = "index",
-       .files = glue_files("QNLI"),
-       .prediction_stem = "QNLI", .format = glue, .label_words = two_words},
-      {.name = "qqp", .title = "QQP", .metrics = {f1, accuracy},
-       .text_columns = {"question1", "question2"}, .label_column = "is_duplicate",
-       .id_column = "id",
-       .files = glue_files("QQP"), .prediction_stem = "QQP",
-       .format = {.quoting = false,
-                  .names = {"id", "qid1", "qid2", "question1", "question2", "is_duplicate"}}},
-      {.name = "mnli", .title = "MNLI", .sets = {"m", "mm"},  // matched, mismatched
-       .text_columns = pair, .label_column = "gold_label", .id_column = "index",
-       .files = {"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
-                 {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}},
-       .prediction_stem = "MNLI", .format = glue, .label_words = three_words},
+      glue("sst2", "SST-2", {.text_columns = text}),
+      glue("cola", "CoLA",
+           {.metrics = {matthews}, .text_columns = text,
+            .format = {.names = {"source", "label", "star", "sentence"}}}),
+      glue("mrpc", "MRPC",
+           {.metrics = {f1, accuracy}, .text_columns = {"#1 String", "#2 String"},
+            .label_column = "Quality"}),
+      glue("rte", "RTE",
+           {.text_columns = pair, .id_column = "index", .label_words = two_words}),
+      glue("stsb", "STS-B",
+           {.kind = regression, .high = 5, .metrics = {spearman, pearson}, .text_columns = pair,
+            .label_column = "score", .id_column = "index"}),
+      glue("qnli", "QNLI",
+           {.text_columns = {"question", "sentence"}, .id_column = "index",
+            .label_words = two_words}),
+      glue("qqp", "QQP",
+           {.metrics = {f1, accuracy}, .text_columns = {"question1", "question2"},
+            .label_column = "is_duplicate", .id_column = "id",
+            .format = {.names = {"id", "qid1", "qid2", "question1", "question2",
+                                 "is_duplicate"}}}),
+      glue("mnli", "MNLI",
+           {.sets = {"m", "mm"},                            // matched, mismatched
+            .text_columns = pair, .label_column = "gold_label", .id_column = "index",
+            .files = {"MNLI/train.tsv", {"MNLI/dev_matched.tsv", "MNLI/dev_mismatched.tsv"},
+                      {"MNLI/test_matched.tsv", "MNLI/test_mismatched.tsv"}},
+            .label_words = {"entailment", "neutral", "contradiction"}}),
       {.name = "phrasebank", .title = "PhraseBank",
        .text_columns = text, .files = {"Sentences_AllAgree.txt", {"Sentences_AllAgree.txt"}},
        .dev_part = 5,
@@ -153,9 +151,8 @@ void lead(Task& task, const std::string& metric, const std::string& part) {
 }
 
 void weigh(Task& task, const std::string& text, const std::string& part) {
-  char* end = nullptr;
-  task.loss_weight = std::strtod(text.c_str(), &end);
-  MB_CHECK(!text.empty() && *end == 0 && std::isfinite(task.loss_weight) && task.loss_weight > 0,
+  task.loss_weight = number_in(text).value_or(0);
+  MB_CHECK(task.loss_weight > 0,
            "{}: \"{}\" is not a number above 0; leave a task out of --tasks to train without it",
            part, text);
 }
@@ -221,10 +218,10 @@ std::string data_file(const std::string& folder, const Task& task, Split split, 
 
 std::optional<std::string> find_test_file(const std::string& folder, const Task& task, size_t set,
                                           std::ostream& log) {
-  const TaskFiles files = files_in(folder, task);
-  if (files.test.empty()) return std::nullopt;
-  if (std::filesystem::exists(files.test.at(set))) return files.test[set];
-  log << files.test[set] << ": not there, so no test predictions for " << task.name << "\n";
+  if (task.files.test.empty()) return std::nullopt;
+  const std::string file = data_file(folder, task, Split::test, set);
+  if (std::filesystem::exists(file)) return file;
+  log << file << ": not there, so no test predictions for " << task.name << "\n";
   return std::nullopt;
 }
 

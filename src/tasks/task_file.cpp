@@ -4,13 +4,13 @@
 //    "label_words": ["bug", "question", "wish"],
 //    "files": {"train": "train.tsv", "dev": ["dev.tsv"]}}
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <map>
+#include <set>
 
 #include "engine/names.h"
+#include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/json.h"
 #include "minbert/task.h"
@@ -24,17 +24,14 @@ namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
 // Every field under its own name: reading and writing share these lists.
-template <class Fields>
-void visit(Fields& field, TsvFormat& f) {
+void visit(auto field, TsvFormat& f) {
   field("quoting", f.quoting), field("names", f.names), field("separator", f.separator);
   field("sentences", f.sentences);
 }
-template <class Fields>
-void visit(Fields& field, TaskFiles& f) {
+void visit(auto field, TaskFiles& f) {
   field("train", f.train), field("dev", f.dev), field("test", f.test);
 }
-template <class Fields>
-void visit(Fields& field, Task& t) {
+void visit(auto field, Task& t) {
   field("name", t.name), field("title", t.title), field("kind", t.kind);
   field("low", t.low), field("high", t.high), field("metrics", t.metrics), field("sets", t.sets);
   field("text_columns", t.text_columns), field("label_column", t.label_column);
@@ -44,72 +41,55 @@ void visit(Fields& field, Task& t) {
   field("label_words", t.label_words), field("loss_weight", t.loss_weight);
 }
 
-const Names kind_names = {"classification", "binary", "regression"},
-            metric_keys = {"accuracy", "matthews", "f1", "pearson", "spearman"};
+template <class Enum>
+const Names words;                                  // of its values, in their order
+template <>
+const Names words<TaskKind> = {"classification", "binary", "regression"};
+template <>
+const Names words<Metric> = {"accuracy", "matthews", "f1", "pearson", "spearman"};
 
-struct Writer {
-  Json json = Json::object();
-  template <class T>
-  void operator()(const char* name, T& value) {
-    json.set(name, written(value));
+template <class T>
+Json written(T& value) {
+  if constexpr (std::is_enum_v<T>) return words<T>[size_t(value)];
+  else if constexpr (std::is_same_v<T, char>) return std::string(1, value);
+  else if constexpr (std::is_convertible_v<T, Json>) return value;
+  else if constexpr (requires { value.push_back({}); }) {
+    Json::Array items;
+    for (auto& item : value) items.push_back(written(item));
+    return Json::array(items);
+  } else {
+    Json json = Json::object();
+    visit([&](const char* name, auto& field) { json.set(name, written(field)); }, value);
+    return json;
   }
-  template <class T>
-  static Json written(T& value) {
-    if constexpr (std::is_same_v<T, TaskKind>) return kind_names[size_t(value)];
-    else if constexpr (std::is_same_v<T, Metric>) return metric_keys[size_t(value)];
-    else if constexpr (std::is_same_v<T, char>) return std::string(1, value);
-    else if constexpr (std::is_convertible_v<T, Json>) return value;
-    else if constexpr (requires { value.push_back({}); }) {
-      Json::Array items;
-      for (auto& item : value) items.push_back(written(item));
-      return Json::array(items);
-    } else {
-      Writer inner;
-      visit(inner, value);
-      return inner.json;
-    }
-  }
-};
+}
 
-struct Reader {
-  const Json& json;
-  Names known = {};
-  template <class T>
-  void operator()(const char* name, T& value) {
-    known.push_back(name);
-    if (json.has(name)) read(json[name], value);
+template <class T>
+void read(const Json& from, T& value) {
+  if constexpr (std::is_enum_v<T>)
+    value = T(index_of(from.string(), words<T>, std::is_same_v<T, Metric> ? "metric" : "kind"));
+  else if constexpr (std::is_same_v<T, char>) value = (from.string() + '\t')[0];
+  else if constexpr (std::is_same_v<T, std::string>) value = from.string();
+  else if constexpr (std::is_same_v<T, bool>) value = from.boolean();
+  else if constexpr (std::is_arithmetic_v<T>) value = T(from.number());
+  else if constexpr (requires { value.push_back({}); }) {
+    value.clear();
+    for (const Json& item : from.is_array() ? from.items() : Json::Array{from})
+      read(item, value.emplace_back());
+  } else {
+    Names known;
+    const auto field = [&](const char* name, auto& part) {
+      known.push_back(name);
+      if (from.has(name)) read(from[name], part);
+    };
+    visit(field, value);
+    for (const auto& [name, part] : from.members()) index_of(name, known, "field");
   }
-  template <class T>
-  static void read(const Json& from, T& value) {
-    if constexpr (std::is_same_v<T, TaskKind>)
-      value = T(index_of(from.string(), kind_names, "kind"));
-    else if constexpr (std::is_same_v<T, Metric>)
-      value = T(index_of(from.string(), metric_keys, "metric"));
-    else if constexpr (std::is_same_v<T, char>) value = (from.string() + '\t')[0];
-    else if constexpr (std::is_same_v<T, std::string>) value = from.string();
-    else if constexpr (std::is_same_v<T, bool>) value = from.boolean();
-    else if constexpr (std::is_arithmetic_v<T>) value = T(from.number());
-    else if constexpr (requires { value.push_back({}); }) {
-      value.clear();
-      for (const Json& item : from.is_array() ? from.items() : Json::Array{from})
-        read(item, value.emplace_back());
-    } else {
-      Reader inner{from};
-      visit(inner, value);
-      for (const auto& [name, part] : from.members()) index_of(name, inner.known, "field");
-    }
-  }
-};
+}
 
 std::string trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \r"), end = text.find_last_not_of(" \r");
   return begin == text.npos ? "" : text.substr(begin, end - begin + 1);
-}
-
-std::optional<double> number_in(const std::string& text) {
-  double v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(v) : std::nullopt;
 }
 
 // path: a table, or a folder with train.tsv or train.csv. The other files are named like that of
@@ -130,18 +110,14 @@ TaskFiles files_at(const fs::path& path) {
 }
 
 void find_columns(Task& task, const Names& columns) {
-  const auto first_of = [&](const Names& usual) -> std::string {
-    for (std::string column : columns) {
-      std::string lower = column;
-      for (char& c : lower) c = char(std::tolower(uint8_t(c)));
-      if (std::ranges::count(usual, lower) > 0) return column;
-    }
-    return "";
+  const auto first_of = [&](const Names& usual, const std::string& otherwise = "") {
+    for (const std::string& column : columns)
+      if (!nearest(column, usual, 0).empty()) return column;
+    return otherwise;
   };
   if (task.label_column.empty())
-    task.label_column =
-        first_of({"label", "labels", "class", "category", "target", "score", "rating"});
-  if (task.label_column.empty()) task.label_column = columns.back();
+    task.label_column = first_of(
+        {"label", "labels", "class", "category", "target", "score", "rating"}, columns.back());
   if (task.id_column.empty()) task.id_column = first_of({"id", "index", "idx"});
   if (task.text_columns.empty())
     std::ranges::copy_if(columns, std::back_inserter(task.text_columns), [&](const auto& column) {
@@ -152,36 +128,36 @@ void find_columns(Task& task, const Names& columns) {
 // The labels' words, or the range of the numbers: what the rows of the training file have.
 void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   const size_t column = tsv.find({task.label_column})[0];
-  std::map<std::string, int64_t> counts;
+  std::set<std::string> labels;
   size_t rows = 0;
   for (TsvRow row; tsv.next(row);)                  // ragged ones are told when they are read
     if (row.fields.size() == tsv.columns().size())
       if (const std::string label = trimmed(row.fields[column]); !label.empty())
-        ++rows, ++counts[label];
-  double low = INFINITY, high = -INFINITY;
-  bool numbers = true, whole = true;
-  for (const auto& [label, count] : counts) {
-    task.label_words.push_back(label);
-    const double v = number_in(label).value_or(NAN);
-    numbers = numbers && std::isfinite(v);
-    whole = whole && v == std::floor(v);
-    low = std::min(low, v), high = std::max(high, v);
-  }
-  MB_CHECK(!counts.contains(task.label_column),
+        ++rows, labels.insert(label);
+  MB_CHECK(!labels.contains(task.label_column),
            "{}: \"{}\" is a column's name and a label: its first line must name the columns", file,
            task.label_column);
+  std::vector<double> numbers;
+  for (const std::string& label : labels)
+    if (const auto number = number_in(label)) numbers.push_back(*number);
+  std::ranges::sort(numbers);
+  const bool all_numbers = numbers.size() == labels.size();
+  const bool whole = std::ranges::all_of(numbers, [](double v) { return v == std::floor(v); });
   constexpr size_t most_classes = 20;
-  if (task.kind == TaskKind::classification && numbers &&
-      (!whole || counts.size() > most_classes)) {
+  if (task.kind == TaskKind::classification && all_numbers &&
+      (!whole || labels.size() > most_classes)) {
     task.kind = TaskKind::regression;
     task.metrics = {Metric::pearson, Metric::spearman};
   }
-  if (task.kind == TaskKind::regression) task.low = low, task.high = high;
-  if (task.kind != TaskKind::classification) return task.label_words.clear();
-  MB_CHECK(counts.size() > 1 && 2 * counts.size() <= rows,
-           "{}: the column \"{}\" has {} labels in {} rows; is another one the label? A task file "
-           "says which: {\"label_column\": NAME}", file, task.label_column, counts.size(), rows);
-  if (numbers) std::ranges::sort(task.label_words, {}, [](auto& word) { return number_in(word); });
+  if (task.kind == TaskKind::regression && !numbers.empty())
+    task.low = numbers.front(), task.high = numbers.back();
+  if (task.kind != TaskKind::classification) return;
+  MB_CHECK(labels.size() > 1 && 2 * labels.size() <= rows,
+           "{}: the column \"{}\" has {} different labels in {} rows; is another one the label? A "
+           "task file says which: {\"label_column\": NAME}",
+           file, task.label_column, labels.size(), rows);
+  task.label_words = {labels.begin(), labels.end()};
+  if (all_numbers) std::ranges::sort(task.label_words, {}, number_in);
 }
 
 Task task_at(const fs::path& path, const std::string& data) {
@@ -189,7 +165,7 @@ Task task_at(const fs::path& path, const std::string& data) {
   const Json json = described ? Json::load(path.string()) : Json::object();
   Task task;
   task.label_column = "";
-  Reader::read(json, task);
+  read(json, task);
   if (!json.has("files")) task.files = files_at(described ? path.parent_path() : path);
   if (task.files.dev.empty()) {
     task.files.dev = {task.files.train};
@@ -199,15 +175,15 @@ Task task_at(const fs::path& path, const std::string& data) {
   }
   // Names of files are relative to the data folder; of those elsewhere the whole path.
   const auto place = [&](std::string& file) {
-    if (fs::exists(fs::path(data) / file)) return;
-    const fs::path beside = path.parent_path() / file;
-    const fs::path found = fs::absolute(fs::exists(beside) ? beside : fs::path(file));
+    const fs::path in_data = fs::path(data) / file, beside = path.parent_path() / file;
+    const fs::path found = fs::absolute(fs::exists(in_data)  ? in_data
+                                        : fs::exists(beside) ? beside
+                                                             : fs::path(file));
     const fs::path inside = found.lexically_relative(fs::absolute(data));
     file = (inside.empty() || *inside.begin() == ".." ? found : inside).string();
   };
   place(task.files.train);
-  std::ranges::for_each(task.files.dev, place);
-  std::ranges::for_each(task.files.test, place);
+  for (Names* names : {&task.files.dev, &task.files.test}) std::ranges::for_each(*names, place);
 
   if (!json.has("name"))
     for (const char c : path.stem().string()) task.name += std::isalnum(uint8_t(c)) ? c : '_';
@@ -215,6 +191,7 @@ Task task_at(const fs::path& path, const std::string& data) {
     if (name->empty()) *name = task.name;
   const std::string train = (fs::path(data) / task.files.train).string();
   if (!json.has("format")) task.format.separator = 0;            // the heading tells
+  MB_CHECK(fs::exists(train), "{}: there is no such file", train);
   TsvReader tsv(train, task.format);
   task.format.separator = tsv.separator();
   find_columns(task, tsv.columns());
@@ -232,15 +209,15 @@ Task task_at(const fs::path& path, const std::string& data) {
 Json json_of(const Task& task) {
   Task copy = task, fresh;
   Json json = Json::object();
-  const Json usual = Writer::written(fresh);
-  for (const auto& [name, value] : Writer::written(copy).members())
+  const Json usual = written(fresh);
+  for (const auto& [name, value] : written(copy).members())
     if (value.dump() != usual[name].dump()) json.set(name, value);
   return json;
 }
 
 Task task_from(const Json& json) {
   Task task;
-  Reader::read(json, task);
+  read(json, task);
   check(task);
   return task;
 }

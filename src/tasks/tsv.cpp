@@ -61,7 +61,7 @@ TsvReader::TsvReader(std::string file, TsvFormat format)
 std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const {
   std::vector<size_t> indices;
   for (const std::string& name : names) {
-    const auto count = std::count(columns().begin(), columns().end(), name);
+    const auto count = std::ranges::count(columns(), name);
     MB_CHECK(
         count == 1,
         "{}: {} column \"{}\"\n  the file has {}; needed are {} (columns are separated by {})",

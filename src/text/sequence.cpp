@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/names.h"
-
 namespace minbert {
 
 Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,

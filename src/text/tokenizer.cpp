@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
-#include <iostream>
 
 #include "engine/names.h"
 #include "minbert/error.h"

@@ -110,8 +110,8 @@ const std::vector<std::string> of_tokens = {"additional_special_tokens", "extra_
 // "bos_token", "additional_special_tokens" and the like; the usual ones only with flags. In the
 // order in which Hugging Face gives ids to those that have none: bos and eos, then other keys in
 // the file's order, then the members of objects, then lists.
-std::vector<AddedToken> named_tokens(const TokenizerFolder& folder, const TokenizerKind& kind) {
-  // by group, file, and the place of the key in the file
+// The key of the result: group, file, and the place of the key in the file.
+auto named_tokens(const TokenizerFolder& folder, const TokenizerKind& kind) {
   std::multimap<std::tuple<int, bool, size_t>, AddedToken> found;
   for (const bool map : {false, true}) {
     const Json& all = map ? folder.map : folder.config;
@@ -132,16 +132,15 @@ std::vector<AddedToken> named_tokens(const TokenizerFolder& folder, const Tokeni
         add(key == "bos_token" ? 0 : key == "eos_token" ? 1 : 2, key, value);
     }
   }
-  std::vector<AddedToken> named;
-  for (const auto& [place, token] : found) named.push_back(token);
-  return named;
+  return found;
 }
 
 // Adds to the ids those of tokens that are no pieces.
 std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const TokenizerKind& kind,
                                      Ids& ids) {
   std::map<std::string, AddedToken> all;
-  std::vector<AddedToken> named = named_tokens(folder, kind);
+  auto named = named_tokens(folder, kind);
+  const auto content_of = [](const auto& entry) { return entry.second.content; };
   const auto add = [&](const std::string& file, AddedToken token) {
     const auto [known, fresh] = ids.emplace(token.content, token.id);
     MB_CHECK(known->second == token.id,
@@ -153,12 +152,12 @@ std::vector<AddedToken> added_tokens(const TokenizerFolder& folder, const Tokeni
   };
   for (const auto& [token, id] : folder.old.members())
     add(old_name,
-        token_of(token, id.integer(), std::ranges::count(named, token, &AddedToken::content)));
+        token_of(token, id.integer(), std::ranges::count(named, token, content_of)));
   for (const Json& token : folder.one_file.find("added_tokens").items())
     add(one_file_name, token_of(token, token["id"].integer(), false));
   for (const auto& [id, token] : folder.config.find("added_tokens_decoder").members())
     add(config_name, token_of(token, Json::parse(id, folder.path(config_name)).integer(), false));
-  for (AddedToken& token : named) {
+  for (auto& [place, token] : named) {
     if (all.contains(token.content)) continue;
     const auto known = ids.find(token.content);
     token.id = known == ids.end() ? int64_t(ids.size()) : known->second;
