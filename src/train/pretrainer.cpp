@@ -11,7 +11,7 @@
 #include "bert/family.h"
 #include "engine/ranks.h"
 #include "files/fingerprint.h"
-#include "minbert/checkpoint.h"
+#include "minbert/heads.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/vocabulary.h"
@@ -101,7 +101,7 @@ class PretrainRun {
       next_ = {state["epoch"].integer(), state["shard"].integer(), state["example"].integer()};
       reported_ = state["reported"].integer();
     } else if (!o.init.empty()) {
-      load_start(o.init, start_config(o.init, o), o.placement, model_.parameters);
+      load_start(o.init, start_config(o.init, o), {}, o.placement, model_.parameters);
     }
     examples_ = data_.shard(next_.epoch, next_.shard);
     result_.next_sentence = next_sentence_;
