@@ -75,12 +75,9 @@ void backward(const Tensor& result, Tensor cotangent = {});
 class NoGrad {
  public:
   NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
 
  private:
-  bool outer_;
+  While<bool> enabled_;
 };
 
 // y = part(x), a part of a network. With set_recompute(true) it keeps x alone: backward() runs it

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "minbert/error.h"
+
 namespace minbert {
 
 enum class Device { cpu, cuda };
@@ -27,12 +29,9 @@ void set_matmul_precision(const std::string& name);
 class ExactProducts {
  public:
   ExactProducts();
-  ~ExactProducts();
-  ExactProducts(const ExactProducts&) = delete;
-  ExactProducts& operator=(const ExactProducts&) = delete;
 
  private:
-  Precision outer_;
+  While<Precision> fp32_;
 };
 
 }  // namespace minbert

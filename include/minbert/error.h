@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace minbert {
 
@@ -43,18 +44,29 @@ std::string formatted(std::string_view pattern, const Args&... args) {
       ::minbert::fail(::minbert::formatted(__VA_ARGS__)); \
   } while (false)
 
+// While it lives, a variable has another value.
+template <class T>
+class While {
+ public:
+  While(T& variable, T value)
+      : variable_(variable), outer_(std::exchange(variable, std::move(value))) {}
+  ~While() { variable_ = std::move(outer_); }
+  While(const While&) = delete;
+
+ private:
+  T& variable_;
+  T outer_;
+};
+
 // While a Scope exists, errors and the tape name this module path. `path` must outlive it and all
 // tape entries recorded meanwhile.
 class Scope {
  public:
   explicit Scope(const std::string& path);
-  ~Scope();
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
   static const std::string* current();             // nullptr outside of every module
 
  private:
-  const std::string* outer_;
+  While<const std::string*> current_;
 };
 
 }  // namespace minbert

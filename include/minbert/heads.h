@@ -28,10 +28,11 @@ ClassifierHead classifier_of(const Task& task, double dropout);
 // head of a classifier from elsewhere becomes that of the run's only task. None, if its labels are
 // not those of the task, in any order and case, nor LABEL_0, LABEL_1, ...: it stays behind.
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
-// After loading such a classifier's weights: puts the rows of its head in the order of the task's
-// classes. stderr says where its head stays behind.
-void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
-               const Parameters& parameters);
+// Fills the parameters from the model or run in the folder `source`, whose configuration is
+// `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what stays
+// behind, and what it means if they were trained with another placement.
+void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
+                const std::string& placement, const Parameters& parameters);
 
 struct FineTuneOptions {
   uint64_t seed = 0;                                // of the heads

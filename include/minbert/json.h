@@ -52,10 +52,20 @@ class Json {
   Array items() const;                                // of an array; of null none
   std::vector<double> numbers() const;                // of an array of them; null: NaN
   Object members() const;                             // of an object; of null none
-  template <class T>                                  // T: bool, int, int64_t, double, std::string
-  T get(const std::string& key, T otherwise) const;   // `otherwise` if the key is missing or null
+  // A member as bool, int, int64_t, double or std::string; `otherwise` if it is missing or null
+  template <class T>
+  T get(const std::string& key, T otherwise) const {
+    expect_object();
+    if (const Json v = find(key); !v.is_null()) v.read(otherwise);
+    return otherwise;
+  }
 
  private:
+  void read(bool& v) const;
+  void read(int& v) const;
+  void read(int64_t& v) const;
+  void read(double& v) const;
+  void read(std::string& v) const;
   const nlohmann::json& expect(bool fits, const char* expected) const;
   const nlohmann::json& expect_object() const;
   Json part(const nlohmann::json& value, const std::string& path) const;

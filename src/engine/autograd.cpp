@@ -160,10 +160,7 @@ void print_tape(std::ostream& out) {
   }
 }
 
-NoGrad::NoGrad() : outer_(Tape::current().enabled) { Tape::current().enabled = false; }
-NoGrad::~NoGrad() { Tape::current().enabled = outer_; }
-
-Trace::Trace() : outer_(Tape::current().trace) { Tape::current().trace = this; }
-Trace::~Trace() { Tape::current().trace = outer_; }
+NoGrad::NoGrad() : enabled_(Tape::current().enabled, false) {}
+Trace::Trace() : current_(Tape::current().trace, this) {}
 
 }  // namespace minbert

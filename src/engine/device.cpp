@@ -30,8 +30,7 @@ std::string device_text() {
 }
 
 Precision matmul_precision() { return precision; }
-ExactProducts::ExactProducts() : outer_(precision) { precision = Precision::fp32; }
-ExactProducts::~ExactProducts() { precision = outer_; }
+ExactProducts::ExactProducts() : fp32_(precision, Precision::fp32) {}
 
 void set_matmul_precision(const std::string& name) {
   const Precision chosen = Precision(index_of(name, precision_names, "precision"));

@@ -11,8 +11,7 @@ void fail(const std::string& message) {
   throw Error(message);
 }
 
-Scope::Scope(const std::string& path) : outer_(current_path) { current_path = &path; }
-Scope::~Scope() { current_path = outer_; }
+Scope::Scope(const std::string& path) : current_(current_path, &path) {}
 const std::string* Scope::current() { return current_path; }
 
 }  // namespace minbert

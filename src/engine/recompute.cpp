@@ -16,22 +16,12 @@ std::atomic<bool> recompute_on = false;
 // While it lives, the tape is empty; the entries of before come back at its end.
 class InnerTape {
  public:
-  InnerTape() { exchange(); }
-  ~InnerTape() {
-    Tape::current().clear();
-    exchange();
-  }
-  InnerTape(const InnerTape&) = delete;
-  InnerTape& operator=(const InnerTape&) = delete;
+  ~InnerTape() { Tape::current().clear(); }
 
  private:
-  void exchange() {
-    Tape& tape = Tape::current();
-    outer_.entries.swap(tape.entries);
-    std::swap(outer_.trace, tape.trace);
-    std::swap(outer_.enabled, tape.enabled);
-  }
-  Tape outer_;
+  While<std::vector<Tape::Entry>> entries_{Tape::current().entries, {}};
+  While<Trace*> trace_{Tape::current().trace, nullptr};
+  While<bool> enabled_{Tape::current().enabled, true};
 };
 
 }  // namespace

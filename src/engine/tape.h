@@ -38,14 +38,11 @@ class Trace {
     SourceLine formula;                              // file and line of its forward and backward
   };
   Trace();
-  ~Trace();
-  Trace(const Trace&) = delete;
-  Trace& operator=(const Trace&) = delete;
   const std::vector<Operation>& operations() const { return operations_; }
 
  private:
   friend class Tape;
-  Trace* outer_;
+  While<Trace*> current_;
   std::vector<Operation> operations_;
 };
 

@@ -2,9 +2,9 @@
 // program.
 #include "files/about.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "engine/process.h"
 #include "engine/text.h"
@@ -51,10 +51,7 @@ std::string shipped(const std::string& name) {
 
 std::string command_of(const std::string& program) {
   const char* const front = std::getenv(front_variable);
-  std::string own;
-  std::ifstream in("/proc/self/cmdline");           // words that end with a 0
-  std::getline(in, own, '\0');
-  const fs::path beside = fs::path(own).parent_path() / program;
+  const fs::path beside = fs::path(program_invocation_name).parent_path() / program;
   std::error_code none;
   if (!front && fs::is_regular_file(beside, none)) return shell_word(beside.string());
   return formatted("{} {}", front ? front : "minbert", program);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 #include "minbert/files.h"
 
@@ -51,18 +50,6 @@ std::string file_fingerprint(const std::string& file) {
     h = mixed(h, std::as_bytes(std::span(bytes)));
   }
   return hexadecimal(h);
-}
-
-Json facts_of_files(const std::vector<std::string>& files, const std::string& folder) {
-  namespace fs = std::filesystem;
-  Json all = Json::object();
-  for (const std::string& file : files) {
-    if (!fs::exists(file)) continue;
-    const fs::path path = file;
-    all.set((folder.empty() ? path.filename() : path.lexically_relative(folder)).string(),
-            Json::object({{"bytes", file_size(file)}, {"fingerprint", file_fingerprint(file)}}));
-  }
-  return all;
 }
 
 }  // namespace minbert

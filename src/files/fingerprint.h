@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "minbert/json.h"
-
 namespace minbert {
 
 // h: that of the bytes before them
@@ -19,9 +17,5 @@ uint64_t fingerprint(const List& values, uint64_t h) {
 }
 std::string fingerprint_text(std::string_view bytes);            // 16 hexadecimal digits
 std::string file_fingerprint(const std::string& file);           // that of its bytes
-
-// {"bytes": 5120, "fingerprint": "0123456789abcdef"} of each file that is there, by its name in the
-// folder (empty: by its own name)
-Json facts_of_files(const std::vector<std::string>& files, const std::string& folder = "");
 
 }  // namespace minbert

@@ -150,28 +150,15 @@ Json& Json::set(const std::string& key, const Json& value) {
   return *this;
 }
 
-template <class T>
-T Json::get(const std::string& key, T otherwise) const {
-  expect_object();
-  if (!has(key) || (*this)[key].is_null()) return otherwise;
-  const Json v = (*this)[key];
-  if constexpr (std::is_same_v<T, bool>) {
-    return v.boolean();
-  } else if constexpr (std::is_same_v<T, double>) {
-    return v.number();
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return v.string();
-  } else {
-    const int64_t n = v.integer();
-    MB_CHECK(T(n) == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), v.path_, n,
-             8 * sizeof(T));
-    return T(n);
-  }
+void Json::read(bool& v) const { v = boolean(); }
+void Json::read(int64_t& v) const { v = integer(); }
+void Json::read(double& v) const { v = number(); }
+void Json::read(std::string& v) const { v = string(); }
+void Json::read(int& v) const {
+  const int64_t n = integer();
+  v = int(n);
+  MB_CHECK(v == n, "{}\"{}\" is {}, which does not fit in {} bits", prefix(file_), path_, n,
+           8 * sizeof v);
 }
-template bool Json::get(const std::string&, bool) const;
-template int Json::get(const std::string&, int) const;
-template int64_t Json::get(const std::string&, int64_t) const;
-template double Json::get(const std::string&, double) const;
-template std::string Json::get(const std::string&, std::string) const;
 
 }  // namespace minbert

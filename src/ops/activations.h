@@ -5,6 +5,15 @@
 
 namespace minbert {
 
+// y = f(x), element by element
+template <class F>
+struct Activate {
+  F function;
+  const real* x;
+  real* y;
+  HD void operator()(int64_t i) const { y[i] = function.f(x[i]); }
+};
+
 // GELU(x) = x Phi(x)                                             Hendrycks & Gimpel 2016, sec. 2
 // d/dx    = Phi(x) + x phi(x)
 struct Gelu {

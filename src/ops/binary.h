@@ -42,23 +42,15 @@ struct Slope {
     else return dc[i] * F::db(x, y);
   }
 };
-template <class S>
-struct WriteSlope {                                 // one gradient for each element
+// One gradient for each element or, if `sums`, for each row
+template <class S, bool sums>
+struct WriteSlope {
   S slope;
   template <class Team>
   HD void operator()(Team team, int n, const real* a, const real* b, const real* dc,
                      Target gradient) const {
     const S s = slope;
-    team.each(n, [=](int i) { gradient(i, s(i, a, b, dc)); });
-  }
-};
-template <class S>
-struct SumSlope {                                   // one gradient for each row
-  S slope;
-  template <class Team>
-  HD void operator()(Team team, int n, const real* a, const real* b, const real* dc,
-                     Target gradient) const {
-    const S s = slope;
+    if (!sums) return team.each(n, [=](int i) { gradient(i, s(i, a, b, dc)); });
     const real total = team.sum(n, [=](int i) { return s(i, a, b, dc); });
     team.each(1, [=](int) { gradient(0, total); });
   }
@@ -73,12 +65,14 @@ Tensor binary(const char* name, const Tensor& a, const Tensor& b,
   return record(name, c, {a, b}, [a, b, step](const Tensor& dc, Grads& g) {
     g(1, [&](Sink db) {
       using S = Slope<F, false>;
-      if (b.shape() == a.shape()) launch_rows(a, WriteSlope<S>{step}, a, b, dc, db);
+      if (b.shape() == a.shape()) launch_rows(a, WriteSlope<S, false>{step}, a, b, dc, db);
       else if (step) launch_column_sums(a, {}, db, S{step}, a, b, dc);
-      else launch_rows(a, SumSlope<S>{step}, a, b, dc, db);
+      else launch_rows(a, WriteSlope<S, true>{step}, a, b, dc, db);
     });
     if constexpr (requires { F::da; })
-      g(0, [&](Sink da) { launch_rows(a, WriteSlope<Slope<F, true>>{step}, a, b, dc, da); });
+      g(0, [&](Sink da) {
+        launch_rows(a, WriteSlope<Slope<F, true>, false>{step}, a, b, dc, da);
+      });
     else g.pass(0, dc);
   }, formula);
 }

@@ -23,17 +23,14 @@ struct ApplyMask {
   }
 };
 
-void apply(const Tensor& x, const Tensor& residual, const DropoutMask& mask, const Tensor& y) {
+Tensor applied(const Tensor& x, const Tensor& residual, const DropoutMask& mask, Tensor y = {}) {
+  if (!y) y = Tensor(x.shape(), x.device());
   launch_rows(x, ApplyMask{mask}, RowNumber{}, x, residual, y);
-}
-Tensor applied(const Tensor& x, const Tensor& residual, const DropoutMask& mask) {
-  const Tensor y(x.shape(), x.device());
-  apply(x, residual, mask, y);
   return y;
 }
 void gradient(const Tensor& dy, const DropoutMask& mask, const Sink& dx) {
   if (dx.add) copy_or_add(applied(dy, {}, mask), dx.tensor, true);
-  else apply(dy, {}, mask, dx.tensor);
+  else applied(dy, {}, mask, dx.tensor);
 }
 
 DropoutMask mask_for(const char* name, double p, RandomKey key) {

@@ -10,14 +10,7 @@ namespace {
 
 template <class F>
 constexpr bool keeps_y = requires(F f) { f.df_of_y(real(0)); };
-// y = f(x)        dL/dx = dy f'(x)
-template <class F>
-struct Forward {
-  F function;
-  const real* x;
-  real* y;
-  HD void operator()(int64_t i) const { y[i] = function.f(x[i]); }
-};
+// dL/dx = dy f'(x)
 template <class F>
 struct BackwardOf {
   F function;
@@ -33,7 +26,7 @@ template <class F>
 Tensor elementwise(const char* name, const Tensor& x, F function = {},
                    SourceLine formula = SourceLine::current()) {
   Tensor y(x.shape(), x.device());
-  launch_elements(x.device(), x.size(), Forward<F>{function, x.data(), y.data()});
+  launch_elements(x.device(), x.size(), Activate<F>{function, x.data(), y.data()});
   const Tensor kept = keeps_y<F> ? y : x;
   return record(name, y, {x}, [kept, function](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {

@@ -48,12 +48,6 @@ Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 template <class F>
-struct Activate {
-  const real* h;
-  real* g;
-  HD void operator()(int64_t i) const { g[i] = F::f(h[i]); }
-};
-template <class F>
 struct ActivateInPlace {                      // h becomes g = f(h), dg becomes dh = dg f'(h)
   real *h, *dg;
   HD void operator()(int64_t i) const {
@@ -73,7 +67,7 @@ Tensor feed_forward_of(const Tensor& x, const Tensor& W1, const Tensor& b1, cons
                        const Tensor& b2) {
   const Tensor h = affine(x, W1, b1);
   const Tensor activated(h.shape(), h.device());
-  launch_elements(h.device(), h.size(), Activate<F>{h.data(), activated.data()});
+  launch_elements(h.device(), h.size(), Activate<F>{{}, h.data(), activated.data()});
   const Tensor y = affine(activated, W2, b2);
   const std::vector<Tensor> inputs = {x, W1, b1, W2, b2};
   const Tensor kept = W1.requires_grad() ? x : Tensor();           // a frozen W_1 needs no x

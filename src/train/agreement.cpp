@@ -29,10 +29,10 @@ void compare(const std::map<std::string, std::string>& texts, const char* advice
 
 }  // namespace
 
-void compare_start(std::map<std::string, std::string> settings, const std::string& data,
+void compare_start(std::map<std::string, std::string> settings, const Json& sources,
                    const Parameters& parameters) {
   if (ranks().size() == 1) return;
-  settings["the data"] = data;
+  settings["the data"] = fingerprint_text(sources.dump());
   settings["the parameters"] = text_of(parameters);
   compare(settings, "");
 }

@@ -5,12 +5,13 @@
 #include <map>
 #include <string>
 
+#include "minbert/json.h"
 #include "minbert/module.h"
 
 namespace minbert {
 
-// Before the first step: the settings, what tells the data apart, and the parameters.
-void compare_start(std::map<std::string, std::string> settings, const std::string& data,
+// Before the first step: the settings, the files (sources.h), and the parameters.
+void compare_start(std::map<std::string, std::string> settings, const Json& sources,
                    const Parameters& parameters);
 // Later: the parameters. They come to differ when a bit flips in the memory of a rank.
 void compare_parameters(int64_t step, const Parameters& parameters);

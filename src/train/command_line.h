@@ -67,10 +67,6 @@ std::map<std::string, std::string> settings_of(PretrainOptions options);
 BertConfig start_config(const std::string& folder, const RunOptions& options);
 // Sets norm and placement. Error for a norm that cannot run twice, with --recompute.
 void configure(BertConfig& config, const RunOptions& options);
-// Fills the parameters from the model or run in the folder `source`, whose start_config is `saved`,
-// and says what was loaded, and what it means if they were trained with another placement.
-void load_start(const std::string& source, const BertConfig& saved, const std::string& placement,
-                const Parameters& parameters);
 
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those
 // options.

@@ -117,16 +117,13 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
                                        heads_of(tasks_of(config)), o.dropout);
   bool new_pooler = false;
   if (pretrained) {
-    BertConfig saved = start_config(o.model, o);
+    const BertConfig saved = start_config(o.model, o);
     new_pooler = !saved.has_trained_pooler();
     std::vector<Task> tasks;
     for (const TaskData& data : experiment.data()) tasks.push_back(data.task);
-    const std::vector<std::string> heads = heads_for(saved, tasks);
-    if (!heads.empty()) saved.tasks = heads;
     if (with_values) {
-      load_start(o.model, saved, o.placement, model->parameters);
-      sort_head(start_config(o.model, o), tasks, model->parameters);
-      print_tasks(o.model, heads, experiment.data());
+      load_start(o.model, saved, tasks, o.placement, model->parameters);
+      print_tasks(o.model, heads_for(saved, tasks), experiment.data());
     }
   }
   const bool pooled = o.cls_norm_at == cls_place::pooled;

@@ -133,10 +133,12 @@ std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Ta
   return names_of(tasks);
 }
 
+namespace {
+// Of such a classifier: puts the rows of its head in the order of the task's classes.
 void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
                const Parameters& parameters) {
   const std::vector<int32_t> rows = rows_for(saved, tasks);
-  if (saved.is_foreign() && rows.empty())
+  if (saved.is_foreign() && !tasks.empty() && rows.empty())
     std::cerr << formatted("its labels are {}, not those of {}: a new head\n",
                            joined(saved.classifier.labels), joined(names_of(tasks)));
   if (rows.empty()) return;
@@ -148,7 +150,6 @@ void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
   }
 }
 
-namespace {
 BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double head_dropout) {
   describe(config, tasks);
   config.tasks = names_of(tasks);
@@ -160,6 +161,19 @@ BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double 
 }
 }  // namespace
 
+void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
+                const std::string& placement, const Parameters& parameters) {
+  BertConfig named = saved;
+  if (const auto heads = heads_for(saved, tasks); !heads.empty()) named.tasks = heads;
+  print_report(std::cerr, load_all_layers(model_folder(source), named, parameters), source);
+  if (saved.placement != placement)
+    std::cerr << formatted(
+        "{}: trained with --placement {}, now {}: the norms stand elsewhere, so this is another "
+        "function, to be learnt anew. --placement {} goes on with the network as it was.\n",
+        model_folder(source), saved.placement, placement, saved.placement);
+  sort_head(saved, tasks, parameters);
+}
+
 Model Model::from_pretrained(const std::string& folder, const std::vector<Task>& tasks,
                              const FineTuneOptions& options) {
   const std::string source = model_folder(folder);
@@ -170,10 +184,7 @@ Model::Model(const std::string& folder, const BertConfig& saved, const std::vect
              const FineTuneOptions& o)
     : WithParameters(with_tasks(saved, tasks, o.head_dropout), o.seed, false, heads_of(tasks),
                      o.head_dropout) {
-  BertConfig source = saved;
-  if (const auto heads = heads_for(saved, tasks); !heads.empty()) source.tasks = heads;
-  print_report(std::cerr, load_all_layers(folder, source, parameters), folder);
-  sort_head(saved, tasks, parameters);
+  load_start(folder, saved, tasks, saved.placement, parameters);
 }
 
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {

@@ -213,17 +213,6 @@ void configure(BertConfig& config, const RunOptions& o) {
   if (o.recompute) check_recompute(config);
 }
 
-void load_start(const std::string& source, const BertConfig& saved, const std::string& placement,
-                const Parameters& parameters) {
-  const std::string folder = model_folder(source);
-  print_report(std::cerr, load_all_layers(folder, saved, parameters), source);
-  if (saved.placement != placement)
-    std::cerr << formatted(
-        "{}: trained with --placement {}, now {}: the norms stand elsewhere, so this is another "
-        "function, to be learnt anew. --placement {} goes on with the network as it was.\n", folder,
-        saved.placement, placement, saved.placement);
-}
-
 namespace {
 
 std::map<std::string, std::string> settings_in(const OptionTable& table) {

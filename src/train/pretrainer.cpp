@@ -10,13 +10,10 @@
 #include "agreement.h"
 #include "bert/family.h"
 #include "engine/ranks.h"
-#include "files/fingerprint.h"
-#include "minbert/checkpoint.h"
+#include "minbert/heads.h"
 #include "minbert/ops.h"
-#include "minbert/optimizer.h"
 #include "minbert/vocabulary.h"
 #include "run_log.h"
-#include "shards.h"
 #include "tasks/corpus.h"
 #include "train/batches.h"
 #include "train/command_line.h"
@@ -86,56 +83,47 @@ class PretrainRun {
                                     .held_out = o.held_out, .seed = uint64_t(o.seed)}),
         held_out_(data_.held_out()),
         model_(config_, uint64_t(o.seed), o.init.empty() && !has_state(o.out)),
-        shards_(o, model_.parameters, 2),
-        optimizer_(model_.parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay,
-                                       .momentum = o.momentum}),
-        log_(o, o.out, model_.parameters, optimizer_, 2, [this, sources] {
-          return Json::object().set("epoch", next_.epoch).set("shard", next_.shard)
-              .set("example", next_.example).set("reported", reported_).set("sources", sources);
-        }) {
+        log_(o, o.out, model_.parameters, 2, 2, sources,
+             {{"epoch", &next_.epoch}, {"shard", &next_.shard}, {"example", &next_.example},
+              {"reported", &reported_}}) {
     std::cerr << formatted("corpus: {} documents, {} MB, {} held-out examples; vocabulary: {} "
                            "tokens; {} parameters\n", corpus_.documents(),
                            fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                            tokenizer_.size(), model_.parameters.count());
-    if (const Json& state = log_.loaded(); !state.is_null()) {
-      next_ = {state["epoch"].integer(), state["shard"].integer(), state["example"].integer()};
-      reported_ = state["reported"].integer();
-    } else if (!o.init.empty()) {
-      load_start(o.init, start_config(o.init, o), o.placement, model_.parameters);
-    }
+    if (!o.init.empty() && !has_state(o.out))
+      load_start(o.init, start_config(o.init, o), {}, o.placement, model_.parameters);
     examples_ = data_.shard(next_.epoch, next_.shard);
     result_.next_sentence = next_sentence_;
-    compare_start(settings_of(o), fingerprint_text(sources.dump()), model_.parameters);
+    compare_start(settings_of(o), sources, model_.parameters);
   }
 
   PretrainResult go(int64_t stop_after) {
-    try {
+    const auto loop = [&] {
       print_start();
       learn(stop_after);
-    } catch (const Interrupted&) {
-      log_.stop(!done());
-      result_.interrupted = true;
-    } catch (const FileChanged&) {
-      if (ranks().size() == 1) log_.stop(!done());  // others may be about to learn
-      throw;
-    }
-    ranks().wait();                                 // until rank 0 has saved
+    };
+    result_.interrupted = log_.run(loop, [this] { return done(); });
     result_.steps = log_.step();
     result_.seconds = log_.seconds();
     return result_;
   }
 
  private:
+  struct Position {
+    int64_t epoch = 0, shard = 0, example = 0;
+  };
+
   void learn(int64_t stop_after) {
     model_.network.train();
-    log_.start(int64_t(o_.steps) * o_.accumulate, "step,mlm_loss,nsp_loss", "evaluations.csv",
-               "step,mlm_loss,nsp_accuracy");
+    log_.start({.batches = int64_t(o_.steps) * o_.accumulate, .steps = o_.steps, .rate = o_.lr,
+                .step_columns = "step,mlm_loss,nsp_loss", .reports = "evaluations.csv",
+                .report_columns = "step,mlm_loss,nsp_accuracy"});
     if (done() && !held_out_.empty()) result_.held_out = evaluate(model_.network);
     while (!done()) {
       if (report_is_due()) {
         report();
       } else {
-        log_.before_step(stop_after, shards_);
+        log_.before_step(stop_after);
         step(next_batches());
       }
     }
@@ -149,36 +137,32 @@ class PretrainRun {
 
   // Where the corpus cannot be read, the run still stands before this step.
   std::vector<Examples> next_batches() {
-    const Position before = next_;
+    Position next = next_;
     std::vector<Examples> batches;
-    try {
-      for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch());
-    } catch (const FileChanged&) {
-      next_ = before;
-      throw;
-    }
+    for (int i = 0; i < o_.accumulate; ++i) batches.push_back(next_batch(next));
+    next_ = next;
     return batches;
   }
 
   // What is left of a shard and fills no batch is left out of this epoch.
-  Examples next_batch() {
+  Examples next_batch(Position& next) {
     const int64_t batch = o_.batch;
     const auto used_up = [&] {
-      return next_.example > 0 && next_.example + batch > int64_t(examples_.size());
+      return next.example > 0 && next.example + batch > int64_t(examples_.size());
     };
     for (int64_t tries = 0; examples_.empty() || used_up(); ++tries) {
       MB_CHECK(tries <= data_.shards(), "{}: no example can be made of this corpus",
                corpus_.name());
-      next_.example = 0;
-      if (++next_.shard == data_.shards()) {
-        next_.shard = 0;
-        ++next_.epoch;
+      next.example = 0;
+      if (++next.shard == data_.shards()) {
+        next.shard = 0;
+        ++next.epoch;
       }
-      examples_ = data_.shard(next_.epoch, next_.shard);
+      examples_ = data_.shard(next.epoch, next.shard);
     }
-    const int64_t begin = next_.example;
-    next_.example = std::min(begin + batch, int64_t(examples_.size()));
-    return {examples_.begin() + begin, examples_.begin() + next_.example};
+    const int64_t begin = next.example;
+    next.example = std::min(begin + batch, int64_t(examples_.size()));
+    return {examples_.begin() + begin, examples_.begin() + next.example};
   }
 
   // One optimizer step over --accumulate batches. Every masked word and every pair of them counts
@@ -190,18 +174,16 @@ class PretrainRun {
       pairs.push_back(batch.size());
       words += masked_words(batch);
     }
-    for (const BatchPart& part : shards_.parts(log_.batches(), pairs)) {
+    for (const BatchPart& part : log_.shards.parts(log_.batches(), pairs)) {
       const auto examples = part.examples_of(batches[part.batch]);
       const double masked = masked_words(examples);
       const auto [mlm, nsp] = forward(pack(examples), part.clock);
       const Tensor loss = scale(mlm, real(masked / words));
       backward(next_sentence_ ? add(loss, scale(nsp, real(part.of_step))) : loss);
-      shards_.fold(part, {{mlm, masked / masked_words(batches[part.batch])}, {nsp, part.of_batch}});
+      log_.shards.fold(part, {{mlm, masked / masked_words(batches[part.batch])}, {nsp, part.of_batch}});
     }
-    shards_.sum(log_.save_is_due());
-    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], shards_.losses(i));
-    if (o_.clip > 0) optimizer_.clip(o_.clip);
-    optimizer_.step(learning_rate());
+    log_.shards.sum(log_.save_is_due());
+    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
     log_.end_step();
   }
 
@@ -220,39 +202,33 @@ class PretrainRun {
     for (const PretrainingExample& example : batch)
       tokens += int64_t(example.sequence.ids.size());
     log_.add(losses, {.counts = {masked_words(batch), double(batch.size())},
-                      .learning_rate = learning_rate(), .tokens = tokens,
+                      .tokens = tokens,
                       .progress = formatted("{}/{}", where, o_.steps), .where = where});
-  }
-
-  double learning_rate() const {
-    return o_.lr * schedule_factor(o_.schedule, log_.step(), o_.steps, o_.warmup);
   }
 
   PretrainScores evaluate(BertForPreTraining& network) const {
     network.train(false);
     const size_t size = size_t(o_.batch), batches = (held_out_.size() + size - 1) / size;
-    // Nats and right judgements of each batch: 0 until the ranks' are summed
-    std::vector<double> nats(batches), right(batches);
+    // Nats, then right judgements, of each batch: 0 until the ranks' are summed
+    std::vector<double> sums(2 * batches);
     const auto visit = [&](std::span<const int32_t> examples) {
       const size_t begin = size_t(examples.front()), i = begin / size;
       if (!ranks().takes(i)) return;
       const PretrainingBatch batch = pack(std::span(held_out_).subspan(begin, examples.size()));
       const PretrainingOutput out = network.forward(batch.batch, batch.masked, batch.originals);
-      nats[i] = double(out.mlm_loss.item()) * double(batch.masked.size());
+      sums[i] = double(out.mlm_loss.item()) * double(batch.masked.size());
       const std::vector<real> logits = out.nsp_logits.values();
       for (int64_t b = 0; b < batch.not_next.size(); ++b) {
         const real* x = logits.data() + 2 * b;
-        right[i] += (x[1] > x[0]) == (batch.not_next[b] == 1);
+        sums[batches + i] += (x[1] > x[0]) == (batch.not_next[b] == 1);
       }
     };
     for_each_batch("held-out examples", held_out_.size(), visit, size);
     network.train();
-    ranks().sum(std::span(nats));
-    ranks().sum(std::span(right));
-    const auto total = [](const std::vector<double>& v) {
-      return std::accumulate(v.begin(), v.end(), 0.0);
-    };
-    return {total(nats) / masked_words(held_out_), total(right) / double(held_out_.size())};
+    ranks().sum(std::span(sums));
+    const auto middle = sums.begin() + int64_t(batches);
+    return {std::accumulate(sums.begin(), middle, 0.0) / masked_words(held_out_),
+            std::accumulate(middle, sums.end(), 0.0) / double(held_out_.size())};
   }
 
   // Losses since the last report and on the held-out text. The model is saved before the state,
@@ -295,15 +271,10 @@ class PretrainRun {
   PretrainingData data_;
   std::vector<PretrainingExample> held_out_, examples_;         // examples_: of the shard
   PretrainModel model_;
-  Shards shards_;
-  Optimizer optimizer_;
-  RunLog log_;
-  struct Position {
-    int64_t epoch = 0, shard = 0, example = 0;
-  };
   Position next_;                                   // the next example to learn from
   int64_t reported_ = 0;                            // the step of the last report
   PretrainResult result_;
+  RunLog log_;
 };
 
 }  // namespace

@@ -14,22 +14,25 @@
 
 namespace minbert {
 RunLog::RunLog(const RunOptions& options, const std::string& folder, const Parameters& parameters,
-               Optimizer& optimizer, size_t losses, std::function<Json()> state)
-    : options_(options), folder_(folder), parameters_(parameters), optimizer_(optimizer),
-      state_(std::move(state)), loss_sums_(losses), loss_counts_(losses) {
+               size_t losses, size_t all_losses, const Json& sources, const State& state)
+    : shards(options, parameters, losses),
+      optimizer(parameters, {.kind = options.optimizer, .weight_decay = options.weight_decay,
+                             .momentum = options.momentum}),
+      options_(options), folder_(folder), parameters_(parameters), sources_(sources), state_(state),
+      loss_sums_(all_losses), loss_counts_(all_losses) {
+  state_.insert({{"step", &step_}, {"batches", &batches_}, {"report_rows", &report_rows_},
+                 {"seconds", &seconds_}});
   make_folder(folder_);
   if (ranks().first()) {
     lock_.emplace(folder_);
     remove_unfinished(folder_);
   }
   if (has_state(folder_)) {
-    loaded_ = load_state(folder_, parameters_, optimizer_);
-    step_ = loaded_["step"].integer();
-    batches_ = loaded_["batches"].integer();
-    report_rows_ = loaded_["report_rows"].integer();
-    seconds_ = loaded_["seconds"].number();
-    loss_sums_ = loaded_["loss_sums"].numbers();
-    loss_counts_ = loaded_["loss_counts"].numbers();
+    const Json saved = load_state(folder_, parameters_, optimizer);
+    for (const auto& [name, variable] : state_)
+      std::visit([&](auto* v) { *v = saved.get(name, *v); }, variable);
+    loss_sums_ = saved["loss_sums"].numbers();
+    loss_counts_ = saved["loss_counts"].numbers();
     std::cerr << formatted("going on after step {}\n", step_);
   } else if (options_.resume) {
     std::cerr << "nothing was saved yet: from the beginning\n";
@@ -41,21 +44,36 @@ RunLog::~RunLog() {
   if (options_.profile) profile_report(std::cout);
 }
 
-void RunLog::start(int64_t all_batches, const std::string& step_columns,
-                   const std::string& reports, const std::string& report_columns) {
+bool RunLog::run(const std::function<void()>& loop, const std::function<bool()>& done) {
+  bool interrupted = false;
+  try {
+    loop();
+  } catch (const Interrupted&) {
+    stop(!done());
+    interrupted = true;
+  } catch (const FileChanged&) {
+    if (ranks().size() == 1) stop(!done());
+    throw;
+  }
+  ranks().wait();                                   // until rank 0 has saved
+  return interrupted;
+}
+
+void RunLog::start(const Plan& plan) {
+  plan_ = plan;
   if (ranks().first()) {
-    steps_ = std::make_unique<CsvFile>(folder_ + "/steps.csv",
-                                       step_columns + ",learning_rate,tokens,seconds", batches_);
-    reports_ = std::make_unique<CsvFile>(folder_ + "/" + reports, report_columns + ",seconds",
-                                         report_rows_);
+    steps_ = std::make_unique<CsvFile>(
+        folder_ + "/steps.csv", plan.step_columns + ",learning_rate,tokens,seconds", batches_);
+    reports_ = std::make_unique<CsvFile>(folder_ + "/" + plan.reports,
+                                         plan.report_columns + ",seconds", report_rows_);
   }
   DropoutClock::current().seed = uint64_t(options_.seed);       // its step is set before a forward
-  progress_ = std::make_unique<Progress>("", all_batches, Progress::Where::log, batches_);
+  progress_ = std::make_unique<Progress>("", plan.batches, Progress::Where::log, batches_);
   first_step_ = step_;
   since_ = now();
 }
 
-void RunLog::before_step(int64_t stop_after, const Shards& shards) {
+void RunLog::before_step(int64_t stop_after) {
   if (shards.interrupted() || (stop_after > 0 && step_ - first_step_ >= stop_after))
     throw Interrupted();
   if (shards.save_due()) save();
@@ -82,7 +100,7 @@ void RunLog::add(std::span<const double> losses, const BatchEntry& entry) {
     row += "," + exact(losses[i]);
   }
   if (steps_)
-    steps_->row(row + formatted(",{},{},{}", exact(entry.learning_rate), entry.tokens,
+    steps_->row(row + formatted(",{},{},{}", exact(learning_rate()), entry.tokens,
                                 fixed(seconds_, 3)));
   shown_tokens_ += entry.tokens;
   if (!progress_->due()) return;
@@ -90,6 +108,17 @@ void RunLog::add(std::span<const double> losses, const BatchEntry& entry) {
   progress_->show(batches_, formatted("{}  loss {}  {} tokens/s", entry.progress, fixed(sum, 4),
                                       fixed(per_second, 0)));
   shown_tokens_ = 0;
+}
+
+double RunLog::learning_rate() const {
+  return plan_.rate * schedule_factor(options_.schedule, step_, plan_.steps, options_.warmup);
+}
+
+// The first norm is measured in any case: a run's results have it.
+void RunLog::end_step() {
+  if (options_.clip > 0 || step_ == 0) optimizer.clip(options_.clip);
+  optimizer.step(learning_rate());
+  ++step_;
 }
 
 void RunLog::count_time() {
@@ -102,7 +131,7 @@ void RunLog::pause() {
   count_time();
   since_.reset();
   progress_->finish();
-  check_finite(parameters_, optimizer_, step_, advice());
+  check_finite(parameters_, optimizer, step_, advice());
   compare_parameters(step_, parameters_);
 }
 
@@ -128,12 +157,12 @@ void RunLog::save() {
   if (ranks().first()) {
     steps_->flush();
     reports_->flush();
-    Json state = state_();
-    state.set("step", step_).set("batches", batches_).set("report_rows", report_rows_);
-    state.set("seconds", seconds_);
-    state.set("loss_sums", Json::array_of(loss_sums_))
-        .set("loss_counts", Json::array_of(loss_counts_));
-    save_state(folder_, parameters_, optimizer_, state);
+    Json position = Json::object({{"sources", sources_},
+                                  {"loss_sums", Json::array_of(loss_sums_)},
+                                  {"loss_counts", Json::array_of(loss_counts_)}});
+    for (const auto& [name, variable] : state_)
+      std::visit([&](const auto* v) { position.set(name, *v); }, variable);
+    save_state(folder_, parameters_, optimizer, position);
   }
   saved_ = now();
   since_ = saved_;

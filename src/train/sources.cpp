@@ -7,6 +7,7 @@
 #include "files/fingerprint.h"
 #include "minbert/checkpoint.h"
 #include "minbert/error.h"
+#include "minbert/files.h"
 #include "run_folder.h"
 
 namespace minbert {
@@ -25,10 +26,16 @@ std::vector<std::string> files_of_model(const std::string& folder) {
 Json sources_of(const std::map<std::string, std::string>& settings,
                 const std::vector<std::string>& data_files) {
   Json sources = Json::object();
+  // Files go by their names in the folder or, without one, by their own.
   const auto add = [&](const std::string& option, const std::vector<std::string>& files,
-                       const std::string& folder = "") {
-    for (const auto& [name, facts] : facts_of_files(files, folder).members())
-      sources.set(option + " " + name, facts);
+                       const fs::path& folder = {}) {
+    for (const std::string& file : files) {
+      if (!fs::exists(file)) continue;
+      const fs::path path = file;
+      const fs::path name = folder.empty() ? path.filename() : path.lexically_relative(folder);
+      sources.set(option + " " + name.string(), Json::object({{"bytes", file_size(file)},
+                                                              {"fingerprint", file_fingerprint(file)}}));
+    }
   };
   for (const auto& [option, value] : settings) {
     if (option == "--data") add(option, data_files, value);

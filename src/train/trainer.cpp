@@ -9,12 +9,9 @@
 
 #include "agreement.h"
 #include "engine/ranks.h"
-#include "files/fingerprint.h"
 #include "minbert/ops.h"
-#include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "run_log.h"
-#include "shards.h"
 #include "train/command_line.h"
 #include "train/interrupt.h"
 #include "train/sources.h"
@@ -27,14 +24,13 @@ class Run {
   Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
       : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
         model_(new_model(experiment, o, !has_state(folder))),
-        shards_(o, model_->parameters, 1),
-        optimizer_(model_->parameters, {.kind = o.optimizer, .weight_decay = o.weight_decay,
-                                        .momentum = o.momentum}),
-        log_(o, folder, model_->parameters, optimizer_, experiment.data().size(),
-             [this] { return state(); }) {
-    if (!log_.loaded().is_null()) load(log_.loaded());
-    compare_start(settings_of(o), fingerprint_text(experiment.sources().dump()),
-                  model_->parameters);
+        log_(o, folder, model_->parameters, 1, experiment.data().size(), experiment.sources(),
+             {{"epoch", &epoch_}, {"epoch_batches", &began_with_}, {"best", &best_},
+              {"best_epoch", &result_.best_epoch}, {"first_gradient", &result_.first_gradient}}) {
+    MB_CHECK(began_with_ == epoch_batches_,
+             "{}: an epoch of this run had {} batches, but now has {}: the data is not that with "
+             "which it began", folder, began_with_, epoch_batches_);
+    compare_start(settings_of(o), experiment.sources(), model_->parameters);
   }
 
   RunResult go(int64_t stop_after, bool score_training) {
@@ -42,26 +38,26 @@ class Run {
     result_.trained = model_->parameters.trainable();
     std::cerr << formatted("{} parameters, {} of them trained; {} batches an epoch\n",
                            result_.parameters, result_.trained, epoch_batches_);
-    try {
-      if (log_.batches() == 0) {
-        fit_cls_norm(model_->network, experiment_.data());
-        if (ranks().first() && !o_.model.empty() && !o_.from_scratch)
-          keep_masked_word_head(model_folder(o_.model), folder_ + "/model");
-        save_best();
-      }
+    const auto loop = [&] {
+      if (log_.batches() == 0) begin();
       learn(stop_after);
       if (o_.epochs > 0) score_best(score_training);
-    } catch (const Interrupted&) {
-      log_.stop(!finished());                       // a finished run was saved before it was scored
-      result_.interrupted = true;
-    }
-    ranks().wait();                                 // until rank 0 has saved
+    };
+    // A finished run was saved before it was scored.
+    result_.interrupted = log_.run(loop, [this] { return finished(); });
     result_.steps = log_.step();
     result_.seconds = log_.seconds();
     return result_;
   }
 
  private:
+  void begin() {
+    fit_cls_norm(model_->network, experiment_.data());
+    if (ranks().first() && !o_.model.empty() && !o_.from_scratch)
+      keep_masked_word_head(model_folder(o_.model), folder_ + "/model");
+    save_best();
+  }
+
   void learn(int64_t stop_after) {
     std::string columns = "epoch";
     for (const TaskData& d : experiment_.data()) {
@@ -69,15 +65,18 @@ class Run {
       for (const Measure& measure : measures(d.task)) columns += "," + column_name(d.task, measure);
       if (length_of_gamma(d.task)) columns += formatted(",{}_gamma", d.task.name);
     }
-    log_.start(epoch_batches_ * o_.epochs, "step,task,loss", "epochs.csv", columns + ",dev_mean");
+    const int64_t epoch_steps = (epoch_batches_ + o_.accumulate - 1) / o_.accumulate;
+    log_.start({.batches = epoch_batches_ * o_.epochs, .steps = epoch_steps * o_.epochs,
+                .rate = o_.learning_rate(), .step_columns = "step,task,loss",
+                .reports = "epochs.csv", .report_columns = columns + ",dev_mean"});
     model_->network.train();
     while (!finished()) {
       if (batch_in_epoch() == epoch_batches_) {
         finish_epoch();
       } else {
-        log_.before_step(stop_after, shards_);
+        log_.before_step(stop_after);
         step(next_batches());
-        if (log_.step() == 1) result_.first_gradient = optimizer_.gradient_norm();
+        if (log_.step() == 1) result_.first_gradient = log_.optimizer.gradient_norm();
       }
     }
   }
@@ -115,17 +114,15 @@ class Run {
   // each times its task's weight (--task-weights). Of one batch, in one process and unweighted, it
   // is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
   void step(std::span<const TaskBatch> batches) {
-    for (const BatchPart& part : shards_.parts(log_.batches(), sizes_of(batches))) {
+    for (const BatchPart& part : log_.shards.parts(log_.batches(), sizes_of(batches))) {
       const TaskBatch& whole = batches[part.batch];
       const Tensor loss = forward(whole.task, part.examples_of(whole.examples), part.clock);
       const double task_weight = experiment_.data()[size_t(whole.task)].task.loss_weight;
       backward(scale(loss, real(task_weight * part.of_step)));
-      shards_.fold(part, {{loss, part.of_batch}});
+      log_.shards.fold(part, {{loss, part.of_batch}});
     }
-    shards_.sum(log_.save_is_due());
-    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], shards_.losses(i));
-    if (o_.clip > 0 || log_.step() == 0) optimizer_.clip(o_.clip);    // the first norm is reported
-    optimizer_.step(learning_rate());
+    log_.shards.sum(log_.save_is_due());
+    for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
     log_.end_step();
   }
 
@@ -160,7 +157,7 @@ class Run {
                                         batch_in_epoch() + 1, log_.step() + 1, ids);
     log_.add(losses, {.name = task, .first_sum = size_t(batch.task),
                       .counts = {double(batch.examples.size())},
-                      .learning_rate = learning_rate(), .tokens = tokens,
+                      .tokens = tokens,
                       .progress = formatted("epoch {}/{}  {}", epoch_ + 1, o_.epochs, task),
                       .where = where});
   }
@@ -228,12 +225,6 @@ class Run {
                                              uint64_t(o_.seed)});
   }
 
-  double learning_rate() const {
-    const int64_t epoch_steps = (epoch_batches_ + o_.accumulate - 1) / o_.accumulate;
-    return o_.learning_rate() *
-           schedule_factor(o_.schedule, log_.step(), epoch_steps * o_.epochs, o_.warmup);
-  }
-
   const TaskData& data_of(const TaskBatch& batch) const {
     return experiment_.data()[size_t(batch.task)];
   }
@@ -244,34 +235,17 @@ class Run {
     return epoch_ >= o_.epochs || (o_.patience > 0 && since_best >= o_.patience);
   }
 
-  Json state() const {
-    return Json::object().set("epoch", epoch_).set("epoch_batches", epoch_batches_)
-        .set("best", best_).set("best_epoch", result_.best_epoch)
-        .set("first_gradient", result_.first_gradient).set("sources", experiment_.sources());
-  }
-
-  void load(const Json& state) {
-    epoch_ = state["epoch"].integer();
-    best_ = state["best"].number();
-    result_.best_epoch = state["best_epoch"].integer();
-    result_.first_gradient = state["first_gradient"].number();
-    MB_CHECK(state["epoch_batches"].integer() == epoch_batches_,
-             "{}: an epoch of this run had {} batches, but now has {}: the data is not that with "
-             "which it began", folder_, state["epoch_batches"].integer(), epoch_batches_);
-  }
-
   const Experiment& experiment_;
   const TrainOptions& o_;
   std::string folder_;
   int64_t epoch_batches_;                           // in every epoch
-  std::unique_ptr<Model> model_;
-  Shards shards_;
-  Optimizer optimizer_;
-  RunLog log_;
+  int64_t began_with_ = epoch_batches_;             // batches of an epoch when the run began
   int64_t epoch_ = 0;                               // epochs that were scored
   std::vector<TaskBatch> batches_;                  // of this epoch
   double best_ = -1e300;                            // the best mean dev score
   RunResult result_;
+  std::unique_ptr<Model> model_;
+  RunLog log_;
 };
 
 }  // namespace
