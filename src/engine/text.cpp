@@ -29,6 +29,11 @@ std::string exact(double v) {
   return out.str();
 }
 
+std::string trimmed(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
+}
+
 std::optional<double> number_in(std::string_view text) {
   const char* const end = text.data() + text.size();
   double v = 0;

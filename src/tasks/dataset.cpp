@@ -92,7 +92,7 @@ struct RowReader {
         if (row.fields[column[i]].empty())
           skip(formatted("column \"{}\" is empty", file.columns()[column[i]]),
                i == texts.size() ? expected_label(task) : "a text");
-      const std::string& label = row.fields[column[texts.size()]];
+      const std::string label = trimmed(row.fields[column[texts.size()]]);
       const std::optional<double> value = parse_label(task, label);
       if (!value) {
         std::string plain = normalize(label, {});

@@ -87,11 +87,6 @@ void read(const Json& from, T& value) {
   }
 }
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \r"), end = text.find_last_not_of(" \r");
-  return begin == text.npos ? "" : text.substr(begin, end - begin + 1);
-}
-
 // path: a table, or a folder with train.tsv or train.csv. The other files are named like that of
 // training, with the other word.
 TaskFiles files_at(const fs::path& path) {

@@ -67,7 +67,7 @@ std::vector<Task> tasks_of(const BertConfig& config) {
     else tasks.push_back(tasks_named({name}, "\"minbert.tasks\" in config.json")[0]);
   }
   const std::vector<std::string>& labels = config.classifier.labels;
-  if (!labels.empty() && labels != classifier_of(tasks[0], 0).labels)
+  if (labels.size() > 1 && labels != classifier_of(tasks[0], 0).labels)
     fail(formatted("config.json: the labels of \"id2label\" are {}, but those of the task \"{}\" "
                    "are {}", joined(labels), tasks[0].name,
                    joined(classifier_of(tasks[0], 0).labels)));

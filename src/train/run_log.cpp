@@ -115,12 +115,6 @@ double RunLog::learning_rate() const {
 }
 
 // The first norm is measured in any case: a run's results have it.
-void RunLog::end_step() {
-  if (options_.clip > 0 || step_ == 0) optimizer.clip(options_.clip);
-  optimizer.step(learning_rate());
-  ++step_;
-}
-
 void RunLog::count_time() {
   if (since_) seconds_ += now() - *since_;
   since_ = now();

@@ -67,8 +67,8 @@ class RunLog {
   };
   // Logs a batch; called after every one.
   void add(std::span<const double> losses, const BatchEntry& entry);
-  // The gradients are complete: clips them, and moves the parameters.
-  void end_step();
+  double learning_rate() const;                     // of the next step, by its schedule
+  void end_step() { ++step_; }
 
   // Time from here to save() is not counted as training. Error for a weight, statistic or moment
   // that is not finite, or not the same on all ranks.
@@ -82,7 +82,6 @@ class RunLog {
 
  private:
   void stop(bool is_to_save);                       // says how to go on
-  double learning_rate() const;
   void count_time();
   std::string advice() const;
 
