@@ -92,7 +92,15 @@ int run(CommandLine& line, TrainOptions& o) {
   watch_for_interrupt();
   const Json start = with_sources(run_start(line, o.out), experiment);
   write_record(o.out, start);
-  if (several) return compare(experiment, variants, start);
+  const auto print_next = [&] {
+    const Task& task = experiment.data()[0].task;
+    print_commands(task, o.out, is_plain(runs_in(o.out).at(0).folder, task.name));
+  };
+  if (several) {
+    const int status = compare(experiment, variants, start);
+    if (status == 0 && o.epochs > 0 && ranks().first()) print_next();
+    return status;
+  }
   std::vector<Scores> yardsticks;                   // before the training: they read the data again
   if (ranks().first() && o.epochs > 0) yardsticks = yardsticks_of(experiment, start);
   const RunResult result = train(experiment, o, o.out);
@@ -104,7 +112,8 @@ int run(CommandLine& line, TrainOptions& o) {
   report_run(o.out, experiment, result, start);
   if (ranks().first()) print_scores(experiment, result.dev, yardsticks);
   print_in_words(experiment, o.out);
-  print_end(experiment, result, o.out, is_plain(o.out, experiment.data()[0].task.name));
+  print_end(experiment, result, o.out);
+  if (ranks().first()) print_next();
   return 0;
 }
 

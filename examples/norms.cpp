@@ -73,7 +73,8 @@ int main(int argc, char** argv) {
        "--out runs/base --resume"});
   line.parse(argc, argv, "--norm layer,conditional-layer,rms --placement post --seeds 1");
   return run_program("norms", [&] {
-    const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh, {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});
+    const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh,
+                                {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});
     const std::vector<Variant> variants = norm_variants(lists, o.from_scratch);
     std::vector<TrainOptions> runs;
     for (const Variant& variant : variants) runs.push_back(options_of(o, variant));

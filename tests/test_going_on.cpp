@@ -184,7 +184,8 @@ TEST_CASE("outputs: none of what a program reads is written over, whatever its n
   tool.files = {folder.file("more.txt", "a plot\n"), folder.file("most.txt", "")};
   tool.model = (folder.path / "model").string(), tool.data = (folder.path / "data").string();
   folder.file("model/config.json", "{}"), folder.file("model/vocab.txt", "a\n"), folder.file("data/RTE/dev.tsv", "");
-  folder.file("other/config.json", "{}"), folder.file("other/model.safetensors", ""), folder.file("run/options.json", "{}");
+  folder.file("other/config.json", "{}"), folder.file("other/model.safetensors", "");
+  folder.file("run/options.json", "{}");
   folder.file("run/steps.csv", ""), folder.file("run/model/config.json", "{}");
   fs::create_symlink("texts.txt", folder.path / "link"), fs::create_hard_link(tool.input, folder.path / "hard");
   fs::create_directory_symlink("model", folder.path / "linked");
@@ -205,7 +206,8 @@ TEST_CASE("outputs: none of what a program reads is written over, whatever its n
     CHECK(contains(tool.refusal(folder / name), "a model or a run is there"));
   }
   folder.file("old.safetensors", ""), folder.file("model/page.html", "");        // a page may be drawn again
-  for (const char* name : {"new.safetensors", "old.safetensors", "model/page.html", "data/vectors.safetensors", "sub/x"}) {
+  for (const char* name :
+       {"new.safetensors", "old.safetensors", "model/page.html", "data/vectors.safetensors", "sub/x"}) {
     INFO(name);
     CHECK(tool.refusal(folder / name) == "no error");
   }

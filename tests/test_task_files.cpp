@@ -48,7 +48,8 @@ TEST_CASE("task file: a table with a heading is a task; the labels' words are th
 
 TEST_CASE("task file: commas, quotes, a byte order mark, CR LF, blanks around labels, ids, pairs") {
   const Folder folder;
-  folder.file("a.csv", "\xEF\xBB\xBFid,first,second,label\r\n1,\"a, b\",c, yes \r\n2,d,\"e\"\"f\",no\r\n3,g,h,no\r\n4,g,h,yes\r\n");
+  folder.file("a.csv", "\xEF\xBB\xBFid,first,second,label\r\n1,\"a, b\",c, yes \r\n"
+                       "2,d,\"e\"\"f\",no\r\n3,g,h,no\r\n4,g,h,yes\r\n");
   const Task task = task_in(folder, "a.csv");
   CHECK(task.id_column == "id");
   CHECK(task.text_columns == Names{"first", "second"});
@@ -75,17 +76,22 @@ TEST_CASE("task file: whole numbers are classes, others or many are a score") {
   CHECK(scores.low == -2);
   CHECK(scores.high == 3);
   CHECK(scores.metrics[0] == Metric::pearson);
+  folder.file("halves.tsv", "review\tscore\na\t1.5\nb\t0.5\n");
+  CHECK(in_words(task_in(folder, "halves.tsv"), 0.9) == "0.9 of 1.5");
 }
 
 TEST_CASE("task file: a folder has train, dev and test; a dev file beside my-train.tsv is found") {
   const Folder folder;
-  for (const char* file : {"both/train.csv", "both/dev.csv", "both/test.csv"}) folder.file(file, "text,label\na,x\nb,y\na,x\nb,y\n");
+  for (const char* file : {"both/train.csv", "both/dev.csv", "both/test.csv"})
+    folder.file(file, "text,label\na,x\nb,y\na,x\nb,y\n");
   const Task both = task_in(folder, "both");
   CHECK(both.files.train == "both/train.csv");
   CHECK(both.files.dev == Names{"both/dev.csv"});
   CHECK(both.files.test == Names{"both/test.csv"});
   for (const char* file : {"my-train.tsv", "my-dev.tsv"}) folder.file(file, tickets);
   CHECK(task_in(folder, "my-train.tsv").files.dev == Names{"my-dev.tsv"});
+  folder.file("both/of.json", R"({"files": {"train": "train.csv", "dev": "dev.csv"}})");
+  CHECK(read_task(folder / "both/of.json", "").files.dev == Names{folder / "both/dev.csv"});        // no data folder
   const Folder elsewhere;
   const Task far = task_in(elsewhere, folder / "both");
   CHECK(data_file(elsewhere.path.string(), far, Split::dev) == folder / "both/dev.csv");
@@ -99,15 +105,18 @@ TEST_CASE("task file: what cannot be a task is refused with what to do") {
     CHECK(contains(refusal(folder, name), message));
     CHECK(contains(refusal(folder, name), folder / name));
   };
+  const std::string names = R"({"text_columns": ["text"], "label_column": "kind", "class_names": ["a"],
+                                "label_words": ["bug", "wish"], "files": {"train": "tickets.tsv"}})";
   refused("typo.json", R"({"nam": "x"})", "there is no field \"nam\"");
   refused("kind.json", R"({"kind": "guess"})", "\"guess\"");
   refused("one.tsv", "text\tlabel\na\tx\nb\tx\n", "1 different labels");
-  refused("texts.tsv", "label\ttext\tmore\tmost\nx\ta\tb\tc\ny\ta\tb\tc\nx\ta\tb\tc\ny\ta\tb\tc\n", "text_columns has 3 names");
+  refused("texts.tsv", "label\ttext\tmore\tmost\nx\ta\tb\tc\ny\ta\tb\tc\nx\ta\tb\tc\ny\ta\tb\tc\n",
+          "text_columns has 3 names");
   refused("bare.tsv", "it crashes\tbug\nit freezes\tbug\nadd it\twish\n", "its first line must name the columns");
   refused("unique.tsv", "label\ttext\na\tx\nb\tx\nc\ty\nd\tz\n", "4 different labels in 4 rows");
-  refused("names.json", R"({"text_columns": ["text"], "label_column": "kind", "class_names": ["a"], "label_words": ["bug", "wish"], "files": {"train": "tickets.tsv"}})", "there is no such file");
+  refused("names.json", names, "there is no such file");
   folder.file("tickets.tsv", tickets);
-  refused("names.json", R"({"text_columns": ["text"], "label_column": "kind", "class_names": ["a"], "label_words": ["bug", "wish"], "files": {"train": "tickets.tsv"}})", "class_names has 1 names for 2 labels");
+  refused("names.json", names, "class_names has 1 names for 2 labels");
   CHECK(contains(refusal(folder, "none.tsv"), "--tasks none.tsv: there is no such file"));
 }
 
@@ -115,8 +124,9 @@ TEST_CASE("task file: what a Task cannot be is refused when its data are read") 
   const Folder folder;
   const Tokenizer any({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "none", true);
   const std::string file = folder.file("tickets.tsv", tickets);
-  Task task = {.name = "tickets", .text_columns = {"text"}, .label_column = "kind",
-               .files = {"tickets.tsv", {"dev.tsv"}}, .label_words = {"bug", "wish", "praise"}};
+  Task task = {.name = "tickets", .title = "Tickets", .text_columns = {"text"}, .label_column = "kind",
+               .files = {"tickets.tsv", {"dev.tsv"}}, .prediction_stem = "tickets",
+               .label_words = {"bug", "wish", "praise"}};
   CHECK(task.outputs() == 3);                       // high follows from the words
   LoadReport report;
   CHECK(load_dataset(task, file, any, {}, report).examples.size() == 4);
@@ -126,11 +136,12 @@ TEST_CASE("task file: what a Task cannot be is refused when its data are read") 
   CHECK_ERROR(load_dataset(task, file, any, {}, report), "its name must have letters");
 }
 
-TEST_CASE("task file: a model keeps its task, and is opened, resumed and judged by it; another of the same name is refused") {
+TEST_CASE("task file: a model keeps its task and is opened, resumed and judged by it; other labels are refused") {
   SmallWorld world;
   const std::string file = world.path("data/tickets.tsv");
   std::string rows = "text\tkind\n";
-  for (int i = 0; i < 40; ++i) rows += i % 2 ? formatted("good film {}\tpraise\n", i) : formatted("bad plot {}\tbug\n", i);
+  for (int i = 0; i < 40; ++i)
+    rows += i % 2 ? formatted("good film {}\tpraise\n", i) : formatted("bad plot {}\tbug\n", i);
   write_file(file, rows);
   TrainOptions o = world.options();
   o.tasks = "tickets.tsv,sst";

@@ -19,14 +19,14 @@ struct TaskSets {
   Dataset train, dev;
 };
 
-inline TaskSets read_sets(const Task& task, const std::string& folder = mini, Pairs pairs = Pairs::cross) {
+inline TaskSets read_sets(const Task& task, Pairs pairs = Pairs::cross) {
   const Tokenizer tokenizer = Tokenizer::from_folder(mini_bert);
   const DatasetOptions options = {.max_length = 64, .pairs = pairs};
-  return {task, read_set(folder, task, Split::train, 0, tokenizer, options, std::cerr),
-          read_set(folder, task, Split::dev, 0, tokenizer, options, std::cerr)};
+  return {task, read_set(mini, task, Split::train, 0, tokenizer, options, std::cerr),
+          read_set(mini, task, Split::dev, 0, tokenizer, options, std::cerr)};
 }
 inline TaskSets read_sets(const std::string& name, Pairs pairs = Pairs::cross) {
-  return read_sets(parse_tasks(name)[0], mini, pairs);
+  return read_sets(parse_tasks(name)[0], pairs);
 }
 
 using Logits = std::function<Tensor(const Batch& batch)>;        // -> [B,outputs]

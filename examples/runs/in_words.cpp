@@ -49,17 +49,18 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
   }
 }
 
-void print_end(const Experiment& experiment, const RunResult& result, const std::string& folder,
-               bool exports) {
+void print_end(const Experiment& experiment, const RunResult& result, const std::string& folder) {
   const TrainOptions& o = experiment.options();
   const bool all = Columns(folder + "/epochs.csv").rows() >= size_t(o.epochs);
-  const Task& task = experiment.data()[0].task;
-  const std::string run = formatted(" --model {} --task {}", shell_word(folder), task.name);
   std::cout << (all ? formatted("\nended: all {} done", counted(o.epochs, "epoch"))
                     : formatted("\nstopped: no better score for {}", counted(o.patience, "epoch")))
             << formatted("; kept epoch {}, mean {}: the last line with a *, which marks a new best\n",
-                         result.best_epoch + 1, fixed(mean_score(result.dev), 4))
-            << "  " << command_of("predict") << run << " 'a text'"
+                         result.best_epoch + 1, fixed(mean_score(result.dev), 4));
+}
+
+void print_commands(const Task& task, const std::string& folder, bool exports) {
+  const std::string run = formatted(" --model {} --task {}", shell_word(folder), task.name);
+  std::cout << "  " << command_of("predict") << run << " 'a text'"
             << (task.is_pair() ? " 'another'\n" : "\n");
   if (exports)
     std::cout << "  " << command_of("export") << run << " --out "

@@ -18,8 +18,8 @@ std::vector<HeadSpec> heads_of(const std::vector<Task>& tasks);
 // its labels; it has no files. Errors: a name that config.json does not describe and that is not in
 // the table of tasks; labels that are not those of config.json.
 std::vector<Task> tasks_of(const BertConfig& config);
-// Puts the tasks' fields into the configuration. Error for one that the model has with other labels,
-// another kind or another number of texts.
+// Puts the tasks' fields into the configuration. Error for one that the model has with other
+// labels, another kind or another number of texts.
 void describe(BertConfig& config, const std::vector<Task>& tasks);
 // What config.json says of the head of a model's only task. Quora's single logit is one label,
 // "multi_label_classification": its probability is the logit's sigmoid.

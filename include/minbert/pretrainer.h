@@ -27,7 +27,8 @@ struct PretrainResult {
 // called once everything is read and fits, with the files that it read (src/train/sources.h).
 // stop_after: stop (and save) after so many steps; 0: never. A corpus that changes meanwhile: it
 // saves, and throws FileChanged.
-PretrainResult pretrain(const PretrainOptions& options, const std::function<void(const Json& sources)>& started = {},
+PretrainResult pretrain(const PretrainOptions& options,
+                        const std::function<void(const Json& sources)>& started = {},
                         int64_t stop_after = 0);
 
 }  // namespace minbert

@@ -17,7 +17,8 @@ namespace minbert {
 std::string sizes_text(const std::vector<int64_t>& sizes);
 std::vector<int64_t> sizes_of(const Shape& shape);
 
-// A safetensors file. Every header field is checked against the file before any value is read. Source: the format's description, https://github.com/huggingface/safetensors#format
+// A safetensors file. Every header field is checked against the file before any value is read.
+// Source: the format's description, https://github.com/huggingface/safetensors#format
 //
 // Tensors must cover the bytes after the header without gaps or overlaps, as Hugging Face's reader
 // requires: other files are damaged. A tensor of a type that read() does not know is an error only

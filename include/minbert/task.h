@@ -40,7 +40,7 @@ struct Task {
   std::string name;                   // "sst", as in --tasks
   std::string title;                  // "SST", as in tables
   TaskKind kind = TaskKind::classification;
-  // Range of the labels: whole numbers except for a regression. With label_words it follows from them.
+  // Range of the labels: whole numbers except for a regression. With label_words they say it.
   double low = 0, high = 1;
   std::vector<Metric> metrics = {Metric::accuracy};     // the first one chooses the epoch
   std::vector<std::string> sets = {""};    // its dev and test sets: one, or several named "m", "mm"
@@ -71,22 +71,22 @@ std::string in_words(const Task& task, double value);
 // All its labels in words: of class 0, 1, ...; of a regression none.
 std::vector<std::string> labels_of(const Task& task);
 
-// A task as a file has it and config.json keeps it: its fields by their names, without those that are
-// as in a new Task. Errors name file and field.
+// A task as a file has it and config.json keeps it: its fields by their names, without those that
+// are as in a new Task. Errors name file and field.
 Json json_of(const Task& task);
 Task task_from(const Json& json);
-// The task of a file in the folder `data`, or anywhere: tickets.json with the fields of a Task; or a
-// table with a heading, tickets.tsv or .csv, or a folder with train.tsv and dev.tsv. What the file does
-// not say, the rows of training do: columns, the labels' words, or their range where they are numbers
-// that count on no fingers. Then a line on stderr says what is assumed. Without a dev file one training
-// row in dev_part is dev. Errors: no such file; labels that are none.
+// The task of a file in the folder `data`, or anywhere: tickets.json with the fields of a Task; or
+// a table with a heading, tickets.tsv or .csv; or a folder with train.tsv and dev.tsv. What the
+// file does not say follows from heading and rows (src/tasks/README.md, A task of one's own), and
+// of a table stderr says what is assumed. Without a dev file one training row in dev_part is dev.
+// Errors: no such file; fields that it cannot have; labels that no task can have.
 Task read_task(const std::string& name, const std::string& data);
 void check(const Task& task);          // Error where fields contradict each other
 
-// "sst,quora,tickets.json" -> their tasks in the order of the table, that of [CLN loop], whatever the
-// order of the list, and then those of files, as read_task(name, data) has them. leading: "mrpc=accuracy,stsb=pearson", the metrics to put first. weights:
-// "sst=2,sts=0.5", of their losses; 1 for the others. Errors: an unknown name (lists the valid
-// ones), a name given twice, an empty list, a weight not above 0.
+// "sst,quora,tickets.json" -> their tasks, first those of the table in its order, that of [CLN
+// loop], then those of files, by read_task(name, data). leading: "mrpc=accuracy,stsb=pearson", the
+// metrics to put first. weights: "sst=2,sts=0.5", of their losses; 1 for the others. Errors: an
+// unknown name (lists the valid ones), a name given twice, an empty list, a weight not above 0.
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "",
                               std::string_view weights = "", const std::string& data = "");
 // The tasks of the table with these names, in their order. source: for errors.

@@ -1,4 +1,4 @@
-// Files that are read whole or in pieces, or written so that no damaged one is left behind; and folders.
+// Files, read whole or in pieces, and written so that no damaged one is left behind; folders.
 #include "minbert/files.h"
 
 #include <fcntl.h>
@@ -46,8 +46,8 @@ void InputFile::read(uint64_t begin, void* bytes, size_t count) const {
     if (done < 0 && errno == EINTR) continue;
     check(done >= 0, name_, "read");
     if (done == 0)
-      throw FileChanged(formatted("{}: another program has cut this file, which had {} bytes, while "
-                                  "it was read", name_, size_));
+      throw FileChanged(formatted("{}: another program has cut this file, which had {} bytes, "
+                                  "while it was read", name_, size_));
     next += done;
     begin += uint64_t(done);
     count -= size_t(done);

@@ -23,15 +23,15 @@ FolderLock::FolderLock(const std::string& folder) {
   std::weak_ptr<std::FILE>& known = own[fs::canonical(folder)];
   if ((held_ = known.lock())) return;
   const std::string name = folder + "/lock";
-  std::FILE* const opened = std::fopen(name.c_str(), "a");       // processes started later inherit it
+  std::FILE* const opened = std::fopen(name.c_str(), "a");     // processes started later inherit it
   MB_CHECK(opened, "{}: cannot write: {}", name, std::strerror(errno));
   held_ = {opened, std::fclose};
   if (flock(fileno(opened), LOCK_EX | LOCK_NB) != 0) {
     MB_CHECK(errno != EWOULDBLOCK,
-             "{}: {} works in this folder, or what it started still saves; wait until it has ended, "
-             "or choose another folder", folder, read_file(name));
-    std::cerr << formatted("{}: no locks here ({}): nothing keeps a second run out of this folder\n",
-                           folder, std::strerror(errno));
+             "{}: {} works in this folder, or what it started still saves; wait until it has "
+             "ended, or choose another folder", folder, read_file(name));
+    std::cerr << formatted("{}: no locks here ({}): nothing keeps a second run out of this "
+                           "folder\n", folder, std::strerror(errno));
   }
   char host[256] = "";
   gethostname(host, sizeof host - 1);

@@ -66,7 +66,8 @@ struct RowReader {
   bool belongs(const TsvRow& row) const {
     if (!has_labels || task.files.train != task.files.dev[0]) return true;
     const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
-    return (Random(11711, stream).below(uint64_t(task.dev_part)) == 0) == (options.split == Split::dev);
+    const bool dev = Random(11711, stream).below(uint64_t(task.dev_part)) == 0;
+    return dev == (options.split == Split::dev);
   }
 
   // The row's example, not yet tokenized; nothing if the row belongs to the other split. Throws a
@@ -121,14 +122,6 @@ std::string first_of(std::vector<std::string> lines) {
     lines.push_back("...");
   }
   return joined(lines);
-}
-
-// The names of the task's files, for an error.
-std::string files_of(const Task& task) {
-  std::vector<std::string> names;
-  for (const std::string& name : task.files.all())
-    if (std::ranges::count(names, name) == 0) names.push_back(name);
-  return joined(names);
 }
 
 // Error where the valid rows may not be what the file is meant to have: see load_dataset.

@@ -105,7 +105,7 @@ std::string in_words(const Task& task, double value) {
            : !task.label_words.empty() ? task.label_text(value)
                                        : formatted("class {}", value);
   if (!std::isfinite(task.high)) return fixed(value, 3);
-  return fixed(std::clamp(value, task.low, task.high), 1) + " of " + fixed(task.high, 0);
+  return fixed(std::clamp(value, task.low, task.high), 1) + formatted(" of {}", task.high);
 }
 
 std::vector<std::string> labels_of(const Task& task) {

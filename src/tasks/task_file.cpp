@@ -81,7 +81,8 @@ struct Reader {
   }
   template <class T>
   static void read(const Json& from, T& value) {
-    if constexpr (std::is_same_v<T, TaskKind>) value = T(index_of(from.string(), kind_names, "kind"));
+    if constexpr (std::is_same_v<T, TaskKind>)
+      value = T(index_of(from.string(), kind_names, "kind"));
     else if constexpr (std::is_same_v<T, Metric>)
       value = T(index_of(from.string(), metric_keys, "metric"));
     else if constexpr (std::is_same_v<T, char>) value = (from.string() + '\t')[0];
@@ -170,7 +171,8 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
            "{}: \"{}\" is a column's name and a label: its first line must name the columns", file,
            task.label_column);
   constexpr size_t most_classes = 20;
-  if (task.kind == TaskKind::classification && numbers && (!whole || counts.size() > most_classes)) {
+  if (task.kind == TaskKind::classification && numbers &&
+      (!whole || counts.size() > most_classes)) {
     task.kind = TaskKind::regression;
     task.metrics = {Metric::pearson, Metric::spearman};
   }
@@ -191,8 +193,9 @@ Task task_at(const fs::path& path, const std::string& data) {
   if (!json.has("files")) task.files = files_at(described ? path.parent_path() : path);
   if (task.files.dev.empty()) {
     task.files.dev = {task.files.train};
-    std::cerr << formatted("{}: no dev file, so one training row in {} is dev, the same in each run\n",
-                           task.files.train, task.dev_part);
+    std::cerr << formatted(
+        "{}: no dev file, so one training row in {} is dev, the same in each run\n",
+        task.files.train, task.dev_part);
   }
   // Names of files are relative to the data folder; of those elsewhere the whole path.
   const auto place = [&](std::string& file) {
@@ -218,8 +221,8 @@ Task task_at(const fs::path& path, const std::string& data) {
   if (!json.has("label_words") && !json.has("high")) find_labels(task, tsv, train);
   check(task);
   if (!described)
-    std::cerr << formatted("{}: this task is assumed. Where it is wrong, save it as {}.json, mend it, "
-                           "and give that file's name:\n{}\n", path.string(), task.name,
+    std::cerr << formatted("{}: this task is assumed. Where it is wrong, save it as {}.json, mend "
+                           "it, and give that file's name:\n{}\n", path.string(), task.name,
                            json_of(task).dump());
   return task;
 }
@@ -263,10 +266,11 @@ void check(const Task& task) {
 }
 
 Task read_task(const std::string& name, const std::string& data) {
-  const fs::path in_data = fs::path(data) / name, path = fs::exists(in_data) ? in_data : fs::path(name);
+  const fs::path in_data = fs::path(data) / name;
+  const fs::path path = fs::exists(in_data) ? in_data : fs::path(name);
   MB_CHECK(fs::exists(path), "--tasks {}: there is no such file, here or in {}", name, data);
   try {
-    return task_at(path, data);
+    return task_at(path, data.empty() ? "." : data);
   } catch (const Error& e) {
     const std::string what = e.what(), file = path.string();
     fail(what.starts_with(file) ? what : file + ": " + what);

@@ -22,8 +22,8 @@ int64_t line_ends(std::string_view text);
 std::string_view take_line(std::string_view& text);
 std::string_view without_end(std::string_view line);
 
-// Calls visit(line) for each line of the file, with its end. It is read in blocks, and checked to be
-// UTF-8.
+// Calls visit(line) for each line of the file, with its end. It is read in blocks, and checked to
+// be UTF-8.
 template <class Visit>
 void for_each_line(const InputFile& file, Visit visit) {
   constexpr uint64_t block = 1 << 22;

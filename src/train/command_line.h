@@ -71,10 +71,10 @@ void configure(BertConfig& config, const RunOptions& options);
 // ---- A run folder remembers how it was started (options.json in --out). Resuming takes those
 // options.
 
-// The beginning of every training program, with use_machine. A fresh run: --out is made, Error where
-// it is not empty. Else the options of the run in --out are taken, but for those of `others` that
-// are given. Unless it only looks, no other process can train in --out while the lock lives; the
-// first rank has it.
+// The beginning of every training program, with use_machine. A fresh run: --out is made, Error
+// where it is not empty. Else the options of the run in --out are taken, but for those of
+// `others` that are given. Unless it only looks, no other process can train in --out while the lock
+// lives; the first rank has it.
 enum class Start { fresh, resume, look };
 [[nodiscard]] std::optional<FolderLock> begin_run(CommandLine& line, const RunOptions& options,
                                                   Start start,
@@ -82,8 +82,8 @@ enum class Start { fresh, resume, look };
 void remember_options(const OptionTable& table, const std::string& folder);
 // Sets what is remembered; relative places are relative to the folder where the run was started.
 // Error where there is no run, or an option not of `others` was given otherwise: names each. Places
-// of data and models may be given otherwise: train() and pretrain() look whether their files are the
-// same.
+// of data and models may be given otherwise: train() and pretrain() look whether their files are
+// the same.
 void recall_options(CommandLine& line, const std::string& folder,
                     const std::set<std::string>& others = {});
 

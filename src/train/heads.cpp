@@ -68,8 +68,9 @@ std::vector<Task> tasks_of(const BertConfig& config) {
   }
   const std::vector<std::string>& labels = config.classifier.labels;
   if (!labels.empty() && labels != classifier_of(tasks[0], 0).labels)
-    fail(formatted("config.json: the labels of \"id2label\" are {}, but those of the task \"{}\" are "
-                   "{}", joined(labels), tasks[0].name, joined(classifier_of(tasks[0], 0).labels)));
+    fail(formatted("config.json: the labels of \"id2label\" are {}, but those of the task \"{}\" "
+                   "are {}", joined(labels), tasks[0].name,
+                   joined(classifier_of(tasks[0], 0).labels)));
   return tasks;
 }
 

@@ -261,8 +261,8 @@ std::optional<FolderLock> begin_run(CommandLine& line, const RunOptions& o, Star
            "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
   make_folder(o.out);
   lock.emplace(o.out);
-  MB_CHECK(!fresh || is_free(o.out), "--out {}: another run was made there just now; choose another "
-           "folder", o.out);
+  MB_CHECK(!fresh || is_free(o.out),
+           "--out {}: another run was made there just now; choose another folder", o.out);
   return lock;
 }
 

@@ -30,7 +30,9 @@ bool has_model(const fs::path& folder) {
 }  // namespace
 
 void check_outputs(const OptionTable& table) {
-  const auto is_output = [](const Option& o) { return o.name() == "--out" || o.name() == "--output"; };
+  const auto is_output = [](const Option& o) {
+    return o.name() == "--out" || o.name() == "--output";
+  };
   const bool trains = std::ranges::count(table.options(), "--resume", &Option::name) > 0;
   for (const Option& out : table.options()) {
     if (!is_output(out) || !fs::exists(out.text())) continue;

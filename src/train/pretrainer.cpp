@@ -279,7 +279,8 @@ class PretrainRun {
 
 }  // namespace
 
-PretrainResult pretrain(const PretrainOptions& options, const std::function<void(const Json& sources)>& started,
+PretrainResult pretrain(const PretrainOptions& options,
+                        const std::function<void(const Json& sources)>& started,
                         int64_t stop_after) {
   check(options);
   make_folder(options.out);

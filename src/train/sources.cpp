@@ -41,7 +41,8 @@ Json sources_of(const std::map<std::string, std::string>& settings,
     if (option == "--data") add(option, data_files, value);
     else if (option == "--corpus") add(option, split(value));
     else if (option == "--config" || !fs::is_directory(value)) add(option, {value});
-    else if (std::ranges::count(place_options, option)) add(option, files_of_model(model_folder(value)));
+    else if (std::ranges::count(place_options, option))
+      add(option, files_of_model(model_folder(value)));
   }
   return sources;
 }
@@ -65,8 +66,8 @@ void check_sources(const std::string& folder, const Json& now) {
   for (const auto& [name, facts] : now.members())
     if (!began.has(name)) compare(name);
   MB_CHECK(differs.empty(),
-           "{}: this run cannot go on, since it began with other files:{}\n  put back what it read, "
-           "or begin a new run with another --out", folder, differs);
+           "{}: this run cannot go on, since it began with other files:{}\n  put back what it "
+           "read, or begin a new run with another --out", folder, differs);
 }
 
 }  // namespace minbert

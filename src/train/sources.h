@@ -12,7 +12,7 @@
 
 namespace minbert {
 
-// The options that say where files lie. A resumed run may be given others: its state knows the files.
+// The options that say where files lie. A resumed run may get others: its state knows the files.
 inline const std::vector<std::string> place_options = {"--data", "--model", "--corpus", "--init",
                                                        "--vocab"};
 
