@@ -29,8 +29,8 @@ ClassifierHead classifier_of(const Task& task, double dropout);
 // not those of the task, in any order and case, nor LABEL_0, LABEL_1, ...: it stays behind.
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
 // Fills the parameters from the model or run in the folder `source`, whose configuration is
-// `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what stays
-// behind, and what it means if they were trained with another placement.
+// `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what
+// stays behind, and what it means if they were trained with another placement.
 void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
                 const std::string& placement, const Parameters& parameters);
 

@@ -180,7 +180,8 @@ class PretrainRun {
       const auto [mlm, nsp] = forward(pack(examples), part.clock);
       const Tensor loss = scale(mlm, real(masked / words));
       backward(next_sentence_ ? add(loss, scale(nsp, real(part.of_step))) : loss);
-      log_.shards.fold(part, {{mlm, masked / masked_words(batches[part.batch])}, {nsp, part.of_batch}});
+      const double of_words = masked / masked_words(batches[part.batch]);
+      log_.shards.fold(part, {{mlm, of_words}, {nsp, part.of_batch}});
     }
     log_.shards.sum(log_.save_is_due());
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));

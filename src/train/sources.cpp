@@ -33,8 +33,9 @@ Json sources_of(const std::map<std::string, std::string>& settings,
       if (!fs::exists(file)) continue;
       const fs::path path = file;
       const fs::path name = folder.empty() ? path.filename() : path.lexically_relative(folder);
-      sources.set(option + " " + name.string(), Json::object({{"bytes", file_size(file)},
-                                                              {"fingerprint", file_fingerprint(file)}}));
+      const std::string fingerprint = file_fingerprint(file);
+      sources.set(option + " " + name.string(),
+                  Json::object({{"bytes", file_size(file)}, {"fingerprint", fingerprint}}));
     }
   };
   for (const auto& [option, value] : settings) {
