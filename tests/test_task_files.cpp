@@ -180,4 +180,38 @@ TEST_CASE("task file: labels in config.json that are not those of the table's ta
   CHECK_ERROR(TrainedModel(world.path("run")), "are a, b, c, d, e, but those of the task \"sst\" are very negative");
 }
 
+TEST_CASE("task file: a label that only training or only dev has is named; one label alone is an error") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "my-train.tsv";
+  const std::string bugs = "text\tkind\na film\tbug\na plot\tbug\n", both = bugs + "good\tpraise\nfine\tpraise\n",
+                    json = R"({"text_columns": ["text"], "label_column": "kind", "label_words": ["bug", "praise", "wish"],)"
+                           R"( "files": {"train": "my-train.tsv", "dev": "my-dev.tsv"}})";
+  write_file(world.path("data/my-train.tsv"), both), write_file(world.path("data/my-dev.tsv"), bugs);
+  const Quiet quiet;
+  Experiment{o};
+  CHECK(contains(quiet.text(), "my-dev.tsv: no row is labeled praise: the scores say nothing of it"));
+  write_file(world.path("data/my.json"), json);
+  o.tasks = "my.json";
+  Experiment{o};
+  CHECK(contains(quiet.text(), "my-train.tsv: no row is labeled wish: that cannot be learnt"));
+  write_file(world.path("data/my-train.tsv"), bugs);
+  CHECK_ERROR(Experiment{o}, "my-train.tsv: all rows have the same label");
+}
+
+TEST_CASE("task file: a model of one's own that does not describe its task is opened by the labels of config.json") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.tasks = "sst", o.epochs = 0;
+  world.run(o, "run", 0, "layer");
+  const std::string file = world.path("run/model/config.json");
+  Json config = Json::load(file);
+  Json ours = config["minbert"];
+  config.set("minbert", ours.set("tasks", Json::array({"mood"})));
+  write_file(file, config.dump());
+  const TrainedModel trained(world.path("run"));
+  CHECK(trained.task("").name == "mood");
+  CHECK(labels_of(trained.task("mood"))[4] == "very positive");
+}
+
 }  // namespace minbert::test

@@ -31,6 +31,27 @@ void print_tasks(const std::string& source, const std::vector<std::string>& old,
                          list(resting));
 }
 
+// Says which labels a whole file lacks. Error where training has one label alone.
+void report_labels(const TaskData& d) {
+  if (d.task.kind == TaskKind::regression) return;
+  const auto missing = [&](const Dataset& data) {
+    std::vector<std::string> labels;
+    for (int label = 0; label < d.task.classes(); ++label)
+      if (!std::ranges::count(data.examples, double(label), &Example::label))
+        labels.push_back(d.task.label_text(label));
+    return labels;
+  };
+  const std::vector<std::string> unlearnt = missing(d.train), unscored = missing(d.dev[0]);
+  MB_CHECK(int(unlearnt.size()) + 1 < d.task.classes(),
+           "{}: all rows have the same label, so there is nothing to learn", d.train.file);
+  if (!unlearnt.empty())
+    std::cerr << formatted("{}: no row is labeled {}: that cannot be learnt\n", d.train.file,
+                           joined(unlearnt, " or "));
+  if (!unscored.empty())
+    std::cerr << formatted("{}: no row is labeled {}: the scores say nothing of it\n",
+                           d.dev[0].file, joined(unscored, " or "));
+}
+
 }  // namespace
 
 Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& more) : options_(o) {
@@ -77,6 +98,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
       const bool test = find_test_file(o.data, task, set, std::cerr).has_value();
       data_.back().test.push_back(test ? read(Split::test, set) : Dataset());
     }
+    if (o.limit == 0) report_labels(data_.back());
   }
 }
 

@@ -60,13 +60,19 @@ Task task_of(const ClassifierHead& head) {
 
 std::vector<Task> tasks_of(const BertConfig& config) {
   if (config.is_foreign()) return {task_of(config.classifier)};
+  const std::vector<std::string>& labels = config.classifier.labels;
   std::vector<Task> tasks;
   for (const std::string& name : config.tasks) {
     const auto fields = config.described.find(name);
-    if (fields != config.described.end()) tasks.push_back(task_from(fields->second));
-    else tasks.push_back(tasks_named({name}, "\"minbert.tasks\" in config.json")[0]);
+    if (fields != config.described.end()) {
+      tasks.push_back(task_from(fields->second));
+    } else if (!labels.empty() && !std::ranges::count(all_tasks(), name, &Task::name)) {
+      tasks.push_back(task_of(config.classifier));  // of a program that did not describe it
+      tasks.back().name = tasks.back().title = name;
+    } else {
+      tasks.push_back(tasks_named({name}, "\"minbert.tasks\" in config.json")[0]);
+    }
   }
-  const std::vector<std::string>& labels = config.classifier.labels;
   if (labels.size() > 1 && labels != classifier_of(tasks[0], 0).labels)
     fail(formatted("config.json: the labels of \"id2label\" are {}, but those of the task \"{}\" "
                    "are {}", joined(labels), tasks[0].name,
