@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/text.h"
 #include "grammar.h"
 
 namespace minbert {
 
-std::string trimmed(std::string_view text);
 std::vector<std::string> split_words(const std::string& text);
 bool is_name(const std::string& text);             // letters, digits and -
 

@@ -30,8 +30,8 @@ std::string exact(double v) {
 }
 
 std::string trimmed(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
+  const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
+  return begin == text.npos ? "" : std::string(text.substr(begin, end - begin + 1));
 }
 
 std::optional<double> number_in(std::string_view text) {

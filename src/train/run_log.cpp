@@ -30,7 +30,9 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
   if (has_state(folder_)) {
     const Json saved = load_state(folder_, parameters_, optimizer);
     for (const auto& [name, variable] : state_)
-      std::visit([&](auto* v) { *v = saved.get(name, *v); }, variable);
+      std::visit([&, key = name](auto* v) {
+        *v = std::remove_pointer_t<decltype(v)>(saved[key].number());
+      }, variable);
     loss_sums_ = saved["loss_sums"].numbers();
     loss_counts_ = saved["loss_counts"].numbers();
     std::cerr << formatted("going on after step {}\n", step_);
