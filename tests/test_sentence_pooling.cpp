@@ -20,7 +20,7 @@ TEST_CASE("sentence: a sentence-transformers folder says how a text's vector is 
     Json::Array all;
     for (const Module& m : modules) all.push_back(Json::object().set("type", m.type).set("path", m.path));
     folder.file("modules.json", Json::array(all).dump());
-    folder.file("1_Pooling/config.json", config);
+    folder.file("config.json", "{}"), folder.file("1_Pooling/config.json", config);
     folder.file(other, settings);
     return *sentence_pooling(folder.path.string());
   };

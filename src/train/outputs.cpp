@@ -35,7 +35,8 @@ void check_outputs(const OptionTable& table) {
   };
   const bool trains = std::ranges::count(table.options(), "--resume", &Option::name) > 0;
   for (const Option& out : table.options()) {
-    if (!is_output(out) || !fs::exists(out.text())) continue;
+    if (!is_output(out)) continue;
+    if (!fs::is_regular_file(out.text()) && !fs::is_directory(out.text())) continue;
     const fs::path to = fs::canonical(out.text());
     const bool replaces = fs::is_regular_file(to) && to.extension() != ".html";
     const auto refuse_if = [&](bool bad, const std::string& why) {
