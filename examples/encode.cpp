@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
   return run_program("encode", [&] {
     use_machine(machine);
     line.need({"--model", "--input", "--output"});
-    check_ending("--output", o.output, {".safetensors"});
     check_folder_of(o.output);
+    check_ending("--output", o.output, {".safetensors"});
     watch_for_interrupt();
     const TrainedModel trained(one_run(model));
     if (!trained.has_pooler())

@@ -185,7 +185,8 @@ TEST_CASE("task file: a label that only training or only dev has is named; one l
   TrainOptions o = world.options();
   o.tasks = "my-train.tsv";
   const std::string bugs = "text\tkind\na film\tbug\na plot\tbug\n", both = bugs + "good\tpraise\nfine\tpraise\n",
-                    json = R"({"text_columns": ["text"], "label_column": "kind", "label_words": ["bug", "praise", "wish"],)"
+                    json = R"({"text_columns": ["text"], "label_column": "kind",)"
+                           R"( "label_words": ["bug", "praise", "wish"],)"
                            R"( "files": {"train": "my-train.tsv", "dev": "my-dev.tsv"}})";
   write_file(world.path("data/my-train.tsv"), both), write_file(world.path("data/my-dev.tsv"), bugs);
   const Quiet quiet;

@@ -123,7 +123,8 @@ class Run {
     }
     log_.shards.sum(log_.save_is_due());
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
-    if (o_.clip > 0 || log_.step() == 0) log_.optimizer.clip(o_.clip);  // the first norm is reported
+    if (o_.clip > 0 || log_.step() == 0)            // the first norm is reported
+      log_.optimizer.clip(o_.clip);
     log_.optimizer.step(log_.learning_rate());
     log_.end_step();
   }
