@@ -180,7 +180,8 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
     const ShellResult full = program(words, "/dev/full");
     CHECK(full.status == 1);
     CHECK(full.has("program: standard output cannot be written; is the disk full?\n"));
-    CHECK(program(words, "/dev/null >&-").status == 1);
+    // A run's results are in --out, and need no screen; help is nowhere else.
+    CHECK(program(words, "/dev/null >&-").status == (words == std::string("--epochs 3") ? 0 : 1));
   }
 }
 

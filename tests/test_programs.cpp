@@ -61,4 +61,16 @@ TEST_CASE("programs: encode says what it writes to, before it works") {
   CHECK(result.status == 1);
 }
 
+TEST_CASE("programs: a run with closed streams is a run, and its tables have no screen's lines; labels that nobody gets are not") {
+  SmallWorld world;
+  const std::string multitask = program("multitask"), predict = program("predict");
+  if (multitask.empty() || predict.empty()) return;
+  const std::string run = formatted("{} --model start --data data --tasks sst --epochs 1 --threads 1", multitask);
+  CHECK(shell(world.path(""), run + " --out open").status == 0);
+  CHECK(shell(world.path(""), "(" + run + " --out closed <&- >&- 2>&-)").status == 0);
+  CHECK(without_seconds(world.path("closed/steps.csv")) == without_seconds(world.path("open/steps.csv")));
+  CHECK(std::filesystem::exists(world.path("closed/report.html")));
+  CHECK(shell(world.path(""), "(" + predict + " --model open --threads 1 good >&-)").status == 1);
+}
+
 }  // namespace minbert::test

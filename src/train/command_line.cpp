@@ -1,6 +1,9 @@
 // Command lines by CLI11: the only file that includes it.
 #include "train/command_line.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -39,16 +42,21 @@ std::string wrapped(const std::string& text, size_t width) {
   return lines;
 }
 
+bool results_in_files = false;           // has the program an --out?
+
 // What is printed stays in a buffer until the end: only then a full disk is known. Returns the exit
-// status.
+// status. A closed standard output, as a daemon's, is no fault of a program with results in files.
 int end_of_output(const std::string& program, int status) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
+  const bool closed = (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY;
+  if (closed && results_in_files) return status;
   std::cerr << program << ": standard output cannot be written; is the disk full?\n";
   return status == 0 ? 1 : status;
 }
 
 [[noreturn]] void print_and_end(const std::string& program, const std::string& text) {
+  results_in_files = false;
   std::cout << text;
   std::exit(end_of_output(program, 0));
 }
@@ -101,6 +109,7 @@ void CommandLine::check_expected(const std::vector<std::string>& words) const {
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   prepare_threads();                     // may start the program anew: before MPI knows of it
   const auto all = values();             // runs and studies alone share their work
+  results_in_files = all.contains("--out");
   if (!all.contains("--shards") && !all.contains("--jobs")) stay_alone();
   ranks();                               // of several, only the first prints from here on
   call_ = std::getenv(front_variable) ? command_of(program_) : shell_word(argv[0]);
