@@ -111,7 +111,7 @@ TEST_CASE("task file: what cannot be a task is refused with what to do") {
   refused("kind.json", R"({"kind": "guess"})", "\"guess\"");
   refused("one.tsv", "text\tlabel\na\tx\nb\tx\n", "1 different labels");
   refused("texts.tsv", "label\ttext\tmore\tmost\nx\ta\tb\tc\ny\ta\tb\tc\nx\ta\tb\tc\ny\ta\tb\tc\n",
-          "text_columns has 3 names");
+          "its columns are label, text, more, most; one of them, or two, have the texts");
   refused("bare.tsv", "it crashes\tbug\nit freezes\tbug\nadd it\twish\n", "its first line must name the columns");
   refused("unique.tsv", "label\ttext\na\tx\nb\tx\nc\ty\nd\tz\n", "4 different labels in 4 rows");
   refused("names.json", names, "there is no such file");
@@ -213,6 +213,42 @@ TEST_CASE("task file: a model of one's own that does not describe its task is op
   const TrainedModel trained(world.path("run"));
   CHECK(trained.task("").name == "mood");
   CHECK(labels_of(trained.task("mood"))[4] == "very positive");
+}
+
+TEST_CASE("task file: what the rows make doubtful is said, or refused") {
+  const Folder folder;
+  std::string numbers = "text\tscore\n", cases = "text\tkind\n", ids = "ticket_id\ttext\tkind\n";
+  for (int i = 0; i < 40; ++i) {
+    numbers += formatted("a\t{}\n", i == 7 ? "n/a" : formatted("0.{}", 10 + i));
+    cases += formatted("a\t{}\n", i % 3 == 0 ? "bug" : i % 3 == 1 ? "Bug" : "wish");
+    ids += formatted("{}\ta\t{}\n", i, i % 2 ? "bug" : "wish");
+  }
+  folder.file("numbers.tsv", numbers), folder.file("cases.tsv", cases), folder.file("ids.tsv", ids);
+  CHECK(contains(refusal(folder, "numbers.tsv"), "39 labels of 40 are numbers, but not \"n/a\""));
+  std::string said;
+  task_in(folder, "cases.tsv", &said);
+  CHECK(contains(said, "the labels Bug and bug differ in case alone, and are two"));
+  CHECK(task_in(folder, "ids.tsv").id_column == "ticket_id");
+  CHECK(task_in(folder, "ids.tsv").text_columns == Names{"text"});
+  folder.file("f1.json", R"({"text_columns": ["text"], "label_column": "kind", "metrics": ["f1"],)"
+                         R"( "files": {"train": "cases.tsv"}})");
+  CHECK(contains(refusal(folder, "f1.json"), "the metric f1 is of two labels"));
+}
+
+TEST_CASE("task file: a new network learns it without a model, and a run's model is asked for it by its name") {
+  SmallWorld world;
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 40; ++i) rows += i % 2 ? formatted("good film {}\tpraise\n", i) : formatted("bad plot {}\tbug\n", i);
+  write_file(world.path("data/tickets.tsv"), rows);
+  TrainOptions o = world.options();
+  o.model = "", o.config = world.path("start/config.json"), o.vocab = world.path("vocab.txt"), o.tasks = "tickets.tsv";
+  o.epochs = 1;
+  CHECK_FALSE(world.run(o, "new").interrupted);
+  CHECK(labels_of(TrainedModel(world.path("new")).task("tickets")) == Names{"bug", "praise"});
+  o.model = world.path("new"), o.vocab = "", o.tasks = "tickets";
+  const Quiet quiet;
+  const Experiment by_name(o);
+  CHECK(by_name.data()[0].train.examples.size() + by_name.data()[0].dev[0].examples.size() == 40);
 }
 
 }  // namespace minbert::test

@@ -84,11 +84,12 @@ Task read_task(const std::string& name, const std::string& data);
 void check(const Task& task);          // Error where fields contradict each other
 
 // "sst,quora,tickets.json" -> their tasks, first those of the table in its order, that of [CLN
-// loop], then those of files, by read_task(name, data). leading: "mrpc=accuracy,stsb=pearson", the
+// loop], then those of files, by read_task(name, data), or of a model, `saved`. leading: "mrpc=accuracy,stsb=pearson", the
 // metrics to put first. weights: "sst=2,sts=0.5", of their losses; 1 for the others. Errors: an
 // unknown name (lists the valid ones), a name given twice, an empty list, a weight not above 0.
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "",
-                              std::string_view weights = "", const std::string& data = "");
+                              std::string_view weights = "", const std::string& data = "",
+                              const std::vector<Task>& saved = {});
 // The tasks of the table with these names, in their order. source: for errors.
 std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::string& source);
 

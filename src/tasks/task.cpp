@@ -173,7 +173,8 @@ std::vector<Task> tasks_named(const std::vector<std::string>& names, const std::
 }
 
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
-                              std::string_view weights, const std::string& data) {
+                              std::string_view weights, const std::string& data,
+                              const std::vector<Task>& saved) {
   const std::vector<std::string> names =
       list.empty() ? std::vector<std::string>{""} : split(list);
   const std::string source = formatted("--tasks {}", list);
@@ -182,7 +183,10 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
     const bool file = name.find_first_of("./") != name.npos ||
                       (!std::ranges::count(all_tasks(), name, &Task::name) && !name.empty() &&
                        std::filesystem::exists(std::filesystem::path(data) / name));
-    tasks.push_back(file ? read_task(name, data) : tasks_named({name}, source)[0]);
+    const auto own_name = std::ranges::find(saved, name, &Task::name);
+    const bool known = std::ranges::count(all_tasks(), name, &Task::name) > 0;
+    if (own_name != saved.end() && !known) tasks.push_back(*own_name);
+    else tasks.push_back(file ? read_task(name, data) : tasks_named({name}, source)[0]);
     const std::string& own = tasks.back().name;
     const auto times = std::ranges::count(tasks, own, &Task::name);
     MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, own, times);

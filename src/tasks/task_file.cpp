@@ -114,10 +114,15 @@ void find_columns(Task& task, const Names& columns) {
     task.label_column = first_of(
         {"label", "labels", "class", "category", "target", "score", "rating"}, columns.back());
   if (task.id_column.empty()) task.id_column = first_of({"id", "index", "idx"});
+  for (const std::string& column : columns)
+    if (task.id_column.empty() && column.ends_with("_id")) task.id_column = column;
   if (task.text_columns.empty())
-    std::ranges::copy_if(columns, std::back_inserter(task.text_columns), [&](const auto& column) {
-      return !column.empty() && column != task.label_column && column != task.id_column;
-    });
+    for (const std::string& column : columns)
+      if (!column.empty() && column != task.label_column && column != task.id_column)
+        task.text_columns.push_back(column);
+  MB_CHECK(task.text_columns.size() == 1 || task.is_pair(),
+           "its columns are {}; one of them, or two, have the texts. A task file says which: "
+           "{\"text_columns\": [NAME]}", joined(columns));
 }
 
 // The labels' words, or the range of the numbers: what the rows of the training file have.
@@ -138,6 +143,10 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   std::ranges::sort(numbers);
   const bool all_numbers = numbers.size() == labels.size();
   const bool whole = std::ranges::all_of(numbers, [](double v) { return v == std::floor(v); });
+  MB_CHECK(all_numbers || 2 * numbers.size() < labels.size(),
+           "{}: {} labels of {} are numbers, but not \"{}\"; correct it, or list the words in a task "
+           "file's \"label_words\"", file, numbers.size(), labels.size(),
+           *std::ranges::find_if_not(labels, [](auto& label) { return number_in(label).has_value(); }));
   constexpr size_t most_classes = 20;
   if (task.kind == TaskKind::classification && all_numbers &&
       (!whole || labels.size() > most_classes)) {
@@ -147,11 +156,17 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   if (task.kind == TaskKind::regression && !numbers.empty())
     task.low = numbers.front(), task.high = numbers.back();
   if (task.kind != TaskKind::classification) return;
-  MB_CHECK(labels.size() > 1 && 2 * labels.size() <= rows,
+  const size_t least_rows = labels.size() > most_classes ? 5 : 2;          // of each label
+  MB_CHECK(labels.size() > 1 && least_rows * labels.size() <= rows,
            "{}: the column \"{}\" has {} different labels in {} rows; is another one the label? A "
            "task file says which: {\"label_column\": NAME}",
            file, task.label_column, labels.size(), rows);
   task.label_words = {labels.begin(), labels.end()};
+  for (const std::string& label : labels)
+    for (const std::string& other : labels)
+      if (label < other && !nearest(label, {other}, 0).empty())
+        std::cerr << formatted("{}: the labels {} and {} differ in case alone, and are two\n", file,
+                               label, other);
   if (all_numbers) std::ranges::sort(task.label_words, {}, number_in);
 }
 
@@ -207,7 +222,7 @@ Json json_of(const Task& task) {
   const Json usual = written(fresh);
   for (const auto& [name, value] : written(copy).members())
     if (value.dump() != usual[name].dump()) json.set(name, value);
-  return json;
+  return json.set("label_column", task.label_column);
 }
 
 Task task_from(const Json& json) {
@@ -233,6 +248,8 @@ void check(const Task& task) {
              task.class_names.size() == size_t(task.classes()),
          formatted("class_names has {} names for {} labels", task.class_names.size(),
                    task.classes()));
+  expect(task.outputs() < 3 || !std::ranges::count(task.metrics, Metric::f1),
+         "the metric f1 is of two labels");
   expect(!task.metrics.empty() && task.files.dev.size() <= task.sets.size(),
          "it needs a metric, and a name in `sets` for each dev file");
 }

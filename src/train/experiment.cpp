@@ -55,14 +55,17 @@ void report_labels(const TaskData& d) {
 }  // namespace
 
 Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& more) : options_(o) {
-  const std::vector<Task> tasks = parse_tasks(o.tasks, o.metric, o.task_weights, o.data);
+  config_ = start_config(o.model, o);
+  std::vector<Task> saved;                          // the model's own have names, too
+  if (!config_.is_foreign()) saved = tasks_of(config_);
+  const std::vector<Task> tasks =
+      parse_tasks(o.tasks, o.metric, o.task_weights, o.data, saved);
   MB_CHECK(!o.model.empty() || !o.from_scratch,
            "--from-scratch: new weights of --model's sizes need a --model; a network by --config "
            "is new anyway");
   MB_CHECK(o.model.empty() || (o.vocab.empty() && !o.cased),
            "--model {} brings its own vocabulary; leave out {}", o.model,
            o.cased ? "--cased" : "--vocab " + o.vocab);
-  config_ = start_config(o.model, o);
   describe(config_, tasks);
   config_.tasks = heads_for(config_, tasks);
   check_run(o);
@@ -83,6 +86,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
       std::cerr << formatted("no --model: a new network ({}), {} word pieces, made of the training "
                              "texts\n", o.config, tokenizer_->size());
     config_ = new_config(o.config, *tokenizer_);
+    describe(config_, tasks);
   }
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
                                .limit = o.limit, .skip_bad_rows = o.skip_bad_rows};

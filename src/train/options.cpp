@@ -278,12 +278,14 @@ namespace {
 // The places that an option names, as seen from here: they are relative to the folder in which the
 // run was started.
 std::string from_here(const Option& option, const std::string& value, const fs::path& started) {
-  if (!is_place(option.name()) && option.name() != "--config") return value;
+  const bool tasks = option.name() == "--tasks";     // some are files
+  if (!tasks && !is_place(option.name()) && option.name() != "--config") return value;
   std::vector<std::string> places = {value};
-  if (option.is_words()) places = split(value);
+  if (tasks || option.is_words()) places = split(value);
   std::error_code none;
   for (std::string& place : places)
-    if (!place.empty() && !fs::equivalent(started, ".", none) && fs::exists(started / place, none))
+    if (!place.empty() && (!tasks || place.find_first_of("./") != place.npos) &&
+        !fs::equivalent(started, ".", none) && fs::exists(started / place, none))
       place = (started / place).lexically_normal().string();
   return joined(places, ",");
 }
