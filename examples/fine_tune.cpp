@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 
   return run_program("fine_tune", [&] {
+    make_folder(out);
+    const FolderLock lock(out);                     // no other run writes there
     MB_CHECK(is_free(out), "--out {}: there is something in it already; give a new folder", out);
     const std::vector<Task> tasks = parse_tasks(list, "", "", data);
     check_files(data, tasks);

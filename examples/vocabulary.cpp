@@ -53,6 +53,13 @@ int main(int argc, char** argv) {
                "--output {}: has the vocab.txt of a BERT; choose "
                "another folder",
                output);
+      for (const char* name : {"vocab.json", "merges.txt", "tokenizer_config.json"})
+        for (const std::string& file : files) {
+          std::error_code none;
+          const std::string written = output + "/" + name;
+          MB_CHECK(!std::filesystem::equivalent(written, file, none),
+                   "--output {}: {} would replace --input {}; choose another folder", output, written, file);
+        }
       const Tokenizer trained = train_bpe(files, options);
       trained.save(output, roberta_length);
       tokens = trained.tokens();

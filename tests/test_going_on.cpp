@@ -108,6 +108,60 @@ TEST_CASE("going on: a run is refused where a file is not what it was, and named
   check_equal(contents(world.path("run")), contents(world.path("whole")));
 }
 
+TEST_CASE("going on: files of tasks are looked at, wherever they lie; two corpora of one name are two") {
+  SmallWorld world;
+  std::string rows = "text\tkind\n";
+  for (int i = 0; i < 40; ++i) rows += formatted("film {}\t{}\n", i, i % 2 ? "bug" : "wish");
+  const Folder own;
+  own.file("a.tsv", rows), own.file("b.tsv", rows);
+  own.file("j.json", R"({"name": "j", "text_columns": ["text"], "label_column": "kind", "files": {"train": "a.tsv"}})");
+  TrainOptions o = world.options();
+  o.data = fs::relative(o.data).string();           // as most people give it
+  o.tasks = formatted("sst,{},{},{}", own / "a.tsv", own / "b.tsv", own / "j.json");
+  world.run(o, "run", 2);
+  for (const char* name : {"a.tsv", "b.tsv", "j.json"}) {
+    INFO(name);
+    const std::string before = read_file(own / name);
+    write_file(own / name, before + (name[0] == 'j' ? "\n" : "film\tbug\n"));
+    CHECK(contains(refusal(world, o, "run"), std::string(name) + ": "));
+    CHECK(contains(refusal(world, o, "run"), "this run cannot go on"));
+    write_file(own / name, before);
+  }
+  CHECK_FALSE(world.run(o, "run").interrupted);
+
+  const Library library;
+  const Quiet quiet;
+  PretrainOptions p = library.options("two");
+  const std::string text = read_file(p.corpus[0]);
+  p.corpus = {own.file("one/x.txt", text), own.file("other/x.txt", text)};
+  pretrain(p, {}, 2);
+  for (const std::string& file : p.corpus) {
+    append(file, "One more.\n");
+    CHECK_ERROR(pretrain(p), "--corpus x.txt");
+    write_file(file, text);
+  }
+}
+
+TEST_CASE("going on: a run's files are found from another folder, those of tasks and masks, too") {
+  const Folder began, now;
+  began.file("own/t.tsv", "text\tkind\n"), began.file("dd/x", ""), began.file("m", "");
+  const auto options_in = [](TrainOptions& o, CommandLine& line) { add_train_options(line, o); };
+  TrainOptions first, later;
+  CommandLine there("multitask", ""), here("multitask", "");
+  options_in(first, there), options_in(later, here);
+  first.tasks = "sst,own/t.tsv", first.data = "dd", first.train_mode = "mask:m", first.model = "gone";
+  const fs::path before = fs::current_path();
+  fs::current_path(began.path);
+  remember_options(there, began.path.string());
+  fs::current_path(now.path);
+  recall_options(here, began.path.string());
+  fs::current_path(before);
+  CHECK(later.tasks == "sst," + fs::canonical(began.path).string() + "/own/t.tsv");
+  CHECK(later.data == fs::canonical(began.path).string() + "/dd");
+  CHECK(later.train_mode == "mask:" + fs::canonical(began.path).string() + "/m");
+  CHECK(later.model == "gone");
+}
+
 TEST_CASE("going on: pre-training is refused with another corpus or vocabulary") {
   const Library library;
   const Quiet quiet;

@@ -232,7 +232,7 @@ TEST_CASE("task file: what the rows make doubtful is said, or refused") {
   CHECK(task_in(folder, "ids.tsv").text_columns == Names{"text"});
   folder.file("f1.json", R"({"text_columns": ["text"], "label_column": "kind", "metrics": ["f1"],)"
                          R"( "files": {"train": "cases.tsv"}})");
-  CHECK(contains(refusal(folder, "f1.json"), "the metric f1 is of two labels"));
+  CHECK(contains(refusal(folder, "f1.json"), "accuracy, matthews of labels, f1 of two"));
 }
 
 TEST_CASE("task file: a new network learns it without a model, and a run's model is asked for it by its name") {
@@ -249,6 +249,24 @@ TEST_CASE("task file: a new network learns it without a model, and a run's model
   const Quiet quiet;
   const Experiment by_name(o);
   CHECK(by_name.data()[0].train.examples.size() + by_name.data()[0].dev[0].examples.size() == 40);
+}
+
+TEST_CASE("task file: names that mean something else, columns and labels that are there twice are refused") {
+  const Folder folder;
+  folder.file("tickets.tsv", tickets), folder.file("classifier.tsv", tickets), folder.file("mask.tsv", tickets);
+  for (const char* name : {"classifier.tsv", "mask.tsv"})
+    CHECK(contains(refusal(folder, name), "this name means something else here"));
+  const auto refused = [&](const std::string& fields) {
+    folder.file("x.json", "{\"files\": {\"train\": \"tickets.tsv\"}, " + fields + "}");
+    return refusal(folder, "x.json");
+  };
+  CHECK(contains(refused(R"("text_columns": ["kind"], "label_column": "kind")"), "a column is there twice"));
+  CHECK(contains(refused(R"("text_columns": ["text", "text"])"), "a column is there twice"));
+  CHECK(contains(refused(R"("label_words": ["bug", "wish", "wish"])"), "two labels have the same name"));
+  CHECK(contains(refused(R"("class_names": ["x", "x"])"), "two labels have the same name"));
+  CHECK(contains(refused(R"("metrics": ["pearson"])"), "metrics must be"));
+  CHECK(contains(refused(R"("dev_part": -1)"), "a dev_part of 2 or more"));
+  CHECK(refused(R"("metrics": ["matthews"])") == "no error");
 }
 
 }  // namespace minbert::test

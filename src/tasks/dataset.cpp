@@ -228,6 +228,9 @@ Dataset load_dataset(const Task& task, const std::string& file, const Tokenizer&
     }
   }
   MB_CHECK(report.rows > 0, "{}: there is no row in it, only a header", file);
+  MB_CHECK(!valid.empty() || !report.skipped.empty(),
+           "{}: none of its {} rows was drawn for {}; give a dev file, or more rows", file,
+           report.rows, options.split == Split::dev ? "dev" : "training");
   MB_CHECK(!valid.empty(), "{}: no valid row for task \"{}\" among its {} rows\n{}", file,
            task.name, report.rows, report.text());
   if (reader.has_labels && !options.skip_bad_rows) check_skipped(task, valid, report);

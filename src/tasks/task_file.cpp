@@ -11,6 +11,7 @@
 
 #include "engine/names.h"
 #include "engine/text.h"
+#include "minbert/config.h"
 #include "minbert/error.h"
 #include "minbert/json.h"
 #include "minbert/task.h"
@@ -237,26 +238,39 @@ void check(const Task& task) {
     MB_CHECK(good, "task \"{}\": {}", task.name, what);
   };
   const auto is_letter = [](char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == '-'; };
+  const auto differ = [](Names names) {
+    std::ranges::sort(names);
+    return std::ranges::adjacent_find(names) == names.end();
+  };
+  const bool score = task.kind == TaskKind::regression;
   expect(!task.name.empty() && std::ranges::all_of(task.name, is_letter),
          "its name must have letters, digits, _ and - alone: weights are named after it");
+  expect(task.name != foreign_task && task.name != "mask", "this name means something else here");
   expect(task.text_columns.size() == 1 || task.is_pair(),
          formatted("text_columns has {} names, expected one, or two for a pair",
                    task.text_columns.size()));
-  expect(task.kind == TaskKind::regression ? task.high > task.low : task.classes() > 1,
-         "it has one label alone; a task needs two at least");
-  expect(task.kind == TaskKind::regression || task.class_names.empty() ||
-             task.class_names.size() == size_t(task.classes()),
+  Names columns = task.text_columns;
+  columns.push_back(task.label_column);
+  expect(differ(columns), "a column is there twice, among texts and label");
+  expect(score ? task.high > task.low : task.classes() > 1,
+         score ? "high must be above low" : "it has one label alone; a task needs two at least");
+  expect(score || task.class_names.empty() || task.class_names.size() == size_t(task.classes()),
          formatted("class_names has {} names for {} labels", task.class_names.size(),
                    task.classes()));
-  expect(task.outputs() < 3 || !std::ranges::count(task.metrics, Metric::f1),
-         "the metric f1 is of two labels");
-  expect(!task.metrics.empty() && task.files.dev.size() <= task.sets.size(),
-         "it needs a metric, and a name in `sets` for each dev file");
+  expect(differ(task.class_names) && differ(task.label_words), "two labels have the same name");
+  const auto suits = [&](Metric m) {
+    return (m >= Metric::pearson) == score && (m != Metric::f1 || task.outputs() < 3);
+  };
+  expect(!task.metrics.empty() && std::ranges::all_of(task.metrics, suits),
+         "metrics must be pearson, spearman of a score, accuracy, matthews of labels, f1 of two");
+  expect(task.files.dev.size() <= task.sets.size() && task.dev_part > 1,
+         "it needs a name in `sets` for each dev file, and a dev_part of 2 or more");
 }
 
 Task read_task(const std::string& name, const std::string& data) {
   const fs::path in_data = fs::path(data) / name;
-  const fs::path path = fs::exists(in_data) ? in_data : fs::path(name);
+  fs::path path = fs::exists(in_data) ? in_data : fs::path(name);
+  if (path.filename().empty()) path = path.parent_path();        // "folder/"
   MB_CHECK(fs::exists(path), "--tasks {}: there is no such file, here or in {}", name, data);
   try {
     return task_at(path, data.empty() ? "." : data);

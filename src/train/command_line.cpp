@@ -42,7 +42,7 @@ std::string wrapped(const std::string& text, size_t width) {
   return lines;
 }
 
-bool results_in_files = false;           // has the program an --out?
+bool results_in_files = false;           // is there an --out, or an --output?
 
 // What is printed stays in a buffer until the end: only then a full disk is known. Returns the exit
 // status. A closed standard output, as a daemon's, is no fault of a program with results in files.
@@ -109,7 +109,6 @@ void CommandLine::check_expected(const std::vector<std::string>& words) const {
 void CommandLine::parse(int argc, char** argv, const std::string& without) {
   prepare_threads();                     // may start the program anew: before MPI knows of it
   const auto all = values();             // runs and studies alone share their work
-  results_in_files = all.contains("--out");
   if (!all.contains("--shards") && !all.contains("--jobs")) stay_alone();
   ranks();                               // of several, only the first prints from here on
   call_ = std::getenv(front_variable) ? command_of(program_) : shell_word(argv[0]);
@@ -157,8 +156,10 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     std::cerr << what << '\n';
     std::exit(2);
   }
-  for (const Option& option : options_)
+  for (const Option& option : options_) {
     if (app.count(option.name()) > 0) given_.insert(option.name());
+    results_in_files |= option.name().starts_with("--out") && !option.text().empty();
+  }
 }
 
 void CommandLine::need(const std::vector<std::string>& names) const {

@@ -279,15 +279,17 @@ namespace {
 // run was started.
 std::string from_here(const Option& option, const std::string& value, const fs::path& started) {
   const bool tasks = option.name() == "--tasks";     // some are files
-  if (!tasks && !is_place(option.name()) && option.name() != "--config") return value;
-  std::vector<std::string> places = {value};
+  const std::string mask = option.name() == "--train" && value.starts_with("mask:") ? "mask:" : "";
+  if (!tasks && mask.empty() && !is_place(option.name()) && option.name() != "--config")
+    return value;
+  std::vector<std::string> places = {value.substr(mask.size())};
   if (tasks || option.is_words()) places = split(value);
   std::error_code none;
   for (std::string& place : places)
     if (!place.empty() && (!tasks || place.find_first_of("./") != place.npos) &&
         !fs::equivalent(started, ".", none) && fs::exists(started / place, none))
       place = (started / place).lexically_normal().string();
-  return joined(places, ",");
+  return mask + joined(places, ",");
 }
 }  // namespace
 

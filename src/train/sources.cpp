@@ -26,24 +26,37 @@ std::vector<std::string> files_of_model(const std::string& folder) {
 Json sources_of(const std::map<std::string, std::string>& settings,
                 const std::vector<std::string>& data_files) {
   Json sources = Json::object();
-  // Files go by their names in the folder or, without one, by their own.
+  // Files go by their names in the folder; by their own without one, and whole outside of it.
   const auto add = [&](const std::string& option, const std::vector<std::string>& files,
                        const fs::path& folder = {}) {
     for (const std::string& file : files) {
-      if (!fs::exists(file)) continue;
-      const fs::path path = file;
-      const fs::path name = folder.empty() ? path.filename() : path.lexically_relative(folder);
+      if (!fs::is_regular_file(file)) continue;
+      fs::path name = fs::path(file).filename();
+      if (!folder.empty()) name = fs::absolute(file).lexically_relative(fs::absolute(folder));
+      if (*name.begin() == "..") name = file;
+      std::string key = option + " " + name.string();
+      for (int same = 2; option != "--data" && sources.has(key); ++same)
+        key = formatted("{} {} ({})", option, name.string(), same);
       const std::string fingerprint = file_fingerprint(file);
-      sources.set(option + " " + name.string(),
-                  Json::object({{"bytes", file_size(file)}, {"fingerprint", fingerprint}}));
+      sources.set(key, Json::object({{"bytes", file_size(file)}, {"fingerprint", fingerprint}}));
     }
   };
   for (const auto& [option, value] : settings) {
-    if (option == "--data") add(option, data_files, value);
-    else if (option == "--corpus") add(option, split(value));
-    else if (option == "--config" || !fs::is_directory(value)) add(option, {value});
-    else if (std::ranges::count(place_options, option))
-      add(option, files_of_model(model_folder(value)));
+    if (option == "--data") {
+      add(option, data_files, value);
+    } else if (option == "--tasks") {               // some are files
+      for (const std::string& task : split(value)) {
+        const std::string in_data = settings.at("--data") + "/" + task;
+        add(option, {fs::exists(in_data) ? in_data : task});
+      }
+    } else if (option == "--train" && value.starts_with("mask:")) {
+      add(option, {value.substr(5)});
+    } else if (option == "--config") {
+      add(option, {value});
+    } else if (std::ranges::count(place_options, option)) {
+      if (fs::is_directory(value)) add(option, files_of_model(model_folder(value)));
+      else add(option, split(value));
+    }
   }
   return sources;
 }
