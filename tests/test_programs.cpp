@@ -61,7 +61,7 @@ TEST_CASE("programs: encode says what it writes to, before it works") {
   CHECK(result.status == 1);
 }
 
-TEST_CASE("programs: a run with closed streams is a run, and its tables have no screen's lines; labels that nobody gets are not") {
+TEST_CASE("programs: a run with closed streams is whole; labels that nobody gets are an error") {
   SmallWorld world;
   const std::string multitask = program("multitask"), predict = program("predict");
   if (multitask.empty() || predict.empty()) return;

@@ -238,7 +238,7 @@ TEST_CASE("task file: what the rows make doubtful is said, or refused") {
 TEST_CASE("task file: a new network learns it without a model, and a run's model is asked for it by its name") {
   SmallWorld world;
   std::string rows = "text\tlabel\n";
-  for (int i = 0; i < 40; ++i) rows += i % 2 ? formatted("good film {}\tpraise\n", i) : formatted("bad plot {}\tbug\n", i);
+  for (int i = 0; i < 40; ++i) rows += formatted(i % 2 ? "good film {}\tpraise\n" : "bad plot {}\tbug\n", i);
   write_file(world.path("data/tickets.tsv"), rows);
   TrainOptions o = world.options();
   o.model = "", o.config = world.path("start/config.json"), o.vocab = world.path("vocab.txt"), o.tasks = "tickets.tsv";

@@ -144,10 +144,11 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   std::ranges::sort(numbers);
   const bool all_numbers = numbers.size() == labels.size();
   const bool whole = std::ranges::all_of(numbers, [](double v) { return v == std::floor(v); });
+  const auto is_word = [](const std::string& label) { return !number_in(label); };
   MB_CHECK(all_numbers || 2 * numbers.size() < labels.size(),
-           "{}: {} labels of {} are numbers, but not \"{}\"; correct it, or list the words in a task "
-           "file's \"label_words\"", file, numbers.size(), labels.size(),
-           *std::ranges::find_if_not(labels, [](auto& label) { return number_in(label).has_value(); }));
+           "{}: {} labels of {} are numbers, but not \"{}\"; correct it, or list the words in a "
+           "task file's \"label_words\"", file, numbers.size(), labels.size(),
+           *std::ranges::find_if(labels, is_word));
   constexpr size_t most_classes = 20;
   if (task.kind == TaskKind::classification && all_numbers &&
       (!whole || labels.size() > most_classes)) {
