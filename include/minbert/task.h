@@ -85,9 +85,9 @@ void check(const Task& task);          // Error where fields contradict each oth
 
 // "sst,quora,tickets.json" -> their tasks, first those of the table in its order, that of [CLN
 // loop], then those of files, by read_task(name, data), or of a model, `saved`. leading:
-// "mrpc=accuracy,stsb=pearson", the metrics to put first. weights: "sst=2,sts=0.5", of their losses;
-// 1 for the others. Errors: an unknown name (lists the valid ones), a name given twice, an empty
-// list, a weight not above 0.
+// "mrpc=accuracy,stsb=pearson", the metrics to put first. weights: "sst=2,sts=0.5", of their
+// losses; 1 for the others. Errors: an unknown name (lists the valid ones), a name given twice, an
+// empty list, a weight not above 0.
 std::vector<Task> parse_tasks(std::string_view list, std::string_view leading = "",
                               std::string_view weights = "", const std::string& data = "",
                               const std::vector<Task>& saved = {});
