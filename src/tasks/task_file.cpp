@@ -264,8 +264,8 @@ void check(const Task& task) {
   };
   expect(!task.metrics.empty() && std::ranges::all_of(task.metrics, suits),
          "metrics must be pearson, spearman of a score, accuracy, matthews of labels, f1 of two");
-  expect(task.files.dev.size() <= task.sets.size() && task.dev_part > 1,
-         "it needs a name in `sets` for each dev file, and a dev_part of 2 or more");
+  expect(task.sets.size() <= std::max<size_t>(1, task.files.dev.size()) && task.dev_part > 1,
+         "it needs a dev file for each name in `sets`, and a dev_part of 2 or more");
 }
 
 Task read_task(const std::string& name, const std::string& data) {
