@@ -37,9 +37,11 @@ int main(int argc, char** argv) {
   line.parse(argc, argv, "--model data/mini/bert --data data/mini --epochs 1 --batch 16 --lr 3e-4");
 
   return run_program("fine_tune", [&] {
+    const std::string used = "there is something in it already; give a new folder";
+    MB_CHECK(is_free(out), "--out {}: {}", out, used);
     make_folder(out);
     const FolderLock lock(out);                     // no other run writes there
-    MB_CHECK(is_free(out), "--out {}: there is something in it already; give a new folder", out);
+    MB_CHECK(is_free(out), "--out {}: {}", out, used);
     const std::vector<Task> tasks = parse_tasks(list, "", "", data);
     check_files(data, tasks);
     Model model =

@@ -24,6 +24,18 @@ std::string refusal(const Folder& folder, const std::string& name) {
 const std::string tickets = "text\tkind\nit crashes\tbug\nit freezes\tbug\nplease add it\twish\nI want it\twish\n";
 using Names = std::vector<std::string>;
 
+// A model of SST in run/ whose config.json has the name alone of its task, as minbert 0.9.0 wrote it.
+// Returns that file.
+std::string name_task_alone(SmallWorld& world, const char* name) {
+  TrainOptions o = world.options();
+  o.tasks = "sst", o.epochs = 0;
+  world.run(o, "run", 0, "layer");
+  const std::string file = world.path("run/model/config.json");
+  Json config = Json::load(file), ours = config["minbert"];
+  write_file(file, config.set("minbert", ours.set("tasks", Json::array({name}))).dump());
+  return file;
+}
+
 }  // namespace
 
 TEST_CASE("task file: a table with a heading is a task; the labels' words are those of its rows") {
@@ -166,14 +178,8 @@ TEST_CASE("task file: a model keeps its task and is opened, resumed and judged b
 
 TEST_CASE("task file: labels in config.json that are not those of the table's task are an error") {
   SmallWorld world;
-  TrainOptions o = world.options();
-  o.tasks = "sst", o.epochs = 0;
-  world.run(o, "run", 0, "layer");
-  const std::string file = world.path("run/model/config.json");
+  const std::string file = name_task_alone(world, "sst");
   Json config = Json::load(file);
-  Json ours = config["minbert"];
-  config.set("minbert", ours.set("tasks", Json::array({"sst"})));           // as minbert 0.9.0 wrote it
-  write_file(file, config.dump());
   CHECK_NOTHROW(TrainedModel(world.path("run")));
   config.set("id2label", Json::object({{"0", "a"}, {"1", "b"}, {"2", "c"}, {"3", "d"}, {"4", "e"}}));
   write_file(file, config.dump());
@@ -202,14 +208,7 @@ TEST_CASE("task file: a label that only training or only dev has is named; one l
 
 TEST_CASE("task file: a model of one's own that does not describe its task is opened by the labels of config.json") {
   SmallWorld world;
-  TrainOptions o = world.options();
-  o.tasks = "sst", o.epochs = 0;
-  world.run(o, "run", 0, "layer");
-  const std::string file = world.path("run/model/config.json");
-  Json config = Json::load(file);
-  Json ours = config["minbert"];
-  config.set("minbert", ours.set("tasks", Json::array({"mood"})));
-  write_file(file, config.dump());
+  name_task_alone(world, "mood");
   const TrainedModel trained(world.path("run"));
   CHECK(trained.task("").name == "mood");
   CHECK(labels_of(trained.task("mood"))[4] == "very positive");

@@ -180,11 +180,11 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
   const std::string source = formatted("--tasks {}", list);
   std::vector<Task> tasks;
   for (const std::string& name : names) {
+    const bool known = std::ranges::count(all_tasks(), name, &Task::name) > 0;
     const bool file = name.find_first_of("./") != name.npos ||
-                      (!std::ranges::count(all_tasks(), name, &Task::name) && !name.empty() &&
+                      (!known && !name.empty() &&
                        std::filesystem::exists(std::filesystem::path(data) / name));
     const auto own_name = std::ranges::find(saved, name, &Task::name);
-    const bool known = std::ranges::count(all_tasks(), name, &Task::name) > 0;
     if (own_name != saved.end() && !known) tasks.push_back(*own_name);
     else tasks.push_back(file ? read_task(name, data) : tasks_named({name}, source)[0]);
     const std::string& own = tasks.back().name;

@@ -47,7 +47,7 @@ void check_outputs(const OptionTable& table) {
       if (is_output(in) || (in.what() != "FILE" && in.what() != "DIR")) continue;
       for (const std::string& path : in.is_words() ? split(in.text()) : std::vector{in.text()})
         refuse_if(same(to, path) || (replaces && lies_in(to, path)),
-formatted("it is read, by {} {}", in.name(), path));
+                  formatted("it is read, by {} {}", in.name(), path));
     }
     refuse_if(!trains && (has_model(to) || (replaces && has_model(to.parent_path()))),
               "a model or a run is there");
