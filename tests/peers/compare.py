@@ -130,14 +130,14 @@ for name, source in (("bert", f"{DATA}/bert"), ("roberta", f"{RUNS}/roberta/mode
     texts += [f"A  fine [NEWTOK]film, refined {tokenizer.mask_token} [newtok]."]
     model.save_pretrained(folder); tokenizer.save_pretrained(folder)
     with open(f"{RUNS}/texts", "w", encoding="utf8") as file: file.write("\n".join(texts) + "\n")
-    done = run("encode", "--model", folder, "--input", f"{RUNS}/texts", "--output", f"{RUNS}/vectors",
+    done = run("encode", "--model", folder, "--input", f"{RUNS}/texts", "--output", f"{RUNS}/vectors.safetensors",
                "--pool", "mean", "--normalize")
     assert done.returncode == 0, done.stderr
     with torch.no_grad():
         states = [model(**tokenizer(text, return_tensors="pt"))[0][0] for text in texts]
     of_length_one = torch.nn.functional.normalize(torch.stack([state.mean(0) for state in states]))
     for what, expected in (("cls", torch.stack([state[0] for state in states])), ("sentence_embedding", of_length_one)):
-        difference = (load_file(f"{RUNS}/vectors")[what] - expected).abs().max().item()
+        difference = (load_file(f"{RUNS}/vectors.safetensors")[what] - expected).abs().max().item()
         report(f"their copy of a {name}, by encode: {what}", f"{difference:.1e} in {len(texts)} rows",
                difference < TOLERANCE)
 
