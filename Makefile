@@ -73,7 +73,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(filter 0,$(WERROR)),,-Wer
 # g++ by itself fills half of AVX-512's registers.
 WIDE     := $(if $(findstring x86_64,$(shell uname -m)),-mprefer-vector-width=512)
 FLAGS    := -std=c++20 -O3 -march=$(MARCH) $(WIDE) -fno-math-errno -fopenmp $(WARNINGS) \
-  -Iinclude -Isrc -Iexamples -Itests
+  -Iinclude -Isrc -Iexamples -Itests -I.
 CUDA_ARCHS ?= 80 90
 ifdef DEPS
 multiarch := $(shell $(CXX) -print-multiarch)
@@ -102,7 +102,7 @@ GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPU
 
 find        = $(shell find $(1) -name '*.cpp' | LC_ALL=C sort)
 LIBRARY    := $(call find,src)
-EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(addprefix examples/,report inside papers runs))
+EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(addprefix examples/,report inside papers runs models))
 MAINS      := $(shell grep -l '^int main' $(EXAMPLES))
 STUDIES    := $(filter-out $(MAINS),$(EXAMPLES))
 TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp

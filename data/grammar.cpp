@@ -1,12 +1,12 @@
 // Reads data/grammar.txt line by line, and checks it as a whole.
-#include "grammar.h"
+#include "data/grammar.h"
 
 #include <algorithm>
 #include <sstream>
 
+#include "data/notation.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "notation.h"
 
 namespace minbert {
 

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "data/grammar.h"
+#include "data/tsv_line.h"
 #include "files/about.h"
-#include "grammar.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "train/command_line.h"
-#include "tsv_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 using Fields = std::vector<std::string>;

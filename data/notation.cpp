@@ -1,5 +1,5 @@
 // Parses the text of one rule by recursive descent.
-#include "notation.h"
+#include "data/notation.h"
 
 #include <algorithm>
 #include <cctype>

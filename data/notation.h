@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/grammar.h"
 #include "engine/text.h"
-#include "grammar.h"
 
 namespace minbert {
 

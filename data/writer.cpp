@@ -3,7 +3,7 @@
 #include <cctype>
 #include <utility>
 
-#include "grammar.h"
+#include "data/grammar.h"
 #include "minbert/error.h"
 
 namespace minbert {

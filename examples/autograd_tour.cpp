@@ -4,7 +4,7 @@
 
 #include "minbert/nn.h"
 #include "minbert/optimizer.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

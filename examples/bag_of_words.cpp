@@ -10,7 +10,7 @@
 #include "minbert/checkpoint.h"
 #include "minbert/metrics.h"
 #include "runs/bag_of_words.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

@@ -4,14 +4,14 @@
 //   $ encode --model bert-base-uncased --input texts.txt --output vectors.safetensors --tokens
 //   1101 texts, 27785 tokens -> vectors.safetensors
 //
-// encode_file.h says what the file holds.
+// models/encode_file.h says what the file holds.
 #include <iostream>
 
-#include "encode_file.h"
 #include "minbert/files.h"
+#include "models/encode_file.h"
 #include "runs/predicted.h"
 #include "runs/run_record.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 
 using namespace minbert;

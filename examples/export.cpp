@@ -1,5 +1,5 @@
 // Writes one task of a trained model as a plain Hugging Face folder, which other programs open as
-// the classifier that it is. What is minbert's own is folded into the weights: plain_model.h.
+// the classifier that it is. What is minbert's own is folded into the weights: models/plain_model.h.
 //
 //   $ export --model runs/first --task quora --out quora-bert
 //   quora-bert: BertForSequenceClassification with the labels "different questions", "same question"
@@ -9,9 +9,9 @@
 #include "engine/names.h"
 #include "files/about.h"
 #include "minbert/files.h"
-#include "plain_model.h"
+#include "models/plain_model.h"
 #include "runs/run_record.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

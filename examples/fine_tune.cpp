@@ -11,7 +11,7 @@
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "minbert/trainer.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

@@ -6,7 +6,7 @@
 
 #include "minbert/autograd.h"
 #include "minbert/ops.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

@@ -12,7 +12,7 @@
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "report/svg.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

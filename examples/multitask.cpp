@@ -12,12 +12,12 @@
 
 #include "engine/names.h"
 #include "engine/ranks.h"
-#include "plain_model.h"
+#include "models/plain_model.h"
 #include "runs/bag_of_words.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 
 using namespace minbert;

@@ -11,7 +11,7 @@
 #include "minbert/sampling.h"
 #include "runs/comparison.h"
 #include "runs/run_record.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 
 using namespace minbert;

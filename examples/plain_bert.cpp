@@ -24,10 +24,10 @@
 
 #include "files/about.h"
 #include "minbert/autograd.h"
-#include "minbert/heads.h"
+#include "minbert/model.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace plain {
 using namespace minbert;

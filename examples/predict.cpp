@@ -20,12 +20,12 @@
 #include "engine/names.h"
 #include "engine/text.h"
 #include "files/progress.h"
-#include "masked_words.h"
 #include "minbert/files.h"
 #include "minbert/trainer.h"
+#include "models/masked_words.h"
 #include "runs/predicted.h"
 #include "runs/run_record.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

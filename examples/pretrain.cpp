@@ -9,7 +9,7 @@
 #include "engine/ranks.h"
 #include "minbert/pretrainer.h"
 #include "runs/run_page.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 
 using namespace minbert;

@@ -17,7 +17,7 @@
 #include "minbert/files.h"
 #include "minbert/tokenizer.h"
 #include "text/lines.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

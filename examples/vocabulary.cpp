@@ -11,7 +11,7 @@
 
 #include "minbert/files.h"
 #include "minbert/vocabulary.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

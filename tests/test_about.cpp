@@ -11,7 +11,7 @@
 #include "golden_file.h"
 #include "shell.h"
 #include "small_run.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert::test {
 namespace {

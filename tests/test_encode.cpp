@@ -1,10 +1,10 @@
 // Encoding a file: what is written is what the encoder gives for each text alone.
 #include <doctest/doctest.h>
 
-#include "encode_file.h"
 #include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"
+#include "models/encode_file.h"
 #include "small_run.h"
 
 namespace minbert::test {

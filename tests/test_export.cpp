@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "error_of.h"
-#include "masked_words.h"
-#include "plain_model.h"
+#include "models/masked_words.h"
+#include "models/plain_model.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -5,11 +5,11 @@
 #define main predict_program                        // the program, for the rows that it prints
 #include "../examples/predict.cpp"
 #undef main
-#include "encode_file.h"
 #include "error_of.h"
 #include "folder.h"
 #include "golden_file.h"
-#include "plain_model.h"
+#include "models/encode_file.h"
+#include "models/plain_model.h"
 #include "renamed.h"
 #include "small_run.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iostream>
 
-#include "engine/bf16_gemm.h"
-#include "engine/small_gemm.h"
+#include "engine/gemm/bf16_gemm.h"
+#include "engine/gemm/small_gemm.h"
 #include "error_of.h"
 #include "gradcheck.h"
 #include "minbert/ops.h"

@@ -10,8 +10,8 @@
 #include "library.h"
 #include "minbert/pretrainer.h"
 #include "small_run.h"
-#include "train/command_line.h"
-#include "train/outputs.h"
+#include "train/cli/command_line.h"
+#include "train/cli/outputs.h"
 
 namespace minbert::test {
 namespace {

@@ -8,9 +8,9 @@
 #include "cls_set.h"
 #include "error_of.h"
 #include "lone_norm.h"
+#include "models/encode_file.h"
 #include "op_cases.h"
 #include "small_run.h"
-#include "encode_file.h"
 
 namespace minbert::test {
 namespace {

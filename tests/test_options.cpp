@@ -13,7 +13,7 @@
 #include "minbert/files.h"
 #include "shell.h"
 #include "small_run.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "files/progress.h"
 #include "minbert/files.h"
 #include "small_run.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert::test {
 namespace {

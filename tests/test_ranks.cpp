@@ -14,7 +14,7 @@
 #include "small_run.h"
 #include "tiny_bert.h"
 #include "train/agreement.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 #include "train/shards.h"
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "encode_file.h"
 #include "engine/names.h"
 #include "error_of.h"
 #include "golden_file.h"
 #include "library.h"
+#include "models/encode_file.h"
 #include "renamed.h"
 #include "small_roberta.h"
 #include "small_run.h"

@@ -6,7 +6,7 @@
 #include "library.h"
 #include "minbert/pretrainer.h"
 #include "small_run.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 #include "train/run_log.h"
 

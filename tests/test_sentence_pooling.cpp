@@ -4,7 +4,7 @@
 #include "error_of.h"
 #include "folder.h"
 #include "minbert/json.h"
-#include "sentence_pooling.h"
+#include "models/sentence_pooling.h"
 
 namespace minbert::test {
 

@@ -3,7 +3,7 @@
 
 #include "error_of.h"
 #include "folder.h"
-#include "minbert/heads.h"
+#include "minbert/model.h"
 #include "small_run.h"
 
 namespace minbert::test {

@@ -7,11 +7,11 @@
 #include "error_of.h"
 #include "gradcheck.h"
 #include "masks.h"
-#include "minbert/heads.h"
+#include "minbert/model.h"
 #include "minbert/optimizer.h"
 #include "on_device.h"
 #include "small_run.h"
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::test {
 namespace {

@@ -12,7 +12,7 @@
 #include "minbert/files.h"
 #include "runs/predicted.h"
 #include "runs/run_record.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

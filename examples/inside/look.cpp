@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "engine/tape.h"
-#include "masked_words.h"
 #include "minbert/trainer.h"
+#include "models/masked_words.h"
 #include "text/lines.h"
 
 namespace minbert {

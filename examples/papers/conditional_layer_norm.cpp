@@ -5,7 +5,7 @@
 //   conditional_layer_norm --model data/models/minilm --data data/course --limit 0 --lr 5e-5 --out runs/course
 #include "minbert/sampling.h"
 #include "papers/cln/cln.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

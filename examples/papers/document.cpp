@@ -14,7 +14,7 @@
 #include "papers/places.h"
 #include "report/environment.h"
 #include "report/report.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 #include "train/sources.h"
 

@@ -3,7 +3,7 @@
 
 #include "minbert/task.h"
 #include "report/figure.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "files/about.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert {
 

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <numeric>
 
-#include "minbert/heads.h"
+#include "minbert/model.h"
 #include "train/batches.h"
 
 namespace minbert {

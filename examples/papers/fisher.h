@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "minbert/heads.h"
+#include "minbert/model.h"
 
 namespace minbert {
 

@@ -8,7 +8,7 @@
 
 #include "engine/names.h"
 #include "papers/isobn/isobn.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

@@ -5,7 +5,7 @@
 //   layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/large
 //   layernorm_tuning tab2 --grid paper --tasks rte --jobs 4        the document's grid of settings
 #include "papers/lnpeft/lnpeft.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

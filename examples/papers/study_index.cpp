@@ -10,7 +10,7 @@
 #include "files/about.h"
 #include "minbert/files.h"
 #include "report/report.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

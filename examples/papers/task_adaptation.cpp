@@ -5,7 +5,7 @@
 //   task_adaptation fig1 fig3 --model bert-base-uncased --data glue --limit 0 --out runs/base
 //   task_adaptation tab1 --grid paper --tasks rte --jobs 4          the document's settings
 #include "papers/ta/task_adaptation.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

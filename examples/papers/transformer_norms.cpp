@@ -5,7 +5,7 @@
 //   transformer_norms tab1 tab4 --norm layer,batch,none,group:groups=4 --jobs 2
 //   transformer_norms --grid paper --data FinancialPhraseBank-v1.0 --jobs 4 --out runs/phrasebank
 #include "papers/nt/transformer_norms.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 using namespace minbert;
 

@@ -19,7 +19,7 @@
 
 #include "minbert/trainer.h"
 #include "report/figure.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert {
 

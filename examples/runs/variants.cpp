@@ -3,7 +3,7 @@
 #include "runs/comparison.h"
 #include "runs/run_page.h"
 #include "runs/study.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 #include "train/sources.h"
 

@@ -1,5 +1,5 @@
 // The options of training runs with their defaults, and main() of a program.
-// (src/train/options.cpp has the options' help.)
+// (src/train/cli/options.cpp has the options' help.)
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace minbert {
 
-namespace trained {                                 // what is trained: src/train/train_mode.h
+namespace trained {                                 // what is trained: src/train/cli/train_mode.h
 inline const std::string full_model = "full-model", heads = "last-linear-layer", bitfit = "bitfit",
                          layer_norm = "layer-norm", every_layer_norm = "layer-norm:all",
                          random = "random";
@@ -50,7 +50,7 @@ struct TrainOptions : RunOptions {
   std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
   double grad_norm = 0;                             // 0: no gradient normalization
   std::string pairs = "cross", pool = "pooler", sampling = "sequential";
-  std::string train_mode = trained::full_model;     // what is trained: see src/train/train_mode.h
+  std::string train_mode = trained::full_model;     // see src/train/cli/train_mode.h
   int epochs = 10;
   bool no_shuffle = false;
   double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it

@@ -8,8 +8,8 @@
 
 #include "minbert/checkpoint.h"
 #include "minbert/dataset.h"
-#include "minbert/heads.h"
 #include "minbert/metrics.h"
+#include "minbert/model.h"
 #include "minbert/options.h"
 #include "minbert/task.h"
 #include "minbert/tokenizer.h"

@@ -46,7 +46,7 @@ void gemm_batch(Transpose form, const std::vector<Product>& products, real alpha
 // nothing was done.
 bool gemm_with_bias(const Product& product, const real* bias);
 
-// gemm_batch by a kernel of minbert's own, for products of any sizes, in fp32 (gemm_tiles.cpp).
+// gemm_batch by our own kernel, for products of any sizes, in fp32 (gemm/gemm_tiles.cpp).
 void gemm_tiles(Transpose form, const std::vector<Product>& products, real alpha, real beta);
 
 }  // namespace minbert::cuda

@@ -1,8 +1,8 @@
 // The default device and the precision of its products.
 #include "minbert/device.h"
 
-#include "engine/bf16_gemm.h"
 #include "engine/cuda.h"
+#include "engine/gemm/bf16_gemm.h"
 #include "engine/names.h"
 
 namespace minbert {

@@ -1,5 +1,5 @@
-// Matrix products: on the CPU by OpenBLAS or, of few rows, by small_gemm.cpp, or by bf16_gemm.cpp
-// under --matmul bf16; on the GPU by cuBLAS (cublas.cpp).
+// Matrix products: on the CPU by OpenBLAS or, of few rows, by gemm/small_gemm.cpp, or under
+// --matmul bf16 by gemm/bf16_gemm.cpp; on the GPU by cuBLAS (cublas.cpp).
 #include "engine/gemm.h"
 
 #include <cblas.h>
@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-#include "engine/bf16_gemm.h"
 #include "engine/cuda.h"
+#include "engine/gemm/bf16_gemm.h"
+#include "engine/gemm/small_gemm.h"
 #include "engine/parallel.h"
 #include "engine/process.h"
 #include "engine/profile.h"
-#include "engine/small_gemm.h"
 
 namespace minbert {
 namespace {

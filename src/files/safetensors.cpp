@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "files/stored_types.h"
 #include "minbert/json.h"
-#include "stored_types.h"
 
 namespace minbert {
 namespace {

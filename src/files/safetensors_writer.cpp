@@ -3,9 +3,9 @@
 #include <functional>
 #include <numeric>
 
+#include "files/stored_types.h"
 #include "minbert/json.h"
 #include "minbert/safetensors.h"
-#include "stored_types.h"
 
 namespace minbert {
 namespace {

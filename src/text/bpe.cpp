@@ -20,8 +20,8 @@
 
 #include "minbert/error.h"
 #include "minbert/json.h"
-#include "pieces.h"
-#include "words.h"
+#include "text/pieces.h"
+#include "text/words.h"
 
 namespace minbert {
 namespace {

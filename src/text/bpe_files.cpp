@@ -5,9 +5,9 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
-#include "pieces.h"
 #include "text/lines.h"
-#include "unicode.h"
+#include "text/pieces.h"
+#include "text/unicode.h"
 
 namespace minbert {
 namespace {

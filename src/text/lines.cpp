@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "minbert/error.h"
-#include "unicode.h"
+#include "text/unicode.h"
 
 namespace minbert {
 namespace {

@@ -1,5 +1,5 @@
 // Pairs of symbols, their counts, and a queue of their scores. See pair_merges.h.
-#include "pair_merges.h"
+#include "text/pair_merges.h"
 
 #include <algorithm>
 #include <bit>

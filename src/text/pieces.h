@@ -3,9 +3,9 @@
 
 #include <map>
 
-#include "added_tokens.h"
 #include "minbert/json.h"
 #include "minbert/tokenizer.h"
+#include "text/added_tokens.h"
 
 namespace minbert {
 

@@ -8,8 +8,8 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 #include "minbert/json.h"
-#include "pieces.h"
-#include "words.h"
+#include "text/pieces.h"
+#include "text/words.h"
 
 namespace minbert {
 

@@ -10,7 +10,7 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "pieces.h"
+#include "text/pieces.h"
 
 namespace minbert {
 namespace {

@@ -6,7 +6,7 @@
 //   ' '          \t \n \r and the separators (Zs, Zl, Zp)
 //   Cleaning     ' ' c ' ' for c in the blocks of Chinese characters; canonical decomposition (NFD)
 //                without nonspacing marks (Mn); lower case
-#include "unicode.h"
+#include "text/unicode.h"
 
 #include <utf8proc.h>
 

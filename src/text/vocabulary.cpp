@@ -10,10 +10,10 @@
 #include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "pair_merges.h"
-#include "pieces.h"
 #include "text/lines.h"
-#include "words.h"
+#include "text/pair_merges.h"
+#include "text/pieces.h"
+#include "text/words.h"
 
 namespace minbert {
 namespace {

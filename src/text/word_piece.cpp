@@ -13,9 +13,9 @@
 
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "pieces.h"
 #include "text/lines.h"
-#include "words.h"
+#include "text/pieces.h"
+#include "text/words.h"
 
 namespace minbert {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "unicode.h"
+#include "text/unicode.h"
 
 namespace minbert {
 

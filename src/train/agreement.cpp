@@ -1,5 +1,5 @@
 // What the ranks work on, compared: settings as text, data and parameters by their fingerprints.
-#include "agreement.h"
+#include "train/agreement.h"
 
 #include "engine/ranks.h"
 #include "files/fingerprint.h"

@@ -8,10 +8,10 @@
 #include "engine/names.h"
 #include "engine/text.h"
 #include "files/about.h"
-#include "shards.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
+#include "train/cli/train_mode.h"
+#include "train/shards.h"
 #include "train/sources.h"
-#include "train/train_mode.h"
 
 namespace minbert {
 namespace {

@@ -7,17 +7,17 @@
 #include <iostream>
 #include <numeric>
 
-#include "agreement.h"
 #include "bert/family.h"
 #include "engine/ranks.h"
-#include "minbert/heads.h"
+#include "minbert/model.h"
 #include "minbert/ops.h"
 #include "minbert/vocabulary.h"
-#include "run_log.h"
 #include "tasks/corpus.h"
+#include "train/agreement.h"
 #include "train/batches.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
+#include "train/run_log.h"
 #include "train/sources.h"
 
 namespace minbert {

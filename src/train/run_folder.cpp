@@ -1,5 +1,5 @@
 // Saving and loading the state of a run.
-#include "run_folder.h"
+#include "train/run_folder.h"
 
 #include <filesystem>
 #include <sstream>

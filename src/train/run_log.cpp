@@ -1,15 +1,15 @@
 // The log of a training run.
-#include "run_log.h"
+#include "train/run_log.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <numeric>
 
-#include "agreement.h"
 #include "engine/profile.h"
 #include "engine/ranks.h"
 #include "minbert/files.h"
+#include "train/agreement.h"
 #include "train/interrupt.h"
 
 namespace minbert {

@@ -14,9 +14,9 @@
 #include "engine/text.h"
 #include "files/lock.h"
 #include "files/progress.h"
-#include "run_folder.h"
-#include "shards.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
+#include "train/run_folder.h"
+#include "train/shards.h"
 
 namespace minbert {
 

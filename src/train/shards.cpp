@@ -1,5 +1,5 @@
 // The sum of the shards' gradients.
-#include "shards.h"
+#include "train/shards.h"
 
 #include <algorithm>
 #include <bit>

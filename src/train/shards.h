@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert {
 

@@ -8,7 +8,7 @@
 #include "minbert/checkpoint.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
-#include "run_folder.h"
+#include "train/run_folder.h"
 
 namespace minbert {
 

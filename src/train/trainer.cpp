@@ -7,13 +7,13 @@
 #include <iostream>
 #include <numeric>
 
-#include "agreement.h"
 #include "engine/ranks.h"
 #include "minbert/ops.h"
 #include "minbert/sampling.h"
-#include "run_log.h"
-#include "train/command_line.h"
+#include "train/agreement.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
+#include "train/run_log.h"
 #include "train/sources.h"
 
 namespace minbert {

@@ -31,13 +31,13 @@
 #include <iostream>
 #include <memory>
 
-#include "child.h"
-#include "common.h"
+#include "bench/child.h"
+#include "bench/common.h"
+#include "bench/paired.h"
+#include "bench/workers.h"
 #include "engine/process.h"
-#include "paired.h"
-#include "train/command_line.h"
-#include "train/train_mode.h"
-#include "workers.h"
+#include "train/cli/command_line.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::bench {
 namespace {

@@ -1,5 +1,5 @@
 // Starting a program and talking with it.
-#include "child.h"
+#include "bench/child.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

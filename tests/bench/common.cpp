@@ -1,5 +1,5 @@
 // Cases, the work in them, and how the programs are started.
-#include "common.h"
+#include "bench/common.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "child.h"
+#include "bench/child.h"
+#include "bench/workers.h"
 #include "minbert/error.h"
-#include "workers.h"
 
 namespace minbert::bench {
 namespace {

@@ -15,11 +15,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "child.h"
-#include "common.h"
+#include "bench/child.h"
+#include "bench/common.h"
+#include "bench/paired.h"
 #include "minbert/error.h"
-#include "paired.h"
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::bench {
 namespace {

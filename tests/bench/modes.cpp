@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "child.h"
-#include "common.h"
-#include "paired.h"
-#include "train/train_mode.h"
+#include "bench/child.h"
+#include "bench/common.h"
+#include "bench/paired.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::bench {
 namespace {

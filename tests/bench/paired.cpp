@@ -1,10 +1,10 @@
 // Medians of paired measurements, and what they prove.
-#include "paired.h"
+#include "bench/paired.h"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "common.h"
+#include "bench/common.h"
 
 namespace minbert::bench {
 

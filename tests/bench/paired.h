@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "child.h"
+#include "bench/child.h"
 
 namespace minbert::bench {
 

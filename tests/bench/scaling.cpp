@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "child.h"
-#include "common.h"
+#include "bench/child.h"
+#include "bench/common.h"
 #include "engine/text.h"
 #include "report/figure.h"
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::bench {
 namespace {

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <memory>
 
+#include "bench/workers.h"
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
 #include "minbert/files.h"
 #include "minbert/random.h"
 #include "minbert/tokenizer.h"
-#include "workers.h"
 
 namespace minbert::bench {
 namespace {

@@ -1,5 +1,5 @@
 // The workers that compute: BERT, and products of matrices alone.
-#include "workers.h"
+#include "bench/workers.h"
 
 #include <cblas.h>
 #include <omp.h>
@@ -16,7 +16,7 @@
 #include "minbert/bert.h"
 #include "minbert/optimizer.h"
 #include "minbert/tokenizer.h"
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::bench {
 namespace {

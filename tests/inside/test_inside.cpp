@@ -12,9 +12,9 @@
 #include "files/stored_types.h"
 #include "golden_file.h"
 #include "inside/look.h"
+#include "models/encode_file.h"
 #include "small_run.h"
 #include "tiny_bert.h"
-#include "encode_file.h"
 
 namespace minbert::test {
 namespace {

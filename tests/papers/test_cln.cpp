@@ -4,7 +4,7 @@
 #include "error_of.h"
 #include "minbert/files.h"
 #include "papers/cln/cln.h"
-#include "small_study.h"
+#include "papers/small_study.h"
 
 namespace minbert::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "minbert/safetensors.h"
 #include "papers/lnpeft/lnpeft.h"
 #include "papers/small_study.h"
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "error_of.h"
 #include "papers/nt/transformer_norms.h"
 #include "papers/small_study.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 namespace minbert::test {
 namespace {

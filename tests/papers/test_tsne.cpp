@@ -15,7 +15,7 @@
 #include "papers/clusters.h"
 #include "papers/tsne.h"
 #include "threads.h"
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 #include "train/interrupt.h"
 
 namespace minbert::test {

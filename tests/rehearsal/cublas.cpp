@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cublasLt.h"
-#include "machine.h"
+#include "rehearsal/cublasLt.h"
+#include "rehearsal/machine.h"
 
 struct cublasContext {};
 

@@ -3,7 +3,7 @@
 // for this case is rehearsed, too.
 #pragma once
 
-#include "cublas_v2.h"
+#include "rehearsal/cublas_v2.h"
 
 using cublasLtHandle_t = struct cublasLtContext*;
 enum cublasLtMatmulDescAttributes_t {

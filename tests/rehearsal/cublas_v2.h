@@ -2,7 +2,7 @@
 // to 10 and 7 bits, to nearest even, and add up in float. Arguments that cuBLAS refuses are refused here, too.
 #pragma once
 
-#include "cuda_runtime.h"
+#include "rehearsal/cuda_runtime.h"
 
 using cublasHandle_t = struct cublasContext*;
 enum cublasStatus_t {

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "cuda_runtime.h"
+#include "rehearsal/cuda_runtime.h"
 
 namespace rehearsal {
 

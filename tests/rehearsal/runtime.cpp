@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "machine.h"
+#include "rehearsal/machine.h"
 
 using namespace rehearsal;
 

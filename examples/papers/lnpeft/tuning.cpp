@@ -3,7 +3,7 @@
 #include "minbert/device.h"
 #include "papers/kruskal_wallis.h"
 #include "papers/lnpeft/lnpeft.h"
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 namespace minbert {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "engine/text.h"
 #include "files/progress.h"
-#include "minbert/heads.h"
 #include "minbert/metrics.h"
+#include "minbert/model.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
 #include "papers/encoded_set.h"

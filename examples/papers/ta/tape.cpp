@@ -7,7 +7,7 @@
 
 #include "engine/tape.h"
 #include "engine/text.h"
-#include "minbert/heads.h"
+#include "minbert/model.h"
 #include "minbert/trainer.h"
 #include "papers/encoded_set.h"
 #include "papers/ta/task_adaptation.h"

@@ -1,7 +1,7 @@
 // What a program must not write over: what it reads, a model, a run.
 #pragma once
 
-#include "train/option_table.h"
+#include "train/cli/option_table.h"
 
 namespace minbert {
 

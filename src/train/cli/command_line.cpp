@@ -1,5 +1,5 @@
 // Command lines by CLI11: the only file that includes it.
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,8 +16,8 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "files/about.h"
+#include "train/cli/outputs.h"
 #include "train/interrupt.h"
-#include "train/outputs.h"
 
 namespace minbert {
 namespace {

@@ -14,11 +14,11 @@
 //             pass by it, and B so that its rows stay in the second cache while all panels pass.
 //   Bound     8 rows: memory's rate, since each number of B serves 16 operations only. 32 rows and
 //             more: arithmetic.
-#include "engine/small_gemm.h"
+#include "engine/gemm/small_gemm.h"
 
 #include <omp.h>
 
-#include "engine/turn.h"
+#include "engine/gemm/turn.h"
 
 namespace minbert {
 namespace {

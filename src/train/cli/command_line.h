@@ -10,7 +10,7 @@
 
 #include "files/lock.h"
 #include "minbert/options.h"
-#include "train/option_table.h"
+#include "train/cli/option_table.h"
 
 namespace minbert {
 

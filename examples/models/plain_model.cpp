@@ -1,5 +1,5 @@
 // Folding what is minbert's own into the weights of a plain BERT.
-#include "plain_model.h"
+#include "models/plain_model.h"
 
 #include <cmath>
 

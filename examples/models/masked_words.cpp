@@ -1,5 +1,5 @@
 // The head for masked words of pre-training, on the masks of one text.
-#include "masked_words.h"
+#include "models/masked_words.h"
 
 #include <algorithm>
 #include <numeric>

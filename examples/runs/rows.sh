@@ -2,14 +2,14 @@
 # Prints which rows of a parameter are zero, and which are equal, in one or several models: numbers that differ from
 # machine to machine are left out, unless -v asks for the first four of each row.
 #
-#   $ examples/rows.sh [-v] bert.encoder.layer.2.output.LayerNorm.task_weight runs/first runs/second
+#   $ examples/runs/rows.sh [-v] bert.encoder.layer.2.output.LayerNorm.task_weight runs/first runs/second
 #
 # A .safetensors file is 8 bytes, the length n of its header; n bytes of JSON, which has each tensor's type, shape and
 # place; and the numbers.
 set -u -o pipefail
 verbose=0
 [ "${1:-}" = -v ] && verbose=1 && shift
-[ $# -ge 2 ] || { echo "usage: examples/rows.sh [-v] PARAMETER RUN..."; exit 2; }
+[ $# -ge 2 ] || { echo "usage: examples/runs/rows.sh [-v] PARAMETER RUN..."; exit 2; }
 name=$1
 shift
 for run; do

@@ -1,6 +1,6 @@
 // Heads and their outputs.
 // Plain: loss_of in examples/plain_bert.cpp
-#include "minbert/heads.h"
+#include "minbert/model.h"
 
 #include <strings.h>
 

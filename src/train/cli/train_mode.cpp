@@ -1,5 +1,5 @@
 // The modes of training, by name and by mask.
-#include "train/train_mode.h"
+#include "train/cli/train_mode.h"
 
 #include <algorithm>
 #include <regex>

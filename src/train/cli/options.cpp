@@ -1,5 +1,5 @@
 // The tables of training options, and the options that a run folder remembers.
-#include "train/command_line.h"
+#include "train/cli/command_line.h"
 
 #include <omp.h>
 #include <sys/resource.h>
@@ -17,8 +17,8 @@
 #include "minbert/sampling.h"
 #include "minbert/task.h"
 #include "minbert/vocabulary.h"
+#include "train/cli/train_mode.h"
 #include "train/sources.h"
-#include "train/train_mode.h"
 
 namespace minbert {
 namespace {

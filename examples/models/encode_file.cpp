@@ -1,6 +1,6 @@
 // Encoding texts. The sizes in the file's header follow from the counts of tokens, so rows are
 // written as they come.
-#include "encode_file.h"
+#include "models/encode_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "files/progress.h"
 #include "minbert/files.h"
 #include "minbert/ops.h"
-#include "sentence_pooling.h"
+#include "models/sentence_pooling.h"
 #include "text/lines.h"
 #include "train/interrupt.h"
 

@@ -1,5 +1,5 @@
 // Reading options from text, and writing them as text.
-#include "train/option_table.h"
+#include "train/cli/option_table.h"
 
 #include <algorithm>
 #include <charconv>

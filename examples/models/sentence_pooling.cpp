@@ -1,5 +1,5 @@
 // Reading modules.json and what it names.
-#include "sentence_pooling.h"
+#include "models/sentence_pooling.h"
 
 #include <filesystem>
 

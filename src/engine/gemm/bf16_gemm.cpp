@@ -11,7 +11,7 @@
 //           one for none, a plain loop, with which tests check the copies anywhere.
 //   Order   tiles are computed in blocks of columns and of k whose copies of B stay in the second
 //           cache while the panels of A pass by.
-#include "engine/bf16_gemm.h"
+#include "engine/gemm/bf16_gemm.h"
 
 #include <omp.h>
 
@@ -19,7 +19,7 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/turn.h"
+#include "engine/gemm/turn.h"
 
 #if defined(__AMX_BF16__)
 #include <sys/syscall.h>

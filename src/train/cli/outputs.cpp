@@ -1,5 +1,5 @@
 // Finding inputs, models and runs under an output.
-#include "train/outputs.h"
+#include "train/cli/outputs.h"
 
 #include <algorithm>
 #include <filesystem>
