@@ -174,7 +174,7 @@ const Rule& Grammar::rule(const std::string& name) const {
   return *place->second;
 }
 
-const std::vector<Labeled>& Grammar::labels(const std::string& set) const {
+const std::vector<LabeledRule>& Grammar::labels(const std::string& set) const {
   const auto place = sets_.find(set);
   MB_CHECK(place != sets_.end() && place->second.size() > 1,
            "{}: the set \"{}\" has fewer than two labels\n  expected lines {}:LABEL = ...", file_, set, set);

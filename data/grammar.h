@@ -42,7 +42,7 @@ struct Rule {
   bool is_list() const;                            // ten or more alternatives, each of plain words
 };
 
-struct Labeled {                                   // "sst:4 = ...": texts of the set sst with label 4
+struct LabeledRule {                                   // "sst:4 = ...": texts of the set sst with label 4
   std::string label;
   const Rule* rule;
 };
@@ -55,7 +55,7 @@ class Grammar {
 
   const std::string& file() const { return file_; }
   const Rule& rule(const std::string& name) const;
-  const std::vector<Labeled>& labels(const std::string& set) const;
+  const std::vector<LabeledRule>& labels(const std::string& set) const;
   int percent(const std::string& setting) const;                 // "noise = 5 %"
   const std::string* form(const std::string& key) const;         // "write.ed", "woman.she"; nullptr: none
 
@@ -63,7 +63,7 @@ class Grammar {
   friend class GrammarReader;
   std::string file_;
   std::map<std::string, std::unique_ptr<Rule>> rules_;           // "(a/b)" inside a rule is a rule, too
-  std::map<std::string, std::vector<Labeled>> sets_;
+  std::map<std::string, std::vector<LabeledRule>> sets_;
   std::map<std::string, int> percents_;
   std::map<std::string, std::string> forms_;
 };

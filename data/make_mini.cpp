@@ -34,7 +34,7 @@ struct Row {
 };
 
 Row draw_row(const Grammar& grammar, const std::string& set, Writer& writer, std::set<Fields>& known) {
-  const std::vector<Labeled>& labels = grammar.labels(set);
+  const std::vector<LabeledRule>& labels = grammar.labels(set);
   for (int tries = 0; tries < 1000; ++tries) {
     const size_t drawn = writer.random().below(labels.size());
     const std::string text = writer.write(*labels[drawn].rule);

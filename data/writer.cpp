@@ -40,7 +40,7 @@ Cut cut_lists(const Grammar& grammar, const std::string& set, uint64_t seed) {
   Cut cut;
   std::set<const Rule*> done;
   std::vector<const Rule*> waiting;
-  for (const Labeled& labeled : grammar.labels(set)) waiting.push_back(labeled.rule);
+  for (const LabeledRule& labeled : grammar.labels(set)) waiting.push_back(labeled.rule);
   while (!waiting.empty()) {
     const Rule& rule = *waiting.back();
     waiting.pop_back();

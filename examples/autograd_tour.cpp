@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     // 3. Modules name their parameters; an optimizer moves them against their gradients.
     Network network;
     Parameters parameters(network, {.seed = 1, .initializer_range = 1});
-    Optimizer optimizer(parameters, {.kind = "adamw"});
+    Optimizer optimizer(parameters, {.kind = OptimizerKind::adamw});
     const Tensor inputs = Tensor::from({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1});
     const Tensor xor_of = Tensor::from({4, 1}, {0, 1, 1, 0});
     std::cout << "\nXOR by a network of " << parameters.count() << " parameters:\n";

@@ -90,8 +90,8 @@ struct Mini : Model {
 Values step(const Model& model, Optimizer& optimizer, int task, double lr, const Tensor& parameter) {
   const TaskData& data = experiment().data()[size_t(task)];
   const Indices examples = Indices::range(0, 16);
-  const Tensor logits = model.network.forward(pack(inputs(data.train, examples), {task}), task);
-  backward(task_loss(data.task, logits, labels(data.train, examples)));
+  const auto [batch, labels] = labeled(data.train, examples, {task});
+  backward(task_loss(data.task, model.network.forward(batch, task), labels));
   const Values gradient = parameter.grad().values();
   optimizer.step(lr);
   return gradient;
@@ -138,7 +138,7 @@ std::string owners() {
 
 // A batch of two sentences, packed and padded.
 std::string two_sentences() {
-  const Batch batch = pack(inputs(experiment().data()[0].train, Indices{163, 1}));
+  const Batch batch = labeled(experiment().data()[0].train, Indices{163, 1}).batch;
   const int64_t B = batch.sentences(), T = batch.tokens(), L = T - batch.offsets[1];     // L: of the longer one
   const int64_t H = config().hidden_size, heads = config().num_attention_heads;
   constexpr double side = 13;                       // of a token, and of a score

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
               "folder says, else 512", Range{0});
   line.option("--pool", o.pool,
               "also write sentence_embedding: the pooler's output, [CLS]'s last hidden state or "
-              "the mean of all tokens'; a sentence-transformers folder says which", pool_names);
+              "the mean of all tokens'; a sentence-transformers folder says which");
   line.option("--normalize", o.normalize, "each sentence_embedding to length 1");
   line.option("--tokens", o.tokens,
               "also write every token's last hidden state, and the offsets of the texts");

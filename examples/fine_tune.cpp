@@ -58,15 +58,15 @@ int main(int argc, char** argv) {
       sizes.push_back({task.name, int64_t(train.back().examples.size())});
     }
 
-    Optimizer optimizer(model.parameters, {.kind = "adamw"});
+    Optimizer optimizer(model.parameters, {.kind = OptimizerKind::adamw});
     DropoutClock::current() = {uint64_t(seed), 0};
     for (int epoch = 0; epoch < epochs; ++epoch) {
       model.network.train();
       for (const auto& [t, examples] :
            epoch_batches(sizes, epoch, {.batch = batch, .seed = uint64_t(seed)})) {
-        const Batch input = pack(inputs(train[t], examples), {t});
+        const auto [input, labels] = labeled(train[t], examples, {t});
         const Tensor logits = model.network.forward(input, t);
-        const Tensor loss = task_loss(tasks[t], logits, labels(train[t], examples));
+        const Tensor loss = task_loss(tasks[t], logits, labels);
         backward(loss);
         optimizer.clip(1);
         optimizer.step(lr);

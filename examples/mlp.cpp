@@ -86,15 +86,15 @@ std::string drawing(Network& network, const Points& points) {
 int main(int argc, char** argv) {
   int epochs = 300, batch = 32, seed = 11711;
   double lr = 0.01;
-  std::string out = "runs/mlp", initialisation = "kaiming";
+  std::string out = "runs/mlp";
+  Initialisation initialisation = Initialisation::kaiming;
   CommandLine line(
       "mlp",
       "Learns to tell two spirals apart by a network of three layers, and draws what it learnt.");
   line.option("--epochs", epochs, "passes over the 400 points", Range{1});
   line.option("--batch", batch, "points in a batch", Range{1});
   line.option("--lr", lr, "learning rate; it falls linearly to 0", Range{0});
-  line.option("--initialisation", initialisation, "how the weights are drawn",
-              initialisation_names());
+  line.option("--initialisation", initialisation, "how the weights are drawn");
   line.option("--seed", seed, "of every random number", Range{0});
   line.option("--out", out, "folder for spirals.svg", "DIR");
   line.closing("Prints the accuracy, and writes spirals.svg.", {"--epochs 100 --out runs/mlp"});
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     Network network;
     const Parameters parameters(network,
                                 {.seed = uint64_t(seed), .initialisation = initialisation});
-    Optimizer optimizer(parameters, {.kind = "adamw"});
+    Optimizer optimizer(parameters, {.kind = OptimizerKind::adamw});
     DropoutClock::current().seed = uint64_t(seed);
     std::cout << "two spirals, a network of " << parameters.count() << " parameters\n";
 

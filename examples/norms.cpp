@@ -17,19 +17,19 @@
 using namespace minbert;
 
 int main(int argc, char** argv) {
-  NormLists lists{names_of(norms().entries), placement_names, {"none"}, {0}};
+  NormLists lists{names_of(norms().entries), {Placement::post, Placement::pre, Placement::normformer}, {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
   o.model = shipped("data/mini/bert");
   o.data = shipped("data/mini");
   o.out = "runs/norms";
-  o.sampling = "round-robin";
+  o.sampling = Sampling::round_robin;
   o.epochs = 2;
   o.limit = 1200;
   o.batch = 16;
   o.lr = 3e-4;
   o.warmup = 0.1;
-  o.schedule = "linear";
+  o.schedule = Schedule::linear;
   o.dropout = 0.1;
   o.seeds = 2;
   CommandLine line(
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
       "side.");
   line.section("What is compared: every one with every other");
   line.option("--norm", lists.norms, "normalizations of the hidden states", &norms());
-  line.option("--placement", lists.placements, "where the norms of a layer stand", placement_names);
+  line.option("--placement", lists.placements, "where the norms of a layer stand");
   line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]", &cls_norms());
   line.option("--grad-norm", lists.grad_norms,
               "gradient normalization of [CLS]: strengths, 0: none", Range{0});
@@ -57,8 +57,7 @@ int main(int argc, char** argv) {
   line.option("--skip-bad-rows", o.skip_bad_rows, skip_bad_rows_help);
   line.option("--epochs", o.epochs, "passes over the data", Range{1});
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
-  line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch",
-              sampling_names);
+  line.option("--sampling", o.sampling, "order of the tasks' batches in an epoch");
   line.section("How they learn");
   add_learn_options(line, o, "1e-5");
   line.option("--dropout", o.dropout, "before the heads", Range{0, 0.999});

@@ -261,8 +261,8 @@ std::vector<Step> read_steps(const std::string& folder, const std::vector<Task>&
     const size_t t = size_t(k) % tasks.size();
     const int64_t first = k / int32_t(tasks.size()) * B;
     const Indices examples = Indices::range(first, first + B);
-    const Batch batch = pack(inputs(sets[t], examples), {int32_t(t)});
-    steps.push_back({tasks[t].name, batch, labels(sets[t], examples)});
+    const auto [batch, labels] = labeled(sets[t], examples, {int32_t(t)});
+    steps.push_back({tasks[t].name, batch, labels});
   }
   return steps;
 }

@@ -18,12 +18,13 @@ using namespace minbert;
 int main(int argc, char** argv) {
   VocabularyOptions options;
   std::vector<std::string> files;
-  std::string output, tokenizer = "wordpiece";
+  std::string output;
+  VocabularyKind tokenizer = VocabularyKind::wordpiece;
   bool cased = false;
   CommandLine line(
       "vocabulary",
       "Trains a vocabulary on plain text: of WordPiece (BERT) or of byte-level BPE (RoBERTa).");
-  line.option("--tokenizer", tokenizer, "whose vocabulary it is", tokenizer_names);
+  line.option("--tokenizer", tokenizer, "whose vocabulary it is");
   line.option("--input", files, "the texts, in UTF-8", "FILE");
   line.option("--output", output,
               "the vocabulary: one token a line, its id the line's number from 0; of bpe a folder "
@@ -43,11 +44,11 @@ int main(int argc, char** argv) {
   line.parse(argc, argv);
   return run_program("vocabulary", [&] {
     line.need({"--input", "--output"});
-    if (tokenizer == "wordpiece") check_folder_of(output);
+    if (tokenizer == VocabularyKind::wordpiece) check_folder_of(output);
     else make_folder(output);
     options.lower_case = !cased;
     std::vector<std::string> tokens;
-    if (tokenizer == "bpe") {
+    if (tokenizer == VocabularyKind::bpe) {
       constexpr int roberta_length = 512;          // of RoBERTa's models
       MB_CHECK(!std::filesystem::exists(output + "/vocab.txt"),
                "--output {}: has the vocab.txt of a BERT; choose "

@@ -25,14 +25,16 @@ inline bool has_statistics(const NormEntry& entry) { return entry.statistics != 
 // The norm's row stands in the README of src/norm.
 inline void check_readme(const NormEntry& e) {
   const std::string row = formatted("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |", e.name, e.formula, e.over,
-                                    name_of(e.mixes), e.statistics, e.parameters, e.place, options_text(e.options),
+                                    name_of(e.mixes), e.statistics, e.parameters,
+                                    e.place == ClsPlace::per_method ? "embeddings, layers" : name_of(e.place),
+                                    options_text(e.options),
                                     e.paper);
   INFO(row);
   CHECK(contains(read_file(repository("src/norm/README.md")), row));
 }
 
 // The parameters of BERT-base with three tasks, from the shapes: no memory is taken.
-inline int64_t base_parameters(const std::string& norm, const std::string& placement = "post") {
+inline int64_t base_parameters(const std::string& norm, Placement placement = Placement::post) {
   BertConfig config;
   config.norm = norm, config.placement = placement;
   BertModel bert(config, 3);

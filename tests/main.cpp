@@ -34,8 +34,8 @@ doctest::TestRunStats counted{};
 
 // Every test, with its tensors on the GPU; products as exact as the CPU's, and memory that a test may look into.
 void use_gpu() {
-  minbert::set_default_device("cuda");
-  minbert::set_matmul_precision("fp32");
+  minbert::set_default_device(minbert::Device::cuda);
+  minbert::set_matmul_precision(minbert::Precision::fp32);
   minbert::cuda::set_debug(true);
   std::cout << minbert::device_text() << '\n';
 }

@@ -1,8 +1,6 @@
 // Tests of one device's or one precision's own ways, whatever the others run on.
 #pragma once
 
-#include <string>
-
 #include "minbert/device.h"
 
 namespace minbert::test {
@@ -10,27 +8,25 @@ namespace minbert::test {
 // New tensors are on this device for a while.
 class On {
  public:
-  explicit On(const char* device) : before_(device_names[size_t(default_device())]) { set_default_device(device); }
+  explicit On(Device device) : before_(default_device()) { set_default_device(device); }
   ~On() { set_default_device(before_); }
   On(const On&) = delete;
   On& operator=(const On&) = delete;
 
  private:
-  std::string before_;
+  Device before_;
 };
 
 // Products are of this precision for a while.
 class In {
  public:
-  explicit In(const std::string& precision) : before_(precision_names[size_t(matmul_precision())]) {
-    set_matmul_precision(precision);
-  }
+  explicit In(Precision precision) : before_(matmul_precision()) { set_matmul_precision(precision); }
   ~In() { set_matmul_precision(before_); }
   In(const In&) = delete;
   In& operator=(const In&) = delete;
 
  private:
-  std::string before_;
+  Precision before_;
 };
 
 }  // namespace minbert::test

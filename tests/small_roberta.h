@@ -17,7 +17,7 @@ struct SmallRoberta {
     config.max_position_embeddings = 32, config.max_length = 32;
     config.save(library.path("small.json"));
     PretrainOptions o = options("roberta");
-    o.config = library.path("small.json"), o.vocab.clear(), o.tokenizer = "bpe", o.vocab_size = 280;
+    o.config = library.path("small.json"), o.vocab.clear(), o.tokenizer = VocabularyKind::bpe, o.vocab_size = 280;
     pretrain(o);
     folder = o.out;
   }

@@ -72,7 +72,7 @@ class SmallWorld {
     TrainOptions o;
     o.model = path("start"), o.data = path("data"), o.out = path("out");
     o.epochs = 2, o.batch = 4, o.accumulate = 3;  // 8 batches and 3 steps an epoch
-    o.lr = 0.01, o.weight_decay = 0.01, o.warmup = 0.3, o.schedule = "linear", o.clip = 1;
+    o.lr = 0.01, o.weight_decay = 0.01, o.warmup = 0.3, o.schedule = Schedule::linear, o.clip = 1;
     return o;
   }
 

@@ -92,7 +92,7 @@ TEST_CASE("api: groups of parameters have rates of their own") {
   Line line;
   const Parameters parameters(line, {});
   const auto rate = [](const std::string& name) { return name == "layer.bias" ? 0.5 : 0; };
-  Optimizer optimizer(parameters, {.kind = "sgd", .weight_decay = 0.1, .rate = rate});
+  Optimizer optimizer(parameters, {.kind = OptimizerKind::sgd, .weight_decay = 0.1, .rate = rate});
   const std::vector<real> weight = parameters.value("layer.weight").values();
   backward(sum(line(Tensor::full({1, 2}, 1))));
   optimizer.step(0.1);

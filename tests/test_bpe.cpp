@@ -317,7 +317,7 @@ TEST_CASE("bpe: pre-training makes its own vocabulary") {
   const Library library;
   const Quiet quiet;
   PretrainOptions o = library.options("bpe");
-  o.vocab.clear(), o.vocab_size = 300, o.tokenizer = "bpe", o.steps = 1, o.whole_words = true;
+  o.vocab.clear(), o.vocab_size = 300, o.tokenizer = VocabularyKind::bpe, o.steps = 1, o.whole_words = true;
   pretrain(o);
   const Tokenizer made = Tokenizer::from_folder(o.out + "/model");
   CHECK(made.size() <= 300);

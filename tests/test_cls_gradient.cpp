@@ -58,7 +58,7 @@ TEST_CASE("cls norm: a model normalizes the gradient that comes out of the norm 
   BertModel model(config);
   const Parameters of_plain(plain, {}), of_model(model, {});
   for (const Parameter& p : of_plain.items()) of_model.value(p.name).copy_from(p.value.values());
-  model.normalize_gradients(1, cls_place::pooled);
+  model.normalize_gradients(1, ClsPlace::pooled);
   const auto norm = cls_norms().make("batch", {16});
   const Parameters of_norm(*norm, {});
   const Batch batch = pack(sentences({5, 2, 7, 3}));

@@ -34,7 +34,7 @@ TEST_CASE("cls norm: every norm in the table passes the gradient check, in train
 }
 
 TEST_CASE("cls norm: an unknown name or preset is an error that lists what there is, and shapes must fit") {
-  CHECK_ERROR(cls_norms().make("zz", {6}), "the [CLS] norms are: none, z, min-max, l2, ");
+  CHECK_ERROR(cls_norms().make("zz", {6}), "[CLS] norm: there is no \"zz\"; valid are: none, z, min-max, l2, ");
   CHECK_ERROR(cls_norms().make("iso-bn:preset=theirs", {6}),
               "preset is \"theirs\", expected one of: ours, paper, authors");
   CHECK_ERROR(cls_norms().make("whitening:shrinkage=0", {6}), "shrinkage is \"0\"");
@@ -44,8 +44,8 @@ TEST_CASE("cls norm: an unknown name or preset is an error that lists what there
     const auto norm = fitted(entry.name, 6, embeddings("set", 20, 6));
     norm->train();
     CHECK_THROWS_AS((*norm)(normal("x", {2, 5})), Error);
-    CHECK(cls_norm_place(entry.name, "pooled") == "pooled");
-    CHECK(cls_norm_place(entry.name, "per-method") == entry.place);
+    CHECK(cls_norm_place(entry.name, ClsPlace::pooled) == ClsPlace::pooled);
+    CHECK(cls_norm_place(entry.name, ClsPlace::per_method) == entry.place);
   }
 }
 

@@ -89,21 +89,21 @@ TEST_CASE("config: the original Transformer's encoder is one, and a file keeps a
   CHECK(wide.head_size() == 64);
   CHECK(wide.intermediate_size == 1024);
   CHECK(wide.norm == "layer");
-  wide.norm = "batch", wide.positions = "sinusoidal", wide.initialisation = "uniform", wide.initializer_range = 100;
+  wide.norm = "batch", wide.positions = Positions::sinusoidal, wide.initialisation = Initialisation::uniform;
+  wide.initializer_range = 100;
   const File file("");
   wide.save(file.path);
   const BertConfig c = BertConfig::load(file.path);
   CHECK(c.hidden_act == "relu");
   CHECK(c.type_vocab_size == 0);
-  CHECK(c.positions == "sinusoidal");
-  CHECK(c.embeddings_norm == "none");
-  CHECK(c.initialisation == "uniform");
+  CHECK(c.positions == Positions::sinusoidal);
+  CHECK(c.embeddings_norm == EmbeddingsNorm::none);
+  CHECK(c.initialisation == Initialisation::uniform);
   CHECK(c.initializer_range == 100);
   CHECK(c.hidden_dropout_prob == 0);
   CHECK(c.attention_probs_dropout_prob == 0);
   CHECK(refusal("minbert", Json::object().set("positions", "rotary")) ==
-        ": \"minbert\": there is no position embedding \"rotary\"; the position embeddings are: "
-        "learned, sinusoidal; the nearest is learned");
+        ": \"minbert\": positions: there is no \"rotary\"; valid are: learned, sinusoidal; the nearest is learned");
   CHECK(refusal("type_vocab_size", -1) == ": \"type_vocab_size\" is -1, expected a positive number");
 }
 
@@ -128,7 +128,8 @@ TEST_CASE("config: values that make no BERT are refused") {
     Json json = Json::parse(google, "google");
     CHECK(BertConfig::load(File(json.set("hidden_act", name).dump()).path).hidden_act == ours);
   }
-  CHECK(refusal("hidden_act", "silu") == ": \"hidden_act\" is \"silu\"; minbert computes gelu, gelu_new, relu");
+  CHECK(refusal("hidden_act", "silu") ==
+        ": \"hidden_act\": there is no \"silu\"; valid are: gelu, gelu_new, relu; the nearest is gelu");
   const std::string wrong = "so this model would give wrong results";
   for (const auto& [key, value] : {std::pair("model_type", "xlm-roberta"),
                                    std::pair("position_embedding_type", "relative_key")}) {

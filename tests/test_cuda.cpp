@@ -60,7 +60,7 @@ std::vector<std::vector<real>> results(const Case& c) {
   for (const Tensor& x : c.inputs) inputs.push_back(Tensor::from(x.shape(), x.values()));
   return values_and_gradients(inputs, c.f);
 }
-auto results_in(const std::string& precision, const Case& c) {
+auto results_in(Precision precision, const Case& c) {
   const In of(precision);
   return results(c);
 }
@@ -72,7 +72,7 @@ TEST_CASE("cuda: every operation has the CPU's values and gradients") {
     for (const Case& c : list) {
       INFO(c.operation << " " << c.form);
       const auto ours = results(c);
-      const On cpu("cpu");
+      const On cpu(Device::cpu);
       const auto expected = results(c);
       for (size_t i = 0; i < expected.size(); ++i) {
         INFO("input " << i << ", or the result");
@@ -82,8 +82,8 @@ TEST_CASE("cuda: every operation has the CPU's values and gradients") {
 }
 
 TEST_CASE("cuda: products of every form, in fp32, tf32 and bf16, each within its bound") {
-  using Bound = std::pair<std::string, double>;
-  for (const auto& [precision, bound] : {Bound("fp32", 1e-5), Bound("tf32", 2e-3), Bound("bf16", 1.6e-2)})
+  using enum Precision;
+  for (const auto& [precision, bound] : {std::pair(fp32, 1e-5), {tf32, 2e-3}, {bf16, 1.6e-2}})
     for (const int64_t k : {1, 64, 333}) {
       INFO(precision << ", inner size " << k);
       const Case forms[] = {
@@ -100,7 +100,7 @@ TEST_CASE("cuda: products of every form, in fp32, tf32 and bf16, each within its
            [](const Inputs& x) { return linear(x[0], x[1], x[2]); }}};
       for (const Case& c : forms) {
         const auto ours = results_in(precision, c);
-        const On cpu("cpu");
+        const On cpu(Device::cpu);
         const auto expected = results(c);
         INFO(c.operation << " " << c.form);
         for (size_t i = 0; i < expected.size(); ++i)
@@ -115,12 +115,12 @@ TEST_CASE("cuda: attention in tf32 and bf16: equal lengths by cuBLAS, also where
     for (const int length : lengths) list.push_back(sentence(length));
     const Batch batch = pack(list);
     for (const auto& [heads, H] : {std::pair(2, 12), {2, 24}, {1, 5}})
-      for (const auto& [precision, bound] : {std::pair("tf32", 2e-3), {"bf16", 1.6e-2}}) {
+      for (const auto& [precision, bound] : {std::pair(Precision::tf32, 2e-3), {Precision::bf16, 1.6e-2}}) {
         INFO(lengths[0] << ", " << lengths[1] << " tokens, " << heads << " heads of " << H << ", " << precision);
         const Case c{"attention", "", {n({48, H}), m({48, H}), kinked({48, H})},
                      [&, h = heads](const Inputs& x) { return attention(x[0], x[1], x[2], batch, h, p, key); }};
         const auto ours = results_in(precision, c);
-        const On cpu("cpu");
+        const On cpu(Device::cpu);
         const auto expected = results(c);
         for (size_t i = 0; i < expected.size(); ++i) CHECK(difference(ours[i], expected[i]) < bound);
       }
@@ -136,7 +136,7 @@ TEST_CASE("cuda: a run repeated is the same to the last bit, and 20 steps have t
   CHECK(contents(world.path("one")) == contents(world.path("two")));
   const auto ours = csv(world.path("one/steps.csv"));
   {
-    const On cpu("cpu");
+    const On cpu(Device::cpu);
     world.run(o, "cpu");
   }
   const auto expected = csv(world.path("cpu/steps.csv"));
@@ -152,7 +152,7 @@ TEST_CASE("cuda: a run stopped on one device goes on on the other") {
   world.run(o, "whole");
   world.run(o, "to cpu", 3);
   {
-    const On cpu("cpu");
+    const On cpu(Device::cpu);
     world.run(o, "to cpu");
     world.run(o, "from cpu", 3);
   }

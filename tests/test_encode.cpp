@@ -92,7 +92,7 @@ TEST_CASE("encode: a sentence's vector is the pooler's output, [CLS], or the mea
   const Encoder world;
   const std::vector<std::string> lines = world.some_lines(40);
   write_file(world.path("texts"), joined_lines(lines));
-  for (const std::string& pool : pool_names)
+  for (const Pool pool : {Pool::pooler, Pool::cls, Pool::mean})
     for (const bool normalize : {false, true}) {
       INFO(pool << " " << normalize);
       const EncodeOptions o{world.path("texts"), world.path("out"), "", 512, true, false, pool, normalize};
@@ -100,7 +100,7 @@ TEST_CASE("encode: a sentence's vector is the pooler's output, [CLS], or the mea
       encode(*world.trained, o);
       const SafeTensors file(o.output);
       const std::vector<real> found = file.read("sentence_embedding"), tokens = file.read("last_hidden_state");
-      std::vector<real> expected = file.read(pool == "cls" ? "cls" : "pooler_output");
+      std::vector<real> expected = file.read(pool == Pool::cls ? "cls" : "pooler_output");
       const std::vector<int64_t> offsets = file.read_integers("offsets");
       const size_t H = expected.size() / lines.size();
       for (size_t i = 0; i < lines.size(); ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("encode: a sentence's vector is the pooler's output, [CLS], or the mea
         double square = 0;
         for (size_t h = 0; h < H; ++h) {
           real& x = expected[i * H + h];
-          if (pool == "mean") {
+          if (pool == Pool::mean) {
             double sum = 0;
             for (int64_t t = offsets[i]; t < offsets[i + 1]; ++t) sum += double(tokens[size_t(t) * H + h]);
             x = real(sum / double(L));
@@ -156,14 +156,14 @@ TEST_CASE("encode: a sentence-transformers folder says how sentences become vect
     return file.entries().contains("sentence_embedding") ? file.read("sentence_embedding") : std::vector<real>();
   };
   EncodeOptions o;
-  o.pool = "cls", o.normalize = true, o.max_length = 7;
+  o.pool = Pool::cls, o.normalize = true, o.max_length = 7;
   const std::vector<real> own = vectors({});
   CHECK(own == vectors(o));
   CHECK(contains(quiet.text(), "sentences/modules.json: sentence_embedding by --pool cls --normalize"));
   CHECK(contains(quiet.text(), "1 of 2 texts cut to 7 tokens"));
   o.normalize = false;
   CHECK(own != vectors(o));                         // what was asked for counts
-  o.pool = "mean", o.max_length = 2;
+  o.pool = Pool::mean, o.max_length = 2;
   CHECK_ERROR(vectors(o), "--max-length 2: ");
   std::filesystem::remove(folder + "/modules.json");
   CHECK(vectors({}).empty());

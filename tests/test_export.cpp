@@ -72,7 +72,7 @@ TEST_CASE("export: each norm of [CLS] goes into the pooler or the classifier") {
     for (const std::string place : {"pre-pooler", "pooled"}) {
       INFO(norm << " " << place);
       TrainOptions o = world.options();
-      o.cls_norm = norm, o.cls_norm_at = place, o.epochs = 1;
+      o.cls_norm = norm, o.cls_norm_at = choice<ClsPlace>(place, ""), o.epochs = 1;
       world.run(o, norm + place);
       check_same(world, norm + place);
     }
@@ -86,9 +86,9 @@ TEST_CASE("export: what no plain BERT computes is refused with the reason") {
     return error_of([&] { exported(world, run, task); });
   };
   TrainOptions pre = world.options(), siamese = world.options(), mean = world.options();
-  pre.placement = "pre", pre.model.clear(), pre.vocab = world.path("vocab.txt"), pre.config = "tiny";
-  siamese.pairs = "siamese";
-  mean.pool = "mean";
+  pre.placement = Placement::pre, pre.model.clear(), pre.vocab = world.path("vocab.txt"), pre.config = "tiny";
+  siamese.pairs = Pairs::siamese;
+  mean.pool = Pool::mean;
   CHECK(contains(refused("rms", world.options(), "rms", "sst"), "its norm is rms"));
   CHECK(contains(refused("pre", pre, "layer", "sst"), "behind each sum (post)"));
   CHECK(contains(refused("siamese", siamese, "layer", "quora"), "apart (siamese)"));

@@ -170,10 +170,10 @@ TEST_CASE("from elsewhere: without a pooler a head says nothing, and encode writ
   encode(trained, o);
   CHECK(SafeTensors(o.output).entries().size() == 1);
   CHECK(SafeTensors(o.output).entries().contains("cls"));
-  o.pool = "mean";
+  o.pool = Pool::mean;
   encode(trained, o);
   CHECK(SafeTensors(o.output).entries().contains("sentence_embedding"));
-  o.pool = "pooler";
+  o.pool = Pool::pooler;
   CHECK_ERROR(encode(trained, o), "has no weights for a pooler; take --pool mean, or cls");
   TrainOptions run;                                 // fine-tuning goes on, and learns one
   const Model tuned = Model::from_pretrained(folder, parse_tasks("sst"));
@@ -197,7 +197,7 @@ TEST_CASE("from elsewhere: every other weight that is missing is refused where a
   CHECK(contains(refused("batch", "batch", "embeddings.LayerNorm.running_mean"),
                  "embeddings.LayerNorm.running_mean is not among the weights"));
   CHECK(contains(refused("head", "layer", "heads.sts.bias"), "heads.sts.bias is not among the weights"));
-  o.model.clear(), o.config = "tiny", o.vocab = world.path("vocab.txt"), o.placement = "pre";
+  o.model.clear(), o.config = "tiny", o.vocab = world.path("vocab.txt"), o.placement = Placement::pre;
   CHECK(contains(refused("pre", "layer", "encoder.LayerNorm.bias"),
                  "encoder.LayerNorm.bias is not among the weights"));
 }
@@ -317,7 +317,7 @@ TEST_CASE("from elsewhere: the encoder of a sentence-transformers folder may lie
     return SafeTensors(o.output).read("sentence_embedding");
   };
   EncodeOptions o;
-  o.pool = "mean", o.max_length = 5;
+  o.pool = Pool::mean, o.max_length = 5;
   CHECK(vectors(folder, {}) == vectors(world.path("start"), o));
 }
 

@@ -17,7 +17,7 @@
 namespace minbert::test {
 
 TEST_CASE("gemm: a product of few rows is that of the definition, whatever its sizes and the threads") {
-  const On cpu("cpu");
+  const On cpu(Device::cpu);
   for (const int64_t m : {1, 3, 8, 9, 16, 17, 33, 128})
     for (const int64_t n : {1, 7, 96, 200})
       for (const int64_t k : {1, 128, 515, 1600}) {
@@ -48,7 +48,7 @@ TEST_CASE("gemm: a product of few rows is that of the definition, whatever its s
 }
 
 TEST_CASE("gemm: rows of few-row products may lie apart, and no row is no work") {
-  const On cpu("cpu");
+  const On cpu(Device::cpu);
   const Tensor a = normal("a", {5, 700}), b = normal("b", {7, 600}), c = Tensor::zeros({5, 9});
   gemm_nt_few_rows({5, 7, 512, a.data() + 3, 700, b.data() + 1, 600, c.data() + 2, 9}, false);
   for (int64_t i = 0; i < 5; ++i)
@@ -70,7 +70,7 @@ double in_bf16(double x) {
 }
 
 TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every form, with any threads") {
-  const On cpu("cpu");
+  const On cpu(Device::cpu);
   if (bf16_instructions().empty()) std::cout << "bf16 by instructions: not run (this processor has none)\n";
   constexpr int64_t apart = 3;                      // rows stand that far apart
   using Sizes = std::array<int64_t, 3>;
@@ -135,10 +135,10 @@ TEST_CASE("gemm: in bf16 each number is rounded and sums are in float, in every 
 #endif
 
 TEST_CASE("gemm: bf16 is refused where there is none, and serves products of many rows alone") {
-  const On cpu("cpu");
+  const On cpu(Device::cpu);
   if (bf16_instructions().empty()) {
     const Precision before = matmul_precision();
-    CHECK_ERROR(set_matmul_precision("bf16"), "has no such products");
+    CHECK_ERROR(set_matmul_precision(Precision::bf16), "has no such products");
     CHECK(matmul_precision() == before);
     return;
   }
@@ -148,7 +148,7 @@ TEST_CASE("gemm: bf16 is refused where there is none, and serves products of man
   const Tensor q = normal("q", {64, 64}), k = normal("k", {64, 64}), v = normal("v", {64, 64});
   const auto attend = [&] { return attention(q, k, v, sentence, 1, 0, {5, 6}).values(); };
   const std::vector<real> attended = attend();
-  const In bf16("bf16");
+  const In bf16(Precision::bf16);
   const std::vector<real> attended_in_bf16 = attend();
   CHECK(attended_in_bf16 != attended);
   for (size_t i = 0; i < attended.size(); ++i) CHECK(std::abs(attended_in_bf16[i] - attended[i]) < 0.02);

@@ -46,10 +46,10 @@ Indices stored_indices(const SafeTensors& file, const std::string& name) {
 BertConfig config_of(const std::string& form) {
   BertConfig config = golden_config();
   if (form == "transformer") {
-    config.hidden_act = "relu", config.positions = "sinusoidal", config.embeddings_norm = "none";
+    config.hidden_act = "relu", config.positions = Positions::sinusoidal, config.embeddings_norm = EmbeddingsNorm::none;
     config.type_vocab_size = 0;
   } else {
-    config.placement = form;
+    config.placement = choice<Placement>(form, "");
   }
   return config;
 }

@@ -51,7 +51,7 @@ TEST_CASE("norm: an unknown name, option or value is an error that lists what th
     CHECK_ERROR(norms().check(norm), message);
     CHECK_ERROR(norms().make(norm, {6, 3}), message);
   };
-  refused("batsch", "the norms are: none, layer, ");
+  refused("batsch", "valid are: none, layer, ");
   refused("batch:groups=2", "batch has no option \"groups\"; its options are eps=1e-5, momentum=0.1");
   refused("none:eps=1", "none has no option \"eps\"; it has none");
   refused("batch:momentum=x", "batch:momentum=x: momentum is \"x\", expected a number from 0 to 1");

@@ -42,10 +42,10 @@ const std::vector<std::string> names = {"weight", "bias", "head"};
 TEST_CASE("optimizer: 20 steps of AdamW and SGD are PyTorch's") {
   const SafeTensors file(golden_file("optimizer.safetensors"));     // made by golden/reference.py
   const std::vector<std::pair<std::string, OptimizerOptions>> cases = {
-      {"adamw", {.kind = "adamw"}},
-      {"adamw-decay", {.kind = "adamw", .weight_decay = 0.1}},
-      {"sgd", {.kind = "sgd"}},
-      {"sgd-momentum-decay", {.kind = "sgd", .weight_decay = 0.1, .momentum = 0.9}}};
+      {"adamw", {.kind = OptimizerKind::adamw}},
+      {"adamw-decay", {.kind = OptimizerKind::adamw, .weight_decay = 0.1}},
+      {"sgd", {.kind = OptimizerKind::sgd}},
+      {"sgd-momentum-decay", {.kind = OptimizerKind::sgd, .weight_decay = 0.1, .momentum = 0.9}}};
   for (const auto& [name, options] : cases) {
     INFO(name);
     Model model;
@@ -80,7 +80,7 @@ TEST_CASE("optimizer: the course's AdamW reproduces its fixture") {
   Parameters parameters(module, {});
   const Tensor& w = parameters.items()[0].value;
   w.copy_from(numbers(fixture["w0"]));
-  Optimizer optimizer(parameters, {.kind = "adamw-course", .weight_decay = 1e-4});
+  Optimizer optimizer(parameters, {.kind = OptimizerKind::adamw_course, .weight_decay = 1e-4});
   for (const Json& input : fixture["x"].items()) {
     const std::vector<real> x = numbers(Json::array({input}));
     const Tensor y = Tensor::from({1, 2}, std::vector<real>{x[0] + x[1], -x[2]});
@@ -94,7 +94,7 @@ TEST_CASE("optimizer: the course's AdamW reproduces its fixture") {
 TEST_CASE("optimizer: the forms of AdamW differ in epsilon's place and in when they decay") {
   const std::vector<real> g = {real(1e-4), -2, 3, 4};
   const double lr = 0.1, wd = 0.5, eps = 1e-6, p = 0.5;
-  for (const std::string kind : {"adamw", "adamw-course"}) {
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course}) {
     INFO(kind);
     struct One : Module {
       One() { parameter("p", {4}, Init::zeros); }
@@ -109,13 +109,13 @@ TEST_CASE("optimizer: the forms of AdamW differ in epsilon's place and in when t
       const double x = double(g[i]), root = std::sqrt(0.001);
       const double plain = p - lr * wd * p - lr * x / (std::abs(x) + eps);
       const double course = (p - lr * root * x / (root * std::abs(x) + eps)) * (1 - lr * wd);
-      CHECK(double(value.values()[i]) == doctest::Approx(kind == "adamw" ? plain : course).epsilon(1e-6));
+      CHECK(double(value.values()[i]) == doctest::Approx(kind == OptimizerKind::adamw ? plain : course).epsilon(1e-6));
     }
   }
 }
 
 TEST_CASE("optimizer: without a gradient a parameter and its moments stay as they are") {
-  for (const std::string& kind : optimizer_names) {
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course, OptimizerKind::sgd}) {
     INFO(kind);
     Model model;
     Optimizer optimizer(model.parameters, {.kind = kind, .weight_decay = 0.1, .momentum = 0.9});
@@ -148,7 +148,7 @@ TEST_CASE("optimizer: each goes down a valley from both sides, and a rate of 0 k
     }
     return std::pair(loss, gradient);
   };
-  for (const std::string& kind : optimizer_names) {
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course, OptimizerKind::sgd}) {
     INFO(kind);
     Model model;
     const auto rate = [](const std::string& name) { return name == "head" ? 0 : 1; };
@@ -170,7 +170,7 @@ TEST_CASE("optimizer: each goes down a valley from both sides, and a rate of 0 k
 }
 
 TEST_CASE("optimizer: each one's decay brings weights nearer to 0, and leaves biases alone") {
-  for (const std::string& kind : optimizer_names) {
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course, OptimizerKind::sgd}) {
     INFO(kind);
     Model model;
     Optimizer optimizer(model.parameters, {.kind = kind, .weight_decay = 0.5});
@@ -200,7 +200,7 @@ TEST_CASE("optimizer: a frozen parameter has neither moments nor decay") {
 TEST_CASE("optimizer: clipping scales all gradients together, and only when they are too long") {
   for (const double most : {0.0, 1.0, 6.5, 100.0}) {       // the norm of (3, 4, 0, 12) is 13; 0: off
     Model model;
-    Optimizer optimizer(model.parameters, {.kind = "sgd"});
+    Optimizer optimizer(model.parameters, {.kind = OptimizerKind::sgd});
     give_gradient(model["bias"], {3, 4, 0, 0});
     give_gradient(model["head"], {12, 0, 0, 0, 0, 0});
     optimizer.clip(most);
@@ -221,32 +221,33 @@ TEST_CASE("optimizer: clipping scales all gradients together, and only when they
 }
 
 TEST_CASE("optimizer: the schedule rises over the warm-up, falls to 0 behind the last step, and is never 0") {
-  const auto factors = [](const std::string& schedule, double warmup) {
+  const auto factors = [](Schedule schedule, double warmup) {
     std::vector<double> list;
     for (int step = 0; step < 10; ++step) list.push_back(schedule_factor(schedule, step, 10, warmup));
     return list;
   };
-  CHECK(factors("constant", 0) == std::vector<double>(10, 1.0));
-  const std::vector<double> linear = factors("linear", 0);
+  CHECK(factors(Schedule::constant, 0) == std::vector<double>(10, 1.0));
+  const std::vector<double> linear = factors(Schedule::linear, 0);
   for (int step = 0; step < 10; ++step) CHECK(linear[size_t(step)] == doctest::Approx(1 - step / 10.0));
-  const std::vector<double> warm = factors("linear", 0.3), expected = {0.25, 0.5, 0.75, 1, 6 / 7.0, 5 / 7.0};
+  const std::vector<double> warm = factors(Schedule::linear, 0.3), expected = {0.25, 0.5, 0.75, 1, 6 / 7.0, 5 / 7.0};
   for (size_t i = 0; i < expected.size(); ++i) CHECK(warm[i] == doctest::Approx(expected[i]));
   CHECK(warm.back() == doctest::Approx(1 / 7.0));
-  CHECK(factors("constant", 0.3)[2] == doctest::Approx(0.75));
-  CHECK(schedule_factor("linear", 0, 1, 1.0) > 0);
+  CHECK(factors(Schedule::constant, 0.3)[2] == doctest::Approx(0.75));
+  CHECK(schedule_factor(Schedule::linear, 0, 1, 1.0) > 0);
   for (int step = 0; step < 4; ++step)
-    CHECK(schedule_factor("linear", step, 4, 1.0) == doctest::Approx((step + 1) / 5.0));
-  CHECK(schedule_factor("linear", 3, 10, 0.39) == 1);       // 3 steps, not 4
-  CHECK_THROWS_WITH_AS(schedule_factor("cosine", 0, 10, 0.5),
-                       "there is no schedule \"cosine\"; the schedules are: linear, constant; "
-                       "the nearest is constant", Error);
+    CHECK(schedule_factor(Schedule::linear, step, 4, 1.0) == doctest::Approx((step + 1) / 5.0));
+  CHECK(schedule_factor(Schedule::linear, 3, 10, 0.39) == 1);       // 3 steps, not 4
 }
 
-TEST_CASE("optimizer: an unknown kind is an error that lists the known ones") {
-  const Model model;
-  const std::string said = "there is no optimizer \"adam\"; the optimizers are: " +
-                           joined(optimizer_names) + "; the nearest is adamw";
-  CHECK_THROWS_WITH_AS(Optimizer(model.parameters, {.kind = "adam"}), said.c_str(), Error);
+TEST_CASE("choice: the names are those of the code, with - for _; an unknown one is an error that lists them") {
+  CHECK(choices<OptimizerKind>() == std::vector<std::string>{"adamw", "adamw-course", "sgd"});
+  CHECK(choices<Schedule>() == std::vector<std::string>{"linear", "constant"});
+  CHECK(name_of(OptimizerKind::adamw_course) == "adamw-course");
+  CHECK(choice<OptimizerKind>("sgd", "") == OptimizerKind::sgd);
+  CHECK(formatted("{}", OptimizerKind::sgd) == "sgd");
+  CHECK_THROWS_WITH_AS(choice<Schedule>("cosine", "--schedule"),
+                       "--schedule: there is no \"cosine\"; valid are: linear, constant; the nearest is constant",
+                       Error);
 }
 
 }  // namespace minbert::test

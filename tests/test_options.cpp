@@ -76,11 +76,11 @@ TEST_CASE("options: a value that is not valid is refused with what is") {
   const auto refused = [&line](const char* name, const char* value, const char* message) {
     CHECK_THROWS_WITH_AS(line.line.set(name, value), message, Error);
   };
-  CHECK_ERROR(line.line.set("--norm", "batsch"), "there is no norm \"batsch\"; the norms are: none, layer, ");
+  CHECK_ERROR(line.line.set("--norm", "batsch"), "norm: there is no \"batsch\"; valid are: none, layer, ");
   refused("--placement", "sandwich",
           "--placement: there is no \"sandwich\"; valid are: post, pre, normformer; the nearest is post");
   refused("--cls-norm", "",
-          "there is no [CLS] norm \"\"; the [CLS] norms are: none, z, min-max, l2, batch, "
+          "[CLS] norm: there is no \"\"; valid are: none, z, min-max, l2, batch, "
           "whitening, iso-bn; the nearest is z");
   refused("--cls-norm-at", "behind",
           "--cls-norm-at: there is no \"behind\"; valid are: per-method, pre-pooler, pooled; the nearest is pooled");
@@ -156,7 +156,7 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   CHECK(program("--epochs 3 --").has("result"));
   refused("--lr 1 --lr 2", "--lr: At Most 1 required but received 2");
   refused("--norm layr",
-          "there is no norm \"layr\"; the norms are: " + joined(names_of(norms().entries)) + "; the nearest is layer");
+          "norm: there is no \"layr\"; valid are: " + joined(names_of(norms().entries)) + "; the nearest is layer");
   CHECK(program("--epochs 3").has("result"));
   const ShellResult few = program("--help"), all = program("--help-all");
   CHECK(few.has("\nWrites a model.\n\nExamples:\n  program --model bert --epochs 3\n  program --resume\n"));
@@ -213,7 +213,7 @@ TEST_CASE("options: control characters in a message are shown, and hide nothing"
   const ShellResult refused = shell(
       ".", formatted("MINBERT_CHILD='--norm layer\x1B[2J' '{}' -tc='options: a program in another process' "
                      "--no-skip", self));
-  CHECK(refused.has("program: there is no norm \"layer\\x1b[2J\"; the norms are: "));
+  CHECK(refused.has("program: norm: there is no \"layer\\x1b[2J\"; valid are: "));
   CHECK(refused.status == 2);
   const Quiet quiet;
   CHECK(run_program("program", []() -> int { fail("no task \"sst\r\""); }) == 1);

@@ -439,12 +439,12 @@ TEST_CASE("pretraining: a run lowers the loss, and writes a folder from which an
   BertConfig tuned = BertConfig::load(o.out + "/model/config.json");
   tuned.tasks = {"sst"};  // a fine-tuned model's: its heads are not in what is written
   tuned.save(o.out + "/model/config.json");
-  further.out = library.path("pre"), further.placement = "pre",
+  further.out = library.path("pre"), further.placement = Placement::pre,
   further.init = o.out;  // the run itself
   CHECK(pretrain(further).held_out.mlm_loss !=
         doctest::Approx(first.held_out.mlm_loss).epsilon(1e-6));
   CHECK(contains(quiet.text(), "first/model: trained with --placement post, now pre: "));
-  CHECK(BertConfig::load(further.out + "/model/config.json").placement == "pre");
+  CHECK(BertConfig::load(further.out + "/model/config.json").placement == Placement::pre);
   CHECK(BertConfig::load(further.out + "/model/config.json").tasks.empty());
 }
 
@@ -462,7 +462,7 @@ TEST_CASE(
   };
   for (const std::string placement : {"post", "normformer"}) {
     PretrainOptions o = library.options(placement);
-    o.placement = placement;
+    o.placement = choice<Placement>(placement, "");
     run(o);
     const auto whole = contents(o.out);
     const std::string reported = std::exchange(reports, "");
@@ -488,7 +488,7 @@ TEST_CASE("pretraining: batches that are accumulated are one larger batch, to ro
       PretrainOptions o =
           library.options(formatted("accumulated-{}-{}", next_sentence, accumulate));
       o.batch = 24 / accumulate, o.accumulate = accumulate, o.no_nsp = !next_sentence;
-      o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0;
+      o.steps = 2, o.optimizer = OptimizerKind::sgd, o.lr = 0.5, o.dropout = 0;
       const size_t before = quiet.text().size();
       pretrain(o);
       reports.push_back(quiet.text().substr(quiet.text().find("   training: ", before)));

@@ -43,7 +43,7 @@ TEST_CASE(
     "are empty") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.optimizer = "sgd", o.lr = 0.1, o.weight_decay = 0, o.dropout = o.encoder_dropout = 0;
+  o.optimizer = OptimizerKind::sgd, o.lr = 0.1, o.weight_decay = 0, o.dropout = o.encoder_dropout = 0;
   for (const int batch : {10, 3}) {  // of the 10 rows of sst: 2, 3, 2, 3 in 4 shards; or 0, 1, 1, 1
     o.batch = batch;
     o.shards = 1;
@@ -70,7 +70,7 @@ TEST_CASE("shards: in pre-training every masked word counts alike, and every pai
   const Quiet quiet;
   for (const int shards : {1, 4}) {
     PretrainOptions o = library.options(formatted("in-{}", shards));
-    o.batch = 6, o.accumulate = 2, o.steps = 2, o.optimizer = "sgd", o.lr = 0.5, o.dropout = 0,
+    o.batch = 6, o.accumulate = 2, o.steps = 2, o.optimizer = OptimizerKind::sgd, o.lr = 0.5, o.dropout = 0,
     o.shards = shards;
     pretrain(o);
   }

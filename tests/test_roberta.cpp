@@ -54,7 +54,7 @@ TEST_CASE("roberta: none, one and several tasks have the names of Hugging Face's
         CHECK(difference(two.parameters.value(item.name).values(), item.value.values()) < 1e-7);
   }
   BertConfig siamese = golden_roberta({"rte"});     // its head takes more than classifier.out_proj could
-  siamese.pairs = "siamese";
+  siamese.pairs = Pairs::siamese;
   save_weights(file, Model(siamese, 1, true, std::vector<HeadSpec>{all[0]}, 0).parameters,
                SafeTensorsWriter::As::f32, &siamese);
   CHECK(count_of(names_in(file), "heads.rte.") == 2);

@@ -52,9 +52,9 @@ struct Told {
 TrainOptions options(const SmallWorld& world, int variant) {
   TrainOptions o = world.options();
   o.epochs = 12, o.batch = 1, o.save_every = 0;     // 26 batches and 9 steps an epoch
-  if (variant == 1) o.sampling = "round-robin", o.cls_norm = "iso-bn", o.grad_norm = 0.5;
+  if (variant == 1) o.sampling = Sampling::round_robin, o.cls_norm = "iso-bn", o.grad_norm = 0.5;
   if (variant == 2)
-    o.tasks = "sst", o.accumulate = 1, o.cls_norm = "z", o.optimizer = "sgd", o.momentum = 0.9;
+    o.tasks = "sst", o.accumulate = 1, o.cls_norm = "z", o.optimizer = OptimizerKind::sgd, o.momentum = 0.9;
   return o;
 }
 std::string norm_of(int variant) { return variant == 1 ? "batch" : "conditional-layer"; }

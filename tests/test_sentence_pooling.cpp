@@ -28,11 +28,12 @@ TEST_CASE("sentence: a sentence-transformers folder says how a text's vector is 
   const std::vector<Module> three = {two[0], {now + "Pooling", "1_Pooling"}, {old + "Normalize", "2_Normalize"}};
   const std::string mean = R"({"word_embedding_dimension": 384, "pooling_mode_cls_token": false,
                                "pooling_mode_mean_tokens": true, "pooling_mode_max_tokens": false})";
-  CHECK(pooling(two, mean).pool == "mean");
+  CHECK(pooling(two, mean).pool == Pool::mean);
   CHECK_FALSE(pooling(two, mean).normalize);
   CHECK(pooling(three, mean).normalize);
-  CHECK(pooling(two, R"({"pooling_mode_cls_token": true})").pool == "cls");
-  CHECK(pooling(two, R"({"embedding_dimension": 384, "pooling_mode": "cls", "include_prompt": true})").pool == "cls");
+  CHECK(pooling(two, R"({"pooling_mode_cls_token": true})").pool == Pool::cls);
+  CHECK(pooling(two, R"({"embedding_dimension": 384, "pooling_mode": "cls", "include_prompt": true})").pool ==
+        Pool::cls);
   CHECK(pooling(two, mean).max_length == 0);
   CHECK(pooling(two, mean, R"({"max_seq_length": 256})", "sentence_bert_config.json").max_length == 256);
   CHECK(pooling(two, mean, R"({"model_max_length": 128})", "tokenizer_config.json").max_length == 128);

@@ -119,7 +119,7 @@ TEST_CASE("task file: what cannot be a task is refused with what to do") {
   };
   const std::string names = R"({"text_columns": ["text"], "label_column": "kind", "class_names": ["a"],
                                 "label_words": ["bug", "wish"], "files": {"train": "tickets.tsv"}})";
-  refused("typo.json", R"({"nam": "x"})", "there is no field \"nam\"");
+  refused("typo.json", R"({"nam": "x"})", "field: there is no \"nam\"");
   refused("kind.json", R"({"kind": "guess"})", "\"guess\"");
   refused("one.tsv", "text\tlabel\na\tx\nb\tx\n", "1 different labels");
   refused("texts.tsv", "label\ttext\tmore\tmost\nx\ta\tb\tc\ny\ta\tb\tc\nx\ta\tb\tc\ny\ta\tb\tc\n",

@@ -45,10 +45,10 @@ std::vector<double> says(const std::string& run, const TrainOptions& o, const st
 TEST_CASE("task names: a model goes on with fewer tasks, in any order and with a new one, and loses none") {
   SmallWorld world;
   TrainOptions o = world.options();
-  for (const std::string& optimizer : optimizer_names) {
+  for (const std::string& optimizer : choices<OptimizerKind>()) {
     INFO(optimizer);
     const auto at = [&](const std::string& name) { return optimizer + "-" + name; };
-    o.optimizer = optimizer, o.momentum = 0.9;
+    o.optimizer = choice<OptimizerKind>(optimizer, ""), o.momentum = 0.9;
     o.model = world.path("start"), o.tasks = "sst,quora,sts";
     world.run(o, at("three"));
     CHECK_FALSE(contains(world.printed, "tasks taken over"));        // the start knows no tasks
@@ -158,10 +158,10 @@ TEST_CASE("task names: what does not fit is refused: pairs encoded otherwise, ro
   TrainOptions o = world.options();
   o.epochs = 0;
   world.run(o, "three");
-  o.model = world.path("three"), o.tasks = "sst", o.pairs = "siamese";
+  o.model = world.path("three"), o.tasks = "sst", o.pairs = Pairs::siamese;
   CHECK_ERROR(world.run(o, "other"), "heads.quora.weight is [1, 8] in the file, but [1, 24]");
 
-  o.pairs = "cross";
+  o.pairs = Pairs::cross;
   const std::string file = world.path("three/model/config.json");
   const auto with_tasks = [&](Json::Array tasks) {
     Json config = Json::load(file), ours = config["minbert"];

@@ -257,11 +257,10 @@ TEST_CASE("dataset: siamese pairs, truncation and test files") {
   const Dataset data = load_dataset(task_named("sts"), file, tokenizer, options, report);
   REQUIRE(data.examples.size() == 2);              // an empty text in a test file still needs a prediction
   CHECK(contains(report.text(), "1 of 2 rows truncated to 4 tokens"));
-  const std::vector<Sequence> all = inputs(data, std::vector<int32_t>{1, 0});
-  REQUIRE(all.size() == 4);
-  CHECK(all[1].ids == std::vector<int32_t>{2, 3});
-  CHECK(all[2].ids == std::vector<int32_t>{2, 5, 6, 3});
-  CHECK(all[3].ids == std::vector<int32_t>{2, 6, 3});
+  const Batch batch = labeled(data, std::vector<int32_t>{1, 0}).batch;
+  REQUIRE(batch.offsets.size() == 5);
+  const std::vector<int32_t> ids(batch.ids.begin() + batch.offsets[1], batch.ids.end());
+  CHECK(ids == std::vector<int32_t>{2, 3, 2, 5, 6, 3, 2, 6, 3});
 }
 
 TEST_CASE("tasks: labels in words, and the texts of the first valid rows") {
@@ -293,7 +292,7 @@ TEST_CASE("sampling: each example once, in an order that is a function of seed, 
   const std::vector<TaskSize> sizes = {{"sst", 21}, {"quora", 50}, {"sts", 8}};
   for (const char* name : {"sequential", "round-robin", "proportional"}) {
     CAPTURE(name);
-    EpochOptions options{.sampling = parse_sampling(name), .batch = 8};
+    EpochOptions options{.sampling = choice<Sampling>(name, ""), .batch = 8};
     const std::vector<TaskBatch> batches = epoch_batches(sizes, 3, options);
     CHECK(batches.size() == 3 + 7 + 1);
     std::vector<std::vector<int32_t>> seen(3);
@@ -324,7 +323,6 @@ TEST_CASE("sampling: each example once, in an order that is a function of seed, 
       for (int32_t example : batch.examples) CHECK(example == next[batch.task]++);
   }
   CHECK_ERROR(epoch_batches(std::vector<TaskSize>{{"a", 2}}, 0, {.batch = 0}), "--batch 0");
-  CHECK_ERROR(parse_sampling("random"), "the samplings are: sequential, round-robin, proportional");
 }
 
 TEST_CASE("sampling: the tasks of the steps") {

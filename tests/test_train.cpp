@@ -29,9 +29,9 @@ TEST_CASE("train: a run that was stopped and resumed equals the uninterrupted on
   SmallWorld world;
   TrainOptions o = world.options();
   for (const auto& [sampling, optimizer, pairs, norm] :
-       {std::tuple("sequential", "adamw", "cross", "conditional-layer"),
-        std::tuple("round-robin", "sgd", "siamese", "batch"),  // with running statistics
-        std::tuple("proportional", "adamw-course", "cross", "power")}) {
+       {std::tuple(Sampling::sequential, OptimizerKind::adamw, Pairs::cross, "conditional-layer"),
+        std::tuple(Sampling::round_robin, OptimizerKind::sgd, Pairs::siamese, "batch"),  // with running statistics
+        std::tuple(Sampling::proportional, OptimizerKind::adamw_course, Pairs::cross, "power")}) {
     INFO(sampling);
     o.sampling = sampling, o.optimizer = optimizer, o.pairs = pairs, o.momentum = 0.9;
     const std::string whole = formatted("{}-whole", sampling);
@@ -101,7 +101,7 @@ TEST_CASE(
       DropoutClock::current() = {3, uint64_t(step)};
       const TaskData& data = experiment.data()[size_t(step % 3)];
       const Tensor y = model.network.forward(
-          pack(inputs(data.train, std::vector<int32_t>{0, 1, 2}), {step % 3}), step % 3);
+          labeled(data.train, std::vector<int32_t>{0, 1, 2}, {step % 3}).batch, step % 3);
       const Tensor loss = mean(square(y));
       losses.back().push_back(loss.item());
       backward(loss);
@@ -115,7 +115,7 @@ TEST_CASE(
 TEST_CASE("train: a task learns and is scored by its own rows of conditional LayerNorm") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.sampling = "round-robin", o.accumulate = 1, o.optimizer = "sgd", o.lr = 0.1, o.warmup = 0;
+  o.sampling = Sampling::round_robin, o.accumulate = 1, o.optimizer = OptimizerKind::sgd, o.lr = 0.1, o.warmup = 0;
   world.run(o, "sst-and-quora", 2);                 // a step of each; sts had none
   const SafeTensors state(world.path("sst-and-quora/state.safetensors"));
   const std::vector<real> rows = state.read("bert.embeddings.LayerNorm.task_weight");
@@ -134,7 +134,7 @@ TEST_CASE("train: a task learns and is scored by its own rows of conditional Lay
   const std::vector<double> predicted = predict(model.network, sts.task, sts.dev[0]).values;
   const auto logits_as = [&](int task) {
     const std::vector<int32_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
-    return model.network.forward(pack(inputs(sts.dev[0], all), {task}), 2).values();
+    return model.network.forward(labeled(sts.dev[0], all, {task}).batch, 2).values();
   };
   REQUIRE(predicted.size() == 8);
   for (size_t i = 0; i < 8; ++i) {
@@ -148,7 +148,7 @@ TEST_CASE(
     "in size") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.tasks = "sst", o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1,
+  o.tasks = "sst", o.no_shuffle = true, o.optimizer = OptimizerKind::sgd, o.lr = 0.1,
   o.clip = o.weight_decay = 0;
   o.dropout = o.encoder_dropout = 0;
   o.batch = 10, o.accumulate = 1;
@@ -172,8 +172,8 @@ TEST_CASE(
     "--task-weights") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.no_shuffle = true, o.optimizer = "sgd", o.lr = 0.1, o.clip = o.weight_decay = o.warmup = 0,
-  o.schedule = "constant";
+  o.no_shuffle = true, o.optimizer = OptimizerKind::sgd, o.lr = 0.1, o.clip = o.weight_decay = o.warmup = 0,
+  o.schedule = Schedule::constant;
   o.dropout = o.encoder_dropout = 0, o.epochs = 1, o.accumulate = 100;
   const auto after = [&](const std::string& tasks) {            // one step over all their examples
     o.tasks = tasks;
@@ -215,7 +215,7 @@ TEST_CASE("train: --clip bounds a step, and the learning rate follows warm-up an
 
   o.epochs = 0;
   world.run(o, "initial");
-  o.optimizer = "sgd", o.lr = 1, o.warmup = 0, o.weight_decay = 0, o.clip = 0.01, o.epochs = 1,
+  o.optimizer = OptimizerKind::sgd, o.lr = 1, o.warmup = 0, o.weight_decay = 0, o.clip = 0.01, o.epochs = 1,
   o.accumulate = 100;
   world.run(o, "clipped");
   const auto before = weights(world.path("initial")), after = weights(world.path("clipped"));
@@ -299,7 +299,7 @@ TEST_CASE(
   CHECK(times(world.printed, "quora: every prediction is ") == 1);
   world.run(o, "plain", 0, "layer");
   CHECK(contains(world.printed, "; new: heads\n"));
-  o.norm = "conditional-layer", o.placement = "normformer";
+  o.norm = "conditional-layer", o.placement = Placement::normformer;
   world.run(o, "placed");
   CHECK(contains(world.printed, "; new: heads, norms of the placement, task weights (0)\n"));
 }
@@ -357,7 +357,7 @@ TEST_CASE(
     "train: predictions in the course's format, and evaluate() repeats the run's dev scores") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.pairs = "siamese";
+  o.pairs = Pairs::siamese;
   const RunResult result = world.run(o, "run");
   const auto files = contents(world.path("run/predictions"));
   CHECK(files.size() == 5);                         // sts has no test file
@@ -445,9 +445,9 @@ TEST_CASE("train: a state of another model is refused by name, and a missing hea
   TrainOptions o = world.options();
   world.run(o, "run", 1);
   const std::string refused = world.path("run/state.safetensors") + ": there is no ";
-  o.pairs = "siamese";                              // another head's shape
+  o.pairs = Pairs::siamese;                              // another head's shape
   CHECK_ERROR(world.run(o, "run"), refused + "heads.quora.");
-  o.pairs = "cross", o.tasks = "sst,quora";
+  o.pairs = Pairs::cross, o.tasks = "sst,quora";
   CHECK_ERROR(world.run(o, "run"), "--data sts-train.csv: ");    // a file that it read
   o.tasks = "sst,quora,sts";
   CHECK_FALSE(world.run(o, "run").interrupted);
@@ -487,9 +487,9 @@ TEST_CASE("train: a config.json that contradicts the weights or the vocabulary i
           "vocab.txt has 20 tokens, but \"vocab_size\" in config.json is 19");
   refused(Json(good).set("num_hidden_layers", 2), "\n    bert.encoder.layer.1.attention.self.query.weight\n");
   refused(Json(good).set("hidden_size", 4), "[20, 8] in the file, but [20, 4] by config.json");
-  for (const auto& [key, message] : {std::pair("pairs", "\"minbert\": there is no pairing \"x\"; the pairings"),
-                                     std::pair("placement", "there is no placement \"x\"; the placements are: post"),
-                                     std::pair("norm", "no norm \"x\"; the norms are: none, layer, ")})
+  for (const auto& [key, message] : {std::pair("pairs", "\"minbert\": pairs: there is no \"x\"; valid are: cross"),
+                                     std::pair("placement", "placement: there is no \"x\"; valid are: post"),
+                                     std::pair("norm", "norm: there is no \"x\"; valid are: none, layer, ")})
     refused(Json(good).set("minbert", Json::object().set(key, "x")), message);
 
   BertConfig two = BertConfig::load((write_file(file, good.dump()), file));

@@ -58,7 +58,7 @@ TEST_CASE("train mode: BERT-large-cased with 2 labels has the document's numbers
   BertConfig config = BertConfig::named("large");
   config.vocab_size = 28996;
   config.tasks = {"rte"};
-  const On cpu("cpu");  // 1.3 GB: more than the card of the rehearsal has
+  const On cpu(Device::cpu);  // 1.3 GB: more than the card of the rehearsal has
   Model model(config, 0, false, heads_of(parse_tasks("rte")), 0);
   const auto trained = [&](const std::string& mode) {
     set_trained(model.parameters, mode, 0);
@@ -161,9 +161,9 @@ TEST_CASE(
     "optimizer: a frozen element is moved by nothing, bit for bit, its neighbors as without a "
     "mask") {
   const std::vector<OptimizerOptions> kinds = {
-      {.kind = "adamw", .weight_decay = 0.1},
-      {.kind = "adamw-course", .weight_decay = 0.1},
-      {.kind = "sgd", .weight_decay = 0.1, .momentum = 0.9}};
+      {.kind = OptimizerKind::adamw, .weight_decay = 0.1},
+      {.kind = OptimizerKind::adamw_course, .weight_decay = 0.1},
+      {.kind = OptimizerKind::sgd, .weight_decay = 0.1, .momentum = 0.9}};
   for (const OptimizerOptions& options : kinds) {
     INFO(options.kind);
     Pair masked_module, whole_module;
@@ -208,7 +208,7 @@ TEST_CASE("optimizer: the norm of the gradient leaves frozen elements out") {
   Pair module;
   Parameters parameters(module, {});
   parameters.set_trainable({{"weight", Mask(12)}, {"bias", {1, 0, 0, 1}}});
-  Optimizer optimizer(parameters, {.kind = "sgd"});
+  Optimizer optimizer(parameters, {.kind = OptimizerKind::sgd});
   give_gradient(parameters.value("bias"), {3, 100, 7, 4});
   optimizer.clip(1);
   CHECK(optimizer.gradient_norm() == doctest::Approx(5));

@@ -40,18 +40,18 @@ std::string base64_of(const std::vector<Number>& numbers) {
 }  // namespace
 
 std::string why_not_carried(const BertConfig& c, const std::vector<Parameter>& parameters) {
-  const auto other = [](const char* what, const std::string& has, const std::string& computes) {
+  const auto other = [](const char* what, const auto& has, const char* computes) {
     return formatted("the model's {} is {}, and the page computes {}", what, has, computes);
   };
   if (c.model_type != "bert") return other("type", c.model_type, "bert");
   if (c.norm != "layer" && c.norm != "conditional-layer")
     return other("norm", c.norm, "layer and conditional-layer");
-  if (c.embeddings_norm != "same") return other("norm of the embeddings", c.embeddings_norm, "same");
-  if (c.placement != "post") return other("placement of norms", c.placement, "post");
+  if (c.embeddings_norm != EmbeddingsNorm::same) return other("norm of the embeddings", c.embeddings_norm, "same");
+  if (c.placement != Placement::post) return other("placement of norms", c.placement, "post");
   if (c.hidden_act != "gelu") return other("activation", c.hidden_act, "gelu");
-  if (c.positions != "learned") return other("kind of positions", c.positions, "learned ones");
-  if (c.pairs != "cross") return other("form of pairs", c.pairs, "cross");
-  if (c.pool != "pooler") return other("pooling", c.pool, "pooler");
+  if (c.positions != Positions::learned) return other("kind of positions", c.positions, "learned ones");
+  if (c.pairs != Pairs::cross) return other("form of pairs", c.pairs, "cross");
+  if (c.pool != Pool::pooler) return other("pooling", c.pool, "pooler");
   if (c.cls_norm != "none") return other("norm of [CLS]", c.cls_norm, "none");
   if (c.type_vocab_size == 0) return "the model has no segment embeddings";
   int64_t count = 0;

@@ -302,13 +302,13 @@ Json::Array masked_words_json(const Tokenizer& t, const Indices& ids, const Json
 
 Example example_of(const TrainedModel& trained, const Task* task, const InsideOptions& o,
                    bool* cut) {
-  const bool siamese = task && task->is_pair() && pairs_of(trained.config.pairs) == Pairs::siamese;
+  const bool siamese = task && task->is_pair() && trained.config.pairs == Pairs::siamese;
   const int most = most_tokens(trained.config, o) / (siamese ? 2 : 1);
   if (task) {
     std::vector<std::string> texts = {o.text};
     if (task->is_pair()) texts.push_back(o.text_b);
     return make_example(*task, texts, trained.tokenizer,
-                        {.max_length = most, .pairs = pairs_of(trained.config.pairs)}, cut);
+                        {.max_length = most, .pairs = trained.config.pairs}, cut);
   }
   const std::vector<int32_t> a = trained.tokenizer.encode(o.text),
                              b = trained.tokenizer.encode(o.text_b);
@@ -368,7 +368,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
   const Trace trace;
   const BertOutput out = network.bert().forward(batch, all_rows, &weights);
   if (task) {
-    const Tensor logits = network.logits(pooled_of(out, batch, pool_of(config.pool)), id);
+    const Tensor logits = network.logits(pooled_of(out, batch, config.pool), id);
     if (!o.label.empty()) {
       const Tensor loss = task_loss(*task, logits, std::vector<double>{label});
       loss_value = double(loss.item());
@@ -398,7 +398,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
                             {"norm", config.norm},
                             {"formula", norm.formula},
                             {"over", norm.over},
-                            {"placement", config.placement},
+                            {"placement", name_of(config.placement)},
                             {"layers", config.num_hidden_layers},
                             {"heads", config.num_attention_heads},
                             {"hidden", config.hidden_size},

@@ -56,16 +56,16 @@ Tensor of_length_one(const Tensor& rows) {
 // What they leave open is as sentence-transformers has it in its folders; stderr says so.
 EncodeOptions completed(EncodeOptions o, const TrainedModel& trained) {
   const auto own = sentence_pooling(trained.folder);
-  if (own && o.pool.empty()) {
+  if (own && !o.pool) {
     o.pool = own->pool;
     o.normalize |= own->normalize;
     std::cerr << formatted("{}/modules.json: sentence_embedding by --pool {}{}\n", trained.folder,
-                           o.pool, o.normalize ? " --normalize" : "");
+                           *o.pool, o.normalize ? " --normalize" : "");
   }
-  MB_CHECK(o.pool != "pooler" || trained.has_pooler(),
+  MB_CHECK(o.pool != Pool::pooler || trained.has_pooler(),
            "--pool pooler: {} has no weights for a pooler; take --pool mean, or cls",
            trained.folder);
-  MB_CHECK(!o.normalize || !o.pool.empty(),
+  MB_CHECK(!o.normalize || o.pool,
            "--normalize has nothing to normalize without --pool; take --pool mean, as "
            "sentence-transformers does for most models");
   MB_CHECK(o.max_length == 0 || o.max_length >= 3, "--max-length {}: [CLS] and [SEP] need two, a "
@@ -81,8 +81,7 @@ class Output {
   Output(const std::vector<Sequence>& texts, const TrainedModel& trained, const EncodeOptions& o)
       : layers_(trained.config.num_hidden_layers), heads_(trained.config.num_attention_heads),
         tokens_(o.tokens), attention_(o.attention), normalize_(o.normalize),
-        pooler_(trained.has_pooler()) {
-    if (!o.pool.empty()) pool_ = pool_of(o.pool);
+        pooler_(trained.has_pooler()), pool_(o.pool) {
     for (const Sequence& text : texts)
       offsets_.push_back(offsets_.back() + int64_t(text.ids.size()));
     const int64_t N = int64_t(texts.size()), H = trained.config.hidden_size;

@@ -8,6 +8,7 @@
 //   attention.I [layers,heads,L_I,L_I]             attention: the weights of text I
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "minbert/trainer.h"
@@ -20,8 +21,8 @@ struct EncodeOptions {
   // Longer texts are cut, with a message on stderr; 0: what modules.json says, else 512
   int max_length = 0;
   bool tokens = false, attention = false;
-  // One of pool_names; empty: what modules.json says (pool and normalize), else none
-  std::string pool = {};
+  // None: what modules.json says (pool and normalize), else no sentence_embedding
+  std::optional<Pool> pool = {};
   bool normalize = false;                   // each sentence_embedding to length 1
 };
 

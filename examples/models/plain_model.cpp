@@ -14,15 +14,15 @@ std::string why_not(const BertConfig& c, const Task& task) {
   const std::string norm = norm_name(c.norm);
   if (norm != "layer" && norm != "conditional-layer")
     return formatted("its norm is {}, a BERT's is LayerNorm", c.norm);
-  if (c.placement != "post")
+  if (c.placement != Placement::post)
     return formatted("its norms stand as in {}, a BERT's behind each sum (post)", c.placement);
-  if (c.embeddings_norm != "same") return "its embeddings have no norm";
-  if (c.positions != "learned") return formatted("its positions are {}, a BERT's learned", c.positions);
+  if (c.embeddings_norm != EmbeddingsNorm::same) return "its embeddings have no norm";
+  if (c.positions != Positions::learned) return formatted("its positions are {}, a BERT's learned", c.positions);
   if (c.type_vocab_size == 0) return "it has no segment embeddings";
-  if (pool_of(c.pool) != Pool::pooler)
+  if (c.pool != Pool::pooler)
     return formatted("its heads read {} (--pool), a BERT's the pooler's output",
-                     c.pool == "mean" ? "the mean of all tokens" : "[CLS] itself");
-  if (pairs_of(c.pairs) == Pairs::siamese && task.is_pair())
+                     c.pool == Pool::mean ? "the mean of all tokens" : "[CLS] itself");
+  if (c.pairs == Pairs::siamese && task.is_pair())
     return "it encodes the two texts of a pair apart (siamese); a BERT reads them as one sequence";
   return "";
 }
@@ -78,7 +78,7 @@ std::unique_ptr<Model> plain_model(TrainedModel& trained, const std::string& nam
   BertConfig config = from;
   config.norm = "layer";
   config.cls_norm = "none";
-  config.pairs = "cross";
+  config.pairs = Pairs::cross;
   config.tasks = {foreign_task};
   config.classifier = classifier_of(task, head_dropout);
   const bool two_rows = task.kind == TaskKind::binary && name != foreign_task;
@@ -106,7 +106,7 @@ std::unique_ptr<Model> plain_model(TrainedModel& trained, const std::string& nam
   }
   if (from.cls_norm != "none") {
     const std::string to =
-        cls_norm_place(from.cls_norm, from.cls_norm_at) == cls_place::pooled
+        cls_norm_place(from.cls_norm, from.cls_norm_at) == ClsPlace::pooled
             ? head
             : std::string("bert.pooler.dense.");
     const Norm& norm = trained.model.network.bert().cls_norm();

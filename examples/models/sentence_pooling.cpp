@@ -37,7 +37,7 @@ std::optional<SentencePooling> sentence_pooling(const std::string& folder) {
   std::string mode = config.get(key, std::string());
   for (const auto& [name, value] : config.members())
     if (name.starts_with(key + "_") && value.boolean()) mode += name.substr(key.size() + 1);
-  found.pool = mode.starts_with("cls") ? "cls" : "mean";
+  found.pool = mode.starts_with("cls") ? Pool::cls : Pool::mean;
   check(mode == "cls" || mode == "mean" || mode == "cls_token" || mode == "mean_tokens", pooling,
         "pooling_mode", mode);
 

@@ -4,11 +4,13 @@
 #include <optional>
 #include <string>
 
+#include "minbert/config.h"
+
 namespace minbert {
 
 // How sentence-transformers makes one vector of a text's last hidden states.
 struct SentencePooling {
-  std::string pool = "mean";                       // or "cls": that of the first token
+  Pool pool = Pool::mean;                          // or that of the first token
   bool normalize = false;                          // to length 1
   int max_length = 0;                              // in tokens, the special ones included; 0: any
 };

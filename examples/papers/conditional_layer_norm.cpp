@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   line.option("--lr", o.lr, "learning rate", Range{0});
   line.option("--batch", o.batch, "examples in a batch", Range{1});
   line.option("--dropout", o.dropout, "before each task's head", Range{0, 0.99});
-  line.option("--sampling", o.sampling, "the order of the tasks' batches", sampling_names);
+  line.option("--sampling", o.sampling, "the order of the tasks' batches");
   line.closing(
       "Writes OUT/report.html, every item beside the printed numbers: train test gains epochs forgetting.",
       {"",

@@ -179,7 +179,7 @@ std::vector<int> Document::seeds() const {
 
 TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
   o.tasks = task.name;
-  o.metric = task.name + "=" + metric_key(task.metrics[0]);
+  o.metric = task.name + "=" + name_of(task.metrics[0]);
   o.model = options_.model;
   o.data = options_.data;
   o.limit = options_.limit;

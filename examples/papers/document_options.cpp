@@ -28,8 +28,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("--max-length", o.max_length, "longer inputs are cut to this many tokens", Range{3});
   line.section("How much");
   line.option("--grid", o.grid,
-              "the settings that are not given: some seconds, some minutes, or the document's",
-              Names{"quick", "reduced", "paper"});
+              "the settings that are not given: some seconds, some minutes, or the document's");
   line.option("--epochs", o.epochs, "passes over the data", Range{1});
   line.option("--seeds", o.seeds, "repeat with N seeds: seed, seed+1, ...", Range{1, 24});
   line.option("--seed", o.seed, "the first of them", Range{0});
@@ -45,8 +44,8 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
 void use_grid(CommandLine& line, DocumentOptions& o, const GridValues& paper, GridValues quick) {
   o.tasks_given = o.model.empty() || line.given("--tasks");
   quick.insert(quick.begin(), {{"--epochs", "1"}, {"--seeds", "1"}, {"--limit", "64"}});
-  if (o.grid == "reduced") return;                     // the defaults
-  for (const auto& [option, value] : o.grid == "paper" ? paper : quick)
+  if (o.grid == Grid::reduced) return;                     // the defaults
+  for (const auto& [option, value] : o.grid == Grid::paper ? paper : quick)
     if (!line.given(option)) line.set(option, value);
 }
 

@@ -10,19 +10,22 @@
 
 namespace minbert {
 
+enum class Grid { quick, reduced, paper };          // settings of some seconds, of minutes, the document's
+
 struct DocumentOptions : MachineOptions {
   // model "": the program's networks are new ones, and it has no --model, --tasks and --metric
   std::string model = shipped("data/mini/bert"), data = shipped("data/mini/glue");
   std::string out;
   std::vector<std::string> items;                 // empty: all
-  std::string tasks, metric, grid = "reduced";
+  std::string tasks, metric;
+  Grid grid = Grid::reduced;
   int max_length = 128, limit = 500, seed = 11711, seeds = 6, epochs = 2, jobs = 1;
   // By --tasks; else tasks whose files are missing are left out
   bool tasks_given = false, skip_bad_rows = false;
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
   std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
-  bool judges() const { return grid != "quick"; }   // which is a look at tables and figures
+  bool judges() const { return grid != Grid::quick; }   // which is a look at tables and figures
 };
 // Binds them; items: the names that there are.
 void add_document_options(CommandLine& line, DocumentOptions& options);

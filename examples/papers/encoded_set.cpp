@@ -11,8 +11,8 @@
 
 namespace minbert {
 
-std::string place_in(const BertConfig& saved, const std::string& wanted) {
-  return saved.has_trained_pooler() ? wanted : cls_place::pre_pooler;
+ClsPlace place_in(const BertConfig& saved, ClsPlace wanted) {
+  return saved.has_trained_pooler() ? wanted : ClsPlace::pre_pooler;
 }
 
 void require_pooler(const WeightsReport& weights, const BertConfig& saved,
@@ -49,13 +49,13 @@ void EncodedSet::for_each_batch(const Visit& visit) {
 
 void EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& visit) {
   minbert::for_each_batch("[CLS] of " + data_.file, examples, [&](std::span<const int32_t> some) {
-    visit(pack(inputs(data_, some)), some);
+    visit(labeled(data_, some).batch, some);
   });
 }
 
-Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset& data,
+Tensor cls_at(ClsPlace place, const BertOutput& encoded, const Dataset& data,
               std::span<const int32_t> examples) {
-  const Tensor h = place == cls_place::pooled ? encoded.pooler_output : encoded.cls;
+  const Tensor h = place == ClsPlace::pooled ? encoded.pooler_output : encoded.cls;
   std::vector<real> room;
   const std::span<const real> values = h.on_host(room);
   for (size_t k = 0; k < values.size(); ++k) {

@@ -21,7 +21,7 @@ void require_pooler(const WeightsReport& weights, const BertConfig& saved,
                     const std::string& model);
 // Where a document's [CLS] is read in this model: at the wanted place, or at "pre-pooler" if the
 // pooler starts new, as that of a pre-trained RoBERTa.
-std::string place_in(const BertConfig& saved, const std::string& wanted);
+ClsPlace place_in(const BertConfig& saved, ClsPlace wanted);
 
 class EncodedSet {
  public:
@@ -50,7 +50,7 @@ class EncodedSet {
 
 // [CLS] after the pooler (place "pooled"), or before it ("pre-pooler"), [B,H]. Error for a value
 // that is not finite: names the example of data that has it.
-Tensor cls_at(const std::string& place, const BertOutput& encoded, const Dataset& data,
+Tensor cls_at(ClsPlace place, const BertOutput& encoded, const Dataset& data,
               std::span<const int32_t> examples);
 
 }  // namespace minbert

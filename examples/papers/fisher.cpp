@@ -34,9 +34,10 @@ ElementValues fisher_information(MultitaskBert& network, const Parameters& param
   for (size_t j = 0; j < examples.size(); ++j) {
     check_interrupt();
     const auto one = examples.subspan(j, 1);
-    const Tensor logits = network.forward(pack(inputs(data, one), {id}), id);
+    const auto [batch, labels] = labeled(data, one, {id});
+    const Tensor logits = network.forward(batch, id);
     // -log p(y_j|x_j), but for a constant
-    backward(scale(task_loss(task, logits, labels(data, one)), real(half)));
+    backward(scale(task_loss(task, logits, labels), real(half)));
     for (const Parameter& p : parameters.items())
       if (const Tensor g = p.value.grad()) add_squares(g, 1 / N, F.at(p.name));
     parameters.zero_grad();

@@ -21,8 +21,7 @@ int main(int argc, char** argv) {
                    "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\".");
   add_document_options(line, o);
   line.section("What of the document");
-  line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before",
-              Names(cls_norm_places.begin() + 1, cls_norm_places.end()));
+  line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before");
   line.option("--lr", o.lr, "learning rates of tab1", Range{0});
   line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
   line.option("--beta", o.beta, "strengths of IsoBN in tab1", Range{0});

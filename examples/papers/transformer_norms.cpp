@@ -23,10 +23,8 @@ int main(int argc, char** argv) {
               "three: hidden sizes of the narrow, normal and wide models, multiples of 4",
               Range{4});
   line.option("--depths", o.depths, "layers of the gradient slide's networks", Range{1});
-  line.option("--positions", o.positions, "positions, learned or as in the original Transformer",
-              position_names);
-  line.option("--read", o.read, "what the classifier reads: [CLS], or the mean of the sentence",
-              nt_read_names);
+  line.option("--positions", o.positions, "positions, learned or as in the original Transformer");
+  line.option("--read", o.read, "what the classifier reads: [CLS], or the mean of the sentence");
   line.option("--vocab", o.vocab, "a vocab.txt, such as BERT's, for one of the training sentences",
               "FILE");
   line.option("--vocab-size", o.vocab_size,

@@ -22,8 +22,9 @@ void learn(const Task& task, const std::string& start, const std::string& out) {
   Optimizer adamw(model.parameters, {});
   for (int epoch = 0; epoch < 5; ++epoch)
     for (const auto& [t, examples] : epoch_batches({&size, 1}, epoch, {.batch = 16, .seed = 1})) {
-      const Tensor logits = model.network.forward(pack(inputs(rows, examples), {t}), t);     // [16,labels]
-      backward(task_loss(task, logits, labels(rows, examples)));
+      const auto [batch, labels] = labeled(rows, examples, {t});
+      const Tensor logits = model.network.forward(batch, t);                                 // [16,labels]
+      backward(task_loss(task, logits, labels));
       adamw.clip(1);
       adamw.step(learning_rate);
     }

@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
     const BertConfig saved = BertConfig::load(mini_bert + "/config.json");
     BertConfig config = saved;
     config.tasks = {"sts"};
-    config.pairs = "siamese";
-    config.pool = "mean";
+    config.pairs = Pairs::siamese;
+    config.pool = Pool::mean;
     const auto learn = [&](bool cosine) {
       Model model(config, seed, false, heads_of({sts.task}), 0.1);
       load_weights(mini_bert, model.parameters, &saved);

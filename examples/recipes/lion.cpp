@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
       Model model = Model::from_pretrained(mini_bert, {quora.task}, {.seed = seed, .head_dropout = 0.1});
       const Logits logits = [&](const Batch& batch) { return model.network.forward(batch, 0); };
       Lion lion = {.parameters = model.parameters, .lambda = 0.1};
-      Optimizer adamw(model.parameters, {.kind = "adamw", .weight_decay = 0.01});
+      Optimizer adamw(model.parameters, {.kind = OptimizerKind::adamw, .weight_decay = 0.01});
       if (with_lion) train(quora, logits, [&](double eta) { lion.step(eta); }, 1e-4, seed);
       else train(quora, logits, [&](double eta) { adamw.step(eta); }, 3e-4, seed);
       model.network.train(false);

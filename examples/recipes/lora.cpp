@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     const Parameters low_rank(lora, {.seed = seed});
     const LoraBert bert = {model, lora};
     const Logits logits = [&](const Batch& batch) { return bert.logits(batch); };
-    const Batch batch = pack(inputs(quora.dev, Indices::range(0, 16)), {0});
+    const Batch batch = labeled(quora.dev, Indices::range(0, 16), {0}).batch;
     const auto difference = [&] {                   // of the logits from those of the plain BERT
       const NoGrad no_tape;
       model.network.train(false);

@@ -87,8 +87,8 @@ int main(int argc, char** argv) {
           const auto& [t, examples] = batches[b];
           const Dataset& data = sets[size_t(t)].train;
           model.parameters.zero_grad();
-          const Tensor logits = model.network.forward(pack(inputs(data, examples), {t}), t);
-          backward(task_loss(tasks[size_t(t)], logits, labels(data, examples)));
+          const auto [batch, labels] = labeled(data, examples, {t});
+          backward(task_loss(tasks[size_t(t)], model.network.forward(batch, t), labels));
           g.push_back(model.parameters.gradients().values());
         }
         model.parameters.gradients().copy_from(combine(g));

@@ -37,9 +37,9 @@ inline void train(const TaskSets& sets, const Logits& logits, const Step& step, 
   const TaskSize size = {sets.task.name, int64_t(sets.train.examples.size())};
   const auto batches = epoch_batches({&size, 1}, 0, {.batch = 16, .seed = seed});
   for (size_t k = 0; k < batches.size(); ++k) {
-    const Batch batch = pack(inputs(sets.train, batches[k].examples), {0});
-    backward(task_loss(sets.task, logits(batch), labels(sets.train, batches[k].examples)));
-    step(lr * schedule_factor("linear", int64_t(k), int64_t(batches.size()), 0));
+    const auto [batch, labels] = labeled(sets.train, batches[k].examples, {0});
+    backward(task_loss(sets.task, logits(batch), labels));
+    step(lr * schedule_factor(Schedule::linear, int64_t(k), int64_t(batches.size()), 0));
   }
 }
 
@@ -48,7 +48,7 @@ inline double dev_score(const TaskSets& sets, const Logits& logits) {
   const NoGrad no_tape;
   Predictions predictions;
   for (int64_t n = int64_t(sets.dev.examples.size()), i = 0; i < n; i += 100) {
-    const Batch batch = pack(inputs(sets.dev, Indices::range(i, std::min(n, i + 100))), {0});
+    const Batch batch = labeled(sets.dev, Indices::range(i, std::min(n, i + 100)), {0}).batch;
     read_logits(sets.task, sets.dev.file, logits(batch), predictions);
   }
   return scores(sets.task, sets.dev, predictions)[0].value_or(0);

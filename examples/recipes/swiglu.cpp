@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     const SwigluBert bert = {model, gates};
     const Logits logits = [&](const Batch& batch) { return bert.logits(batch); };
 
-    const Batch batch = pack(inputs(quora.dev, Indices::range(0, 16)), {0});
+    const Batch batch = labeled(quora.dev, Indices::range(0, 16), {0}).batch;
     model.network.train(false);
     const Tensor before = model.network.forward(batch, 0).detach();
     bert.begin(of_gates);

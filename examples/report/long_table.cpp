@@ -45,7 +45,7 @@ void LongTable::save(const std::string& file) const {
   for (const Row& row : rows_) {
     for (const std::string& of : row.of)  // of a norm's options, "group:groups=8,eps=1e-3"
       text += (of.find(',') == of.npos ? of : "\"" + of + "\"") + ",";
-    text += (row.value ? exact(*row.value) : "") + "\n";
+    text += (row.value ? float_text(*row.value) : "") + "\n";
   }
   write_file(file, text);
 }

@@ -124,8 +124,8 @@ BagResult bag_of_words(const Task& task, const BagSets& sets, int vocabulary, ui
           std::vector<Sequence> bags;
           for (const int32_t e : s.examples) bags.push_back(learn.bags[size_t(e)]);
           const Tensor logits = model.forward(pack(bags), mean_length);
-          backward(task_loss(task, logits, labels(sets.train, s.examples)));
-          optimizer.step(learning_rate * schedule_factor("linear", step++, per_epoch * epochs, 0));
+          backward(task_loss(task, logits, labeled(sets.train, s.examples).labels));
+          optimizer.step(learning_rate * schedule_factor(Schedule::linear, step++, per_epoch * epochs, 0));
           progress.update(++done);
           check_interrupt();
         }

@@ -97,7 +97,7 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set) {
       };
       columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set),
                                    metric_name(list[m].metric), percent ? ", %" : ""),
-                         cell, task.name, metric_key(list[m].metric), seeds});
+                         cell, task.name, name_of(list[m].metric), seeds});
     }
   }
   return columns;
@@ -118,7 +118,7 @@ std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
   const Task& first = experiment.data()[0].task;
   std::vector<Column> columns = {
       {"norm", [](const VariantRuns& runs) { return runs.variant.norm; }},
-      {"placement", [](const VariantRuns& runs) { return runs.variant.placement; }},
+      {"placement", [](const VariantRuns& runs) { return name_of(runs.variant.placement); }},
       {"[CLS] norm", [](const VariantRuns& runs) { return runs.variant.cls_norm; }},
       {"gradient norm", [](const VariantRuns& runs) {
          return runs.variant.grad_norm > 0 ? formatted("{}", runs.variant.grad_norm) : "-";
@@ -257,11 +257,11 @@ void write_comparison(const Experiment& experiment, const Json& start,
 // task.
 void draw_norms(const Experiment& experiment, const std::vector<VariantRuns>& variants) {
   Figure figure{.title = "Training losses", .columns = int(experiment.data().size()), .shared_x = true};
-  Names placements;
+  std::vector<Placement> placements;
   for (const VariantRuns& runs : variants)
     if (std::ranges::find(placements, runs.variant.placement) == placements.end())
       placements.push_back(runs.variant.placement);
-  for (const std::string& placement : placements)
+  for (const Placement placement : placements)
     for (const TaskData& data : experiment.data()) {
       Panel panel{.title = formatted("{} ({})", data.task.title, placement), .x_label = "step",
                   .y_label = "training loss"};

@@ -10,7 +10,9 @@ namespace minbert {
 struct Variant {
   // In tables and figures, and the name of its folder
   std::string label;
-  std::string norm, placement = "post", cls_norm = "none";
+  std::string norm;
+  Placement placement = Placement::post;
+  std::string cls_norm = "none";
   double grad_norm = 0;                             // strength of gradient normalization; 0: none
   bool from_scratch = false;                        // new weights, of --model's sizes
 };
@@ -43,7 +45,9 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
 // to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit
 // status.
 struct NormLists {
-  Names norms, placements, cls_norms;
+  Names norms;
+  std::vector<Placement> placements;
+  Names cls_norms;
   Numbers grad_norms;
 };
 // Every one with every other

@@ -40,7 +40,7 @@ std::string date() {
 }
 
 std::string key(const Measure& measure) {
-  return (measure.set.empty() ? "" : measure.set + " ") + metric_key(measure.metric);
+  return (measure.set.empty() ? "" : measure.set + " ") + name_of(measure.metric);
 }
 
 Json json_of(const Experiment& experiment, const Scores& scores) {

@@ -38,10 +38,6 @@ struct BertOutput {
 // [B,H] What stands for each text; Pool::mean needs the last hidden state of all rows.
 Tensor pooled_of(const BertOutput& out, const Batch& batch, Pool pool);
 
-// What the embeddings may be, beside BERT's own: embeddings.cpp has the equations.
-inline const std::vector<std::string> position_names = {"learned", "sinusoidal"};
-inline const std::vector<std::string> embeddings_norm_names = {"same", "none"};
-
 // Dropout(Norm(word + position + segment)); positions count from config.first_position() on.
 class BertEmbeddings : public Module {
  public:
@@ -58,14 +54,8 @@ class BertEmbeddings : public Module {
   Dropout dropout_;
 };
 
-// The placement of a layer's norms; src/bert/layer.cpp has the equations.
-enum class Placement { post, pre, normformer };
-inline const std::vector<std::string> placement_names = {"post", "pre", "normformer"};
-Placement placement_of(const std::string& name);    // Error lists the names
-
 // The function between the two matrices of a feed-forward network: hidden_act of config.json.
-inline const std::vector<std::string> activation_names = {"gelu", "gelu_new", "relu"};
-Activation activation(const std::string& name);     // Error lists the names
+Activation activation(const std::string& name);     // Error lists the names: gelu, gelu_new, relu
 
 class BertLayer : public Module {
  public:
@@ -120,12 +110,12 @@ class BertModel : public Module {
   Norm& cls_norm() { return *cls_norm_; }
   Tensor cls_before_norm(const Batch& batch) const;  // [B,H] what it sees, for fit(); not recorded
   // From now on, gradient normalization of this alpha (0: none) at "pre-pooler" or "pooled".
-  void normalize_gradients(double alpha, const std::string& place);
+  void normalize_gradients(double alpha, ClsPlace place);
 
  private:
   Tensor encode(const Batch& batch, const Rows& rows,
                 std::vector<Tensor>* attention_weights) const;
-  Tensor normalize_cls(const std::string& place, Tensor h) const;
+  Tensor normalize_cls(ClsPlace place, Tensor h) const;
   BertConfig config_;
   BertEmbeddings embeddings_;
   std::vector<std::unique_ptr<BertLayer>> layers_;
@@ -133,7 +123,8 @@ class BertModel : public Module {
   Linear pooler_;
   std::unique_ptr<Norm> cls_norm_;
   Mixes norm_mixes_;
-  std::string norm_place_, gradient_place_;             // of the norm of [CLS], of its gradient
+  ClsPlace norm_place_;                             // of the norm of [CLS]
+  ClsPlace gradient_place_ = ClsPlace::pre_pooler;  // of its gradient
   double gradient_alpha_ = 0;
 };
 

@@ -16,8 +16,8 @@
 
 namespace minbert {
 
-// A network with its parameters. initialise false: values are loaded next. rest: what the network
-// takes beside config.
+// A network with its parameters. initialise false: values are loaded next. rest: further
+// arguments of the network's constructor.
 template <class Network>
 struct WithParameters {
   template <class... Rest>

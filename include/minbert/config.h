@@ -8,22 +8,30 @@
 #include <vector>
 
 #include "minbert/json.h"
+#include "minbert/norm.h"
 
 namespace minbert {
 
-// A pair of texts, as --pairs and config.json name its forms.
+// A pair of texts.
 enum class Pairs {
   cross,                                           // [CLS] a [SEP] b [SEP], one sequence
   siamese                                          // [CLS] a [SEP] and [CLS] b [SEP], encoded apart
 };
-inline const std::vector<std::string> pair_names = {"cross", "siamese"};
-Pairs pairs_of(const std::string& name);            // Error lists the names
 
 // What stands for a text before a head: the pooler's output, the last hidden state of [CLS], or the
 // mean of the last hidden states of all its tokens, [CLS] and [SEP] included.
 enum class Pool { pooler, cls, mean };
-inline const std::vector<std::string> pool_names = {"pooler", "cls", "mean"};
-Pool pool_of(const std::string& name);              // Error lists the names
+
+// Where the norms of a layer stand; src/bert/layer.cpp has the equations.
+enum class Placement { post, pre, normformer };
+
+// What the embeddings may be, beside BERT's own; src/bert/embeddings.cpp has the equations.
+enum class Positions { learned, sinusoidal };
+enum class EmbeddingsNorm { same, none };          // as in the layers, or none
+
+// The heads of a model: pre-training's, where there is no task; one task's, as Hugging Face has it;
+// those of several, or siamese.
+enum class Heads { pretraining, classifier, several };
 
 struct Family;                                     // src/bert/family.h
 
@@ -44,21 +52,25 @@ struct BertConfig {
       type_vocab_size = 2;                         // 0: no segment embeddings
   double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
          layer_norm_eps = 1e-12;
-  std::string hidden_act = "gelu";                 // one of activation_names of bert.h
+  std::string hidden_act = "gelu";                 // see activation() in bert.h
   int pad_token_id = 0;
 
   // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,
   // and max_length is at most max_tokens().
-  // norm and cls_norm with their options: "group:groups=8"
-  std::string norm = "layer", placement = "post", pairs = "cross", pool = "pooler";
-  std::string cls_norm = "none", cls_norm_at = "per-method", initialisation = "normal";
-  // embeddings_norm: "same" as norm, or "none"; positions: "learned", "sinusoidal" (embeddings.cpp)
-  std::string embeddings_norm = "same", positions = "learned";
+  std::string norm = "layer";                      // with its options: "group:groups=8"
+  Placement placement = Placement::post;
+  std::string cls_norm = "none";                   // with its options
+  ClsPlace cls_norm_at = ClsPlace::per_method;
+  Pairs pairs = Pairs::cross;
+  Pool pool = Pool::pooler;
+  Initialisation initialisation = Initialisation::normal;
+  EmbeddingsNorm embeddings_norm = EmbeddingsNorm::same;
+  Positions positions = Positions::learned;
   std::vector<std::string> tasks;
   std::map<std::string, Json> described;           // of tasks by name: the fields of a Task
   int max_length = 512;
 
-  ClassifierHead classifier;                       // where task_heads() is 1
+  ClassifierHead classifier;                       // of Heads::classifier
   // Is this a ...ForSequenceClassification without our additions? Then foreign_task is its task.
   bool is_foreign() const { return tasks == std::vector{foreign_task}; }
 
@@ -79,12 +91,11 @@ struct BertConfig {
   // Does Hugging Face's class of this model_type compute the same function? If not, config.json has
   // the model_type "minbert", which no other program takes for a BERT.
   bool is_plain() const;
-  // Did pre-training, or a task, train it? If not, it starts new.
+  // false for a pre-trained RoBERTa, whose pooler is new
   bool has_trained_pooler() const;
-  // Pre-training's heads, where there is no task: 0; one task's, as Hugging Face has it: 1; those
-  // of several, or siamese: 2
-  size_t task_heads() const {
-    return tasks.empty() ? 0 : tasks.size() == 1 && pairs_of(pairs) == Pairs::cross ? 1 : 2;
+  Heads heads() const {
+    if (tasks.empty()) return Heads::pretraining;
+    return tasks.size() == 1 && pairs == Pairs::cross ? Heads::classifier : Heads::several;
   }
   int head_size() const { return hidden_size / num_attention_heads; }
 

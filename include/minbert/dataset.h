@@ -88,14 +88,17 @@ Example make_example(const Task& task, std::span<const std::string> texts,
                      const Tokenizer& tokenizer, const DatasetOptions& options,
                      bool* truncated = nullptr);
 
-// The sequences of some examples in order, for pack(): siamese pairs as u_0, v_0, u_1, v_1, ...
-std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples);
+// Some examples, in order; siamese pairs as u_0, v_0, u_1, v_1, ...
+struct Labeled {
+  Batch batch;
+  std::vector<double> labels;                   // one an example
+};
+// task: {its id}, for conditional norms, or none.
+Labeled labeled(const Dataset& data, std::span<const int32_t> examples, const Indices& task = {});
 
 // The label that a text says, as the files of the task have it or by its name, "very positive".
 // Error: what a label of the task is
 double label_of(const Task& task, const std::string& text);
 
-// The labels of some examples.
-std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples);
 
 }  // namespace minbert

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "minbert/choice.h"
+
 namespace minbert {
 
 class Error : public std::runtime_error {

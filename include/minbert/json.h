@@ -52,12 +52,12 @@ class Json {
   Array items() const;                                // of an array; of null none
   std::vector<double> numbers() const;                // of an array of them; null: NaN
   Object members() const;                             // of an object; of null none
-  // A member as bool, int, int64_t, double or std::string; `otherwise` if it is missing or null
+  // A member as bool, int, int64_t, double or std::string; `fallback` if it is missing or null
   template <class T>
-  T get(const std::string& key, T otherwise) const {
+  T get(const std::string& key, T fallback) const {
     expect_object();
-    if (const Json v = find(key); !v.is_null()) v.read(otherwise);
-    return otherwise;
+    if (const Json v = find(key); !v.is_null()) v.read(fallback);
+    return fallback;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "minbert/batch.h"
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
+#include "minbert/choice.h"
 #include "minbert/config.h"
 #include "minbert/dataset.h"
 #include "minbert/device.h"

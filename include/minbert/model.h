@@ -24,15 +24,15 @@ void describe(BertConfig& config, const std::vector<Task>& tasks);
 // What config.json says of the head of a model's only task. Quora's single logit is one label,
 // "multi_label_classification": its probability is the logit's sigmoid.
 ClassifierHead classifier_of(const Task& task, double dropout);
-// The names under which a run on `tasks` goes on with the heads of `saved`: its own, save that the
-// head of a classifier from elsewhere becomes that of the run's only task. None, if its labels are
-// not those of the task, in any order and case, nor LABEL_0, LABEL_1, ...: it stays behind.
+// Which saved heads a run on `tasks` goes on with: all of them. The head of a classifier from
+// elsewhere becomes that of the run's only task, if its labels are those of the task, in any order
+// and case, or LABEL_0, LABEL_1, ...; if not, none is.
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
 // Fills the parameters from the model or run in the folder `source`, whose configuration is
 // `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what
 // stays behind, and what it means if they were trained with another placement.
 void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
-                const std::string& placement, const Parameters& parameters);
+                Placement placement, const Parameters& parameters);
 
 struct FineTuneOptions {
   uint64_t seed = 0;                                // of the heads

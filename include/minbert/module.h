@@ -20,7 +20,7 @@ namespace minbert {
 
 // random, random_relu: as Parameters::Options say; random_relu: the matrices beside a ReLU
 enum class Init { zeros, ones, random, random_relu };
-std::vector<std::string> initialisation_names();    // "normal", ...: module.cpp has the formulas
+enum class Initialisation { normal, uniform, xavier, kaiming, xavier_kaiming };   // module.cpp
 enum class Decay { yes, no };                       // does weight decay apply?
 
 // name: of a module "weight"; of Parameters with its path, "bert.pooler.dense.weight". A buffer is
@@ -85,7 +85,7 @@ class Parameters {
   struct Options {
     uint64_t seed = 11711;
     double initializer_range = 0.02;                // of normal and uniform
-    std::string initialisation = "normal";          // of Init::random, see initialisation_names
+    Initialisation initialisation = Initialisation::normal;        // of Init::random
     bool initialise = true;                         // false: load_weights does it where it must
   };
   Parameters(Module& root, Options options);
@@ -126,7 +126,7 @@ class Parameters {
     int64_t learning;                               // elements
   };
   std::map<size_t, Mixed> mixed_;                   // by the index in items_
-  int choices_ = 0;                                 // calls of set_trainable
+  int trainable_version_ = 0;                       // counts the calls of set_trainable
   friend class Optimizer;
 };
 

@@ -22,7 +22,7 @@ struct NormOption {
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
   bool in_config = false;                           // the default is layer_norm_eps of config.json
-  const char* otherwise = "";                       // without a default: the source, for the tables
+  const char* source = "";                          // without a default: where it comes from
 };
 
 // The arguments of a norm: its sizes in the network, and the values of its options.
@@ -32,8 +32,8 @@ struct NormOptions {
   double layer_norm_eps = 1e-12;                    // of config.json
   std::map<std::string, std::string> values = {};   // given, or the defaults: from make()
 
-  // otherwise: the result if no value was given and there is no default
-  double number(const std::string& option, double otherwise = 0) const;
+  // fallback: the result if no value was given and there is no default
+  double number(const std::string& option, double fallback = 0) const;
 };
 
 class Norm : public Module {
@@ -74,7 +74,9 @@ class AffineNorm : public Norm {
 // The rows whose values affect another row's result in training: none, those of its sentence, those
 // of the batch. Where there are any, the last layer computes every row, not only those asked for.
 enum class Mixes { nothing, sentence, batch };
-const char* name_of(Mixes mixes);           // as the tables print it
+// Where a norm of [CLS] stands: h is the encoder's [CLS], or the pooler's; or each norm where its
+// entry says.
+enum class ClsPlace { per_method, pre_pooler, pooled };
 
 struct NormEntry {
   const char *name, *formula, *paper = "";      // name: as --norm or --cls-norm takes it
@@ -82,8 +84,7 @@ struct NormEntry {
   Mixes mixes = Mixes::nothing;
   const char* statistics = "none";              // those of evaluation, if they are not x's own
   const char* parameters = "0";                 // how many, in H and tasks
-  const char* place = "embeddings, layers";     // where it stands; of a norm of [CLS]: its
-                                                // default, pre-pooler or pooled
+  ClsPlace place = ClsPlace::per_method;        // of a norm of [CLS]: its default
   std::vector<NormOption> options = {};
   std::unique_ptr<Norm> (*make)(const NormOptions&);
 };
@@ -115,19 +116,12 @@ std::vector<std::string> split_norms(const std::string& list);
 std::map<std::string, std::string> norm_values(const std::string& norm,
                                                const std::vector<NormOption>& options);
 std::string options_text(const std::vector<NormOption>& options);           // "groups=32, eps=1e-5"
-// Where a norm of [CLS] stands: h is the encoder's [CLS], or the pooler's.
-namespace cls_place {
-inline constexpr const char *per_method = "per-method", *pre_pooler = "pre-pooler",
-                            *pooled = "pooled";
-}
-inline const std::vector<std::string> cls_norm_places = {cls_place::per_method,
-                                                         cls_place::pre_pooler, cls_place::pooled};
-// pre-pooler or pooled: `place` itself, or for per_method the norm's own
-std::string cls_norm_place(const std::string& norm, const std::string& place);
+// pre_pooler or pooled: `place` itself, or for per_method the norm's own
+ClsPlace cls_norm_place(const std::string& norm, ClsPlace place);
 
 // The option eps of norms whose default is layer_norm_eps of config.json.
 inline const NormOption layer_norm_eps = {
-    .name = "eps", .in_config = true, .otherwise = "layer_norm_eps"};
+    .name = "eps", .in_config = true, .source = "layer_norm_eps"};
 
 // h in the forward pass. Backward: g' = g * (theta / (mu + eps theta))^alpha for each dimension, mu
 // the mean of |g| over the batch, theta the mean of mu [TA sec.4.3]. With --accumulate, over each

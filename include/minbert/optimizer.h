@@ -9,11 +9,11 @@
 
 namespace minbert {
 
-inline const std::vector<std::string> optimizer_names = {"adamw", "adamw-course", "sgd"};
-inline const std::vector<std::string> schedule_names = {"linear", "constant"};
+enum class OptimizerKind { adamw, adamw_course, sgd };
+enum class Schedule { linear, constant };
 
 struct OptimizerOptions {
-  std::string kind = "adamw";
+  OptimizerKind kind = OptimizerKind::adamw;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-6;    // AdamW
   double weight_decay = 0;                          // not applied to biases and norms
   double momentum = 0;                              // SGD
@@ -24,7 +24,7 @@ struct OptimizerOptions {
 // One step:
 //   adamw         p -= lr wd p;  m, v moving means of g, g^2;  p -= lr mhat / (sqrt(vhat) + eps)
 //                 (Loshchilov & Hutter 2019)
-//   adamw-course  the course's form: the bias correction in the step size, the decay after the step
+//   adamw_course  the course's form: the bias correction in the step size, the decay after the step
 //   sgd           b = momentum b + g + wd p;  p -= lr b   (PyTorch's form)
 // A parameter that got no gradient since the last step is left alone, and so are its moments: the
 // heads of other tasks. A gradient of zeros counts as a gradient: conditional LayerNorm's
@@ -34,7 +34,7 @@ struct OptimizerOptions {
 // mask has no weight decay.
 class Optimizer {
  public:
-  // Keeps a reference to the parameters. Error for a kind that is not in optimizer_names
+  // Keeps a reference to the parameters.
   Optimizer(const Parameters& parameters, OptimizerOptions options);
   Optimizer(const Parameters&&, OptimizerOptions) = delete;     // they must outlive it
 
@@ -60,14 +60,12 @@ class Optimizer {
   Tensor norm_, factor_;            // [1] the gradients' norm, and what they are multiplied by
   std::vector<int64_t> offsets_, steps_;            // of each parameter
   Indices piece_of_, piece_number_;         // of each piece: its parameter, its number there
-  size_t kind_;                                     // of OptimizerOptions::kind in optimizer_names
-  int choices_;                                     // see Parameters
+  int trainable_version_;                           // of Parameters, when this was made
 };
 
 // The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction
 // of the steps, then down to 0 after the last [TA sec.5.1]; constant: up, then 1. No step has rate
-// 0. Error for a schedule that is not in schedule_names.
-double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
-                       double warmup_fraction);
+// 0.
+double schedule_factor(Schedule schedule, int64_t step, int64_t steps, double warmup_fraction);
 
 }  // namespace minbert

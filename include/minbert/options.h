@@ -7,7 +7,11 @@
 #include <vector>
 
 #include "minbert/config.h"
+#include "minbert/device.h"
 #include "minbert/norm.h"
+#include "minbert/optimizer.h"
+#include "minbert/sampling.h"
+#include "minbert/vocabulary.h"
 
 namespace minbert {
 
@@ -19,43 +23,109 @@ inline const std::string full_model = "full-model", heads = "last-linear-layer",
 
 // What a program runs on.
 struct MachineOptions {
-  int threads = 0;                                  // 0: all cores; several ranks share them
-  std::string device = "cpu", matmul = "tf32";
+  // Threads; 0: all cores, shared by the ranks of a host
+  int threads = 0;
+  Device device = Device::cpu;
+  // Matrix products, from exact to fast; see device.h
+  Precision matmul = Precision::tf32;
 };
 
 // What every training run has: its network, how that is learnt, how and where the run goes.
 struct RunOptions : MachineOptions {
-  std::string config = "tiny", vocab;               // of a new network
+  // A new network: tiny, mini, small, base, large, ..., or the file of its config.json
+  std::string config = "tiny";
+  // Its vocabulary: a vocab.txt, or a folder with vocab.json and merges.txt
+  std::string vocab;
+  // Its vocabulary keeps capitals and accents
   bool cased = false;
-  std::string norm = "layer", placement = "post";
-  int batch = 8, accumulate = 1, max_length = 512;
-  int shards = 0;                                   // parts of a batch; 0: one for each rank
-  std::string optimizer = "adamw", schedule = "constant";
-  double lr = 0, momentum = 0, weight_decay = 0, clip = 0, warmup = 0;
+  // Of the hidden states, with its options: "group:groups=8"; see norm.h
+  std::string norm = "layer";
+  Placement placement = Placement::post;
 
+  // Examples in a batch
+  int batch = 8;
+  // Batches in a step, whose loss is the mean over their examples
+  int accumulate = 1;
+  // Longer inputs are cut to so many tokens
+  int max_length = 512;
+  // Parts of a batch whose gradients are summed, a power of two; 0: one for each rank
+  int shards = 0;
+  OptimizerKind optimizer = OptimizerKind::adamw;
+  Schedule schedule = Schedule::constant;
+  // The learning rate after the warm-up; 0: as TrainOptions::learning_rate says
+  double lr = 0;
+  // Of SGD, 0 to .999
+  double momentum = 0;
+  // Of all but biases and norms; with AdamW decoupled
+  double weight_decay = 0;
+  // The largest Euclidean norm of a step's gradient; 0: off
+  double clip = 0;
+  // The share of the steps in which the learning rate rises, 0 to 1
+  double warmup = 0;
+
+  // Of every random number
   int seed = 11711;
+  // The folder of the results; new or empty, unless the run goes on
   std::string out;
-  double save_every = 10;                           // minutes; 0: only after an epoch or evaluation
+  // Minutes from one save to the next, at most; 0: only after an epoch, or an evaluation
+  double save_every = 10;
+  // Go on with the run in `out`
   bool resume = false;
-  bool recompute = false;                           // layers keep their inputs alone
-  bool check_nan = false, profile = false, trace = false;
+  // Layers keep their inputs alone, and run again in backward: less memory, a third more time
+  bool recompute = false;
+  // Stop at the first operation that produces a NaN
+  bool check_nan = false;
+  // Print calls, time, GFLOP/s and bytes of every operation at the end
+  bool profile = false;
+  // Print the tape of the first step
+  bool trace = false;
 };
 
 // Fine-tuning on tasks.
 struct TrainOptions : RunOptions {
-  std::string model, data = "data", tasks = "sst,quora,sts", metric, task_weights;
-  bool from_scratch = false, skip_bad_rows = false;
+  // A Hugging Face folder, or a run's; empty: a new network
+  std::string model;
+  // The folder with the tasks' files
+  std::string data = "data";
+  // Names of tasks, task files and tables, separated by commas
+  std::string tasks = "sst,quora,sts";
+  // Metrics that choose the best epoch: "mrpc=accuracy,stsb=pearson"; others: their task's first
+  std::string metric;
+  // Weights of the tasks' losses: "sst=2,sts=0.5"; others: 1
+  std::string task_weights;
+  // The sizes and vocabulary of `model`, with new weights
+  bool from_scratch = false;
+  // Go on without rows that cannot be used, however many
+  bool skip_bad_rows = false;
+  // Rows of each file, evenly spaced; 0: all
   int limit = 0;
 
-  std::string cls_norm = "none", cls_norm_at = cls_place::per_method;
-  double grad_norm = 0;                             // 0: no gradient normalization
-  std::string pairs = "cross", pool = "pooler", sampling = "sequential";
-  std::string train_mode = trained::full_model;     // see src/train/cli/train_mode.h
+  // Of [CLS], with its options; see norm.h
+  std::string cls_norm = "none";
+  ClsPlace cls_norm_at = ClsPlace::per_method;
+  // The strength of [CLS]'s gradient normalization [TA sec.4.3]; 0: off
+  double grad_norm = 0;
+  Pairs pairs = Pairs::cross;
+  Pool pool = Pool::pooler;
+  Sampling sampling = Sampling::sequential;
+  // What is trained beside the heads: see src/train/cli/train_mode.h
+  std::string train_mode = trained::full_model;
+  // Passes over the data; 0 writes the initial model
   int epochs = 10;
+  // Examples in the order of their files
   bool no_shuffle = false;
-  double dropout = 0.3, encoder_dropout = -1;       // -1: as config.json has it
-  int seeds = 1, patience = 0;
-  bool compare = false, evaluate = false;
+  // Before the heads, 0 to .999
+  double dropout = 0.3;
+  // Inside the encoder; -1: as config.json has it
+  double encoder_dropout = -1;
+  // Runs with the seeds seed, seed+1, ...
+  int seeds = 1;
+  // Epochs without a better dev score, after which a run stops; 0: it never does
+  int patience = 0;
+  // Train with LayerNorm and with conditional LayerNorm
+  bool compare = false;
+  // Print the dev scores of the run in `out`, and stop
+  bool evaluate = false;
 
   TrainOptions() { out = "runs/multitask"; }
   double learning_rate() const {
@@ -65,18 +135,37 @@ struct TrainOptions : RunOptions {
 
 // Pre-training on plain text.
 struct PretrainOptions : RunOptions {
+  // Files of plain text: a paragraph a line, a blank line between documents
   std::vector<std::string> corpus;
-  std::string init, tokenizer = "wordpiece";        // or bpe: for a new RoBERTa
-  int vocab_size = 0, page = 1, steps = 10000, evaluate_every = 500;
-  bool whole_words = false, no_nsp = false, f16 = false;
-  double held_out = 0.01, dropout = 0.1;
+  // A Hugging Face folder, or a run's, to go on from with its vocabulary
+  std::string init;
+  // Of a vocabulary that is made of the corpus; bpe: for a RoBERTa
+  VocabularyKind tokenizer = VocabularyKind::wordpiece;
+  // Tokens of a vocabulary that is made of the corpus; 0: none is made
+  int vocab_size = 0;
+  // Documents that stand together, and are alike
+  int page = 1;
+  // Optimizer steps
+  int steps = 10000;
+  // Steps between two evaluations, each with a checkpoint
+  int evaluate_every = 500;
+  // Mask all pieces of a word together
+  bool whole_words = false;
+  // Masked words alone, without next-sentence prediction
+  bool no_nsp = false;
+  // Write model.safetensors in 16 bits
+  bool f16 = false;
+  // The share of the text that is kept for evaluation, 0 to .5; 1 MB at most
+  double held_out = 0.01;
+  // In the encoder, 0 to .999
+  double dropout = 0.1;
 
   PretrainOptions() {
     batch = 64;
     max_length = 128;
     lr = 5e-4;
     warmup = 0.1;
-    schedule = "linear";
+    schedule = Schedule::linear;
     weight_decay = 0.01;
     clip = 1;
     out = "runs/pretrain";
@@ -87,9 +176,9 @@ struct PretrainOptions : RunOptions {
 // used.
 void use_machine(const MachineOptions& options);
 
-// main() for a program: prints an exception as "program: message" on stderr and returns 1, or
-// 130 if it was interrupted; also where stdout could not be written. Where
-// there are several ranks, the message names the rank, and all of them end.
+// main() for a program: prints an exception as "program: message" on stderr and returns 1, or 130
+// if it was interrupted; also where stdout could not be written. Where there are several ranks, the
+// message names the rank, and all of them end.
 int run_program(const std::string& program, const std::function<int()>& body);
 
 }  // namespace minbert

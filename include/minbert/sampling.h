@@ -14,10 +14,6 @@ enum class Sampling {
   proportional                            // drawn in proportion to the batches that each has left
 };
 
-inline const std::vector<std::string> sampling_names = {"sequential", "round-robin",
-                                                        "proportional"};
-Sampling parse_sampling(const std::string& name);  // Error for any other name: lists these
-
 struct TaskSize {
   std::string name;
   int64_t examples;

@@ -17,7 +17,6 @@ enum class Metric { accuracy, matthews, f1, pearson, spearman };   // src/tasks/
 enum class Split { train, dev, test };
 
 const char* metric_name(Metric metric);            // "accuracy", "F1", "Pearson", ...
-std::string metric_key(Metric metric);             // "accuracy", "f1", "pearson", ...
 
 // How its files are written; src/tasks/tsv.h says how they are read.
 struct TsvFormat {

@@ -33,6 +33,7 @@ class Shape {
   int rank() const { return rank_; }
   int64_t operator[](int i) const { return sizes_[size_t(i)]; }
   int64_t size() const;                            // the product of all sizes, 1 for a scalar
+  Shape without_first() const;                     // of x[i]
   bool operator==(const Shape&) const = default;
   friend std::ostream& operator<<(std::ostream&, const Shape&);   // [512, 768]
 

@@ -53,8 +53,8 @@ class Experiment {
   std::vector<TaskData> data_;
 };
 
-// The model to train: new, or from --model. with_values false: the state of a run follows, which
-// holds every value.
+// The model to train: new, or from --model. with_values false: the values stay unset, and a
+// run's state fills them.
 std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOptions& run,
                                  bool with_values);
 
@@ -106,7 +106,7 @@ void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 // ---- Training
 
 struct RunResult {
-  // They are the best model's; train: where it was asked for
+  // Of the best epoch. train is empty unless it was asked for (score_training)
   Scores train, dev;
   std::vector<SetPredictions> predictions = {};     // for each task's dev sets
   int64_t best_epoch = -1, steps = 0;

@@ -32,7 +32,7 @@
 
 namespace minbert {
 
-inline const std::vector<std::string> tokenizer_names = {"wordpiece", "bpe"};     // --tokenizer
+enum class VocabularyKind { wordpiece, bpe };
 
 struct VocabularyOptions {
   int size = 30522;                     // at most so many tokens, with special tokens and alphabet

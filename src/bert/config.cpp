@@ -32,27 +32,28 @@ constexpr Number numbers[] = {
     {"initializer_range", &BertConfig::initializer_range, false},
     {"layer_norm_eps", &BertConfig::layer_norm_eps, false}};
 
-constexpr std::pair<const char*, std::string BertConfig::*> choices[] = {
-    {"norm", &BertConfig::norm},
-    {"placement", &BertConfig::placement},
-    {"cls_norm", &BertConfig::cls_norm},
-    {"cls_norm_at", &BertConfig::cls_norm_at},
-    {"initialisation", &BertConfig::initialisation},
-    {"embeddings_norm", &BertConfig::embeddings_norm},
-    {"positions", &BertConfig::positions},
-    {"pairs", &BertConfig::pairs},
-    {"pool", &BertConfig::pool}};
+// Calls field(key, value) for each of our additions.
+void visit_additions(auto& c, const auto& field) {
+  field("norm", c.norm), field("placement", c.placement);
+  field("cls_norm", c.cls_norm), field("cls_norm_at", c.cls_norm_at);
+  field("initialisation", c.initialisation), field("embeddings_norm", c.embeddings_norm);
+  field("positions", c.positions), field("pairs", c.pairs), field("pool", c.pool);
+}
+void read(const Json& json, const char*, std::string& value) { value = json.string(); }
+template <class E>
+void read(const Json& json, const char* key, E& value) {
+  value = choice<E>(json.string(), key);
+}
+std::string written(const std::string& value) { return value; }
+std::string written(auto value) { return name_of(value); }
 
-void check_choices(const BertConfig& c) {
-  norms().check(c.norm);
-  placement_of(c.placement);
-  cls_norms().check(c.cls_norm);
-  index_of(c.cls_norm_at, cls_norm_places, "place");
-  index_of(c.initialisation, initialisation_names(), "initialisation");
-  index_of(c.embeddings_norm, embeddings_norm_names, "embeddings norm");
-  index_of(c.positions, position_names, "position embedding");
-  pairs_of(c.pairs);
-  pool_of(c.pool);
+// Says of an error where the mistake is.
+void within(const std::string& place, const auto& reading) {
+  try {
+    reading();
+  } catch (const Error& e) {
+    fail(formatted("{}: {}", place, e.what()));
+  }
 }
 
 // Keys whose other values ask for a network that minbert does not compute.
@@ -76,20 +77,14 @@ void check_values(const BertConfig& c, const std::string& file) {
     MB_CHECK(n.dropout ? 0 <= v && v < 1 : 0 < v && v < 1e30, "{}: \"{}\" is {}, expected {}", file,
              n.key, v, n.dropout ? "a probability from 0 to below 1" : "a positive number");
   }
-  try {
-    check_choices(c);
-  } catch (const Error& e) {
-    fail(formatted("{}: \"minbert\": {}", file, e.what()));
-  }
+  within(file + ": \"minbert\"", [&] { norms().check(c.norm), cls_norms().check(c.cls_norm); });
   MB_CHECK(c.hidden_size % c.num_attention_heads == 0,
            "{}: \"hidden_size\" is {} and \"num_attention_heads\" is {}: expected a multiple of it",
            file, c.hidden_size, c.num_attention_heads);
   MB_CHECK(0 <= c.pad_token_id && c.pad_token_id < c.vocab_size,
            "{}: \"pad_token_id\" is {}, expected 0 to vocab_size - 1 = {}", file, c.pad_token_id,
            c.vocab_size - 1);
-  MB_CHECK(std::ranges::count(activation_names, c.hidden_act) > 0,
-           "{}: \"hidden_act\" is \"{}\"; minbert computes {}", file, c.hidden_act,
-           joined(activation_names));
+  within(file, [&] { activation(c.hidden_act); });
   MB_CHECK(c.max_tokens() > 0,
            "{}: \"max_position_embeddings\" is {}, expected {} or more: the first {} are padding's",
            file, c.max_position_embeddings, c.first_position() + 1, c.first_position());
@@ -148,12 +143,6 @@ struct Named {
 
 }  // namespace
 
-Pairs pairs_of(const std::string& name) {
-  return Pairs(index_of(name, pair_names, "pairing"));
-}
-
-Pool pool_of(const std::string& name) { return Pool(index_of(name, pool_names, "pooling")); }
-
 void BertConfig::set_norm(const std::string& text) {
   norm = text;
   const std::vector<NormOption>& options = norms().find(text).options;
@@ -180,9 +169,10 @@ void BertConfig::set_family(const std::string& type) {
 const Family& BertConfig::family() const { return family_of(model_type, "config.json"); }
 
 bool BertConfig::is_plain() const {
-  return norm == "layer" && placement == "post" && cls_norm == "none" &&
-         embeddings_norm == "same" && positions == "learned" && type_vocab_size > 0 &&
-         ((pairs == "cross" && pool == "pooler") || tasks.empty());
+  return norm == "layer" && placement == Placement::post && cls_norm == "none" &&
+         embeddings_norm == EmbeddingsNorm::same && positions == Positions::learned &&
+         type_vocab_size > 0 &&
+         ((pairs == Pairs::cross && pool == Pool::pooler) || tasks.empty());
 }
 
 bool BertConfig::has_trained_pooler() const { return family().next_sentence || !tasks.empty(); }
@@ -214,8 +204,8 @@ BertConfig BertConfig::named(const std::string& name) {
   c.type_vocab_size = 0;
   c.hidden_act = "relu";
   c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
-  c.embeddings_norm = "none";
-  c.initialisation = "xavier-kaiming";
+  c.embeddings_norm = EmbeddingsNorm::none;
+  c.initialisation = Initialisation::xavier_kaiming;
   return c;
 }
 
@@ -239,7 +229,11 @@ BertConfig BertConfig::load(const std::string& file) {
       same != other_activation_names.end())
     c.hidden_act = same->second;
 
-  for (const auto& [key, value] : choices) c.*value = ours.get(key, c.*value);
+  within(file + ": \"minbert\"", [&] {
+    visit_additions(c, [&](const char* key, auto& value) {
+      if (ours.has(key)) read(ours[key], key, value);
+    });
+  });
   for (const Json& task : ours.find("tasks").items()) {
     c.tasks.push_back((task.is_object() ? task["name"] : task).string());
     MB_CHECK(std::ranges::count(c.tasks, c.tasks.back()) == 1,
@@ -263,13 +257,15 @@ void BertConfig::save(const std::string& file) const {
     kept.erase(of_a_head);
   Json json = Json::object(kept);
   json.set("model_type", is_plain() ? model_type : other_function).set("hidden_act", hidden_act);
-  if (is_plain()) json.set("architectures", Json::array({family().architecture[task_heads()]}));
-  if (task_heads() == 1 && !classifier.labels.empty()) set_classifier(json, classifier);
+  if (is_plain()) json.set("architectures", Json::array({family().architecture[size_t(heads())]}));
+  if (heads() == Heads::classifier && !classifier.labels.empty()) set_classifier(json, classifier);
   json.set("pad_token_id", pad_token_id);
   for (const auto& [key, size] : sizes) json.set(key, this->*size);
   for (const Number& n : numbers) json.set(n.key, this->*n.value);
   Json ours = loaded.has("minbert") ? loaded["minbert"] : Json::object();
-  for (const auto& [key, value] : choices) ours.set(key, this->*value);
+  visit_additions(*this, [&](const char* key, const auto& value) {
+    ours.set(key, written(value));
+  });
   Json::Array list(tasks.begin(), tasks.end());
   for (Json& task : list)
     if (const auto fields = described.find(task.string()); fields != described.end())

@@ -45,11 +45,12 @@ Tensor sinusoids(int64_t positions, int64_t H) {    // [positions,H]
 BertEmbeddings::BertEmbeddings(const BertConfig& config, const NormOptions& norm)
     : word_(config.vocab_size, config.hidden_size),
       first_position_(config.first_position()),
-      norm_(norms().make(config.embeddings_norm == "none" ? "none" : config.norm, norm)),
+      norm_(norms().make(config.embeddings_norm == EmbeddingsNorm::none ? "none" : config.norm,
+                         norm)),
       dropout_(config.hidden_dropout_prob) {
   const int64_t positions = config.max_position_embeddings, H = config.hidden_size;
   child("word_embeddings", word_);
-  if (index_of(config.positions, position_names, "position embedding") == 1) {
+  if (config.positions == Positions::sinusoidal) {
     sinusoids_ = buffer("position_embeddings.weight", sinusoids(positions, H));
   } else {
     position_ = std::make_unique<Embedding>(positions, H);

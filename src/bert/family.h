@@ -13,7 +13,7 @@ namespace minbert {
 
 struct Family {
   std::string name;                       // "model_type" of config.json
-  // "architectures" of config.json, Hugging Face's class: see BertConfig::task_heads()
+  // "architectures" of config.json, Hugging Face's class: by Heads
   std::array<std::string, 3> architecture;
   // A new network's. Where positions_after_padding, a sequence's first token has the position
   // pad_token_id + 1, and max_position_embeddings has as many more; else it has the position 0.
@@ -24,7 +24,7 @@ struct Family {
 
   // What a file calls weights whose names begin so in ours, which are BERT's; "": it has none.
   std::string encoder;                    // "bert."
-  std::array<std::string, 3> pooler;      // "bert.pooler.dense.": see BertConfig::task_heads()
+  std::array<std::string, 3> pooler;      // "bert.pooler.dense.": by Heads
   std::string head_of_one_task;           // "heads.TASK."
   std::vector<std::pair<std::string, std::string>> others;        // ours, the file's
 };

@@ -22,9 +22,9 @@ struct FileNames {
   explicit FileNames(const BertConfig& config) : encoder(config.family().encoder) {
     const Family& family = config.family();
     beginnings = family.others;
-    beginnings.emplace_back("bert.pooler.dense.", family.pooler[config.task_heads()]);
+    beginnings.emplace_back("bert.pooler.dense.", family.pooler[size_t(config.heads())]);
     beginnings.emplace_back("bert.", family.encoder);
-    if (config.task_heads() == 1)
+    if (config.heads() == Heads::classifier)
       beginnings.emplace_back(formatted("heads.{}.", config.tasks[0]), family.head_of_one_task);
   }
   // "": it is not in the file

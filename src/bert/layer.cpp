@@ -28,8 +28,6 @@
 //               NormFormer's scaled residual sum, an option of its paper, is left out; γ comes
 //               before W_o, as in the paper (after it in the authors' code).
 //   Plain       self_attention, feed_forward, layer in examples/plain_bert.cpp
-#include <array>
-
 #include "engine/names.h"
 #include "minbert/bert.h"
 
@@ -43,17 +41,16 @@ Init init_beside(Activation f) { return f == relu ? Init::random_relu : Init::ra
 Tensor Rows::operator()(const Tensor& x) const { return all ? x : index_select(x, list); }
 Batch Rows::operator()(const Batch& batch) const { return all ? batch : select_rows(batch, list); }
 
-Placement placement_of(const std::string& name) {
-  return Placement(index_of(name, placement_names, "placement"));
-}
-
 Activation activation(const std::string& name) {
-  static constexpr std::array functions = {gelu, gelu_new, relu};
-  return functions[index_of(name, activation_names, "hidden_act")];
+  struct {
+    std::string name;
+    Activation function;
+  } const all[] = {{"gelu", gelu}, {"gelu_new", gelu_new}, {"relu", relu}};
+  return all[index_of(name, names_of(all), "\"hidden_act\"")].function;
 }
 
 BertLayer::BertLayer(const BertConfig& config, const NormOptions& norm)
-    : placement_(placement_of(config.placement)), heads_(config.num_attention_heads),
+    : placement_(config.placement), heads_(config.num_attention_heads),
       activation_(activation(config.hidden_act)), query_(config.hidden_size, config.hidden_size),
       key_(config.hidden_size, config.hidden_size), value_(config.hidden_size, config.hidden_size),
       attention_dense_(config.hidden_size, config.hidden_size),

@@ -34,7 +34,7 @@ BertModel::BertModel(const BertConfig& config, int tasks)
     layers_.push_back(std::make_unique<BertLayer>(config, norm));
     child(formatted("encoder.layer.{}", i), *layers_.back());
   }
-  if (placement_of(config.placement) != Placement::post) {
+  if (config.placement != Placement::post) {
     final_norm_ = norms().make(config.norm, norm);
     child("encoder.LayerNorm", *final_norm_);
   }
@@ -63,7 +63,7 @@ Tensor BertModel::encode(const Batch& batch, const Rows& rows,
 }
 
 // Gradient normalization comes before the norm, so the backward runs it after the norm's backward.
-Tensor BertModel::normalize_cls(const std::string& place, Tensor h) const {
+Tensor BertModel::normalize_cls(ClsPlace place, Tensor h) const {
   if (training() && gradient_alpha_ > 0 && gradient_place_ == place)
     h = normalize_gradient(h, gradient_alpha_);
   return norm_place_ == place ? (*cls_norm_)(h) : h;
@@ -85,8 +85,8 @@ BertOutput BertModel::forward(const Batch& batch, const Rows& rows,
     h = index_select(both, Indices::range(R, both.rows()));
     if (R > 0) x = index_select(both, Indices::range(0, R));
   }
-  const Tensor pooled = tanh(pooler_(normalize_cls(cls_place::pre_pooler, h)));
-  return {x, h, normalize_cls(cls_place::pooled, pooled)};
+  const Tensor pooled = tanh(pooler_(normalize_cls(ClsPlace::pre_pooler, h)));
+  return {x, h, normalize_cls(ClsPlace::pooled, pooled)};
 }
 
 Tensor pooled_of(const BertOutput& out, const Batch& batch, Pool pool) {
@@ -106,10 +106,10 @@ Tensor BertModel::cls_before_norm(const Batch& batch) const {
   const NoGrad no_tape;
   const Scope scope(path());
   const Tensor h = encode(batch, first_rows(batch), nullptr);
-  return norm_place_ == cls_place::pooled ? tanh(pooler_(h)) : h;
+  return norm_place_ == ClsPlace::pooled ? tanh(pooler_(h)) : h;
 }
 
-void BertModel::normalize_gradients(double alpha, const std::string& place) {
+void BertModel::normalize_gradients(double alpha, ClsPlace place) {
   gradient_alpha_ = alpha;
   gradient_place_ = place;
 }
@@ -117,7 +117,7 @@ void BertModel::normalize_gradients(double alpha, const std::string& place) {
 MultitaskBert::MultitaskBert(const BertConfig& config, const std::vector<HeadSpec>& heads,
                              double head_dropout)
     : bert_(config, int(heads.size())), specs_(heads),
-      siamese_(pairs_of(config.pairs) == Pairs::siamese), dropout_(head_dropout) {
+      siamese_(config.pairs == Pairs::siamese), dropout_(head_dropout) {
   child("bert", bert_);
   child("dropout", dropout_);
   for (const HeadSpec& head : specs_) {
@@ -137,7 +137,7 @@ int MultitaskBert::task_id(const std::string& name) const {
 }
 
 Tensor MultitaskBert::forward(const Batch& batch, int head) const {
-  return logits(bert_.pooled(batch, pool_of(bert_.config().pool)), head);
+  return logits(bert_.pooled(batch, bert_.config().pool), head);
 }
 
 Tensor MultitaskBert::logits(const Tensor& pooled, int head) const {

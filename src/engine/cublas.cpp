@@ -23,7 +23,7 @@ void check(cublasStatus_t status, const char* what) {
 struct Blas {
   static constexpr int64_t bytes = 32 << 20;        // of the workspace
   cublasHandle_t handle{};
-  std::shared_ptr<Storage> workspace = Storage::exact(bytes, Device::cuda);
+  std::shared_ptr<Storage> workspace = Storage::unpooled(bytes, Device::cuda);
   Blas() {
     check(cublasCreate(&handle), "starting");
     check(cublasSetWorkspace(handle, workspace->data(), size_t(bytes)), "setting its workspace");

@@ -3,7 +3,7 @@
 
 #include "engine/cuda.h"
 #include "engine/gemm/bf16_gemm.h"
-#include "engine/names.h"
+#include "minbert/choice.h"
 
 namespace minbert {
 namespace {
@@ -13,8 +13,7 @@ Precision precision = Precision::tf32;
 
 Device default_device() { return device; }
 
-void set_default_device(const std::string& name) {
-  const Device chosen = Device(index_of(name, device_names, "device"));
+void set_default_device(Device chosen) {
   if (chosen == Device::cuda) cuda::require();
   device = chosen;
 }
@@ -26,14 +25,13 @@ std::string device_text() {
                : "cpu";
   const bool in_double = sizeof(real) == sizeof(double);
   return formatted("cuda: {}; matrix products in {}", cuda::describe(),
-                   in_double ? "double" : precision_names[size_t(precision)]);
+                   in_double ? "double" : name_of(precision));
 }
 
 Precision matmul_precision() { return precision; }
 ExactProducts::ExactProducts() : fp32_(precision, Precision::fp32) {}
 
-void set_matmul_precision(const std::string& name) {
-  const Precision chosen = Precision(index_of(name, precision_names, "precision"));
+void set_matmul_precision(Precision chosen) {
   MB_CHECK(chosen != Precision::bf16 || device != Device::cpu || !bf16_instructions().empty(),
            "--matmul bf16: this {} has no such products; it needs a processor with AVX512-BF16, or "
            "AMX that the system allows, and the build in float. Leave --matmul out",

@@ -17,7 +17,7 @@ std::vector<int64_t> offsets_of(const std::vector<Tensor>& list) {
 }
 
 std::shared_ptr<Storage> block_of(int64_t elements) {
-  return Storage::exact(elements * int64_t(sizeof(real)), default_device());
+  return Storage::unpooled(elements * int64_t(sizeof(real)), default_device());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Matrix products: by OpenBLAS and cuBLAS, and by our own code for few rows, bf16, many sizes.
+// Matrix products: by OpenBLAS and cuBLAS, and by our own (gemm/) in three cases: few rows,
+// bf16, batches of many sizes.
 //
 // The letters nn, nt, tn say how each operand is stored: n as it is multiplied, t transposed.
 #pragma once

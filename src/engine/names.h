@@ -1,10 +1,12 @@
-// Choices by name: from a list, or from a table whose entries have a `name`.
+// Lists of names, and tables whose entries have a `name`.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "minbert/choice.h"
 
 namespace minbert {
 
@@ -27,9 +29,5 @@ std::vector<std::string> split(std::string_view list, char separator = ',');
 // where there are more than `most`, or no names.
 std::string nearest(const std::string& name, const std::vector<std::string>& names,
                     size_t most = size_t(-1));
-
-// The index of the name in the list. Error: there is no WHAT "NAME"; the WHATs are: A, B; the
-// nearest is A
-size_t index_of(const std::string& name, const std::vector<std::string>& names, const char* what);
 
 }  // namespace minbert

@@ -137,7 +137,7 @@ bool has_pool([[maybe_unused]] Device device) {
 }  // namespace
 
 std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
-  if (!has_pool(device)) return exact(bytes, device);
+  if (!has_pool(device)) return unpooled(bytes, device);
   const int64_t size = rounded_up(std::max<int64_t>(bytes, 1), alignment);
   Pool& p = pool(device);
   std::lock_guard lock(p.mutex);
@@ -159,7 +159,7 @@ std::shared_ptr<Storage> Storage::pooled(int64_t bytes, Device device) {
   return std::shared_ptr<Storage>(new Storage(block, size, device, true));
 }
 
-std::shared_ptr<Storage> Storage::exact(int64_t bytes, Device device) {
+std::shared_ptr<Storage> Storage::unpooled(int64_t bytes, Device device) {
   Pool& p = pool(device);
   const std::lock_guard lock(p.mutex);
   int64_t size = std::max<int64_t>(bytes, 1);

@@ -14,10 +14,10 @@ namespace minbert {
 
 class Storage {
  public:
-  // pooled: at a multiple of 256 bytes. exact: for flat buffers; not pooled. Error if there is no
+  // pooled: at a multiple of 256 bytes. unpooled: for flat buffers. Error if there is no
   // memory left.
   static std::shared_ptr<Storage> pooled(int64_t bytes, Device device);
-  static std::shared_ptr<Storage> exact(int64_t bytes, Device device);
+  static std::shared_ptr<Storage> unpooled(int64_t bytes, Device device);
   static std::shared_ptr<Storage> copy_of(const void* host, int64_t bytes, Device device);
   ~Storage();
   Storage(const Storage&) = delete;

@@ -20,6 +20,12 @@ Shape::Shape(std::initializer_list<int64_t> sizes) : rank_(int(sizes.size())) {
   for (const int64_t n : sizes) MB_CHECK(n >= 0, "a tensor's size cannot be negative: {}", *this);
 }
 
+Shape Shape::without_first() const {
+  Shape rest;
+  for (int i = 1; i < rank_; ++i) rest.sizes_[size_t(rest.rank_++)] = (*this)[i];
+  return rest;
+}
+
 int64_t Shape::size() const {
   int64_t product = 1;
   for (int i = 0; i < rank_; ++i) product *= (*this)[i];

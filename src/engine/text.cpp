@@ -23,7 +23,7 @@ std::string counted(int64_t count, const std::string& what) {
   return formatted("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string exact(double v) {
+std::string float_text(double v) {
   std::ostringstream out;
   out << std::setprecision(9) << v;
   return out.str();

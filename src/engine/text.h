@@ -11,7 +11,8 @@ namespace minbert {
 
 std::string fixed(double v, int digits);            // "0.50"
 std::string counted(int64_t count, const std::string& what);          // "1 seed", "2 seeds"
-std::string exact(double v);                // a float's 9 digits, which read back as the same float
+// With a float's 9 digits, which read back as the same float
+std::string float_text(double v);
 std::string trimmed(std::string_view text);         // without blanks around it
 std::optional<double> number_in(std::string_view text);               // none: no finite number
 

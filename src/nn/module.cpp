@@ -78,28 +78,24 @@ double xavier(Random& r, double in, double out, double) {
 // N(0, √(2/in))                                                He et al. 2015, eq. 10
 double kaiming(Random& r, double in, double, double) { return std::sqrt(2 / in) * r.normal(); }
 
-struct Initialisation {
-  const char* name;
-  Draw random, random_relu;                         // of Init's two kinds
-};
-constexpr Initialisation initialisations[] = {
-    {"normal", normal, normal},
-    {"uniform", uniform, uniform},
-    {"xavier", xavier, xavier},
-    {"kaiming", kaiming, kaiming},
-    {"xavier-kaiming", xavier, kaiming}};           // [NT init]
+Draw draw_of(Initialisation initialisation, bool beside_relu) {
+  switch (initialisation) {
+    case Initialisation::normal: return normal;
+    case Initialisation::uniform: return uniform;
+    case Initialisation::xavier: return xavier;
+    case Initialisation::kaiming: return kaiming;
+    case Initialisation::xavier_kaiming: return beside_relu ? kaiming : xavier;       // [NT init]
+  }
+  fail("unknown initialisation");
+}
 
 }  // namespace
-
-std::vector<std::string> initialisation_names() { return names_of(initialisations); }
 
 // Each row of a matrix is drawn from its own stream: in parallel, whatever the number of threads.
 void Parameters::initialise(const Parameter& p) const {
   if (p.init == Init::zeros || p.init == Init::ones)
     return fill(p.value, p.init == Init::ones ? real(1) : real(0));
-  const Initialisation& chosen =
-      initialisations[index_of(options_.initialisation, initialisation_names(), "initialisation")];
-  const Draw draw = p.init == Init::random_relu ? chosen.random_relu : chosen.random;
+  const Draw draw = draw_of(options_.initialisation, p.init == Init::random_relu);
   const int64_t cols = p.value.cols();
   const double in = double(cols), out = double(p.value.rows()),
                range = options_.initializer_range;
@@ -144,7 +140,7 @@ const Tensor& Parameters::value(const std::string& name) const {
 
 void Parameters::set_trainable(const std::function<bool(const std::string&)>& wanted) {
   mixed_.clear();
-  ++choices_;
+  ++trainable_version_;
   gradients_ = {};
   for (const Parameter& p : items_) {
     p.value.zero_grad();

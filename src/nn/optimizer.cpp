@@ -3,15 +3,14 @@
 #include "minbert/optimizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/fill.h"
 #include "engine/flat_buffer.h"
 #include "engine/launch.h"
-#include "engine/names.h"
 #include "engine/profile.h"
 #include "engine/storage.h"
+#include "minbert/choice.h"
 
 namespace minbert {
 namespace {
@@ -101,8 +100,14 @@ void step_pieces(const Grid& grid, const Piece& pieces) {
   launch_rows(grid, StepPiece<Form>{}, pieces);
 }
 
-// In the order of optimizer_names.
-constexpr std::array kinds = {step_pieces<AdamW>, step_pieces<CourseAdamW>, step_pieces<Sgd>};
+auto step_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::adamw: return step_pieces<AdamW>;
+    case OptimizerKind::adamw_course: return step_pieces<CourseAdamW>;
+    case OptimizerKind::sgd: return step_pieces<Sgd>;
+  }
+  fail("unknown kind of optimizer");
+}
 
 // The gradient of a frozen element is 0: its moments stay 0, and nothing moves it.
 struct FreezeElement {
@@ -153,7 +158,7 @@ void launch_pieces(const std::vector<OptimizedParameter>& list, const Indices& p
 Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
     : parameters_(parameters), options_(options), norm_(Tensor::zeros({1})),
       factor_(Tensor::full({1}, 1)), steps_(parameters.items().size()),
-      kind_(index_of(options.kind, optimizer_names, "optimizer")), choices_(parameters.choices_) {
+      trainable_version_(parameters.trainable_version_) {
   int64_t offset = 0;
   std::vector<int32_t> piece_of, number;
   for (const Parameter& p : parameters.items()) {
@@ -168,7 +173,7 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
   }
   piece_of_ = std::move(piece_of), piece_number_ = std::move(number);
   first_ = FlatBuffer::zeros(offset);
-  if (options.kind != "sgd") second_ = FlatBuffer::zeros(offset);
+  if (options.kind != OptimizerKind::sgd) second_ = FlatBuffer::zeros(offset);
 }
 
 void Optimizer::freeze() const {
@@ -196,7 +201,7 @@ void Optimizer::clip(double max_norm) {
 }
 
 void Optimizer::step(double learning_rate) {
-  MB_CHECK(choices_ == parameters_.choices_,
+  MB_CHECK(trainable_version_ == parameters_.trainable_version_,
            "step: set_trainable() came after this Optimizer was made; make it afterwards");
   freeze();
   const OptimizerOptions& o = options_;
@@ -215,16 +220,17 @@ void Optimizer::step(double learning_rate) {
                .g = g.data(), .factor = factor_.data(),
                .lr = real(lr), .beta1 = real(o.beta1), .beta2 = real(o.beta2),
                .eps = real(o.eps), .momentum = real(o.momentum),
-               .decay = real(o.kind == "sgd" ? wd : lr * wd),
+               .decay = real(o.kind == OptimizerKind::sgd ? wd : lr * wd),
                .correction1 = real(1 - std::pow(o.beta1, t)),
                .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))};
   }
   MB_CHECK(any, "step: no parameter has a gradient; call backward(loss) first");
-  launch_pieces(list, piece_of_, piece_number_, first_.device(), kinds.at(kind_));
+  launch_pieces(list, piece_of_, piece_number_, first_.device(), step_of(o.kind));
   fill(factor_, 1);
   parameters_.zero_grad();
   const int64_t passes = second_ ? 7 : 5;           // reads p, m, v, g; writes p, m, v (SGD: no v)
-  profile_charge(o.kind.c_str(), "", parameters_.trainable() * int64_t(sizeof(real)) * passes);
+  profile_charge(name_of(o.kind).c_str(), "",
+                 parameters_.trainable() * int64_t(sizeof(real)) * passes);
 }
 
 std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
@@ -235,12 +241,10 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
 
 // k < w: (k+1) / (w+1)     then constant: 1, linear: (S-k) / (S-w)
 // S steps, w = floor(warmup_fraction S)
-double schedule_factor(const std::string& schedule, int64_t step, int64_t steps,
-                       double warmup_fraction) {
-  index_of(schedule, schedule_names, "schedule");
+double schedule_factor(Schedule schedule, int64_t step, int64_t steps, double warmup_fraction) {
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
-  if (schedule == "constant") return 1;
+  if (schedule == Schedule::constant) return 1;
   return (double(steps) - k) / std::max(1.0, double(steps) - warmup);
 }
 

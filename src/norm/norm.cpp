@@ -39,9 +39,9 @@ void check_value(const std::string& norm, const NormOption& option, const std::s
 
 }  // namespace
 
-double NormOptions::number(const std::string& option, double otherwise) const {
+double NormOptions::number(const std::string& option, double fallback) const {
   const auto value = values.find(option);
-  return value == values.end() ? otherwise : *number_in(value->second);
+  return value == values.end() ? fallback : *number_in(value->second);
 }
 
 std::string norm_name(const std::string& norm) { return norm.substr(0, norm.find(':')); }
@@ -82,7 +82,7 @@ std::map<std::string, std::string> norm_values(const std::string& norm,
 std::string options_text(const std::vector<NormOption>& options) {
   std::vector<std::string> list;
   for (const NormOption& o : options) {
-    const std::string source = o.value ? o.value : o.otherwise;
+    const std::string source = o.value ? o.value : o.source;
     list.push_back(formatted("{}={}", o.name, o.words.empty() ? source : joined(o.words, "|")));
   }
   return joined(list);
@@ -106,17 +106,13 @@ std::string NormTable::help() const {
        "options", "paper"}};
   for (const NormEntry& e : entries)
     lines.push_back({e.name, e.formula, e.over, name_of(e.mixes), e.statistics, e.parameters,
-                     e.place, options_text(e.options), e.paper});
+                     e.place == ClsPlace::per_method ? "embeddings, layers" : name_of(e.place),
+                     options_text(e.options), e.paper});
   return text_table(lines);
 }
 
-const char* name_of(Mixes mixes) {
-  constexpr const char* names[] = {"nothing", "a sentence", "the batch"};
-  return names[int(mixes)];
-}
-
-std::string cls_norm_place(const std::string& norm, const std::string& place) {
-  return place == cls_place::per_method ? cls_norms().find(norm).place : place;
+ClsPlace cls_norm_place(const std::string& norm, ClsPlace place) {
+  return place == ClsPlace::per_method ? cls_norms().find(norm).place : place;
 }
 
 void Norm::fit(const Tensor&) { fail("this normalization takes no statistics from a set"); }

@@ -97,10 +97,7 @@ Tensor Tensor::operator[](int64_t i) const {
   MB_CHECK(s.rank() > 0, "x[{}]: x is a single value", i);
   MB_CHECK(i >= 0 && i < s[0], "x[{}]: x is {}", i, s);
   const Tensor row = gather("x[i]", reshape({s[0], s[0] ? s.size() / s[0] : 0}), {int32_t(i)});
-  return row.reshape(s.rank() == 1   ? Shape{}
-                     : s.rank() == 2 ? Shape{s[1]}
-                     : s.rank() == 3 ? Shape{s[1], s[2]}
-                                     : Shape{s[1], s[2], s[3]});
+  return row.reshape(s.without_first());
 }
 
 Indices argmax(const Tensor& x) {

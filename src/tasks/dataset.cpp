@@ -284,13 +284,15 @@ Dataset read_set(const std::string& folder, const Task& task, Split split, size_
   return data;
 }
 
-std::vector<Sequence> inputs(const Dataset& data, std::span<const int32_t> examples) {
-  std::vector<Sequence> all;
-  for (int32_t i : examples) {
-    const std::vector<Sequence>& own = data.examples[size_t(i)].inputs;
-    all.insert(all.end(), own.begin(), own.end());
+Labeled labeled(const Dataset& data, std::span<const int32_t> examples, const Indices& task) {
+  std::vector<Sequence> inputs;
+  std::vector<double> labels;
+  for (const int32_t i : examples) {
+    const Example& example = data.examples[size_t(i)];
+    inputs.insert(inputs.end(), example.inputs.begin(), example.inputs.end());
+    labels.push_back(example.label);
   }
-  return all;
+  return {pack(inputs, task), labels};
 }
 
 double label_of(const Task& task, const std::string& text) {
@@ -301,12 +303,6 @@ double label_of(const Task& task, const std::string& text) {
   MB_CHECK(label, "{}: there is no label {}; a label is {}{}", task.name, shown(text),
            expected_label(task), names.empty() ? "" : ", or its name: " + joined(names));
   return *label;
-}
-
-std::vector<double> labels(const Dataset& data, std::span<const int32_t> examples) {
-  std::vector<double> values;
-  for (const int32_t e : examples) values.push_back(data.examples[size_t(e)].label);
-  return values;
 }
 
 }  // namespace minbert

@@ -2,12 +2,12 @@
 #include "minbert/metrics.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
 
 #include "engine/text.h"
+#include "minbert/choice.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
 
@@ -147,11 +147,6 @@ TaskScores scores(const Task& task, std::span<const double> predicted,
 }
 
 const char* metric_name(Metric metric) { return scoring(metric).name; }
-std::string metric_key(Metric metric) {
-  std::string key = metric_name(metric);
-  for (char& c : key) c = char(std::tolower(c));
-  return key;
-}
 
 std::vector<Measure> measures(const Task& task) {
   std::vector<Measure> all;
@@ -161,7 +156,7 @@ std::vector<Measure> measures(const Task& task) {
 }
 std::string column_name(const Task& task, const Measure& measure) {
   return task.name + (measure.set.empty() ? "_" : "_" + measure.set + "_") +
-         metric_key(measure.metric);
+         name_of(measure.metric);
 }
 std::string title_of(const Task& task, const std::string& set) { return with_set(task.title, set); }
 std::string set_name(const Task& task, const std::string& set) { return with_set(task.name, set); }

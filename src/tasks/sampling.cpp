@@ -41,10 +41,6 @@ std::vector<int> task_order(std::vector<int64_t> left, int epoch, const EpochOpt
 
 }  // namespace
 
-Sampling parse_sampling(const std::string& name) {
-  return Sampling(index_of(name, sampling_names, "sampling"));
-}
-
 std::vector<TaskBatch> epoch_batches(std::span<const TaskSize> tasks, int epoch,
                                      const EpochOptions& options) {
   MB_CHECK(options.batch >= 1, "--batch {}: expected 1 or more examples", options.batch);

@@ -142,7 +142,7 @@ void for_each_task(const std::string& option, std::string_view list, const char*
 
 void lead(Task& task, const std::string& metric, const std::string& part) {
   std::vector<std::string> valid;
-  for (const Metric m : task.metrics) valid.push_back(metric_key(m));
+  for (const Metric m : task.metrics) valid.push_back(name_of(m));
   const auto leading = std::ranges::find(valid, metric);
   MB_CHECK(leading != valid.end(), "{}: {} is not scored by \"{}\"; valid are: {}", part, task.name,
            metric, joined(valid));

@@ -42,16 +42,9 @@ void visit(auto field, Task& t) {
   field("label_words", t.label_words), field("loss_weight", t.loss_weight);
 }
 
-template <class Enum>
-const Names words;                                  // of its values, in their order
-template <>
-const Names words<TaskKind> = {"classification", "binary", "regression"};
-template <>
-const Names words<Metric> = {"accuracy", "matthews", "f1", "pearson", "spearman"};
-
 template <class T>
 Json written(T& value) {
-  if constexpr (std::is_enum_v<T>) return words<T>[size_t(value)];
+  if constexpr (std::is_enum_v<T>) return name_of(value);
   else if constexpr (std::is_same_v<T, char>) return std::string(1, value);
   else if constexpr (std::is_convertible_v<T, Json>) return value;
   else if constexpr (requires { value.push_back({}); }) {
@@ -68,7 +61,7 @@ Json written(T& value) {
 template <class T>
 void read(const Json& from, T& value) {
   if constexpr (std::is_enum_v<T>)
-    value = T(index_of(from.string(), words<T>, std::is_same_v<T, Metric> ? "metric" : "kind"));
+    value = choice<T>(from.string(), std::is_same_v<T, Metric> ? "metrics" : "kind");
   else if constexpr (std::is_same_v<T, char>) value = (from.string() + '\t')[0];
   else if constexpr (std::is_same_v<T, std::string>) value = from.string();
   else if constexpr (std::is_same_v<T, bool>) value = from.boolean();

@@ -45,7 +45,7 @@ Predictions predict(MultitaskBert& network, const Task& task, const Dataset& dat
       return;
     }
     profile_resume();                    // saving a checkpoint, say, is no operation's time
-    const Tensor logits = network.forward(pack(inputs(data, examples), {id}), id);
+    const Tensor logits = network.forward(labeled(data, examples, {id}).batch, id);
     read_logits(task, data.file, logits, predictions);
   };
   for_each_batch("predicting " + data.file, data.examples.size(), visit);
@@ -102,7 +102,7 @@ void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data) {
   for (const TaskData& d : data) {
     const int id = network.task_id(d.task.name);
     const auto visit = [&](std::span<const int32_t> examples) {
-      bert.cls_norm().fit(bert.cls_before_norm(pack(inputs(d.train, examples), {id})));
+      bert.cls_norm().fit(bert.cls_before_norm(labeled(d.train, examples, {id}).batch));
     };
     const std::string what = formatted("{}: statistics of [CLS] over {}", bert.config().cls_norm,
                                        d.train.file);

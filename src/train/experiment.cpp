@@ -88,7 +88,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
     config_ = new_config(o.config, *tokenizer_);
     describe(config_, tasks);
   }
-  const DatasetOptions reading{.max_length = config(o).max_length, .pairs = pairs_of(o.pairs),
+  const DatasetOptions reading{.max_length = config(o).max_length, .pairs = o.pairs,
                                .limit = o.limit, .skip_bad_rows = o.skip_bad_rows};
   for (const Task& task : tasks) {
     const auto read = [&](Split split, size_t set) {
@@ -121,7 +121,7 @@ BertConfig Experiment::config(const TrainOptions& o) const {
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.encoder_dropout;
   config.pairs = o.pairs;
   config.pool = o.pool;
-  MB_CHECK(o.pool == "pooler" || (o.cls_norm == "none" && o.grad_norm == 0),
+  MB_CHECK(o.pool == Pool::pooler || (o.cls_norm == "none" && o.grad_norm == 0),
            "--pool {}: --cls-norm and --grad-norm stand at the pooler, which it leaves out; take "
            "--pool pooler with them", o.pool);
   config.cls_norm = o.cls_norm;
@@ -131,7 +131,8 @@ BertConfig Experiment::config(const TrainOptions& o) const {
     if (std::ranges::find(config.tasks, data.task.name) == config.tasks.end())
       config.tasks.push_back(data.task.name);
   config.classifier = {};
-  if (config.task_heads() == 1) config.classifier = classifier_of(tasks_of(config)[0], o.dropout);
+  if (config.heads() == Heads::classifier)
+    config.classifier = classifier_of(tasks_of(config)[0], o.dropout);
   return config;
 }
 
@@ -152,9 +153,9 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
       print_tasks(o.model, heads_for(saved, tasks), experiment.data());
     }
   }
-  const bool pooled = o.cls_norm_at == cls_place::pooled;
+  const bool pooled = o.cls_norm_at == ClsPlace::pooled;
   model->network.bert().normalize_gradients(o.grad_norm,
-                                            pooled ? cls_place::pooled : cls_place::pre_pooler);
+                                            pooled ? ClsPlace::pooled : ClsPlace::pre_pooler);
   set_trained(model->parameters, o.train_mode, uint64_t(o.seed), new_pooler);
   return model;
 }
@@ -173,7 +174,7 @@ TrainedModel::TrainedModel(const std::string& source)
 }
 
 DatasetOptions TrainedModel::dataset_options() const {
-  return {.max_length = config.max_length, .pairs = pairs_of(config.pairs)};
+  return {.max_length = config.max_length, .pairs = config.pairs};
 }
 
 const Task& TrainedModel::task(const std::string& name) const {
@@ -186,7 +187,7 @@ const Task& TrainedModel::task(const std::string& name) const {
            "{}: this model was pre-trained, and on no task yet; fine-tune it: {} --model {} "
            "--tasks {} --data DIR --out runs/NAME", folder, command_of("multitask"),
            shell_word(folder), name.empty() ? "sst" : name);
-  MB_CHECK(has_pooler() || config.pool != "pooler",
+  MB_CHECK(has_pooler() || config.pool != Pool::pooler,
            "{}: the weights lack the pooler, which its heads read", folder);
   const auto& [labels, type, dropout] = config.classifier;
   MB_CHECK(labels.size() < 2 || type == "single_label_classification",

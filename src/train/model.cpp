@@ -159,8 +159,8 @@ void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
 BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double head_dropout) {
   describe(config, tasks);
   config.tasks = names_of(tasks);
-  config.pairs = "cross";
-  config.pool = "pooler";
+  config.pairs = Pairs::cross;
+  config.pool = Pool::pooler;
   if (tasks.size() == 1) config.classifier = classifier_of(tasks[0], head_dropout);
   config.max_length = std::min(512, config.max_tokens());
   return config;
@@ -168,7 +168,7 @@ BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double 
 }  // namespace
 
 void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
-                const std::string& placement, const Parameters& parameters) {
+                Placement placement, const Parameters& parameters) {
   BertConfig named = saved;
   if (const auto heads = heads_for(saved, tasks); !heads.empty()) named.tasks = heads;
   print_report(std::cerr, load_all_layers(model_folder(source), named, parameters), source);

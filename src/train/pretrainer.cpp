@@ -53,11 +53,11 @@ Tokenizer tokenizer_of(const PretrainOptions& o) {
   if (!o.vocab.empty()) return Tokenizer::from_vocab(o.vocab, o.cased);
   if (!has_state(o.out) && ranks().first()) {
     const VocabularyOptions options{.size = o.vocab_size, .lower_case = !o.cased};
-    if (o.tokenizer == "bpe") train_bpe(o.corpus, options).save(o.out, o.max_length);
+    if (o.tokenizer == VocabularyKind::bpe) train_bpe(o.corpus, options).save(o.out, o.max_length);
     else write_vocabulary(o.out + "/vocab.txt", train_vocabulary(o.corpus, options));
   }
   ranks().wait();
-  return o.tokenizer == "bpe" ? Tokenizer::from_folder(o.out)
+  return o.tokenizer == VocabularyKind::bpe ? Tokenizer::from_folder(o.out)
                               : Tokenizer::from_vocab(o.out + "/vocab.txt", o.cased);
 }
 
@@ -245,7 +245,8 @@ class PretrainRun {
       const PretrainScores scores = result_.held_out = evaluate(model_.network);
       line += "   held out: MLM loss " + fixed(scores.mlm_loss, 4);
       if (next_sentence_) line += "  NSP accuracy " + fixed(scores.nsp_accuracy, 4);
-      row = formatted("{},{},{}", log_.step(), exact(scores.mlm_loss), exact(scores.nsp_accuracy));
+      row = formatted("{},{},{}", log_.step(), float_text(scores.mlm_loss),
+                      float_text(scores.nsp_accuracy));
     }
     log_.report(line, row);
     reported_ = log_.step();

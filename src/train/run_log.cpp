@@ -99,10 +99,10 @@ void RunLog::add(std::span<const double> losses, const BatchEntry& entry) {
   for (size_t i = 0; i < losses.size(); ++i) {
     loss_sums_[entry.first_sum + i] += losses[i] * entry.counts[i];
     loss_counts_[entry.first_sum + i] += entry.counts[i];
-    row += "," + exact(losses[i]);
+    row += "," + float_text(losses[i]);
   }
   if (steps_)
-    steps_->row(row + formatted(",{},{},{}", exact(learning_rate()), entry.tokens,
+    steps_->row(row + formatted(",{},{},{}", float_text(learning_rate()), entry.tokens,
                                 fixed(seconds_, 3)));
   shown_tokens_ += entry.tokens;
   if (!progress_->due()) return;

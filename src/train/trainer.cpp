@@ -134,9 +134,9 @@ class Run {
     const TaskData& data = experiment_.data()[size_t(t)];
     const int id = model_->network.task_id(data.task.name);
     DropoutClock::current().step = clock;
-    const Batch batch = pack(inputs(data.train, examples), {id});
+    const auto [batch, labels] = labeled(data.train, examples, {id});
     const Tensor logits = model_->network.forward(batch, id);
-    const Tensor loss = task_loss(data.task, logits, labels(data.train, examples));
+    const Tensor loss = task_loss(data.task, logits, labels);
     if (o_.trace && clock == 0) print_tape(std::cout);
     return loss;
   }
@@ -175,20 +175,20 @@ class Run {
     std::string line = formatted("epoch {}/{}", epoch_ + 1, o_.epochs);
     for (size_t i = 0; i < dev.size(); ++i) {
       const Task& task = experiment_.data()[i].task;
-      row += "," + exact(log_.mean_loss(i));
+      row += "," + float_text(log_.mean_loss(i));
       line += formatted("   {} loss {} dev", task.name, fixed(log_.mean_loss(i), 4));
       const std::vector<Measure> list = measures(task);
       for (size_t j = 0; j < list.size(); ++j) {
-        row += "," + (dev[i][j] ? exact(*dev[i][j]) : "undefined");
+        row += "," + (dev[i][j] ? float_text(*dev[i][j]) : "undefined");
         line += formatted(" {}{} {}", list[j].set.empty() ? "" : list[j].set + " ",
                           metric_name(list[j].metric), score_text(dev[i][j]));
       }
-      if (const auto length = length_of_gamma(task)) row += "," + exact(*length);
+      if (const auto length = length_of_gamma(task)) row += "," + float_text(*length);
     }
     const double mean = mean_score(dev);
     const bool better = mean > best_;                 // ties keep the earlier
     log_.report(line + "   mean " + fixed(mean, 4) + (better ? "  *" : ""),
-                row + "," + exact(mean));
+                row + "," + float_text(mean));
     if (better) {
       best_ = mean;
       result_.best_epoch = epoch_;
@@ -224,7 +224,7 @@ class Run {
     std::vector<TaskSize> tasks;
     for (const TaskData& d : experiment_.data())
       tasks.push_back({d.task.name, int64_t(d.train.examples.size())});
-    return epoch_batches(tasks, int(epoch), {parse_sampling(o_.sampling), o_.batch, !o_.no_shuffle,
+    return epoch_batches(tasks, int(epoch), {o_.sampling, o_.batch, !o_.no_shuffle,
                                              uint64_t(o_.seed)});
   }
 

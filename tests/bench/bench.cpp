@@ -78,7 +78,7 @@ class Bench {
   explicit Bench(const Options& options) : options_(options), pytorch_(options) {
     environment_ = environment_of(options.threads);
     if (!options.against.empty()) return;
-    sgemm_ = std::make_unique<Child>(worker_command("cpu", "fp32", {"sgemm"}), environment_);
+    sgemm_ = std::make_unique<Child>(worker_command(Device::cpu, "fp32", {"sgemm"}), environment_);
     std::printf("sgemm     %s\n", sgemm_->listen().c_str());
     find_best_product();
   }
@@ -279,7 +279,8 @@ class Bench {
 
 // What a child is asked to be: --worker DEVICE PRECISION NAME ... What goes wrong is an answer, too.
 int worker(const std::vector<std::string>& words) try {
-  set_default_device(words[0]), set_matmul_precision(words[1]);
+  set_default_device(choice<Device>(words[0], "--device"));
+  set_matmul_precision(choice<Precision>(words[1], "--matmul"));
   if (words[2] == "sgemm") sgemm_worker();
   else if (words[2] == "sum") sum_worker();
   else if (words[2] == "product") gpu_product_worker();
@@ -303,7 +304,7 @@ int bench(int argc, char** argv) {
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   CommandLine line("bench", "Measures minbert beside PyTorch and beside the machine's best product of matrices.");
-  line.option("--device", options.device, "what it runs on", device_names);
+  line.option("--device", options.device, "what it runs on");
   line.option("--case", options.only, "what to measure", names);
   line.option("--steps", options.steps, "steps of each case that count (--device cuda: groups); 0: its own number",
               Range{0});
@@ -313,19 +314,19 @@ int bench(int argc, char** argv) {
   line.option("--against", options.against, "another build of this benchmark, asked by turns with this one", "FILE");
   line.option("--bound", options.bound, "with --against: times as long as the other it may take", Range{0});
   line.section("On a GPU");
-  line.option("--matmul", options.matmul, "precisions of the products", precision_names);
+  line.option("--matmul", options.matmul, "precisions of the products", choices<Precision>());
   line.option("--group", options.group, "steps between two waits for the GPU", Range{1});
   line.closing("Prints a table.", {"--case all --no-torch"});
   line.parse(argc, argv);
-  const auto& here = options.device == "cuda" ? on_gpu : on_cpu;
+  const auto& here = options.device == Device::cuda ? on_gpu : on_cpu;
   MB_CHECK(std::ranges::find(here, options.only) != here.end(),
            "--case {}: it is not measured on {}; --help lists what is", options.only, options.device);
   const auto is_here = [&](const Case& c) { return is_chosen(options, c); };
-  MB_CHECK(options.against.empty() || (options.device == "cpu" && std::ranges::any_of(of_bert, is_here)),
+  MB_CHECK(options.against.empty() || (options.device == Device::cpu && std::ranges::any_of(of_bert, is_here)),
            "--against: measures BERT on the CPU alone, not --device {} --case {}", options.device, options.only);
   MB_CHECK(options.against.empty() || access(options.against.c_str(), X_OK) == 0,
            "--against {}: this is no program; give the build/bin/bench of another build", options.against);
-  if (options.device == "cuda") return run_on_gpu(options);
+  if (options.device == Device::cuda) return run_on_gpu(options);
 
   prepare_openblas();                               // for PyTorch and --against, too: they inherit the choice
   const auto chosen = [&](const std::string& name) { return options.only == "all" || options.only == name; };

@@ -56,9 +56,9 @@ bool is_chosen(const Options& options, const Case& c) {
 
 std::vector<std::string> environment_of(int threads) { return {formatted("OMP_NUM_THREADS={}", threads)}; }
 
-std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
+std::vector<std::string> worker_command(Device device, const std::string& precision,
                                         const std::vector<std::string>& what) {
-  std::vector<std::string> words = {"/proc/self/exe", "--worker", device, precision};
+  std::vector<std::string> words = {"/proc/self/exe", "--worker", name_of(device), precision};
   words.insert(words.end(), what.begin(), what.end());
   return words;
 }
@@ -66,7 +66,7 @@ std::vector<std::string> worker_command(const std::string& device, const std::st
 std::vector<std::string> bert_command(const Options& options, const std::string& precision, const std::string& config,
                                       const std::string& mode, const std::string& norm, const std::string& cls_norm,
                                       const std::string& trained) {
-  const int uncounted = warm_up * (options.device == "cuda" ? options.group : 1);
+  const int uncounted = warm_up * (options.device == Device::cuda ? options.group : 1);
   return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm,
                                                     options.profile ? "profile" : "", std::to_string(uncounted),
                                                     trained});          // at the end: older builds do not read it
@@ -93,7 +93,7 @@ PyTorch::PyTorch(const Options& o) : options(o) {
 
 std::vector<std::string> PyTorch::command(const Case& c, const std::string& precision, const std::string& form) const {
   const BertConfig config = BertConfig::named(c.config);
-  std::vector<std::string> words = {python, script, c.mode, options.device, precision, form};
+  std::vector<std::string> words = {python, script, c.mode, name_of(options.device), precision, form};
   for (const int n : {options.threads, config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
                       config.intermediate_size, config.vocab_size, config.max_position_embeddings})
     words.push_back(std::to_string(n));
@@ -103,7 +103,7 @@ std::vector<std::string> PyTorch::command(const Case& c, const std::string& prec
 std::vector<std::string> PyTorch::environment() const {
   std::vector<std::string> lines = environment_of(options.threads);
   const std::string folder = fs::path(openblas_file()).parent_path();
-  if (options.device == "cpu" && !folder.empty()) lines.push_back("LD_LIBRARY_PATH=" + folder);
+  if (options.device == Device::cpu && !folder.empty()) lines.push_back("LD_LIBRARY_PATH=" + folder);
   return lines;
 }
 

@@ -22,8 +22,8 @@ struct Options {
   std::string only = "all";                         // or the name of a case, norms, modes, tokenizer, ...
   int steps = 0, threads = 0;
   bool no_torch = false, profile = false;
-  std::string device = "cpu";
-  std::vector<std::string> matmul = precision_names;            // these two: on a GPU alone
+  Device device = Device::cpu;
+  std::vector<std::string> matmul = choices<Precision>();            // these two: on a GPU alone
   std::string against;                              // on the CPU: another build's bench, and the bound on the ratio
   double bound = 1.02;
   int group = 10;                                   // steps that are timed together
@@ -40,7 +40,7 @@ bool is_chosen(const Options& options, const Case& c);
 
 std::vector<std::string> environment_of(int threads);
 // This program as a worker (main in bench.cpp), and as the one that runs BERT.
-std::vector<std::string> worker_command(const std::string& device, const std::string& precision,
+std::vector<std::string> worker_command(Device device, const std::string& precision,
                                         const std::vector<std::string>& what);
 std::vector<std::string> bert_command(const Options& options, const std::string& precision, const std::string& config,
                                       const std::string& mode, const std::string& norm, const std::string& cls_norm,

@@ -55,7 +55,7 @@ class SmallBatches {
     const OnnxRuntime runtime(options, pytorch, encode_cases()[0]);
     const std::vector<std::string> environment = environment_of(options.threads);
     ours_.start(bert_command(options, "fp32", "base", "encode", "layer", "none", trained::full_model), environment);
-    sum_.start(worker_command("cpu", "fp32", {"sum"}), environment);
+    sum_.start(worker_command(Device::cpu, "fp32", {"sum"}), environment);
     if (runtime.why_not.empty()) onnx_.start(runtime.command(), {});
     else onnx_.leave_out(runtime.why_not);
     if (pytorch.why_not.empty())

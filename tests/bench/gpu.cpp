@@ -46,7 +46,7 @@ class GpuBench {
  public:
   explicit GpuBench(const Options& options)
       : options_(options), pytorch_(options), environment_(environment_of(options.threads)),
-        product_(worker_command("cuda", "fp32", {"product"}), environment_) {
+        product_(worker_command(Device::cuda, "fp32", {"product"}), environment_) {
     product_.listen();
     std::printf("GPU       %s\n", cuda::describe().c_str());
     for (const std::string& precision : options.matmul) products_.push_back(best_product(precision));
@@ -187,7 +187,7 @@ std::vector<Case> gpu_cases() {
 }
 
 int run_on_gpu(const Options& options) {
-  set_default_device("cuda");                       // or its error, before any worker starts
+  set_default_device(Device::cuda);                       // or its error, before any worker starts
   GpuBench bench(options);
   bool all_ran = true;
   for (const Case& c : gpu_cases())

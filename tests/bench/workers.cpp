@@ -68,7 +68,7 @@ struct Work {                                       // of a step
 void bert_worker(const std::string& config_name, const std::string& mode, const std::string& norm,
                  const std::string& cls_norm, const std::string& trained, bool profile, int warm_up) {
   BertConfig config = BertConfig::named(config_name);
-  config.norm = norm, config.cls_norm = cls_norm, config.cls_norm_at = cls_norm_place(cls_norm, "per-method");
+  config.norm = norm, config.cls_norm = cls_norm, config.cls_norm_at = cls_norm_place(cls_norm, ClsPlace::per_method);
   const bool train = mode != "forward" && mode != "encode", pretrain = mode == "pretrain", encoder = mode == "encoder";
   std::unique_ptr<MultitaskBert> classifier;
   std::unique_ptr<BertForPreTraining> pretraining;
@@ -81,7 +81,8 @@ void bert_worker(const std::string& config_name, const std::string& mode, const 
   model.train(train);
   set_recompute(mode == "recompute");
   std::unique_ptr<Optimizer> optimizer;
-  if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{.kind = encoder ? "sgd" : "adamw"});
+  if (train) optimizer = std::make_unique<Optimizer>(parameters, OptimizerOptions{
+    .kind = encoder ? OptimizerKind::sgd : OptimizerKind::adamw});
   if (on_gpu()) std::cout << "minbert, " << device_text() << std::endl;
   else std::cout << "minbert, " << omp_get_max_threads() << " threads, " << openblas_kernels() << " kernels, "
                  << openblas_file() << (matmul_precision() == Precision::bf16 ? ", " + device_text() : "") << std::endl;
@@ -182,7 +183,7 @@ void gpu_product_worker() {
   Tensor a, b, c;
   std::string precision;
   for (int64_t n, times; std::cin >> precision >> n >> times;) {
-    set_matmul_precision(precision);
+    set_matmul_precision(choice<Precision>(precision, "precision"));
     if (!a || a.rows() != n) {
       std::vector<real> values(size_t(n * n));      // a GPU computes faster on zeros and on equal numbers
       for (real& v : values) v = real(random.uniform() - 0.5);

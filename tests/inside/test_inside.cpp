@@ -219,7 +219,7 @@ TEST_CASE("inside: a page without weights says why, and its numbers are the mode
   CHECK(why(Tensor::zeros({3})) == "");
   CHECK(contains(why(Tensor::from({1}, {real(1e5)})), "x has a number that is too large"));
   CHECK(contains(why(Tensor::zeros({5001, 1000})), "5001000 numbers"));
-  config.placement = "pre";
+  config.placement = Placement::pre;
   CHECK(contains(why(Tensor::zeros({3})), "placement of norms is pre"));
 }
 

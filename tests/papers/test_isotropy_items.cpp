@@ -132,7 +132,7 @@ TEST_CASE("isotropy: an item that does not exist is named with those that do; th
   const Quiet quiet;
   IsoBnOptions o = small_options(world);
   o.items = {"tab9"};
-  CHECK_ERROR(run_items(o), "there is no item \"tab9\"; the items are: sec2.1, fig1");
+  CHECK_ERROR(run_items(o), "item: there is no \"tab9\"; valid are: sec2.1, fig1");
   o.items = {"tab2"};
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(world.path("study/report.json"));
@@ -171,7 +171,7 @@ TEST_CASE("isotropy: one sentence, and a model without a pooler, are errors that
   const std::string file = world.path("start/model.safetensors");
   Renamed(file, [](const std::string& name) { return contains(name, "pooler") ? "" : name; }).writer.write(file);
   CHECK_ERROR(run_items(o), "has no trained pooler");
-  o.cls_norm_at = "pre-pooler";
+  o.cls_norm_at = ClsPlace::pre_pooler;
   CHECK(run_items(o) == 0);
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 // A network of this placement and norm, a batch for it, and its classes.
 struct SmallNetwork {
-  explicit SmallNetwork(const std::string& norm, const std::string& placement = "post", int layers = 3)
+  explicit SmallNetwork(const std::string& norm, Placement placement = Placement::post, int layers = 3)
       : model(config(norm, placement, layers), 7, true, 3), batch(pack(sentences({5, 3, 6, 2, 4}))) {
     randomise(model.parameters, 0.2);
   }
-  static BertConfig config(const std::string& norm, const std::string& placement, int layers) {
+  static BertConfig config(const std::string& norm, Placement placement, int layers) {
     BertConfig c = BertConfig::named("narrow-1");
     c.vocab_size = 20, c.max_position_embeddings = 16, c.hidden_size = 8, c.intermediate_size = 32;
     c.num_hidden_layers = layers, c.placement = placement;
@@ -35,7 +35,7 @@ struct SmallNetwork {
 
 TEST_CASE("transformer_norms: products of Jacobians carry the gradient down as the tape does [NT gradient]") {
   for (const std::string norm : {"layer", "batch", "none", "rms", "instance", "group:groups=2"})
-    for (const std::string placement : {"post", "pre"}) {
+    for (const Placement placement : {Placement::post, Placement::pre}) {
       INFO(norm << ' ' << placement);
       SmallNetwork n(norm, placement);
       const GradientWalk walk = walk_gradient(n.model, n.batch, n.classes);

@@ -23,7 +23,7 @@ Tensor logits_of(TrainedModel& m, const TaskData& data, const Dataset& set) {
   std::vector<int32_t> all;
   for (size_t i = 0; i < set.examples.size(); ++i) all.push_back(int32_t(i));
   const int head = m.model.network.task_id(data.task.name);
-  return m.model.network.forward(pack(inputs(set, all), {head}), head);
+  return m.model.network.forward(labeled(set, all, {head}).batch, head);
 }
 
 double accuracy_of(TrainedModel& m, const TaskData& data, const Dataset& set) {

@@ -158,7 +158,7 @@ TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward
   TaskAdaptationOptions o = small_options(world);
   o.tasks = "sst2";
   o.items = {"fig4"};
-  for (const char* place : {"pre-pooler", "pooled"}) {
+  for (const ClsPlace place : {ClsPlace::pre_pooler, ClsPlace::pooled}) {
     o.cls_norm_at = place;
     REQUIRE(run_items(o) == 0);
     std::map<std::string, std::vector<double>> change;                     // method + direction: of each operation

@@ -237,7 +237,7 @@ TEST_CASE("transformer_norms: the mean of the sentence in [CLS]'s place, and a v
   const std::string by_cls = read_file(world.path("study/gradient.csv"));
 
   o.vocab = world.path("vocab.txt");
-  o.read = "mean";
+  o.read = NtRead::mean;
   write_file(o.vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfell\nstayed\nrose\n");
   REQUIRE(run_items(o) == 0);
   CHECK(contains(differs(), "the classifier reads the mean of the sentence"));
@@ -247,7 +247,7 @@ TEST_CASE("transformer_norms: the mean of the sentence in [CLS]'s place, and a v
   const NtData data = read_nt_data(o, o.vocab);
   CHECK(data.tokenizer.size() == 8);
   NtModel model = new_network(o, data, {.layers = 1, .width = 8, .norm = "layer"});
-  const Batch batch = pack(inputs(data.train, std::vector<int32_t>{0, 1, 2}));
+  const Batch batch = labeled(data.train, std::vector<int32_t>{0, 1, 2}).batch;
   const Tensor hidden = model.network.bert().forward(batch).last_hidden_state;
   CHECK(model.network.forward(batch).values() == model.network.of_hidden(hidden, batch).values());
   const GradientWalk walk = walk_gradient(model, batch, {0, 1, 2});

@@ -13,7 +13,8 @@ namespace minbert::test {
 TEST_CASE("norms: the first gradient is what one step of plain gradient descent walks along") {
   SmallWorld world;
   TrainOptions o = world.options();
-  o.optimizer = "sgd", o.lr = 0.25, o.weight_decay = o.warmup = o.clip = 0, o.schedule = "constant";
+  o.optimizer = OptimizerKind::sgd, o.lr = 0.25, o.weight_decay = o.warmup = o.clip = 0;
+  o.schedule = Schedule::constant;
   const RunResult stopped = world.run(o, "one-step", 1);
   o.epochs = 0;
   world.run(o, "initial");
@@ -29,7 +30,7 @@ TEST_CASE("norms: the first gradient is what one step of plain gradient descent 
 }
 
 TEST_CASE("norms: lists stand for every one with every other, each with a name of its own") {
-  const std::vector<Variant> all = norm_variants({{"layer", "rms"}, {"post", "pre"}, {"none", "z"}, {0, 0.5}}, true);
+  const std::vector<Variant> all = norm_variants({{"layer", "rms"}, {Placement::post, Placement::pre}, {"none", "z"}, {0, 0.5}}, true);
   std::set<std::string> labels;
   for (const Variant& v : all) {
     labels.insert(v.label);
@@ -46,7 +47,7 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
   SmallWorld world;
   TrainOptions o = world.options();
   o.epochs = o.seeds = 2, o.batch = o.accumulate = 1;
-  const std::vector<Variant> variants = {{"layer-post", "layer"}, {"rms-pre", "rms", "pre", "z", 0.5}};
+  const std::vector<Variant> variants = {{"layer-post", "layer"}, {"rms-pre", "rms", Placement::pre, "z", 0.5}};
   const auto table = [&](const std::string& out, double to_loss) {
     o.out = world.path(out);
     const Quiet quiet;

@@ -10,7 +10,7 @@ namespace minbert {
 struct ClnOptions : DocumentOptions {
   double lr = 3e-4, dropout = 0.1;
   int batch = 16;
-  std::string sampling = "sequential";              // the document's: all of a task, then the next
+  Sampling sampling = Sampling::sequential;         // the document's: all of a task, then the next
   ClnOptions();
 };
 

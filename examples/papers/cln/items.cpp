@@ -50,7 +50,7 @@ void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const
     ItemReport::Cell shown{"", defined.empty() ? "undefined" : mean_text(defined, percent.digits),
                            points};
     for (double v : report.printed().values({{"task", task.name}, {"norm", norm},
-                                             {"metric", metric_key(task.metrics[0])}})) {
+                                             {"metric", name_of(task.metrics[0])}})) {
       if (task.metrics[0] == Metric::pearson) v *= percent.factor;       // its accuracies are in percent
       shown.printed = fixed(v, percent.digits);
       shown.printed_point = v;
@@ -64,8 +64,8 @@ void differs(const ClnRuns& runs, ItemReport& report) {
   report.differs(
       "the document gives no rate, batch size, number of epochs or seeds, and does not say how pairs "
       "are encoded nor what the heads are: ours are choices");
-  if (runs.o.sampling != "sequential")
-    report.differs("tasks in the order " + runs.o.sampling +
+  if (runs.o.sampling != Sampling::sequential)
+    report.differs("tasks in the order " + name_of(runs.o.sampling) +
                    "; the document takes all batches of one task, then of the next");
   if (runs.o.data == ClnOptions().data)
     report.differs("generated sentences: the printed numbers are of other data, and no target");

@@ -29,7 +29,7 @@ Run cls_run(Document& document, const IsoBnOptions& o, const Task& task) {
   return document.run_on(
       task, "cls", 1,
       // a result that lacks one of these is another run's
-      {{"cls-norm-at", o.cls_norm_at}, {"ev", "tab2,eq3,eq5,alg1"}, {"of classes", "largest"}},
+      {{"cls-norm-at", name_of(o.cls_norm_at)}, {"ev", "tab2,eq3,eq5,alg1"}, {"of classes", "largest"}},
       [o, task](const std::string& folder) { return measure_cls(o, task, folder); });
 }
 
@@ -300,7 +300,7 @@ std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& option
   const RunGrid runs(std::bind_front(&Measured::run, m), m.tasks());
   const auto item = [&](const char* name, const char* title, const auto& show) {
     const auto show_item = [m, show](ItemReport& report) {
-      report.caption(m.o.cls_norm_at == cls_place::pooled ? "[CLS] after the pooler's tanh"
+      report.caption(m.o.cls_norm_at == ClsPlace::pooled ? "[CLS] after the pooler's tanh"
                                                           : "[CLS] before the pooler");
       show(m, report);
     };

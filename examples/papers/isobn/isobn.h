@@ -7,7 +7,7 @@
 namespace minbert {
 
 struct IsoBnOptions : DocumentOptions {
-  std::string cls_norm_at = cls_place::pooled;    // or pre_pooler: which [CLS]
+  ClsPlace cls_norm_at = ClsPlace::pooled;        // or pre_pooler: which [CLS]
   Numbers lr = {3e-4}, batch = {16}, beta = {0.5};       // of tab.1
 };
 

@@ -29,7 +29,7 @@ const std::vector<Transformation> moving_transformations = {
 
 Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train,
-                 o.cls_norm_at == cls_place::pooled ? Pooler::needed : Pooler::unused);
+                 o.cls_norm_at == ClsPlace::pooled ? Pooler::needed : Pooler::unused);
   MB_CHECK(set.data().examples.size() > 1,
            "{}: one sentence has no correlations; expected 2 or more", set.data().file);
   const int64_t H = set.config().hidden_size;

@@ -47,7 +47,7 @@ struct Tuning {
     t.batch = int(s.batch);
     t.epochs = o.epochs;
     t.warmup = 0.06;
-    t.schedule = "linear";
+    t.schedule = Schedule::linear;
     t.dropout = 0.1;
     return t;
   }
@@ -131,7 +131,7 @@ void tab1(const Tuning& t, ItemReport& report) {
   t.grid().each([&](const Task& task, const Setting& s, int seed) {
     const Json result = document.result(t.grid().run(task, s, seed));
     for (const Measure& m : measures(task))
-      all(task.name, s.norm, s.lr, s.batch, s.beta, seed, metric_key(m.metric)) =
+      all(task.name, s.norm, s.lr, s.batch, s.beta, seed, name_of(m.metric)) =
           result[column_name(task, m)].number_if();
   });
   LongTable best({"task", "norm", "seed", "score"}), judged = best;

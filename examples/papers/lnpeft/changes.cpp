@@ -209,8 +209,8 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
           const std::string layer = std::to_string(change["layer"].integer()),
                             component = change["component"].string();
           const double D = change["D"].number();
-          table(task.name, layer, component, exact(change["n"].number()), exact(D),
-                exact(change["L0"].number())) = change["L1"].number();
+          table(task.name, layer, component, float_text(change["n"].number()), float_text(D),
+                float_text(change["L0"].number())) = change["L1"].number();
           judged(task.name, layer, component, seed) = D;
           if (component != "output.LayerNorm")
             largest_other[layer] = std::max(largest_other[layer], D);

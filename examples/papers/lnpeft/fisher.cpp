@@ -56,7 +56,7 @@ void tab1(const LnPeftRuns& runs, ItemReport& report) {
     const Json means = runs.document.result(runs.fisher(task))["eq2"];
     double other = 0, dense = 0;
     for (const auto& [component, share] : normalized(means)) {
-      table(task.name, component, exact(means[component].number())) = share;
+      table(task.name, component, float_text(means[component].number())) = share;
       judged(task.name, component) = share;
       if (component != "output.LayerNorm") other = std::max(other, share);
       if (component.find("LayerNorm") == component.npos) dense = std::max(dense, share);

@@ -92,7 +92,7 @@ TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int s
   t.seed = seed;
   t.batch = 16;
   t.epochs = o.epochs;
-  t.schedule = "linear";
+  t.schedule = Schedule::linear;
   t.dropout = 0.1;
   return t;
 }

@@ -89,8 +89,8 @@ KruskalWallis printed_test(const LongTable& printed, const std::string& set) {
 
 // New tensors are on the CPU while it lives.
 struct OnCpu {
-  OnCpu() { set_default_device("cpu"); }
-  ~OnCpu() { set_default_device(device_names[size_t(before)]); }
+  OnCpu() { set_default_device(Device::cpu); }
+  ~OnCpu() { set_default_device(before); }
   Device before = default_device();
 };
 
@@ -149,7 +149,7 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
                  const KruskalWallis test =
                      theirs ? printed_test(report.printed(), set)
                             : kruskal_wallis(means(trained::bitfit), means(trained::layer_norm));
-                 table(theirs ? "printed tables" : "ours", set, exact(test.H)) = test.p;
+                 table(theirs ? "printed tables" : "ours", set, float_text(test.H)) = test.p;
                  ItemReport::Cell cell{"", fixed(test.p, 5)};
                  for (const double p : report.printed().values({{"set", set}, {"mode", "p"}}))
                    if (theirs) cell.printed = fixed(p, 5);

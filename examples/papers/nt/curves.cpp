@@ -25,10 +25,10 @@ auto measured_grid(const SharedNtRuns& runs) {
 auto reading_grid(const SharedNtRuns& runs) {
   const auto run = [=](const std::string& norm, const std::string& read, int seed) {
     NtSetup setup = runs->curve_setup(norm, seed);
-    setup.read = read;
+    setup.read = choice<NtRead>(read, "read");
     return runs->training(setup);
   };
-  return RunGrid(run, runs->o.norms, nt_read_names, runs->seeds());
+  return RunGrid(run, runs->o.norms, choices<NtRead>(), runs->seeds());
 }
 
 // [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1, "accuracy" the share of
@@ -38,7 +38,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
       judged({"norm", "seed", "split", "value"});
   const auto grid = reading_grid(runs);
   const auto result_of = [&](const std::string& norm, int seed) {
-    return runs->result(grid.run(norm, runs->o.read, seed));
+    return runs->result(grid.run(norm, name_of(runs->o.read), seed));
   };
   Figure figure{.title = setup_text(runs), .columns = 2, .shared_y = true};
   for (const auto& [split, key] :
@@ -71,7 +71,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
   report.table(formatted("Share of the validation sentences that are right after the last epoch, by what the "
                          "classifier reads: [CLS], or the mean of the sentence. The largest class alone: {}",
                          fixed(runs->data().majority, 3)),
-               "norm", runs->o.norms, nt_read_names, accuracy);
+               "norm", runs->o.norms, choices<NtRead>(), accuracy);
   report.csv(table);
   report.judge_by(judged);
   report.figure(figure,

@@ -43,7 +43,7 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
 }
 
 std::vector<int32_t> NtData::class_of(std::span<const int32_t> examples) const {
-  const Numbers values = labels(train, examples);
+  const Numbers values = labeled(train, examples).labels;
   return {values.begin(), values.end()};
 }
 
@@ -67,7 +67,7 @@ Tensor NtClassifier::of_hidden(const Tensor& h, const Batch& batch) const {
 
 std::string NtSetup::label() const {
   std::string text = formatted("{}x{}-{}", layers, width, norm);
-  if (placement != "post") text += "-" + placement;
+  if (placement != Placement::post) text += "-" + name_of(placement);
   if (uniform > 0) text += formatted("-uniform{}", uniform);
   if (lr > 0) text += formatted("-lr{}", lr);
   return text + formatted("-seed{}", seed);
@@ -88,7 +88,7 @@ BertConfig nt_config(const NtOptions& o, const NtSetup& s, const Tokenizer& toke
   c.placement = s.placement;
   c.set_norm(s.norm);
   if (s.uniform > 0) {
-    c.initialisation = "uniform";
+    c.initialisation = Initialisation::uniform;
     c.initializer_range = s.uniform;
   }
   return c;

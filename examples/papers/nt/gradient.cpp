@@ -20,7 +20,7 @@ namespace {
 struct Sublayers {
   const BertModel& bert;
   const Batch& batch;
-  bool post = placement_of(bert.config().placement) == Placement::post;
+  bool post = bert.config().placement == Placement::post;
 
   // Without the residual sum
   Tensor F(int k, const Tensor& u) const {

@@ -11,14 +11,15 @@ namespace {
 
 // Each norm in both placements; without a norm they are one.
 struct Placed {
-  std::string norm, placement;
-  std::string title() const { return norm == "none" ? "none" : norm + ", " + placement; }
+  std::string norm;
+  Placement placement;
+  std::string title() const { return norm == "none" ? "none" : norm + ", " + name_of(placement); }
 };
 std::vector<Placed> placed_norms(const NtOptions& o) {
   std::vector<Placed> all;
   for (const std::string& norm : o.norms)
-    for (const char* placement : {"post", "pre"})
-      if (norm != "none" || placement == std::string("post")) all.push_back({norm, placement});
+    for (const Placement placement : {Placement::post, Placement::pre})
+      if (norm != "none" || placement == Placement::post) all.push_back({norm, placement});
   return all;
 }
 
@@ -122,7 +123,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
                 .log_y = true};
     for (const Placed& placed : all_placed) {
       panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_factors)));
-      if (placed.placement != "pre")
+      if (placed.placement != Placement::pre)
         for (double& x : panel.curves.back().x) x /= 2;
     }
     return panel;

@@ -24,7 +24,7 @@ std::string part_of(const Trace::Operation& operation) {
 
 // Operations that belong together, from the layer's input on, and the boxes whose results they
 // read.
-Json boxes_of(const std::string& placement) {
+Json boxes_of(Placement placement) {
   BertConfig config = BertConfig::named("narrow-1");
   config.vocab_size = 8;
   config.max_position_embeddings = config.max_length = 8;
@@ -121,7 +121,7 @@ void fig1(const Json& result, ItemReport& report) {
 
 Run modules() {
   const auto find_boxes = [](const std::string&) {
-    return Json::object({{"post", boxes_of("post")}, {"pre", boxes_of("pre")}});
+    return Json::object({{"post", boxes_of(Placement::post)}, {"pre", boxes_of(Placement::pre)}});
   };
   return {"modules", {{"placements", "post pre"}}, find_boxes, 0.1};
 }

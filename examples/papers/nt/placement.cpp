@@ -7,12 +7,13 @@ namespace {
 
 struct Placed {
   double layers;
-  std::string placement, title;
+  Placement placement;
+  std::string title;
 };
 std::vector<Placed> placed(const NtOptions& o) {
   std::vector<Placed> all;
   for (const double layers : o.layers)
-    for (const char* placement : {"post", "pre"})
+    for (const Placement placement : {Placement::post, Placement::pre})
       all.push_back(
           {layers, placement, formatted("{}, {}", counted(int64_t(layers), "layer"), placement)});
   return all;

@@ -45,13 +45,13 @@ Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
       {"layers", std::to_string(s.layers)},
       {"width", std::to_string(s.width)},
       {"norm", s.norm},
-      {"placement", s.placement},
+      {"placement", name_of(s.placement)},
       {"seed", std::to_string(s.seed)},
       {"uniform", formatted("{}", s.uniform)},
-      {"positions", o.positions},
+      {"positions", name_of(o.positions)},
       {"batch", std::to_string(o.batch)},
       {"vocabulary", document.study().fingerprint(vocab_file())}});
-  if (const std::string& read = s.read_by(o); read != "cls") run.options["read"] = read;
+  if (const NtRead read = s.read_by(o); read != NtRead::cls) run.options["read"] = name_of(read);
   return run;
 }
 
@@ -88,7 +88,7 @@ Run NtRuns::gradient_walk(const NtSetup& s) const {
     NtModel model = new_network(o, data(), s);
     const std::vector<int32_t> first = batches_of(o, data(), s.seed, 0)[0].examples;
     const GradientWalk walk =
-        walk_gradient(model, pack(inputs(data().train, first)), data().class_of(first));
+        walk_gradient(model, labeled(data().train, first).batch, data().class_of(first));
     Json::Array factors;
     for (const GradientWalk::Factor& f : walk.factors)
       factors.push_back(Json::object({{"sublayer", f.sublayer},
@@ -119,7 +119,7 @@ void NtRuns::differs(ItemReport& report) const {
   if (o.layers != Numbers{1, 5})
     report.differs(
         formatted("{} and {} layers; the slides' models have 1 and 5", o.layers[0], o.layers[1]));
-  if (o.positions == "learned")
+  if (o.positions == Positions::learned)
     report.differs(
         "learned positions; the original Transformer's are sinusoidal: --positions sinusoidal");
   if (report.json()["name"].string().starts_with("fig"))
@@ -128,7 +128,7 @@ void NtRuns::differs(ItemReport& report) const {
   if (o.vocab.empty())
     report.differs(formatted("a vocabulary of the training sentences, {} word pieces; the slides take "
                              "BERT's: --vocab vocab.txt", data().tokenizer.size()));
-  report.differs(o.read == "cls"
+  report.differs(o.read == NtRead::cls
                      ? "the classifier reads [CLS] alone, of which the slides say nothing, and much "
                        "hangs on it: fig4 has both, and --read mean makes all items so"
                      : "the classifier reads the mean of the sentence, of which the slides say nothing");

@@ -12,7 +12,7 @@ namespace minbert {
 
 NtModel new_network(const NtOptions& o, const NtData& data, const NtSetup& setup) {
   return {nt_config(o, setup, data.tokenizer), uint64_t(setup.seed), true, data.task.outputs(),
-          setup.read_by(o) == "mean"};
+          setup.read_by(o) == NtRead::mean};
 }
 
 std::vector<TaskBatch> batches_of(const NtOptions& o, const NtData& data, int seed, int epoch) {
@@ -28,8 +28,8 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
   const double N = double(data.dev.examples.size());
   double loss = 0, right = 0;
   const auto add = [&](std::span<const int32_t> examples) {
-    const Tensor logits = model.network.forward(pack(inputs(data.dev, examples)));
-    const Numbers wanted = labels(data.dev, examples);
+    const auto [batch, wanted] = labeled(data.dev, examples);
+    const Tensor logits = model.network.forward(batch);
     const Indices classes = std::vector<int32_t>(wanted.begin(), wanted.end());
     loss += double(cross_entropy(logits, classes).item()) * double(examples.size());
     const Indices likeliest = argmax(logits);
@@ -43,14 +43,14 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
 
 Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every) {
   NtModel model = new_network(o, data, setup);
-  Optimizer optimizer(model.parameters, {.kind = "sgd"});
+  Optimizer optimizer(model.parameters, {.kind = OptimizerKind::sgd});
   const std::vector<TaskBatch> first_epoch = batches_of(o, data, setup.seed, 0);
   MB_CHECK(first_epoch.size() > 1,
            "--batch {}: the {} training sentences are one batch, whose loss has no standard error; "
            "give a smaller --batch",
            o.batch, data.train.examples.size());
   const std::vector<int32_t>& first = first_epoch[0].examples;
-  const Batch fixed_batch = pack(inputs(data.train, first));  // of fig5 and fig6
+  const Batch fixed_batch = labeled(data.train, first).batch;  // of fig5 and fig6
   const Indices fixed_classes = data.class_of(first);
   // What the last epoch is compared with: the first epoch's first batches, since its mean is of all
   // that it learns, and its deviation is the larger the more that is.
@@ -72,7 +72,7 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
         gradient_changes.push_back(change.gradient);
       }
       const Tensor loss =
-          cross_entropy(model.network.forward(pack(inputs(data.train, batch.examples))),
+          cross_entropy(model.network.forward(labeled(data.train, batch.examples).batch),
                         data.class_of(batch.examples));
       losses.push_back(double(loss.item()));
       finite = std::isfinite(losses.back());
@@ -110,12 +110,12 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
 // [NT fig.2] [NT fig.3]
 double first_gradient(const NtOptions& o, const NtData& data, const NtSetup& setup) {
   NtModel model = new_network(o, data, setup);
-  Optimizer optimizer(model.parameters, {.kind = "sgd"});
+  Optimizer optimizer(model.parameters, {.kind = OptimizerKind::sgd});
   model.network.train();
   Numbers norms;
   for (const TaskBatch& batch : batches_of(o, data, setup.seed, 0)) {
     if (norms.size() == 8) break;
-    backward(cross_entropy(model.network.forward(pack(inputs(data.train, batch.examples))),
+    backward(cross_entropy(model.network.forward(labeled(data.train, batch.examples).batch),
                            data.class_of(batch.examples)));
     optimizer.clip(0);
     norms.push_back(optimizer.gradient_norm());

@@ -21,7 +21,7 @@
 namespace minbert {
 
 inline const Names nt_width_names = {"narrow", "normal", "wide"};
-inline const Names nt_read_names = {"cls", "mean"};
+enum class NtRead { cls, mean };                        // the classifier reads [CLS], or the mean
 
 struct NtOptions : DocumentOptions {
   Names norms = {"layer", "batch", "none"};
@@ -29,8 +29,8 @@ struct NtOptions : DocumentOptions {
   Numbers layers = {1, 5};              // shallow, deep
   Numbers widths = {16, 32, 64};        // H: narrow, normal, wide
   Numbers depths = {1, 2, 4, 8, 16, 24};            // of the gradient slide
-  std::string positions = "learned";
-  std::string read = "cls";                         // what the classifier reads: [CLS], or the mean
+  Positions positions = Positions::learned;
+  NtRead read = NtRead::cls;
   std::string vocab;                                // a vocab.txt; none: one of the training sentences
   int vocab_size = 4000, batch = 32;
   int measure_every = 4;                                // steps between points of fig5 and fig6
@@ -122,12 +122,13 @@ using NtModel = WithParameters<NtClassifier>;
 // What a network and its training depend on, beside the options.
 struct NtSetup {
   int layers, width;
-  std::string norm, placement = "post";
+  std::string norm;
+  Placement placement = Placement::post;
   int seed = 11711;
   double lr = 0;
   double uniform = 0;                       // weights from U(-uniform, uniform); 0: Kaiming, Xavier
-  std::string read = {};                    // what the classifier reads; "": what the options say
-  const std::string& read_by(const NtOptions& o) const { return read.empty() ? o.read : read; }
+  std::optional<NtRead> read = {};          // none: what the options say
+  NtRead read_by(const NtOptions& o) const { return read.value_or(o.read); }
   std::string label() const;                // "1x64-layer-lr0.1-seed11711"
 };
 // The configuration of its encoder [NT model].

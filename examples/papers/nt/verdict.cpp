@@ -66,8 +66,8 @@ Convergence convergence(const Json& result) {
 
 Names outcome(const Json& result) {
   const std::vector<EpochLoss> epochs = epoch_losses(result);
-  return {convergence_names[size_t(convergence(result))], exact(epochs.front().mean),
-          exact(epochs.back().mean)};
+  return {convergence_names[size_t(convergence(result))], float_text(epochs.front().mean),
+          float_text(epochs.back().mean)};
 }
 
 std::optional<double> last_accuracy(const Json& result) {

@@ -30,10 +30,10 @@ Json measure(const TaskAdaptationOptions& o, const Task& task) {
   ClassMoments hl(H, classes), h(H, classes);
   set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    Numbers labels = minbert::labels(set.data(), examples);
+    Numbers labels = labeled(set.data(), examples).labels;
     if (classes == 1) labels.assign(labels.size(), 0);
-    hl.add(cls_at(cls_place::pre_pooler, encoded, set.data(), examples), labels);
-    h.add(cls_at(place_in(set.config(), cls_place::pooled), encoded, set.data(), examples), labels);
+    hl.add(cls_at(ClsPlace::pre_pooler, encoded, set.data(), examples), labels);
+    h.add(cls_at(place_in(set.config(), ClsPlace::pooled), encoded, set.data(), examples), labels);
   });
   return Json::object({{"hl", json_of(hl)}, {"h", json_of(h)}});
 }

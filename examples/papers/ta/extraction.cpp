@@ -79,7 +79,7 @@ Features features_of(const TaskAdaptationOptions& o, const Task& task, Split spl
       const std::vector<real> values = states[l].values();
       features.layers[l].insert(features.layers[l].end(), values.begin(), values.end());
     }
-    for (const double label : labels(set.data(), examples)) features.labels.push_back(label);
+    for (const double label : labeled(set.data(), examples).labels) features.labels.push_back(label);
   });
   return features;
 }
@@ -117,7 +117,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
             task, mixture.forward(train.of(batch.examples), int64_t(batch.examples.size())),
             labels));
         const int64_t steps = int64_t(batches.size()) * o.head_epochs;
-        optimizer.step(o.head_lr * schedule_factor("linear", step++, steps, 0.06));
+        optimizer.step(o.head_lr * schedule_factor(Schedule::linear, step++, steps, 0.06));
       }
       mixture.train(false);
       const Numbers predicted = predictions_on(mixture, task, dev);
@@ -141,7 +141,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
 Run extraction(const TaskAdaptation& ta, const Task& task) {
   const TaskAdaptationOptions& o = ta.o;
   return ta.document.run_on(task, "extraction", 1,
-                            {{"metric", metric_key(task.metrics[0])},
+                            {{"metric", name_of(task.metrics[0])},
                              {"batch", std::to_string(o.batch)},
                              {"head-epochs", std::to_string(o.head_epochs)},
                              {"head-lr", formatted("{}", o.head_lr)},

@@ -69,9 +69,9 @@ Json measure(const TaskAdaptationOptions& o, const Task& task) {
   Tensor hl;
   set.for_each_batch(first, [&](const Batch& batch, std::span<const int32_t> examples) {
     hl = alone(
-        cls_at(cls_place::pre_pooler, set.bert().forward(batch, cls_rows), set.data(), examples));
+        cls_at(ClsPlace::pre_pooler, set.bert().forward(batch, cls_rows), set.data(), examples));
   });
-  const Numbers values = labels(set.data(), first);
+  const Numbers values = labeled(set.data(), first).labels;
   const Indices classes = std::vector<int32_t>(values.begin(), values.end());
   Linear classifier(H, C);
   const Parameters parameters(classifier, {.seed = uint64_t(o.seed)});

@@ -36,7 +36,7 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   const BertConfig saved = BertConfig::load(folder + "/config.json");
   BertConfig config = saved;
   config.cls_norm = method.cls_norm;
-  config.cls_norm_at = config.cls_norm == "none" ? "per-method" : o.cls_norm_at;
+  config.cls_norm_at = config.cls_norm == "none" ? ClsPlace::per_method : o.cls_norm_at;
   config.tasks = {task.name};
   config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0;
   Model model(config, uint64_t(o.seed), true, heads_of({task}), 0.0);
@@ -50,14 +50,14 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
                 .skip_bad_rows = o.skip_bad_rows}, std::cerr);
   std::vector<int32_t> all(data.examples.size());
   std::iota(all.begin(), all.end(), 0);
-  const Batch batch = pack(inputs(data, all), {0});
+  const auto [batch, labels] = labeled(data, all, {0});
   if (bert.cls_norm().wants_set()) {
     bert.cls_norm().fit(bert.cls_before_norm(batch));
     bert.cls_norm().finish_fit();
   }
   model.network.train(true);
   const Trace trace;
-  backward(task_loss(task, model.network.forward(batch, 0), labels(data, all)));
+  backward(task_loss(task, model.network.forward(batch, 0), labels));
   const Operations& steps = trace.operations();
   size_t cls = steps.size() - 1;
   while (steps[cls].name != "index_select" || steps[cls].module != "bert") --cls;
@@ -156,7 +156,7 @@ Run tracing(const TaskAdaptation& ta) {
   };
   return ta.document.run_on(
       task, "tape", 0.5,
-      {{"seed", std::to_string(ta.o.seed)}, {"cls-norm-at", ta.o.cls_norm_at}, {"unequal", "0,.5,1"}},
+      {{"seed", std::to_string(ta.o.seed)}, {"cls-norm-at", name_of(ta.o.cls_norm_at)}, {"unequal", "0,.5,1"}},
       trace);
 }
 

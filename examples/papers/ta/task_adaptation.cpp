@@ -17,7 +17,7 @@ TrainOptions TaskAdaptation::train_options() const {
   t.batch = o.batch;
   t.epochs = o.epochs;
   t.warmup = 0.06;
-  t.schedule = "linear";
+  t.schedule = Schedule::linear;
   t.weight_decay = 0.01;
   t.dropout = 0.1;
   return t;
@@ -39,7 +39,7 @@ Run TaskAdaptation::fine_tuning(const Task& task, const TaMethod& method, int se
 }
 
 std::string TaskAdaptation::where_text() const {
-  return o.cls_norm_at == "pooled" ? "at h, after the pooler's tanh" : "at h^l, before the pooler";
+  return o.cls_norm_at == ClsPlace::pooled ? "at h, after the pooler's tanh" : "at h^l, before the pooler";
 }
 
 std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& o) {

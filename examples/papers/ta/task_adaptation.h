@@ -9,7 +9,7 @@
 namespace minbert {
 
 struct TaskAdaptationOptions : DocumentOptions {
-  std::string cls_norm_at = cls_place::pre_pooler;           // where the methods of tab.1 stand
+  ClsPlace cls_norm_at = ClsPlace::pre_pooler;      // where the methods of tab.1 stand
   double lr = 3e-4;
   int batch = 32;
   Numbers eps = {1e-5, 1e-3, 1e-2, 0.1, 1};                // of sec.5.2

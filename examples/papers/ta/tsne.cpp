@@ -94,12 +94,12 @@ Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string
   std::vector<real> hl, h;
   set.for_each_batch(sample, [&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    const auto append = [&](std::vector<real>& all, const std::string& place) {
+    const auto append = [&](std::vector<real>& all, ClsPlace place) {
       const std::vector<real> values = cls_at(place, encoded, set.data(), examples).values();
       all.insert(all.end(), values.begin(), values.end());
     };
-    append(hl, cls_place::pre_pooler);
-    append(h, place_in(set.config(), cls_place::pooled));
+    append(hl, ClsPlace::pre_pooler);
+    append(h, place_in(set.config(), ClsPlace::pooled));
   });
   const Shape shape = {int64_t(sample.size()), set.config().hidden_size};
   const Tensor x = Tensor::from(shape, hl, Device::cpu);

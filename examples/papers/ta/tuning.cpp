@@ -12,7 +12,7 @@ const std::vector<TaMethod> eps_methods = {ta_methods[0], ta_methods[1],
 
 std::vector<int> seeds_of(const TaskAdaptation& ta, bool tab2) {
   std::vector<int> all = ta.document.seeds();
-  if (tab2 && ta.o.grid == "paper") all.resize(std::min<size_t>(all.size(), 3));
+  if (tab2 && ta.o.grid == Grid::paper) all.resize(std::min<size_t>(all.size(), 3));
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Matrix products in bf16: each number of A and B is rounded to 8 significant bits of a float's 24
 // as it is copied, and processors that multiply such numbers do so in pairs: s += a0 b0 + a1 b1,
-// with s in float: in a cycle twice the multiply-adds of fp32 (AVX512-BF16), or 16 times (AMX).
+// with s in float. In one cycle they make twice as many multiply-adds as in fp32 (AVX512-BF16), or
+// 16 times as many (AMX).
 //
 //   bf16    the upper half of a float: sign, exponent, 7 bits of fraction.
 //   Copies  in blocks of 16 rows of A, or 16 columns of B, and 16 pairs of k, the size of AMX's
@@ -19,7 +20,7 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/gemm/turn.h"
+#include "engine/gemm/vectors.h"
 
 #if defined(__AMX_BF16__)
 #include <sys/syscall.h>
@@ -37,7 +38,7 @@ namespace {
 using bf16 = uint16_t;
 constexpr int64_t side = 16, depth = 32;            // of a block
 constexpr int64_t block = side * depth;             // its numbers
-static_assert(side % lanes == 0);                   // turn() then moves whole vectors of pairs
+static_assert(side % lanes == 0);                   // transpose_to() moves whole vectors of pairs
 constexpr int64_t width = 2 * side;                 // of a panel; rows and columns of a tile
 constexpr int64_t panels_of_b = 8;                  // that a panel of A meets in a pass
 
@@ -97,12 +98,12 @@ struct Operand {
     if (along_k == is_a)
       std::copy_n(pairs, block, out);
     else
-      turn(reinterpret_cast<const float*>(pairs), side, side, side, reinterpret_cast<float*>(out),
-           side, false);
+      transpose_to(reinterpret_cast<const float*>(pairs), side, side, side,
+                   reinterpret_cast<float*>(out), side, false);
   }
 };
 
-// Of n pieces of work, those of one thread.
+// The pieces of work, begin to end-1 of n, that one thread does.
 struct Share {
   int64_t begin, end;
   Share(int64_t n, int thread, int threads)

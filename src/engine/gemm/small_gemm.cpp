@@ -2,8 +2,8 @@
 // matrices into an order of its own first, which pays where many rows use the copy of each. Here A
 // is copied, which is small, and B is read once, where it is.
 //
-//   Panel     a part of the copy: [k][2 vectors] numbers, of 2 vectors of A's rows, or of 1 or half
-//             a vector where that holds what is left of them.
+//   Panel     a part of the copy, [k][rows of A]: as many rows as 2 vectors have numbers; the last
+//             panel as many as 1 or half a vector has, if its rows fit.
 //   Tile      a panel with 8 rows of B (6 where there are only 16 registers): the 16 vectors of
 //             sums stay in registers along k. Each step loads 2 vectors of the panel and 8 numbers
 //             of B, for 16 multiply-adds of vectors.
@@ -18,7 +18,7 @@
 
 #include <omp.h>
 
-#include "engine/gemm/turn.h"
+#include "engine/gemm/vectors.h"
 
 namespace minbert {
 namespace {
@@ -98,7 +98,7 @@ struct Panels {
   void copy(int64_t i) const {
     with_width(rows(i), [&](auto width) {
       if (rows(i) < width) std::fill_n(begin(i), width * p.k, real(0));
-      turn(p.a + i * panel * p.lda, p.lda, rows(i), p.k, begin(i), width, false);
+      transpose_to(p.a + i * panel * p.lda, p.lda, rows(i), p.k, begin(i), width, false);
     });
   }
 };
@@ -115,7 +115,8 @@ void multiply_block(const Product& p, const Panels& a, real* sums, bool add) {
                               std::min(k_block, p.k - t), i == 0, t > 0, sums + i * p.n * panel);
       });
   for (int64_t i = 0; i < count; ++i)
-    turn(sums + i * p.n * panel, panel, p.n, a.rows(i), p.c + i * panel * p.ldc, p.ldc, add);
+    transpose_to(sums + i * p.n * panel, panel, p.n, a.rows(i), p.c + i * panel * p.ldc, p.ldc,
+                 add);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ const NormEntry cls_l2 = {
     .paper = "[TA eq.4]",
     .over = over_training_set,
     .statistics = one_pass,
-    .place = cls_place::pre_pooler,
+    .place = ClsPlace::pre_pooler,
     .options = {{"eps", "1e-5"}},
     .make = new_norm<L2Norm>,
 };

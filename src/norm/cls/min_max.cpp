@@ -50,7 +50,7 @@ const NormEntry cls_min_max = {
     .paper = "[TA eq.3]",
     .over = over_training_set,
     .statistics = one_pass,
-    .place = cls_place::pre_pooler,
+    .place = ClsPlace::pre_pooler,
     .options = {{"eps", "1e-5"}},
     .make = new_norm<MinMaxNorm>,
 };

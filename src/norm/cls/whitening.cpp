@@ -58,7 +58,7 @@ const NormEntry cls_whitening = {
     .paper = "[IsoBN eq.1]",
     .over = "the training set",
     .statistics = one_pass,
-    .place = cls_place::pooled,
+    .place = ClsPlace::pooled,
     .options = {{"shrinkage", "0.01", 1e-30, 1}},
     .make = new_norm<Whitening>,
 };

@@ -60,7 +60,7 @@ const NormEntry cls_batch = {
     .mixes = Mixes::batch,
     .statistics = "running mean, variance",
     .parameters = "2H",
-    .place = cls_place::pooled,
+    .place = ClsPlace::pooled,
     .options = {{"eps", "1e-5"}, {"momentum", "0.1", 0, 1}},
     .make = new_norm<BatchNorm>,
 };

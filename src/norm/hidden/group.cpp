@@ -59,7 +59,7 @@ struct GroupNormOfSentence : GroupNorm {
 namespace {
 
 const NormOption groups = {
-    .name = "groups", .min = 1, .max = 1e9, .otherwise = "32 (16 below 128 channels)"};
+    .name = "groups", .min = 1, .max = 1e9, .source = "32 (16 below 128 channels)"};
 
 }  // namespace
 

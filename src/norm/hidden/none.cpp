@@ -27,7 +27,7 @@ const NormEntry cls_none = {
     .formula = "h",
     .paper = "Devlin et al. 2019",
     .over = "nothing",
-    .place = cls_place::pooled,
+    .place = ClsPlace::pooled,
     .make = new_norm<NoNorm>,
 };
 

@@ -15,6 +15,7 @@ namespace {
 std::string written(bool v) { return v ? "yes" : "no"; }
 std::string written(int v) { return std::to_string(v); }
 std::string written(const std::string& v) { return v; }
+std::string written(const AnyChoice& v) { return v.text(); }
 std::string written(double v) {
   std::ostringstream out;
   out.precision(std::numeric_limits<double>::max_digits10 - 2);
@@ -50,10 +51,12 @@ void read(const Option&, const std::string& text, bool& v) { v = text == "yes"; 
 void read(const Option& option, const std::string& text, std::string& v) {
   if (const auto norms = std::get_if<const NormTable*>(&option.valid)) (*norms)->check(text);
   if (const auto names = std::get_if<std::vector<std::string>>(&option.valid))
-    MB_CHECK(std::ranges::find(*names, text) != names->end(),
-             "{}: there is no \"{}\"; valid are: {}; the nearest is {}", option.name(), text,
-             joined(*names), nearest(text, *names));
+    index_of(text, *names, option.name());
   v = text;
+}
+
+void read(const Option& option, const std::string& text, const AnyChoice& v) {
+  v.set(text, option.name());
 }
 
 template <class T>
@@ -65,13 +68,16 @@ void read(const Option& option, const std::string& text, std::vector<T>& list) {
   list = all;
 }
 
+auto& target(auto* variable) { return *variable; }
+const AnyChoice& target(const AnyChoice& variable) { return variable; }
+
 }  // namespace
 
 std::string Option::text() const {
-  return std::visit([](const auto* v) { return written(*v); }, variable);
+  return std::visit([](const auto& v) { return written(target(v)); }, variable);
 }
 void Option::set(const std::string& text) const {
-  std::visit([&](auto* v) { read(*this, text, *v); }, variable);
+  std::visit([&](const auto& v) { read(*this, text, target(v)); }, variable);
 }
 bool Option::is_words() const {
   return std::holds_alternative<std::vector<std::string>*>(variable) &&
@@ -82,6 +88,8 @@ std::string Option::what() const {
   if (const auto* word = std::get_if<std::string>(&valid)) return *word;
   if (std::holds_alternative<int*>(variable)) return "N";
   if (std::holds_alternative<double*>(variable)) return "X";
+  if (const auto* choice = std::get_if<AnyChoice>(&variable))
+    return choice->several ? "LIST" : "NAME";
   return std::holds_alternative<std::string*>(variable) ? "NAME" : "LIST";
 }
 
@@ -90,8 +98,9 @@ bool Option::default_in_words() const { return help.find("; " + text() + ": ") !
 std::string Option::full_help() const {
   std::string all = help;
   if (default_in_words()) all.replace(all.find("; " + text() + ": ") + 2, text().size(), "default");
-  if (const auto* choices = std::get_if<std::vector<std::string>>(&valid))
-    return all + ": " + joined(*choices);
+  const auto* choice = std::get_if<AnyChoice>(&variable);
+  const auto* list = choice ? &choice->names : std::get_if<std::vector<std::string>>(&valid);
+  if (list) return all + ": " + joined(*list);
   if (!std::holds_alternative<const NormTable*>(valid)) return all;
   return all + ", as NAME:option=value,option=value; help: a table";
 }

@@ -2,12 +2,15 @@
 // line, its --help, the options.json of a run, and the settings by which a study knows its runs.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "engine/names.h"
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -16,14 +19,56 @@ struct Range {
   double least, most = std::numeric_limits<double>::max();
 };
 
+// A variable that is a choice (Placement*), none or one (std::optional<Pool>*: "" is none), or
+// several (std::vector<Placement>*: separated by commas).
+struct AnyChoice {
+  template <class E>
+    requires std::is_enum_v<E>
+  AnyChoice(E* v)
+      : AnyChoice(choices<E>(), [=] { return name_of(*v); },
+                  [=](const std::string& given, const std::string& what) {
+                    *v = choice<E>(given, what);
+                  }) {}
+  template <class E>
+  AnyChoice(std::optional<E>* v)
+      : AnyChoice(choices<E>(), [=] { return *v ? name_of(**v) : ""; },
+                  [=](const std::string& given, const std::string& what) {
+                    *v = given.empty() ? std::nullopt : std::optional(choice<E>(given, what));
+                  }) {}
+  template <class E>
+    requires std::is_enum_v<E>
+  AnyChoice(std::vector<E>* v)
+      : AnyChoice(choices<E>(), [=] {
+          std::vector<std::string> all;
+          for (const E value : *v) all.push_back(name_of(value));
+          return joined(all, ",");
+        }, [=](const std::string& given, const std::string& what) {
+          std::vector<E> all;
+          for (const std::string& name : split(given)) all.push_back(choice<E>(name, what));
+          *v = all;
+        }) {
+    several = true;
+  }
+
+  std::vector<std::string> names;
+  bool several = false;
+  std::function<std::string()> text;
+  std::function<void(const std::string& text, const std::string& what)> set;
+
+ private:
+  AnyChoice(std::vector<std::string> all, decltype(text) get, decltype(set) take)
+      : names(std::move(all)), text(std::move(get)), set(std::move(take)) {}
+};
+
 struct Option {
   std::string names;      // separated by commas; the first is the one that is stored
   // Holds the default. Lists are separated by commas; on a command line files may be words, too.
-  std::variant<bool*, int*, double*, std::string*, std::vector<std::string>*, std::vector<double>*>
+  std::variant<bool*, int*, double*, std::string*, std::vector<std::string>*, std::vector<double>*,
+               AnyChoice>
       variable;
   std::string help;
-  // What a value may be: any text, which --help calls by this word; a number in a range; one of
-  // these names; a norm of a table.
+  // What a value may be, if the variable does not say so: any text, which --help calls by this
+  // word; a number in a range; one of these names; a norm of a table.
   using Valid = std::variant<std::string, Range, std::vector<std::string>, const NormTable*>;
   Valid valid = {};
   std::string section = {};                         // its heading in --help

@@ -52,7 +52,7 @@ void add_norm_options(OptionTable& table, RunOptions& o) {
       o.norm == "layer" ? "" : formatted("; {}: {}, for one task layer", o.norm, o.norm);
   table.add({
       {"--norm", &o.norm, "normalization of the hidden states" + of_one, &norms()},
-      {"--placement", &o.placement, "where the norms of a layer stand", placement_names}});
+      {"--placement", &o.placement, "where the norms of a layer stand"}});
 }
 
 }  // namespace
@@ -65,22 +65,21 @@ void add_learn_options(OptionTable& table, RunOptions& o, const std::string& def
       {"--shards", &o.shards,
        "parts of a batch whose gradients are summed, a power of two; mpirun's ranks share them; "
        "0: one for each rank, as norms over the batch need it", Range{0}},
-      {"--optimizer", &o.optimizer, "adamw-course has the course's bias correction; one of",
-       optimizer_names},
+      {"--optimizer", &o.optimizer, "adamw-course has the course's bias correction"},
       {"--lr", &o.lr, "learning rate; 0: " + default_lr, Range{0}},
       {"--momentum", &o.momentum, "of sgd", Range{0, 0.999}},
       {"--weight-decay", &o.weight_decay, "decoupled in adamw; not on biases and norms", Range{0}},
       {"--clip", &o.clip, "largest norm of the gradient; 0: off", Range{0}},
       {"--warmup", &o.warmup, "share of the steps over which the learning rate rises", Range{0, 1}},
-      {"--schedule", &o.schedule, "after the warm-up; linear falls to 0; one of", schedule_names}});
+      {"--schedule", &o.schedule, "after the warm-up; linear falls to 0"}});
 }
 
 void add_machine_options(OptionTable& table, MachineOptions& o) {
   table.add({
-      {"--device", &o.device, "what it runs on", device_names},
+      {"--device", &o.device, "what it runs on"},
       {"--matmul", &o.matmul,
        "matrix products on a GPU, from exact to fast; on the CPU tf32 is fp32, and bf16 needs "
-       "AVX512-BF16 or AMX", precision_names},
+       "AVX512-BF16 or AMX"},
       {"--threads", &o.threads, "threads; 0: all cores, shared among the ranks of a host",
        Range{0, 1024}}});
 }
@@ -126,12 +125,12 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
   add_norm_options(table, o);
   table.add({
       {"--cls-norm", &o.cls_norm, "normalization of [CLS]", &cls_norms()},
-      {"--cls-norm-at", &o.cls_norm_at, "where --cls-norm and --grad-norm stand", cls_norm_places},
+      {"--cls-norm-at", &o.cls_norm_at, "where --cls-norm and --grad-norm stand"},
       {"--grad-norm", &o.grad_norm,
        "gradient normalization of [CLS], of this strength; 0: off", Range{0}},
-      {"--pairs", &o.pairs, "pairs as one sequence, or as two compared", pair_names},
+      {"--pairs", &o.pairs, "pairs as one sequence, or as two compared"},
       {"--pool", &o.pool,
-       "what a head reads: the pooler's output, [CLS], or the mean of all tokens", pool_names},
+       "what a head reads: the pooler's output, [CLS], or the mean of all tokens"},
       {"--train,--fine-tune-mode", &o.train_mode,
        "what is trained beside the heads: " + train_modes(), "MODE"}});
 
@@ -141,7 +140,7 @@ void add_train_options(OptionTable& table, TrainOptions& o) {
       {"--max-length", &o.max_length, "longer inputs are cut to this many tokens", Range{3}},
       {"--sampling", &o.sampling,
        "order of the tasks' batches in an epoch; the dev scores are taken at its end, when "
-       "sequential has trained other tasks since", sampling_names},
+       "sequential has trained other tasks since"},
       {"--no-shuffle", &o.no_shuffle, "examples in the order of the file"}});
   add_learn_options(table, o, "1e-5, or 1e-3 where a part is trained");
   table.add({
@@ -185,8 +184,7 @@ void add_pretrain_options(OptionTable& table, PretrainOptions& o) {
        "instead of --vocab: make one of N tokens from the corpus; 0: none", Range{0}},
       {"--tokenizer", &o.tokenizer,
        "of --vocab-size: wordpiece, for a BERT; bpe, for a RoBERTa, which learns masked words "
-       "alone",
-       tokenizer_names}});
+       "alone"}});
   add_norm_options(table, o);
 
   table.section("How it learns");

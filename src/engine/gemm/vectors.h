@@ -37,8 +37,8 @@ template <int d, int... p>
 }
 
 // y[j][i] (+)= x[i][j] for i < rows and j < cols, block by block
-inline void turn(const real* x, int64_t ldx, int64_t rows, int64_t cols, real* y, int64_t ldy,
-                 bool add) {
+inline void transpose_to(const real* x, int64_t ldx, int64_t rows, int64_t cols, real* y,
+                         int64_t ldy, bool add) {
   for (int64_t i = 0; i < rows; i += lanes)
     for (int64_t j = 0; j < cols; j += lanes) {
       const real* from = x + i * ldx + j;
