@@ -65,10 +65,10 @@ class Document {
 
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
   // how they are read.
-  Settings inputs(const Task& task);
+  OptionValues inputs(const Task& task);
   // A run "KIND-TASK" that depends on the task's inputs and on these options.
   Run run_on(const Task& task, const std::string& kind, double cost,
-             Settings options,
+             OptionValues options,
              std::function<Json(const std::string& folder)> work);
   // The same options for this task, with the model and the data of the document's.
   TrainOptions on_task(const Task& task, TrainOptions o) const;

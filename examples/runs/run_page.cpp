@@ -30,7 +30,7 @@ ItemReport scores_item(const std::string& folder, const Experiment& experiment,
     for (size_t m = 0; m < list.size(); ++m) {
       rows.push_back({title_of(task, list[m].set) + " " + metric_name(list[m].metric), {}});
       rows.back().cells.push_back({"", score_text(result.dev[t][m])});
-      for (const Scores& of : yardsticks) rows.back().cells.push_back({"", score_text(of[t][m])});
+      for (const Scores& scores : yardsticks) rows.back().cells.push_back({"", score_text(scores[t][m])});
     }
   }
   Names columns = {"", "this run"};
@@ -75,8 +75,8 @@ void add_confusion(ItemReport& item, const TaskData& d, const Predictions& predi
     double predicted_so = 0;
     for (const Numbers& of_label : count) predicted_so += of_label[c];
     const double labeled_so = std::accumulate(count[c].begin(), count[c].end(), 0.0);
-    const auto share = [](double part, double of) {
-      return ItemReport::Cell{.printed = "", .ours = of > 0 ? fixed(part / of, 3) : "undefined"};
+    const auto share = [](double part, double whole) {
+      return ItemReport::Cell{.printed = "", .ours = whole > 0 ? fixed(part / whole, 3) : "undefined"};
     };
     const auto trained_on = std::ranges::count(d.train.examples, double(c), &Example::label);
     rows.push_back({labels[c],
@@ -127,7 +127,7 @@ void add_worst(ItemReport& item, const TaskData& d, const Predictions& predicted
 
 // |γ_t| by epoch, where the norms are conditional.
 std::optional<ItemReport> gamma_item(const std::string& folder, const Experiment& experiment) {
-  const Columns epochs(folder + "/epochs.csv");
+  const CsvTable epochs(folder + "/epochs.csv");
   Panel panel{.title = "conditional LayerNorm", .x_label = "epoch", .y_label = "mean length of γ_t"};
   for (const TaskData& d : experiment.data())
     if (const std::string column = d.task.name + "_gamma"; epochs.has(column))

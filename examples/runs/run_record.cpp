@@ -211,7 +211,7 @@ std::vector<FoundRun> runs_in(const std::string& folder) {
         if (depth > 1) again(again, entry.path(), depth - 1);
         continue;
       }
-      const Numbers means = Columns((entry.path() / "epochs.csv").string()).numbers("dev_mean");
+      const Numbers means = CsvTable((entry.path() / "epochs.csv").string()).numbers("dev_mean");
       const double best = means.empty() ? NAN : std::ranges::max(means);
       if (std::isfinite(best)) runs.push_back({entry.path().string(), best});
     }

@@ -48,7 +48,7 @@ pid_t start(std::vector<std::string> command, const std::string& key, const std:
 
 }  // namespace
 
-Json json_of(const Settings& settings) {
+Json json_of(const OptionValues& settings) {
   Json all = Json::object();
   for (const auto& [name, value] : settings) all.set(name, value);
   return all;

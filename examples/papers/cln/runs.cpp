@@ -17,9 +17,9 @@ Json::Array gains_of(const TrainedModel& trained) {
   int64_t site = 0;
   for (const Parameter& gamma : trained.model.parameters.items()) {
     if (!gamma.name.ends_with(".task_weight")) continue;
-    const std::string of = gamma.name.substr(0, gamma.name.rfind('.'));
+    const std::string norm = gamma.name.substr(0, gamma.name.rfind('.'));
     const std::vector<real> g = gamma.value.values(),
-                            b = trained.model.parameters.value(of + ".task_bias").values();
+                            b = trained.model.parameters.value(norm + ".task_bias").values();
     const size_t H = size_t(gamma.value.cols());
     for (size_t t = 0; t < trained.tasks.size(); ++t) {
       const auto length = [&](const std::vector<real>& v) {
@@ -31,7 +31,7 @@ Json::Array gains_of(const TrainedModel& trained) {
         const auto row = v.begin() + int64_t(t * H);
         return double(std::count_if(row, row + int64_t(H), [](real x) { return x > 0; })) / double(H);
       };
-      all.push_back(Json::object({{"site", site}, {"norm", of}, {"task", trained.tasks[t].name},
+      all.push_back(Json::object({{"site", site}, {"norm", norm}, {"task", trained.tasks[t].name},
                                   {"gamma", length(g)}, {"beta", length(b)},
                                   {"gamma_up", up(g)}, {"beta_up", up(b)}}));
     }
@@ -56,11 +56,11 @@ Json kept_of(const std::string& folder, const Task& task, int epochs) {
 }
 
 Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
-  const Columns columns(folder + "/epochs.csv");
-  Json all = Json::object({{"epoch", Json::array_of(columns.numbers("epoch"))}});
+  const CsvTable table(folder + "/epochs.csv");
+  Json all = Json::object({{"epoch", Json::array_of(table.numbers("epoch"))}});
   for (const Task& task : tasks)
     for (const std::string& column : {column_name(task, measures(task)[0]), task.name + "_gamma"})
-      if (columns.has(column)) all.set(column, Json::array_of(columns.numbers(column)));
+      if (table.has(column)) all.set(column, Json::array_of(table.numbers(column)));
   return all;
 }
 

@@ -96,7 +96,7 @@ struct Tuning {
 
 // [IsoBN sec.3.3]
 void sec33(const Tuning& t, ItemReport& report) {
-  LongTable table({"task", "classes", "norm", "beta", "seed", "score"}), judged = table;
+  LongTable table({"task", "classes", "norm", "beta", "seed", "score"}), evidence = table;
   std::string shares;
   const std::vector<Task> tasks = studied_tasks(t.document, t.o);
   const IsoBnOptions of_cls = with_place(t.o);
@@ -108,16 +108,16 @@ void sec33(const Tuning& t, ItemReport& report) {
     const ItemReport::Cell cell = t.scores(s, set);
     for (size_t i = 0; i < cell.points.size(); ++i) {
       table(set.key(), classes, s.norm, s.beta, t.o.seed + int(i)) = cell.points[i];
-      judged(set.key(), classes, s.norm, s.beta, t.o.seed + int(i)) = cell.sound[i];
+      evidence(set.key(), classes, s.norm, s.beta, t.o.seed + int(i)) = cell.sound[i];
     }
     return cell;
   };
   report.table("Dev scores in percent", "median (std)", t.strengths(), first_dev_sets(tasks), score_cell);
   report.csv(table);
-  report.judge_by(judged, {1, 2, "%"});
+  report.judge_by(evidence, {1, 2, "%"});
   report.caption("lr and batch of all: " + formatted("{}, {}", t.strengths()[0].lr, t.strengths()[0].batch));
   report.caption("the share of the largest class:" + shares + "; eq.5's scale stands with the item eq5");
-  if (judged.only({{"classes", "unbalanced"}}).rows().empty())
+  if (evidence.only({{"classes", "unbalanced"}}).rows().empty())
     report.differs("no data set has a class with .6 of the rows or more: none is unbalanced");
   report.differs("the document says what it observed, and no numbers; eq5 differs from beta 1 in the "
                  "mean, which it subtracts, and in eq.7's scale, which it lacks");
@@ -134,18 +134,18 @@ void tab1(const Tuning& t, ItemReport& report) {
       all(task.name, s.norm, s.lr, s.batch, s.beta, seed, metric_key(m.metric)) =
           result[column_name(task, m)].number_if();
   });
-  LongTable best({"task", "norm", "seed", "score"}), judged = best;
+  LongTable best({"task", "norm", "seed", "score"}), evidence = best;
   const auto add_scores = [&](const DevSet& set, const std::string& norm) {
     const ItemReport::Cell cell = t.best_of(norm, set);
     for (size_t i = 0; i < cell.points.size(); ++i) {
       best(set.key(), norm, t.o.seed + int(i)) = cell.points[i];
-      judged(set.key(), norm, t.o.seed + int(i)) = cell.sound[i];
+      evidence(set.key(), norm, t.o.seed + int(i)) = cell.sound[i];
     }
   };
   product(add_scores, sets, cls_norm_names);
   report.csv(all);
   report.csv(best, "best");
-  report.judge_by(judged, {1, 2, "%"});
+  report.judge_by(evidence, {1, 2, "%"});
   // A set, or all of them: the average of the medians. The document's own is of seven sets.
   struct Column {
     std::string title, printed;
@@ -203,7 +203,7 @@ void tab1(const Tuning& t, ItemReport& report) {
   };
   report.table("Gain over none in the median, averaged over the sets", "", Names{"batch", "iso-bn"},
                sizes, gain);
-  if (t.o.judges()) show_differences(report, judged, "norm", {"batch", "iso-bn"}, sets);
+  if (t.o.judges()) show_differences(report, evidence, "norm", {"batch", "iso-bn"}, sets);
   show_yardsticks(document, document.tasks(), report);
   say_of_dev_scores(report);
   report.caption(counted(t.o.seeds, "seed") + ", " + counted(t.o.epochs, "epoch") +

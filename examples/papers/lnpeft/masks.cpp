@@ -14,7 +14,7 @@ auto masked_grid(const LnPeftRuns& runs, const Names& kinds) {
 void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
                  const std::string& text) {
   const Document& document = runs.document;
-  LongTable table({"task", "mask", "f", "seed", "score"}), judged = table;
+  LongTable table({"task", "mask", "f", "seed", "score"}), evidence = table;
   report.figure(text, dev_sets(runs.tasks(), false), [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "f", .y_label = metric_name(set.measure.metric)};
     for (const std::string& kind : kinds) {
@@ -25,7 +25,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
           const Run run = runs.masked(set.task, kind, f, seed);
           scores.push_back(document.score(run, set).value_or(0));
           table(set.key(), kind, f, seed) = scores.back();
-          judged(set.key(), kind, f, seed) = document.sound_score(run, set);
+          evidence(set.key(), kind, f, seed) = document.sound_score(run, set);
         }
         add_mean(panel.curves.back(), f, scores);
       }
@@ -33,7 +33,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
     return panel;
   });
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(evidence);
   std::string rates;
   for (const Task& task : runs.tasks())
     rates += formatted("{}{} {}", rates.empty() ? "" : ", ", task.title,

@@ -68,7 +68,7 @@ Run sensitivities() {
 }
 
 // [LN-PEFT fig.6] [LN-PEFT app.A]
-void fig6(const Json& measured, ItemReport& report) {
+void fig6(const Json& result, ItemReport& report) {
   LongTable table({"norm", "token", "feature", "change"});
   const auto names = [](int64_t count) {
     Names all;
@@ -82,7 +82,7 @@ void fig6(const Json& measured, ItemReport& report) {
                 .heat = {.min = 0, .max = 1, .color_bar = false, .borders = {2, 5}},
                 .x_names = names(H),
                 .y_names = names(T)};
-    for (const Json& token : measured[name].items()) {
+    for (const Json& token : result[name].items()) {
       Numbers features;
       for (const double change : token.numbers()) {
         features.push_back(change > 0);

@@ -24,7 +24,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   const Document& document = runs.document;
   const std::vector<DevSet> sets = dev_sets(runs.tasks());
   LongTable all({"task", "mode", "lr", "seed", "epoch", "score"}),
-      best({"task", "mode", "seed", "score"}), judged = best;
+      best({"task", "mode", "seed", "score"}), evidence = best;
   const auto grid = runs.tunings(runs.modes());
   grid.each([&](const DevSet& set, const LnPeftSetting& s, int seed) {
     const Run run = grid.run(set, s, seed);
@@ -35,20 +35,20 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
     const ItemReport::Cell cell = runs.scores(set, runs.best(set.task, mode));
     for (size_t i = 0; i < cell.points.size(); ++i) {
       best(set.key(), mode, runs.o.seed + int(i)) = cell.points[i];
-      judged(set.key(), mode, runs.o.seed + int(i)) = cell.sound[i];
+      evidence(set.key(), mode, runs.o.seed + int(i)) = cell.sound[i];
     }
   };
   product(add_scores, sets, runs.modes());
   report.csv(all);
   report.csv(best, "best");
-  report.judge_by(judged);
-  struct Column {
+  report.judge_by(evidence);
+  struct ShareOrScores {
     std::string title;
     const DevSet* set;                              // none: the share of the parameters
   };
-  std::vector<Column> columns = {{"% of full", nullptr}};
+  std::vector<ShareOrScores> columns = {{"% of full", nullptr}};
   for (const DevSet& set : sets) columns.push_back({set.title, &set});
-  const auto best_cell = [&](const std::string& mode, const Column& column) {
+  const auto best_cell = [&](const std::string& mode, const ShareOrScores& column) {
     if (!column.set) return share_cell(runs, report.printed(), mode);
     const DevSet& set = *column.set;
     const LnPeftSetting setting = runs.best(set.task, mode);

@@ -67,7 +67,7 @@ Json boxes_of(const std::string& placement) {
 }
 
 // A layer from its input, below, to its result; each box has an arrow from every box that it reads.
-class Drawing {
+class LayerDrawing {
  public:
   void column(const std::string& title, const Json::Array& boxes) {
     const double x = 150 + 260 * columns_++;
@@ -107,7 +107,7 @@ class Drawing {
 };
 
 void fig1(const Json& result, ItemReport& report) {
-  Drawing drawing;
+  LayerDrawing drawing;
   for (const char* placement : {"post", "pre"})
     drawing.column(placement == std::string("post") ? "Post-LN" : "Pre-LN",
                    result[placement].items());

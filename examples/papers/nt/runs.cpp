@@ -41,7 +41,7 @@ const NtData& NtRuns::data() const {
 
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document.inputs(document.tasks()[0]), {}, cost};
-  run.options.merge(Settings{
+  run.options.merge(OptionValues{
       {"layers", std::to_string(s.layers)},
       {"width", std::to_string(s.width)},
       {"norm", s.norm},
@@ -63,7 +63,7 @@ Run NtRuns::training(const NtSetup& s) const {
   return r;
 }
 
-Run NtRuns::measured_training(const NtSetup& s) const {
+Run NtRuns::landscape_training(const NtSetup& s) const {
   Run r = training(s);
   r.name = "measured-" + s.label();
   r.cost *= 1 + 11.0 / o.measure_every;

@@ -80,7 +80,7 @@ struct NtCell {
   std::vector<Json> results;
   std::vector<Convergence> verdicts;
   std::optional<bool> printed = {};                 // "Converged"
-  bool judged = true;                               // shown() says whether it is as printed
+  bool notes_agreement = true;                      // shown() adds "as printed" or "not as printed"
   void add(const Json& result);
   // Seeds; flat_too: as the slides count, else without those that ignore the sentence
   size_t converged(bool flat_too = true) const;
@@ -189,7 +189,7 @@ class NtRuns {
   template <class RunOf>
   NtCell cell(const RunOf& run_of) const {
     NtCell cell;
-    cell.judged = o.judges();
+    cell.notes_agreement = o.judges();
     for (const int seed : seeds()) cell.add(result(run_of(seed)));
     return cell;
   }
@@ -198,7 +198,7 @@ class NtRuns {
 
   Run vocabulary() const;               // of the training sentences; before all others, if none is given
   Run training(const NtSetup& setup) const;
-  Run measured_training(const NtSetup& setup) const;            // with the points of fig5, fig6
+  Run landscape_training(const NtSetup& setup) const;           // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
   void differs(ItemReport& report) const;           // what every item with training differs in

@@ -53,7 +53,7 @@ struct Features {
   Numbers labels;
   int64_t H = 0;
   size_t rows() const { return labels.size(); }
-  Tensor of(std::span<const int32_t> examples) const {  // [L+1, B H]
+  Tensor select(std::span<const int32_t> examples) const {  // [L+1, B H]
     std::vector<real> all;
     for (const std::vector<real>& layer : layers)
       for (const int32_t e : examples)
@@ -87,7 +87,7 @@ Features features_of(const TaskAdaptationOptions& o, const Task& task, Split spl
 Numbers predictions_on(const LayerMixture& mixture, const Task& task, const Features& dev) {
   Predictions predictions;
   for_each_batch("predicting " + dev.file, dev.rows(), [&](std::span<const int32_t> some) {
-    read_logits(task, dev.file, mixture.forward(dev.of(some), int64_t(some.size())), predictions);
+    read_logits(task, dev.file, mixture.forward(dev.select(some), int64_t(some.size())), predictions);
   });
   return predictions.values;
 }
@@ -114,7 +114,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
         Numbers labels;
         for (const int32_t e : batch.examples) labels.push_back(train.labels[size_t(e)]);
         backward(task_loss(
-            task, mixture.forward(train.of(batch.examples), int64_t(batch.examples.size())),
+            task, mixture.forward(train.select(batch.examples), int64_t(batch.examples.size())),
             labels));
         const int64_t steps = int64_t(batches.size()) * o.head_epochs;
         optimizer.step(o.head_lr * schedule_factor("linear", step++, steps, 0.06));
@@ -177,18 +177,20 @@ void weights(const TaskAdaptation& ta, ItemReport& report) {
 void show(const TaskAdaptation& ta, ItemReport& report) {
   const Names methods = {"feature extraction", "fine-tuning"};
   const std::vector<DevSet> sets = first_dev_sets(ta.tasks(false));
-  LongTable table({"task", "method", "seed", "score"}), judged = table;
+  LongTable table({"task", "method", "seed", "score"}), evidence = table;
   const auto add_score = [&](const DevSet& set, int seed, const std::string& method) {
     const Json extracted = ta.document.result(extraction(ta, set.task))[std::to_string(seed)];
     const Run tuned = ta.fine_tuning(set.task, ta_methods[0], seed);
     const bool frozen = method == methods[0];
-    table(set.task.name, method, seed) = frozen ? extracted["score"].number_if() : ta.document.score(tuned, set);
-    judged(set.task.name, method, seed) = frozen ? extracted["sound"].number_if() : ta.document.sound_score(tuned, set);
+    table(set.task.name, method, seed) =
+        frozen ? extracted["score"].number_if() : ta.document.score(tuned, set);
+    evidence(set.task.name, method, seed) =
+        frozen ? extracted["sound"].number_if() : ta.document.sound_score(tuned, set);
   };
   product(add_score, sets, ta.document.seeds(), methods);
   weights(ta, report);
   report.csv(table);
-  report.judge_by(judged, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "%"});
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",
                methods, sets, [&](const std::string& method, const DevSet& set) {
                  ItemReport::Cell cell;

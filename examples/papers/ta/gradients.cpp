@@ -61,7 +61,7 @@ Tensor alone(const Tensor& x) { return Tensor::from(x.shape(), x.values()); }
 
 const Numbers factors = {0.25, 0.5, 1, 2, 4, 8};
 
-Json measure(const TaskAdaptationOptions& o, const Task& task) {
+Json gradients_result(const TaskAdaptationOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t C = int64_t(task.classes()), H = set.config().hidden_size;
   std::vector<int32_t> first(std::min<size_t>(32, set.data().examples.size()));
@@ -120,9 +120,9 @@ std::vector<Task> tasks_with_classes(const TaskAdaptation& ta) {
   return all;
 }
 
-Run measurement(const TaskAdaptation& ta, const Task& task) {
+Run gradients_run(const TaskAdaptation& ta, const Task& task) {
   return ta.document.run_on(task, "gradients", 0.2, {{"seed", std::to_string(ta.o.seed)}},
-                            [o = ta.o, task](const std::string&) { return measure(o, task); });
+                            [o = ta.o, task](const std::string&) { return gradients_result(o, task); });
 }
 
 void differences(const TaskAdaptation& ta, ItemReport& report, LongTable& table) {
@@ -132,7 +132,7 @@ void differences(const TaskAdaptation& ta, ItemReport& report, LongTable& table)
   const Names gradients = {"h", "Wc", "hl", "Wf"},
               titles = {"dL/dh", "dL/dW_c", "dL/dh^l", "dL/dW_f"};
   const auto difference = [&](const Task& task, size_t i) {
-    return ta.document.result(measurement(ta, task))[gradients[i]].number();
+    return ta.document.result(gradients_run(ta, task))[gradients[i]].number();
   };
   const std::vector<Task> tasks = tasks_with_classes(ta);
   for (const Task& task : tasks)
@@ -180,7 +180,7 @@ void influence_of_hl(const TaskAdaptation& ta, ItemReport& report, LongTable& ta
                             .log_x = true}}};
   for (const Task& task : tasks_with_classes(ta))
     for (size_t p = 0; const std::string key : {"slope", "gradient"}) {
-      const Numbers y = ta.document.result(measurement(ta, task))[key].numbers();
+      const Numbers y = ta.document.result(gradients_run(ta, task))[key].numbers();
       figure.panels[p++].curves.push_back(
           {.title = task.title, .x = factors, .y = y, .style = Curve::Style::line_and_points});
       for (size_t i = 0; i < y.size(); ++i) table(task.name, key, factors[i]) = y[i];
@@ -202,7 +202,7 @@ Item ta_gradients_item(const TaskAdaptation& ta) {
     report.csv(table);
   };
   return {"sec3.1", "Back propagation in the last two layers",
-          RunGrid(std::bind_front(measurement, ta), tasks_with_classes(ta)),
+          RunGrid(std::bind_front(gradients_run, ta), tasks_with_classes(ta)),
           show_item};
 }
 

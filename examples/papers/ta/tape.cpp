@@ -109,7 +109,7 @@ std::string shown(double difference) {
 
 // A column of boxes, one for each operation; beside each an arrow down for its result and one up
 // for the gradient.
-class Drawing {
+class StepDrawing {
  public:
   void column(const std::string& title, const Json::Array& steps) {
     svg_.text(width_ + 110, 20, title, {.weight = "bold"});
@@ -166,7 +166,7 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
   const Task& task = ta.document.tasks().front();
   LongTable table({"task", "method", "step", "operation", "module", "direction", "change"});
   // The largest change of an operation that both steps have
-  LongTable judged({"task", "method", "direction", "change"});
+  LongTable evidence({"task", "method", "direction", "change"});
   for (const TaMethod& method : ta_methods)
     for (const char* direction : {"forward", "backward"}) {
       double largest = 0;
@@ -176,16 +176,16 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
             change;
         if (!s["added"].boolean()) largest = std::max(largest, change);
       }
-      judged(task.name, method.title, direction) = largest;
+      evidence(task.name, method.title, direction) = largest;
     }
   for (const auto& [alpha, unequal] : result["unequal"].members())
-    judged(task.name, "alpha " + alpha, "unequal") = unequal.number();
-  Drawing drawing;
+    evidence(task.name, "alpha " + alpha, "unequal") = unequal.number();
+  StepDrawing drawing;
   drawing.column("without", result["none"].items());
   drawing.column("embedding normalization (l2)", result["l2"].items());
   drawing.column("gradient normalization (α = 1)", result["gradient-1"].items());
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(evidence);
   report.table("Gradient normalization of strength α: how unequal the dimensions' gradients are, the "
                "deviation of mean |g| over the dimensions by its mean", "α", Names{"0", "0.5", "1"},
                Names{"deviation / mean"}, [&](const std::string& alpha, const std::string&) {

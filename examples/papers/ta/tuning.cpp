@@ -64,7 +64,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
   LongTable all({"task", "method", "seed", "epoch", "score"});
   // The best epochs of two methods need not be the same, so they are no key. The claims are judged by
   // the scores on the sets of the document's own table.
-  LongTable sound({"task", "method", "seed", "score"}), judged = sound;
+  LongTable sound({"task", "method", "seed", "score"}), evidence = sound;
   const auto grid = table_grid(ta, tab2);
   grid.each([&](const DevSet& set, const TaMethod& method, int seed) {
     const Run run = grid.run(set, method, seed);
@@ -72,10 +72,10 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
     all(set.key(), method.title, seed, document.result(run)["epoch"].integer()) = score;
     const std::optional<double> sound_score = document.sound_score(run, set);
     sound(set.key(), method.title, seed) = sound_score;
-    if (is_printed(set)) judged(set.key(), method.title, seed) = sound_score;
+    if (is_printed(set)) evidence(set.key(), method.title, seed) = sound_score;
   });
   report.csv(all);
-  report.judge_by(judged, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "%"});
   report.table("Dev scores in percent", tab2 ? "median / max" : "mean±std / median / max",
                ta_methods, sets, [&](const TaMethod& method, const DevSet& set) {
                  return cell_of(ta, method, set, tab2, report.printed());
@@ -108,7 +108,7 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
 
 // [TA sec.5.2]
 void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
-  LongTable all({"task", "method", "eps", "seed", "score"}), judged = all;
+  LongTable all({"task", "method", "eps", "seed", "score"}), evidence = all;
   const auto draw_curves = [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "epsilon", .y_label = "dev score, %", .log_x = true};
     for (const TaMethod& method : eps_methods) {
@@ -122,7 +122,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
           if (method.is_none() && eps != ta.o.eps.front()) continue;
           const std::string of_norm = method.is_none() ? "" : formatted("{}", eps);
           all(set.task.name, method.title, of_norm, seed) = score;
-          judged(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
+          evidence(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
         }
         add_mean(curve, eps, points);
       }
@@ -135,7 +135,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
       "over the seeds, beside the score without a norm",
       first_dev_sets(ta.tasks(false)), draw_curves);
   report.csv(all);
-  report.judge_by(judged, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "%"});
   report.caption("the methods stand " + ta.where_text());
   report.differs(
       "the document says that a more careful selection of ε can solve the problem, and shows "

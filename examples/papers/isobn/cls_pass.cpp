@@ -27,7 +27,7 @@ const std::vector<Transformation> moving_transformations = {
 
 }  // namespace
 
-Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
+Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train,
                  o.cls_norm_at == cls_place::pooled ? Pooler::needed : Pooler::unused);
   MB_CHECK(set.data().examples.size() > 1,
