@@ -13,10 +13,10 @@
 #include "engine/names.h"
 #include "engine/ranks.h"
 #include "models/plain_model.h"
-#include "runs/bag_of_words.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"
+#include "runs/yardsticks.h"
 #include "train/cli/command_line.h"
 #include "train/interrupt.h"
 

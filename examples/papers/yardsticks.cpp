@@ -5,7 +5,7 @@
 #include "minbert/metrics.h"
 #include "papers/document.h"
 #include "report/html.h"
-#include "runs/bag_of_words.h"
+#include "runs/yardsticks.h"
 
 namespace minbert {
 namespace {
@@ -15,10 +15,8 @@ Json yardstick_result(const DocumentOptions& o, const Task& task) {
   const Tokenizer tokenizer = Tokenizer::from_folder(model_folder(o.model));
   Task first = task;
   first.sets.resize(1);
-  const BagSets sets = read_bags(o.data, first, tokenizer,
-                                 {.max_length = o.max_length, .limit = o.limit,
-                                  .skip_bad_rows = o.skip_bad_rows}, std::cerr);
-  const std::vector<TaskScores> all = yardsticks(first, sets, tokenizer.size(), uint64_t(o.seed));
+  const auto all = yardsticks(o.data, first, tokenizer, o.dataset_options(o.max_length),
+                              uint64_t(o.seed), std::cerr);
   Json scores = Json::object();
   for (size_t i = 0; i < all.size(); ++i)
     scores.set(yardstick_names[i], all[i][0] ? Json(*all[i][0]) : Json());

@@ -43,8 +43,7 @@ void LongTable::save(const std::string& file) const {
   for (const std::string& column : columns_) text += (text.empty() ? "" : ",") + column;
   text += "\n";
   for (const Row& row : rows_) {
-    for (const std::string& key : row.keys)  // of a norm's options, "group:groups=8,eps=1e-3"
-      text += (key.find(',') == key.npos ? key : "\"" + key + "\"") + ",";
+    for (const std::string& key : row.keys) text += csv_field(key) + ",";
     text += (row.value ? exact(*row.value) : "") + "\n";
   }
   write_file(file, text);
