@@ -29,9 +29,13 @@ LongTable::Where strings(const Json& object) {
   return all;
 }
 
-// A claim of a value, and not of a difference ("absolute"), compares with the same model and the
-// same data alone. One that no number of the page can decide says why. One of shares, in an item of
-// other values, has "percent": how many digits of them are shown.
+// The claim with its verdict, for the report. Members of a claim in data/papers/FILE.json:
+//   model            it is about this model of the document's alone
+//   why              why no number of the page decides it; word: the verdict, else "not comparable"
+//   absolute         it is about a value, not about a difference, so it needs the document's model and data
+//   equal, all       see judge_equal, judge_all; else more and less: see judge (report/verdict.h)
+//   percent          its values are shares: shown in percent, with so many digits
+//   about            it says that values are about as large: see about_equal
 Json claim_with_verdict(const Json& claim, bool was_run, bool judges, const std::string& model,
             const Names& differences, const ItemReport& report) {
   const std::optional<LongTable>& ours = report.values();
@@ -180,6 +184,10 @@ std::vector<int> Document::seeds() const {
 TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
   o.tasks = task.name;
   o.metric = task.name + "=" + metric_key(task.metrics[0]);
+  return on_data(o);
+}
+
+TrainOptions Document::on_data(TrainOptions o) const {
   o.model = options_.model;
   o.data = options_.data;
   o.limit = options_.limit;
@@ -354,7 +362,10 @@ Json Document::show(const Item& item) {
   return json;
 }
 
-int Document::run(const std::vector<Item>& items) {
+int Document::run(std::vector<Item> items) {
+  Names order;
+  for (const Json& name : paper_["items"].items()) order.push_back(name.string());
+  std::ranges::sort(items, {}, [&](const Item& item) { return index_of(item.name, order, "item"); });
   Names names = options_.items;
   if (names.empty()) names = names_of(items);
   std::vector<Item> wanted;

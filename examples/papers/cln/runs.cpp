@@ -41,7 +41,8 @@ Json::Array gains_of(const TrainedModel& trained) {
 }
 
 // What a task loses to the others: its loss over the last tenth of its batches in an epoch, and over
-// the first tenth in the next one, the mean over the epochs; two at least. Nothing of it was trained in between.
+// the first tenth in the next one. Averaged over the epochs (at least 2). The task is not trained
+// between the two.
 Json kept_of(const std::string& folder, const Task& task, int epochs) {
   const Series losses = losses_of(folder, task.name);
   const size_t n = losses.y.size() / size_t(epochs), tenth = std::max<size_t>(1, n / 10);
@@ -69,10 +70,9 @@ Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
 Run ClnRuns::training(const std::string& norm, int seed) const {
   TrainOptions t;
   t.tasks = joined(names_of(tasks()), ",");
-  t.model = o.model, t.data = o.data, t.limit = o.limit, t.max_length = o.max_length;
-  t.skip_bad_rows = o.skip_bad_rows;
   t.norm = norm, t.sampling = o.sampling, t.seed = seed;
   t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = o.epochs;
+  t = document.on_data(t);
   Run run = document.run_of(t, tasks(), formatted("{}-seed{}", norm, seed));
   run.work = [t, all_tasks = tasks()](const std::string& folder) {
     const Experiment experiment(t);

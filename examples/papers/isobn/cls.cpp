@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
@@ -202,9 +203,9 @@ void fig3(const ClsResults& cls, ItemReport& report) {
 void tab2(const ClsResults& cls, ItemReport& report, const Names& norms) {
   LongTable table({"task", "norm", "k", "value"});
   const auto text_of = [](const Numbers& values) {
-    std::string text;
-    for (const double v : values) text += (text.empty() ? "" : " / ") + fixed(v, 2);
-    return text;
+    Names texts;
+    for (const double v : values) texts.push_back(fixed(v, 2));
+    return joined(texts, " / ");
   };
   // A task, or all of them: the mean
   struct TaskGroup {

@@ -88,7 +88,7 @@ Json disabled(const Parameters& parameters, int layers,
               const std::function<std::optional<double>()>& score) {
   Json::Array list;
   const auto add = [&](const std::string& what, const std::string& layer) {
-    const std::optional<double> value = score();
+    const auto value = score();
     list.push_back(Json::object({{"what", what},
                                  {"layer", layer},
                                  {"score", value ? Json(*value) : Json()}}));
@@ -158,8 +158,7 @@ Run LnPeftRuns::tuned(const Task& task) const {
     TrainedModel after(folder);
     const Dataset dev =
         read_set(options.data, task, Split::dev, 0, after.tokenizer,
-                 {.max_length = after.config.max_length, .limit = options.limit,
-                  .skip_bad_rows = options.skip_bad_rows}, std::cerr);
+                 options.dataset_options(after.config.max_length), std::cerr);
     const auto score = [&] { return scores_on({&dev, 1}, after.model.network, task)[0]; };
     const auto new_model = [&](int seed) {
       return Model(before.config, uint64_t(seed), true, heads_of(before.tasks), 0);

@@ -1,6 +1,7 @@
 // LN-PEFT's Fisher information: of the components, and of LayerNorm layer by layer.
 #include <algorithm>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "papers/lnpeft/lnpeft.h"
 
@@ -17,11 +18,11 @@ std::map<std::string, double> normalized(const Json& means) {
 }
 
 std::string examples_of(const LnPeftRuns& runs) {
-  std::string text;
+  Names counts;
   for (const Task& task : runs.tasks())
-    text += formatted("{}{} {}", text.empty() ? "" : ", ", task.title,
-                      runs.document.result(runs.fisher(task))["examples"].integer());
-  return "examples of the training set, drawn by the seed: " + text;
+    counts.push_back(formatted("{} {}", task.title,
+                               runs.document.result(runs.fisher(task))["examples"].integer()));
+  return "examples of the training set, drawn by the seed: " + joined(counts);
 }
 
 // The components by the sums of their shares over the tasks, the largest first; after rank and sum

@@ -1,4 +1,5 @@
 // LN-PEFT's curves: dev scores where only a share of LayerNorm is trained.
+#include "engine/names.h"
 #include "engine/text.h"
 #include "papers/lnpeft/lnpeft.h"
 
@@ -20,26 +21,22 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
     for (const std::string& kind : kinds) {
       panel.curves.push_back({.title = kind, .style = Curve::Style::line_and_points});
       for (const double f : runs.o.fraction) {
-        Numbers scores;
-        for (const int seed : document.seeds()) {
-          const Run run = runs.masked(set.task, kind, f, seed);
-          scores.push_back(document.score(run, set).value_or(0));
-          table(set.key(), kind, f, seed) = scores.back();
-          evidence(set.key(), kind, f, seed) = document.sound_score(run, set);
-        }
-        add_mean(panel.curves.back(), f, scores);
+        std::vector<Run> seeds;
+        for (const int seed : document.seeds()) seeds.push_back(runs.masked(set.task, kind, f, seed));
+        const ItemReport::Cell cell = document.scores(seeds, set, 1);
+        add_scores(table, evidence, cell, runs.o.seed, set.key(), kind, f);
+        add_mean(panel.curves.back(), f, cell.points);
       }
     }
     return panel;
   });
   report.csv(table);
   report.judge_by(evidence);
-  std::string rates;
+  Names rates;
   for (const Task& task : runs.tasks())
-    rates += formatted("{}{} {}", rates.empty() ? "" : ", ", task.title,
-                       runs.best(task, trained::layer_norm).lr);
+    rates.push_back(formatted("{} {}", task.title, runs.best(task, trained::layer_norm).lr));
   report.caption(formatted("mean and standard deviation of {}; tab.2's best rate of layer-norm: {}",
-                           counted(runs.o.seeds, "seed"), rates));
+                           counted(runs.o.seeds, "seed"), joined(rates)));
   report.differs(
       "the head is always trained; f counts the weights and the biases of LayerNorm together");
 }

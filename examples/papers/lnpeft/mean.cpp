@@ -112,10 +112,8 @@ Item lnpeft_mean_item(const LnPeftRuns& runs) {
 
 std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options) {
   const LnPeftRuns runs{document, options};
-  const std::vector<Item> change = lnpeft_change_items(runs), fisher = lnpeft_fisher_items(runs),
-                          tuning = lnpeft_tuning_items(runs), masks = lnpeft_mask_items(runs);
-  return {change[0], change[1], fisher[0], tuning[0], lnpeft_submission_item(runs), tuning[1],
-          tuning[2], masks[0],  fisher[1], fisher[2], masks[1],  lnpeft_mean_item(runs)};
+  return together({lnpeft_change_items(runs), lnpeft_fisher_items(runs), lnpeft_tuning_items(runs),
+                   lnpeft_mask_items(runs), {lnpeft_submission_item(runs), lnpeft_mean_item(runs)}});
 }
 
 }  // namespace minbert

@@ -39,8 +39,8 @@ Json boxes_of(const std::string& placement) {
   const Tensor x = Tensor::from({4, config.hidden_size}, values);
   x.set_requires_grad(true);
   const Trace trace;
-  backward(sum(layer.forward(
-      scale(x, 1), batch)));  // an operation of its own: leaves are not told from parameters
+  const Tensor layer_input = scale(x, 1);           // an operation, so that the trace shows it
+  backward(sum(layer.forward(layer_input, batch)));
 
   Names titles;
   std::vector<std::vector<int>> reads;

@@ -45,7 +45,8 @@ void check_nt_options(const NtOptions& options);
 // ---- Verdicts (verdict.cpp)
 
 struct EpochLoss {
-  double mean, deviation;                   // of the losses of its batches; not finite: left early
+  // Of the losses of its batches. Not finite: training stopped in this epoch
+  double mean, deviation;
   int64_t batches;
 };
 
@@ -99,7 +100,6 @@ struct NtData {
   double entropy;                                   // of the shares of train's classes
   double majority;                          // share of dev's sentences of train's largest class
   LoadReport read;                          // of the file: rows that were skipped or cut
-  std::vector<int32_t> class_of(std::span<const int32_t> examples) const;        // in train
 };
 // Errors: those of the files; a class without a sentence to train on.
 NtData read_nt_data(const NtOptions& options, const std::string& vocab_file);
@@ -219,7 +219,7 @@ std::vector<Item> nt_table_items(const SharedNtRuns& runs);          // tab1 ...
 std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs); // fig2 fig3
 Item nt_initialisation_item(const SharedNtRuns& runs);               // init
 std::vector<Item> nt_curve_items(const SharedNtRuns& runs);          // fig4 fig5 fig6
-// All of them in the document's order.
+// All of them
 std::vector<Item> nt_items(Document& document, const NtOptions& options);
 
 }  // namespace minbert

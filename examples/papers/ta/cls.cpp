@@ -6,8 +6,8 @@
 
 #include "engine/text.h"
 #include "minbert/metrics.h"
-#include "papers/class_moments.h"
 #include "papers/encoded_set.h"
+#include "papers/statistics/class_moments.h"
 #include "papers/ta/task_adaptation.h"
 
 namespace minbert {
@@ -17,13 +17,13 @@ namespace {
 // is undefined.
 Json json_of(const ClassMoments& moments) {
   Numbers score;
-  for (const std::optional<double>& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
+  for (const auto& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
   return Json::object({{"mean", Json::array_of(moments.mean())},
                        {"std", Json::array_of(moments.deviation())},
                        {"score", Json::array_of(score)}});
 }
 
-Json moments_result(const TaskAdaptationOptions& o, const Task& task) {
+Json moments_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t H = set.config().hidden_size;
   const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
@@ -38,19 +38,19 @@ Json moments_result(const TaskAdaptationOptions& o, const Task& task) {
   return Json::object({{"hl", json_of(hl)}, {"h", json_of(h)}});
 }
 
-Run moments_run(const TaskAdaptation& ta, const Task& task) {
+Run moments_run(const TaRuns& ta, const Task& task) {
   return ta.document.run_on(task, "moments", 1, {},
                             [o = ta.o, task](const std::string&) { return moments_result(o, task); });
 }
 // "mean", "std" or "score" [H] of "hl" or of "h"
-Numbers moments(const TaskAdaptation& ta, const Task& task, const char* layer, const char* what) {
+Numbers moments(const TaRuns& ta, const Task& task, const char* layer, const char* what) {
   return ta.document.result(moments_run(ta, task))[layer][what].numbers();
 }
 
 bool is_finite(double v) { return std::isfinite(v); }
 
 // Why a task has no Fisher score at all; "": it has one.
-std::string no_score(const TaskAdaptation& ta, const Task& task) {
+std::string no_score(const TaRuns& ta, const Task& task) {
   if (task.kind == TaskKind::regression)
     return task.title + " is a regression: without classes there is no Fisher score";
   if (std::ranges::any_of(moments(ta, task, "h", "score"), is_finite)) return "";
@@ -59,7 +59,7 @@ std::string no_score(const TaskAdaptation& ta, const Task& task) {
          "the same for all of a class";
 }
 // The tasks that have one. The report says of the others why not.
-std::vector<Task> tasks_with_score(const TaskAdaptation& ta, ItemReport& report) {
+std::vector<Task> tasks_with_score(const TaRuns& ta, ItemReport& report) {
   std::vector<Task> tasks;
   for (const Task& task : ta.document.tasks())
     if (const std::string why = no_score(ta, task); why.empty())
@@ -83,7 +83,7 @@ Panel bars(const Task& task, const char* x_label, const char* y_label, const Num
 }
 
 // [TA fig.2]
-void fig2(const TaskAdaptation& ta, ItemReport& report) {
+void fig2(const TaRuns& ta, ItemReport& report) {
   LongTable table({"task", "dimension", "mean"}), evidence({"task", "what", "value"});
   const auto within = [](double m) { return std::abs(m) <= 0.5; };
   const auto draw_means = [&](const Task& task) {
@@ -110,7 +110,7 @@ void fig2(const TaskAdaptation& ta, ItemReport& report) {
 }
 
 // [TA eq.1]
-void eq1(const TaskAdaptation& ta, ItemReport& report) {
+void eq1(const TaRuns& ta, ItemReport& report) {
   tasks_with_score(ta, report);
   LongTable table({"task", "dimension", "score"});
   for (const Task& task : ta.document.tasks())
@@ -161,7 +161,7 @@ void judge_largest(LongTable& evidence, const std::string& task, const Numbers& 
 }
 
 // [TA fig.3]
-void fig3(const TaskAdaptation& ta, ItemReport& report) {
+void fig3(const TaRuns& ta, ItemReport& report) {
   LongTable table({"task", "rank", "dimension", "score", "std"}), evidence({"task", "what", "value"});
   const std::vector<Task> tasks = tasks_with_score(ta, report);
   const auto draw_deviations = [&](const Task& task) {
@@ -221,7 +221,7 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
 
 }  // namespace
 
-std::vector<Item> ta_cls_items(const TaskAdaptation& ta) {
+std::vector<Item> ta_cls_items(const TaRuns& ta) {
   const RunGrid runs(std::bind_front(moments_run, ta), ta.document.tasks());
   return {
       {"fig2", "Mean of every dimension of h^l", runs, std::bind_front(fig2, ta)},

@@ -63,7 +63,7 @@ struct Features {
 };
 
 // The hidden states of [CLS] after the embeddings and after every layer: L+1 tensors [B,H]
-Features features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
+Features features_of(const TaOptions& o, const Task& task, Split split) {
   EncodedSet set(o, task, split, Pooler::unused);
   Features features;
   features.file = set.data().file;
@@ -92,7 +92,7 @@ Numbers predictions_on(const LayerMixture& mixture, const Task& task, const Feat
   return predictions.values;
 }
 
-Json extract(const TaskAdaptationOptions& o, const Task& task) {
+Json extract(const TaOptions& o, const Task& task) {
   const Features train = features_of(o, task, Split::train), dev = features_of(o, task, Split::dev);
   Json result = Json::object();
   for (int seed = o.seed; seed < o.seed + o.seeds; ++seed) {
@@ -121,7 +121,7 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
       }
       mixture.train(false);
       const Numbers predicted = predictions_on(mixture, task, dev);
-      const std::optional<double> now = scores(task, predicted, dev.labels)[0];
+      const auto now = scores(task, predicted, dev.labels)[0];
       if (now && (!best || *now > *best)) {
         best = now;
         sound = collapse_warning(task, predicted).empty() ? now : std::nullopt;
@@ -138,8 +138,8 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
   return result;
 }
 
-Run extraction(const TaskAdaptation& ta, const Task& task) {
-  const TaskAdaptationOptions& o = ta.o;
+Run extraction(const TaRuns& ta, const Task& task) {
+  const TaOptions& o = ta.o;
   return ta.document.run_on(task, "extraction", 1,
                             {{"metric", metric_key(task.metrics[0])},
                              {"batch", std::to_string(o.batch)},
@@ -151,7 +151,7 @@ Run extraction(const TaskAdaptation& ta, const Task& task) {
                             [o, task](const std::string&) { return extract(o, task); });
 }
 
-void weights(const TaskAdaptation& ta, ItemReport& report) {
+void weights(const TaRuns& ta, ItemReport& report) {
   LongTable table({"task", "seed", "layer", "weight"});
   report.figure(
       "For each task, the learned weight of every layer, its mean over the seeds and its deviation",
@@ -174,7 +174,7 @@ void weights(const TaskAdaptation& ta, ItemReport& report) {
   report.csv(table, "weights");
 }
 
-void show(const TaskAdaptation& ta, ItemReport& report) {
+void show(const TaRuns& ta, ItemReport& report) {
   const Names methods = {"feature extraction", "fine-tuning"};
   const std::vector<DevSet> sets = first_dev_sets(ta.tasks(false));
   LongTable table({"task", "method", "seed", "score"}), evidence = table;
@@ -224,7 +224,7 @@ std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch) {
   return states;
 }
 
-Item ta_extraction_item(const TaskAdaptation& ta) {
+Item ta_extraction_item(const TaRuns& ta) {
   const RunGrid extractions([ta](const Task& task) { return extraction(ta, task); },
                             ta.tasks(false));
   const auto tune = [ta](const Task& task, int seed) {

@@ -31,7 +31,7 @@ using Operations = std::vector<Trace::Operation>;
 
 // One step of the real model without dropout, from [CLS] on: index_select takes [CLS] from the last
 // hidden states.
-Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const TaMethod& method) {
+Operations trace_step(const TaOptions& o, const Task& task, const TaMethod& method) {
   const std::string folder = model_folder(o.model);
   const BertConfig saved = BertConfig::load(folder + "/config.json");
   BertConfig config = saved;
@@ -44,10 +44,9 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   BertModel& bert = model.network.bert();
   bert.normalize_gradients(method.grad_norm, o.cls_norm_at);
   const Tokenizer tokenizer = tokenizer_of(folder, config);
-  const Dataset data =
-      read_set(o.data, task, Split::train, 0, tokenizer,
-               {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32,
-                .skip_bad_rows = o.skip_bad_rows}, std::cerr);
+  DatasetOptions reading = o.dataset_options(config.max_tokens());
+  reading.limit = 32;
+  const Dataset data = read_set(o.data, task, Split::train, 0, tokenizer, reading, std::cerr);
   std::vector<int32_t> all(data.examples.size());
   std::iota(all.begin(), all.end(), 0);
   const Batch batch = pack(inputs(data, all), {0});
@@ -140,7 +139,7 @@ class StepDrawing {
   double width_ = 0, height_ = 0;
 };
 
-Run tracing(const TaskAdaptation& ta) {
+Run tracing(const TaRuns& ta) {
   const Task task = ta.document.tasks().front();
   const auto trace = [o = ta.o, task](const std::string&) {
     const Operations plain = trace_step(o, task, ta_methods[0]);
@@ -161,7 +160,7 @@ Run tracing(const TaskAdaptation& ta) {
 }
 
 // [TA fig.4] [TA sec.4.3]
-void fig4(const TaskAdaptation& ta, ItemReport& report) {
+void fig4(const TaRuns& ta, ItemReport& report) {
   const Json result = ta.document.result(tracing(ta));
   const Task& task = ta.document.tasks().front();
   LongTable table({"task", "method", "step", "operation", "module", "direction", "change"});
@@ -207,7 +206,7 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
 
 }  // namespace
 
-Item ta_tape_item(const TaskAdaptation& ta) {
+Item ta_tape_item(const TaRuns& ta) {
   return {"fig4", "Where embedding and gradient normalization change a step",
           [ta] { return std::vector{tracing(ta)}; },
           std::bind_front(fig4, ta)};

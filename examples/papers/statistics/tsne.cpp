@@ -9,7 +9,7 @@
 //   Deviations  Algorithm 1 prints + η dC/dY; descent needs a minus, as in the authors' code. The
 //               paper first reduces its images to 30 dimensions by PCA, to save time; here the
 //               distances are those of x.
-#include "papers/tsne.h"
+#include "papers/statistics/tsne.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,7 +19,7 @@
 #include "engine/parallel.h"
 #include "files/progress.h"
 #include "minbert/random.h"
-#include "papers/points.h"
+#include "papers/statistics/points.h"
 #include "train/interrupt.h"
 
 namespace minbert {
