@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   add_document_options(line, o);
   line.option("--cls-norm-at", o.cls_norm_at,
               "where the methods stand: at h^l, before the pooler, or at h, after its tanh",
-              std::vector<std::string>(cls_norm_places.begin() + 1, cls_norm_places.end()));
+              Names(cls_norm_places.begin() + 1, cls_norm_places.end()));
   line.option("--lr", o.lr, "learning rate", Range{0});
   line.option("--batch", o.batch, "examples in a batch", Range{1});
   line.option("--eps", o.eps, "epsilons of sec5.2", Range{0});
