@@ -32,8 +32,8 @@ std::string of_training(const Json& run, const Task& task) {
                       run["options"]["--seed"].dump(-1), run["best_epoch"].dump(-1));
     for (const auto& [metric, score] : run["scores"]["dev"][task.name].members()) {
       text += formatted("- {}: {}", metric, score_text(score.number_if()));
-      for (const auto& [name, of] : run["yardsticks"].members())
-        text += formatted("; {}: {}", name, score_text(of[task.name][metric].number_if()));
+      for (const auto& [name, scores] : run["yardsticks"].members())
+        text += formatted("; {}: {}", name, score_text(scores[task.name][metric].number_if()));
       text += "\n";
     }
   }

@@ -13,10 +13,10 @@
 #include "engine/names.h"
 #include "engine/ranks.h"
 #include "models/plain_model.h"
-#include "runs/bag_of_words.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"
+#include "runs/yardsticks.h"
 #include "train/cli/command_line.h"
 #include "train/interrupt.h"
 
@@ -68,11 +68,11 @@ int run(CommandLine& line, TrainOptions& o) {
     if (line.given("--tasks") && !line.given("--metric"))
       o.metric.clear();  // the run's may name other tasks
     const std::vector<FoundRun> runs = runs_in(o.out);
-    for (const FoundRun& of : runs) {               // --compare, --seeds: of several
-      o.model = of.folder;                          // the run's own, wherever it came from
-      if (runs.size() > 1) std::cout << of.folder << '\n';
+    for (const FoundRun& found : runs) {            // --compare, --seeds: of several
+      o.model = found.folder;                       // the run's own, wherever it came from
+      if (runs.size() > 1) std::cout << found.folder << '\n';
       const Experiment experiment(o);
-      print_scores(experiment, evaluate(experiment, of.folder));
+      print_scores(experiment, evaluate(experiment, found.folder));
     }
     MB_CHECK(!runs.empty(), "--out {}: no run in it has a model yet", o.out);
     return 0;

@@ -66,8 +66,7 @@ class SmallWorld {
 
   std::string path(const std::string& name) const { return (root_ / name).string(); }
 
-  // Everything that could make a resumed run differ is on: dropout, accumulation with a rest,
-  // warm-up, ...
+  // Everything that could make a resumed run differ is on: dropout, accumulation with a rest, warm-up, ...
   TrainOptions options() const {
     TrainOptions o;
     o.model = path("start"), o.data = path("data"), o.out = path("out");

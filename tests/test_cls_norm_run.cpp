@@ -154,7 +154,7 @@ TEST_CASE("cls norm run: the statistics are those of all tasks' training sets un
         return fitted.model.parameters.value(std::string("bert.cls_norm.") + name).values();
       };
       CHECK(double(buffer("count")[0]) == count);
-      CHECK(count == (pairs == "siamese" ? 42 : 26));
+      CHECK(count == (pairs == Pairs::siamese ? 42 : 26));
       for (size_t i = 0; i < 8; ++i) CHECK(double(buffer("mean")[i]) == doctest::Approx(mean[i] / count).epsilon(1e-4));
     }
 }

@@ -7,9 +7,7 @@
 #include "minbert/error.h"
 #include "minbert/files.h"
 
-using namespace minbert;
-using namespace minbert::test;
-
+namespace minbert::test {
 namespace {
 
 const std::string google =
@@ -178,3 +176,5 @@ TEST_CASE("config: a RoBERTa's first positions are padding's, and its pooler is 
         ": \"model_type\" is \"camembert\"; minbert computes bert, roberta and its own \"minbert\" "
         "only, so this model would give wrong results");
 }
+
+}  // namespace minbert::test

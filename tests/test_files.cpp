@@ -20,8 +20,7 @@
 #include "minbert/safetensors.h"
 #include "text/lines.h"
 
-using namespace minbert;
-using namespace minbert::test;
+namespace minbert::test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -367,3 +366,5 @@ TEST_CASE("lines: what is not UTF-8 is refused with its line and byte, UTF-16 by
                                       std::string_view(), std::string_view("\xF0\x9F\x98\x80")})
     CHECK(error(good) == "no error");
 }
+
+}  // namespace minbert::test

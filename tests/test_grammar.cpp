@@ -10,9 +10,7 @@
 #include "folder.h"
 #include "minbert/error.h"
 
-using namespace minbert;
-using namespace minbert::test;
-
+namespace minbert::test {
 namespace {
 
 // Many texts of the rule "corpus".
@@ -114,3 +112,5 @@ TEST_CASE("grammar: errors name file, line and what is expected") {
   says("corpus = {a.past}\na = walk", ":1: \"walk\" has no form \"past\"");
   says("corpus = {a}\na = {a} {a} {a} | [1] b", " references deep");
 }
+
+}  // namespace minbert::test

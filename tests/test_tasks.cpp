@@ -16,9 +16,7 @@
 #include "task_files.h"
 #include "tasks/tsv.h"
 
-using namespace minbert;
-using namespace minbert::test;
-
+namespace minbert::test {
 namespace {
 
 std::vector<TsvRow> rows_of(const std::string& file, const TsvFormat& format = {}) {
@@ -418,3 +416,5 @@ TEST_CASE("real data: every row of the course's files is read or reported") {
       if (quora_dev) CHECK(contains(report.text(), "2 of 20214 rows skipped: lines 2577, 14222\n"));
     }
 }
+
+}  // namespace minbert::test

@@ -14,8 +14,7 @@
 #include "minbert/tokenizer.h"
 #include "real_data.h"
 
-using namespace minbert;
-using namespace minbert::test;
+namespace minbert::test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -258,3 +257,5 @@ TEST_CASE("tokenizer: real text, every line, both vocabularies") {
   }
   CHECK(files > 0);
 }
+
+}  // namespace minbert::test

@@ -15,9 +15,7 @@
 #include "text/pair_merges.h"
 #include "text/words.h"
 
-using namespace minbert;
-using namespace minbert::test;
-
+namespace minbert::test {
 namespace {
 
 using Tokens = std::vector<std::string>;
@@ -223,3 +221,4 @@ TEST_CASE("vocabulary: errors name the file and the numbers") {
         corpus.path.string() + ": cannot read: this is not a file");
 }
 
+}  // namespace minbert::test

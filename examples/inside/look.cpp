@@ -1,9 +1,10 @@
-// Looking inside a model: one forward under a Trace, and the backward of a label's loss where one
-// is given.
+// Looking inside a model: the text is read, one forward is run under a Trace, with the backward of
+// a label's loss where one is given, and what it leaves is measured.
 #include "inside/look.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/tape.h"
 #include "minbert/trainer.h"
@@ -14,12 +15,11 @@ namespace minbert {
 namespace {
 
 using Operations = std::vector<Trace::Operation>;
+using Reals = std::vector<real>;
 
 // The mean of one row, summed in double.
 double row_mean(std::span<const real> x) {
-  double sum = 0;
-  for (const auto v : x) sum += double(v);
-  return sum / double(x.size());
+  return std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
 }
 double row_variance(std::span<const real> x) {
   const double mean = row_mean(x);
@@ -40,84 +40,141 @@ bool is_in(const std::string& module, const std::string& path) {
   return module == path || module.starts_with(path + ".");
 }
 
-// What all parts of the measuring look at.
-struct Measuring {
-  TrainedModel& trained;
-  const Operations& operations;
+// ---- Read
+
+// The text as the model reads it.
+struct Text {
+  const Task* task = nullptr;                       // none: as plain LayerNorm
+  std::optional<double> label;
+  bool cut = false;
+  Batch batch;
+};
+
+Text read_text(TrainedModel& trained, const InsideOptions& o) {
+  MB_CHECK(!o.text.empty(), "--text is empty; give a sentence");
+  check_utf8(o.text, "--text");
+  check_utf8(o.text_b, "--text-b");
+  // The folder of a foreign model does not say whether it takes one text or two.
+  if (trained.config.is_foreign() && !o.text_b.empty())
+    trained.tasks[0].text_columns = {"text", "second text"};
+  Text text;
+  if (!o.task.empty() || !o.label.empty()) text.task = &trained.task(o.task);
+  const Task* task = text.task;
+  if (!o.label.empty()) text.label = label_of(*task, o.label);
+  MB_CHECK(!task || task->is_pair() == !o.text_b.empty(), "{} takes {}", task->name,
+           task->is_pair() ? "two texts; give --text-b" : "one text; leave --text-b out");
+  text.batch = pack(example_of(trained, task, o, &text.cut).inputs,
+                    task ? Indices{trained.model.network.task_id(task->name)} : Indices());
+  return text;
+}
+
+// ---- Run
+
+// One forward of the text, and the backward of its label's loss.
+struct Pass {
+  const TrainedModel& trained;
   const Batch& batch;
-  std::vector<real> attention = {};                 // [layers,heads,T,T], 0 between sentences
+  Operations operations = {};
+  Reals attention = {};                             // [layers,heads,T,T], 0 between sentences
+  double loss = 0;
+  // The hidden states: the last result of the embeddings, of each layer, of a norm after them
+  std::vector<std::string> state_names = {};
+  std::vector<Tensor> states = {};
+  std::vector<std::string> norms = {};              // their modules
 
   const BertConfig& config() const { return trained.config; }
-  int64_t tokens() const { return batch.tokens(); }
-  const Trace::Operation* last_in(const std::string& path) const {
-    const auto found =
-        std::find_if(operations.rbegin(), operations.rend(),
-                     [&](const Trace::Operation& o) { return is_in(o.module, path); });
-    return found == operations.rend() ? nullptr : &*found;
-  }
   const Trace::Operation& attention_of(int64_t layer) const {
     const std::string path = formatted("bert.encoder.layer.{}", layer);
-    return *std::ranges::find_if(operations, [&](const Trace::Operation& o) {
-      return o.name == "attention" && o.module == path;
-    });
+    return *std::ranges::find_if(
+        operations, [&](const auto& o) { return o.name == "attention" && o.module == path; });
   }
 };
 
 // The weights of a layer [heads,T,T], from those of each sentence's heads, one after the other.
-void add_attention(const Tensor& packed, Measuring& m) {
-  const std::vector<real> weights = packed.values();
-  const int64_t T = m.tokens(), heads = m.config().num_attention_heads;
-  std::vector<real> all(size_t(heads * T * T));
+void add_attention(const Tensor& packed, Pass& p) {
+  const Reals weights = packed.values();
+  const int64_t T = p.batch.tokens(), heads = p.config().num_attention_heads;
+  Reals all(size_t(heads * T * T));
   const real* block = weights.data();
-  for (int64_t b = 0; b < m.batch.sentences(); ++b) {
-    const int64_t begin = m.batch.offsets[b], L = m.batch.offsets[b + 1] - begin;
+  for (int64_t b = 0; b < p.batch.sentences(); ++b) {
+    const int64_t begin = p.batch.offsets[b], L = p.batch.offsets[b + 1] - begin;
     for (int64_t h = 0; h < heads; ++h) {
       for (int64_t i = 0; i < L; ++i)
         std::copy_n(block + i * L, L, all.begin() + (h * T + begin + i) * T + begin);
       block += attention_block(L);
     }
   }
-  m.attention.insert(m.attention.end(), all.begin(), all.end());
+  p.attention.insert(p.attention.end(), all.begin(), all.end());
 }
 
+// Adds the last result of this module, if it has one.
+void add_state(const std::string& name, const std::string& path, Pass& p) {
+  Tensor last;
+  for (const auto& o : p.operations)
+    if (is_in(o.module, path)) last = o.result;
+  if (!last) return;
+  p.state_names.push_back(name);
+  p.states.push_back(last);
+}
+
+Pass run(TrainedModel& trained, const Text& text) {
+  MultitaskBert& network = trained.model.network;
+  trained.model.parameters.zero_grad();             // those of an earlier look
+  Pass pass{trained, text.batch};
+  std::vector<Tensor> weights;
+  const Trace trace;
+  const BertOutput out = network.bert().forward(text.batch, all_rows, &weights);
+  if (text.task) {
+    const Tensor pooled = pooled_of(out, text.batch, trained.config.pool);
+    const Tensor logits = network.logits(pooled, network.task_id(text.task->name));
+    if (text.label) {
+      const Tensor loss = task_loss(*text.task, logits, std::vector<double>{*text.label});
+      pass.loss = double(loss.item());
+      backward(loss);
+    }
+  }
+  clear_tape();
+  pass.operations = trace.operations();
+  for (const Tensor& layer : weights) add_attention(layer, pass);
+  add_state("embeddings", "bert.embeddings", pass);
+  for (int l = 0; l < trained.config.num_hidden_layers; ++l)
+    add_state(formatted("layer {}", l + 1), formatted("bert.encoder.layer.{}", l), pass);
+  add_state("last norm", "bert.encoder.LayerNorm", pass);
+  network.visit([&](Module& module) {
+    if (dynamic_cast<Norm*>(&module)) pass.norms.push_back(module.path());
+  });
+  return pass;
+}
+
+// ---- Measure
+
 // |v_j| [layers,heads,T]
-std::vector<real> value_norms(const Measuring& m) {
-  std::vector<real> norms;
-  const int64_t T = m.tokens(), H = m.config().hidden_size, d = m.config().head_size();
-  for (int64_t l = 0; l < m.config().num_hidden_layers; ++l) {
-    const std::vector<real> v = m.attention_of(l).arguments[2].values();
-    for (int64_t h = 0; h < m.config().num_attention_heads; ++h)
+Reals value_norms(const Pass& pass) {
+  Reals norms;
+  const int64_t T = pass.batch.tokens(), H = pass.config().hidden_size, d = pass.config().head_size();
+  for (int64_t l = 0; l < pass.config().num_hidden_layers; ++l) {
+    const Reals v = pass.attention_of(l).arguments[2].values();
+    for (int64_t h = 0; h < pass.config().num_attention_heads; ++h)
       for (int64_t j = 0; j < T; ++j)
         norms.push_back(real(row_length(std::span(v).subspan(size_t(j * H + h * d), size_t(d)))));
   }
   return norms;
 }
 
-// The hidden states: the last result of the embeddings, of each layer, of a norm after them.
-std::vector<std::pair<std::string, const Trace::Operation*>> states_of(const Measuring& m) {
-  std::vector<std::pair<std::string, const Trace::Operation*>> found = {
-      {"embeddings", m.last_in("bert.embeddings")}};
-  for (int l = 0; l < m.config().num_hidden_layers; ++l)
-    found.push_back(
-        {formatted("layer {}", l + 1), m.last_in(formatted("bert.encoder.layer.{}", l))});
-  if (const Trace::Operation* last = m.last_in("bert.encoder.LayerNorm"))
-    found.push_back({"last norm", last});
-  return found;
-}
-
 // What is shown of each token in a state: its cosines with its start and with the state before, its
 // length |x| and, with a label, |dL/dx|.
-Json state_json(const std::string& name, const Tensor& x, const Tensor& first,
-                const Tensor& previous) {
+Json state_json(const Pass& pass, size_t i) {
+  const Tensor& x = pass.states[i];
   std::vector<double> start, before, length, gradient;
   const Tensor slope = x.grad();
-  const std::vector<real> own = x.values(), firsts = first.values(), previouses = previous.values(),
-                          slopes = slope ? slope.values() : std::vector<real>();
+  const Reals own = x.values(), firsts = pass.states[0].values(),
+              previouses = pass.states[i > 0 ? i - 1 : 0].values(),
+              slopes = slope ? slope.values() : Reals();
   for (int64_t row = 0; row < x.rows(); ++row) {
-    const auto row_of = [&](const std::vector<real>& all) {
+    const auto row_of = [&](const Reals& all) {
       return std::span(all).subspan(size_t(row * x.cols()), size_t(x.cols()));
     };
-    const auto cosine = [&](const std::vector<real>& other) {
+    const auto cosine = [&](const Reals& other) {
       return row_dot(row_of(own), row_of(other)) /
              (row_length(row_of(own)) * row_length(row_of(other)));
     };
@@ -126,7 +183,7 @@ Json state_json(const std::string& name, const Tensor& x, const Tensor& first,
     length.push_back(row_length(row_of(own)));
     if (slope) gradient.push_back(row_length(row_of(slopes)));
   }
-  return Json::object({{"name", name},
+  return Json::object({{"name", pass.state_names[i]},
                        {"start", rounded(start)},
                        {"previous", rounded(before)},
                        {"length", rounded(length)},
@@ -156,7 +213,7 @@ double rms(const Tensor& x) { return length(x) / std::sqrt(double(x.size())); }
 // from -range to range, and the largest |x_i| with its i. Values beyond the range count in the
 // outer bins.
 Json rows_json(const Tensor& x, double range) {
-  const std::vector<real> values = x.values();
+  const Reals values = x.values();
   const int64_t cols = x.cols();
   std::vector<double> mean, variance, counts(64);
   for (int64_t r = 0; r < x.rows(); ++r) {
@@ -173,32 +230,32 @@ Json rows_json(const Tensor& x, double range) {
                        {"dimension", (largest - values.begin()) % cols}});
 }
 
-Json norms_json(const std::vector<std::string>& paths, const Measuring& m) {
+Json norms_json(const Pass& pass) {
   Json::Array all;
-  for (const std::string& path : paths) {
-    const NormPass pass = norm_pass(path, m.operations);
-    if (!pass.x) continue;                          // the norm "none" puts nothing on the tape
-    const double most = 4 * std::max(rms(pass.x), rms(pass.y)), range = most > 0 ? most : 1;
+  for (const std::string& path : pass.norms) {
+    const NormPass norm = norm_pass(path, pass.operations);
+    if (!norm.x) continue;                          // the norm "none" puts nothing on the tape
+    const double most = 4 * std::max(rms(norm.x), rms(norm.y)), range = most > 0 ? most : 1;
     all.push_back(Json::object({{"module", path},
                                 {"range", rounded(range)},
-                                {"before", rows_json(pass.x, range)},
-                                {"after", rows_json(pass.y, range)}}));
+                                {"before", rows_json(norm.x, range)},
+                                {"after", rows_json(norm.y, range)}}));
   }
   return Json::array(all);
 }
 
 // A norm's parameters: weight, bias [H], task_weight, task_bias [tasks,H]. Each row has a scale of
 // its own: a task's are much smaller than the shared ones.
-Json gains_json(const std::vector<std::string>& paths, const Measuring& m) {
+Json gains_json(const Pass& pass) {
   Json::Array all;
-  for (const std::string& path : paths) {
+  for (const std::string& path : pass.norms) {
     Json gains = Json::object();
-    for (const Parameter& p : m.trained.model.parameters.items()) {
+    for (const Parameter& p : pass.trained.model.parameters.items()) {
       if (!p.name.starts_with(path + ".")) continue;
       const std::string name = p.name.substr(path.size() + 1);
-      const std::vector<real> values = p.value.values();
+      const Reals values = p.value.values();
       const size_t cols =
-          name.starts_with("task_") ? size_t(m.config().hidden_size) : values.size();
+          name.starts_with("task_") ? size_t(pass.config().hidden_size) : values.size();
       Json::Array rows;
       for (size_t begin = 0; begin < values.size(); begin += cols)
         rows.push_back(rounded(std::span(values).subspan(begin, cols)));
@@ -209,9 +266,9 @@ Json gains_json(const std::vector<std::string>& paths, const Measuring& m) {
   return Json::array(all);
 }
 
-Json gradients_json(const Measuring& m) {           // [name, |g|, |theta|]
+Json gradients_json(const Pass& pass) {             // [name, |g|, |theta|]
   Json::Array all;
-  for (const Parameter& p : m.trained.model.parameters.items())
+  for (const Parameter& p : pass.trained.model.parameters.items())
     if (const Tensor g = p.value.grad())
       all.push_back(Json::array({p.name, rounded(length(g)), rounded(length(p.value))}));
   return Json::array(all);
@@ -219,14 +276,14 @@ Json gradients_json(const Measuring& m) {           // [name, |g|, |theta|]
 
 // The operations of this forward. An input is [number of the operation or -1, name of a parameter,
 // shape].
-Json tape_json(const Measuring& m) {
+Json tape_json(const Pass& pass) {
   const auto name_of = [&](const Tensor& leaf) -> std::string {
-    for (const Parameter& p : m.trained.model.parameters.all())
+    for (const Parameter& p : pass.trained.model.parameters.all())
       if (p.value.is(leaf)) return p.name;
     return "";
   };
   Json::Array all;
-  for (const Trace::Operation& o : m.operations) {
+  for (const Trace::Operation& o : pass.operations) {
     Json::Array inputs;
     for (size_t i = 0; i < o.inputs.size(); ++i)
       inputs.push_back(Json::array({o.inputs[i], o.inputs[i] < 0 ? name_of(o.arguments[i]) : "",
@@ -243,6 +300,19 @@ Json tape_json(const Measuring& m) {
   return Json::array(all);
 }
 
+Json pass_json(const Pass& pass) {
+  Json::Array states;
+  for (size_t i = 0; i < pass.states.size(); ++i) states.push_back(state_json(pass, i));
+  return Json::object({{"attention", rounded(pass.attention)},
+                       {"value_norms", rounded(value_norms(pass))},
+                       {"states", Json::array(states)},
+                       {"norms", norms_json(pass)},
+                       {"gains", gains_json(pass)},
+                       {"loss", rounded(pass.loss)},
+                       {"gradients", gradients_json(pass)},
+                       {"tape", tape_json(pass)}});
+}
+
 int most_tokens(const BertConfig& config, const InsideOptions& o) {
   return std::min({o.tokens, config.max_tokens(), config.max_length});
 }
@@ -255,8 +325,8 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
     return prediction.set("not_run", "it takes two texts: --text-b");
   const NoGrad no_tape;
   const int id = trained.model.network.task_id(task.name);
-  const Example example = example_of(trained, &task, o, nullptr);
-  const Tensor logits = trained.model.network.forward(pack(example.inputs, {id}), id);
+  const Batch batch = pack(example_of(trained, &task, o).inputs, {id});
+  const Tensor logits = trained.model.network.forward(batch, id);
   Predictions read;
   read_logits(task, "--text", logits, read);
   Json::Array choices;
@@ -266,20 +336,43 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
       .set("choices", Json::array(choices));
 }
 
+// What goes with the page so that it can compute: the parameters, rounded as they travel, those of
+// pre-training's head among them; or why not.
+struct Carried {
+  std::optional<MaskedWords> head;
+  std::vector<Parameter> parameters;
+  std::string no_head, why_not;
+
+  Carried(TrainedModel& trained, const InsideOptions& o)
+      : parameters(trained.model.parameters.items()) {
+    try {
+      head.emplace(trained);
+      for (const Parameter& p : head->parameters().items()) parameters.push_back(p);
+    } catch (const Error& e) {
+      no_head = e.what();
+    }
+    why_not = o.without_weights ? "the page was made with --without-weights"
+                                : why_not_carried(trained.config, parameters);
+    if (!why_not.empty()) return;
+    round_to_half(trained.model.parameters);
+    if (head) round_to_half(head->parameters());
+  }
+};
+
 // What pre-training's head says of each token in each hidden state [states][T]: words with their
-// probabilities. why_not: without a head
-Json lens_json(const MaskedWords* head, const std::string& why_not, const std::vector<Tensor>& hidden) {
+// probabilities.
+Json lens_json(const Carried& carried, const Pass& pass) {
   Json::Array states;
-  for (size_t i = 0; head && i < hidden.size(); ++i) {
+  for (size_t i = 0; carried.head && i < pass.states.size(); ++i) {
     Json::Array tokens;
-    for (const MaskedWords::Choices& words : head->of_states(hidden[i])) {
+    for (const MaskedWords::Choices& words : carried.head->of_states(pass.states[i])) {
       Json::Array choices;
       for (const auto& [word, p] : words) choices.push_back(Json::array({word, rounded(p)}));
       tokens.push_back(Json::array(choices));
     }
     states.push_back(Json::array(tokens));
   }
-  return Json::object({{"words", Json::array(states)}, {"not_run", why_not}});
+  return Json::object({{"words", Json::array(states)}, {"not_run", carried.no_head}});
 }
 
 // The words in the place of each [MASK], by the last state, in the form of predictions
@@ -317,116 +410,53 @@ Example example_of(const TrainedModel& trained, const Task* task, const InsideOp
 }
 
 Json look_inside(TrainedModel& trained, const std::string& model, const InsideOptions& o) {
-  MB_CHECK(!o.text.empty(), "--text is empty; give a sentence");
-  check_utf8(o.text, "--text");
-  check_utf8(o.text_b, "--text-b");
-  MultitaskBert& network = trained.model.network;
-  const BertConfig& config = trained.config;
-  if (config.is_foreign() && !o.text_b.empty())    // nobody says whether it takes one text or two
-    trained.tasks[0].text_columns = {"text", "second text"};
-  const Task* task = o.task.empty() && o.label.empty() ? nullptr : &trained.task(o.task);
-  const double label = o.label.empty() ? 0 : label_of(*task, o.label);
-  MB_CHECK(!task || task->is_pair() == !o.text_b.empty(), "{} takes {}", task->name,
-           task->is_pair() ? "two texts; give --text-b" : "one text; leave --text-b out");
-  network.train(false);
-  trained.model.parameters.zero_grad();       // those of an earlier look
-
-  std::optional<MaskedWords> masked_words;
-  std::string no_masked_words;
-  try {
-    masked_words.emplace(trained);
-  } catch (const Error& e) {
-    no_masked_words = e.what();
+  const Text text = read_text(trained, o);
+  trained.model.network.train(false);
+  const Carried carried(trained, o);
+  Json::Array tasks, predictions, pieces, ids, segments;
+  for (const Task& task : trained.tasks) {
+    tasks.push_back(task.name);
+    predictions.push_back(prediction_json(trained, trained.task(task.name), o));
   }
-  std::vector<Parameter> carried = trained.model.parameters.items();
-  if (masked_words)
-    for (const Parameter& p : masked_words->parameters().items()) carried.push_back(p);
-  const std::string not_carried =
-      o.without_weights ? "the page was made with --without-weights" : why_not_carried(config, carried);
-  if (not_carried.empty()) {
-    round_to_half(trained.model.parameters);
-    if (masked_words) round_to_half(masked_words->parameters());
+  for (int64_t row = 0; row < text.batch.tokens(); ++row) {
+    ids.push_back(text.batch.ids[row]);
+    segments.push_back(text.batch.segments[row]);
+    pieces.push_back(trained.tokenizer.token(text.batch.ids[row]));
   }
-
-  Json::Array pieces, ids, segments, tasks, predictions, states;
-  for (const Task& t : trained.tasks) {
-    tasks.push_back(t.name);
-    predictions.push_back(prediction_json(trained, trained.task(t.name), o));
-  }
-  bool cut = false;
-  const int id = task ? network.task_id(task->name) : -1;
-  const Example example = example_of(trained, task, o, &cut);
-  const Batch batch = pack(example.inputs, task ? Indices{id} : Indices());
-  for (int64_t row = 0; row < batch.tokens(); ++row) {
-    ids.push_back(batch.ids[row]);
-    segments.push_back(batch.segments[row]);
-    pieces.push_back(trained.tokenizer.token(batch.ids[row]));
-  }
-
-  double loss_value = 0;
-  std::vector<Tensor> weights;
-  const Trace trace;
-  const BertOutput out = network.bert().forward(batch, all_rows, &weights);
-  if (task) {
-    const Tensor logits = network.logits(pooled_of(out, batch, config.pool), id);
-    if (!o.label.empty()) {
-      const Tensor loss = task_loss(*task, logits, std::vector<double>{label});
-      loss_value = double(loss.item());
-      backward(loss);
-    }
-  }
-  clear_tape();
-
-  std::vector<std::string> norm_paths;
-  network.visit([&](Module& module) {
-    if (dynamic_cast<Norm*>(&module)) norm_paths.push_back(module.path());
-  });
-  Measuring m{trained, trace.operations(), batch};
-  for (const Tensor& layer : weights) add_attention(layer, m);
-  const auto found = states_of(m);
-  std::vector<Tensor> hidden;
-  for (const auto& [name, state] : found) hidden.push_back(state->result);
-  for (size_t i = 0; i < found.size(); ++i)
-    states.push_back(state_json(found[i].first, found[i].second->result, found[0].second->result,
-                                found[i > 0 ? i - 1 : 0].second->result));
-  const Json lens = lens_json(masked_words ? &*masked_words : nullptr, no_masked_words, hidden);
-  for (const Json& words : masked_words_json(trained.tokenizer, batch.ids, lens))
+  const Pass pass = run(trained, text);
+  const Json lens = lens_json(carried, pass);
+  for (const Json& words : masked_words_json(trained.tokenizer, text.batch.ids, lens))
     predictions.push_back(words);
-  const Json tape = tape_json(m);
+
+  const BertConfig& config = trained.config;
   const NormEntry& norm = norms().find(config.norm);
-  Json page = Json::object({{"model", model},
-                            {"norm", config.norm},
-                            {"formula", norm.formula},
-                            {"over", norm.over},
-                            {"placement", name_of(config.placement)},
-                            {"layers", config.num_hidden_layers},
-                            {"heads", config.num_attention_heads},
-                            {"hidden", config.hidden_size},
-                            {"tasks", Json::array(tasks)},
-                            {"text", o.text},
-                            {"text_b", o.text_b},
-                            {"task", task ? task->name : ""},
-                            {"label", o.label.empty() ? "" : in_words(*task, label)},
-                            {"cut", cut},
-                            {"pieces", Json::array(pieces)},
-                            {"ids", Json::array(ids)},
-                            {"segments", Json::array(segments)},
-                            {"attention", rounded(m.attention)},
-                            {"value_norms", rounded(value_norms(m))},
-                            {"states", Json::array(states)},
-                            {"norms", norms_json(norm_paths, m)},
-                            {"gains", gains_json(norm_paths, m)},
-                            {"loss", rounded(loss_value)},
-                            {"gradients", gradients_json(m)},
-                            {"tape", tape},
-                            {"code", code_json(config.norm, tape)},
-                            {"lens", lens},
-                            {"mask", trained.tokenizer.mask()},
-                            {"predictions", Json::array(predictions)}});
-  page.set("carried", not_carried.empty()
-                          ? carried_json(trained, carried, hidden, most_tokens(config, o))
-                          : Json::object({{"not_run", not_carried}}));
-  if (!o.label.empty()) page.set("steps", steps_json(trained, o));
+  Json page = pass_json(pass);
+  page.set("model", model)
+      .set("norm", config.norm)
+      .set("formula", norm.formula)
+      .set("over", norm.over)
+      .set("placement", name_of(config.placement))
+      .set("layers", config.num_hidden_layers)
+      .set("heads", config.num_attention_heads)
+      .set("hidden", config.hidden_size)
+      .set("tasks", Json::array(tasks))
+      .set("text", o.text)
+      .set("text_b", o.text_b)
+      .set("task", text.task ? text.task->name : "")
+      .set("label", text.label ? in_words(*text.task, *text.label) : "")
+      .set("cut", text.cut)
+      .set("pieces", Json::array(pieces))
+      .set("ids", Json::array(ids))
+      .set("segments", Json::array(segments))
+      .set("code", code_json(config.norm, page["tape"]))
+      .set("lens", lens)
+      .set("mask", trained.tokenizer.mask())
+      .set("predictions", Json::array(predictions))
+      .set("carried", carried.why_not.empty()
+                          ? carried_json(trained, carried.parameters, pass.states,
+                                         most_tokens(config, o))
+                          : Json::object({{"not_run", carried.why_not}}));
+  if (text.label) page.set("steps", steps_json(trained, o));
   return page;
 }
 

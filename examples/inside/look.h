@@ -33,9 +33,9 @@ std::string inside_page(const std::vector<Json>& models);
 
 // ---- Its parts
 
-// The text as the task has it, or as one sequence. *cut: was it too long? (may be nullptr)
+// The text as the task has it, or as one sequence. *cut: was it too long?
 Example example_of(const TrainedModel& trained, const Task* task, const InsideOptions& options,
-                   bool* cut);
+                   bool* cut = nullptr);
 // What two steps of AdamW move: of the task with its label, and of another task. The model is as
 // before.
 Json steps_json(TrainedModel& trained, const InsideOptions& options);

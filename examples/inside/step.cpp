@@ -75,7 +75,7 @@ std::map<std::string, double> lengths(const TrainedModel& trained, const Batch& 
 
 Json group_json(const Group& group) {
   Json::Array gradient;
-  for (const std::optional<double>& g : group.gradient)
+  for (const auto& g : group.gradient)
     gradient.push_back(g ? Json(rounded(*g)) : Json());
   return Json::object({{"name", group.name},
                        {"numbers", group.numbers},
@@ -86,7 +86,7 @@ Json group_json(const Group& group) {
 }  // namespace
 
 Json steps_json(TrainedModel& trained, const InsideOptions& o) {
-  const Task& task = trained.task(o.task);
+  const Task& first = trained.task(o.task);
   const std::vector<Parameter>& parameters = trained.model.parameters.items();
   const auto values = [&](size_t i) { return parameters[i].value.values(); };
   std::vector<std::vector<real>> start, before;
@@ -96,14 +96,14 @@ Json steps_json(TrainedModel& trained, const InsideOptions& o) {
   trained.model.parameters.zero_grad();
   Optimizer optimizer(trained.model.parameters, {});
   // The text's pieces: the same in both steps
-  const Batch text = pack(example_of(trained, &task, o, nullptr).inputs);
+  const Batch text = pack(example_of(trained, &first, o).inputs);
   std::vector<Group> groups = groups_of(trained, text);
   Json::Array steps;
-  const auto step = [&](const Task& of, const InsideOptions& texts, double label) {
-    const int id = trained.model.network.task_id(of.name);
-    const Batch batch = pack(example_of(trained, &of, texts, nullptr).inputs, {id});
+  const auto step = [&](const Task& task, const InsideOptions& texts, double label) {
+    const int id = trained.model.network.task_id(task.name);
+    const Batch batch = pack(example_of(trained, &task, texts).inputs, {id});
     const Tensor logits = trained.model.network.forward(batch, id);
-    const Tensor loss = task_loss(of, logits, std::vector<double>{label});
+    const Tensor loss = task_loss(task, logits, std::vector<double>{label});
     backward(loss);
     const auto gradients = lengths(trained, text, [&](size_t i) {
       const Tensor g = parameters[i].value.grad();
@@ -125,15 +125,15 @@ Json steps_json(TrainedModel& trained, const InsideOptions& o) {
                                                         : std::optional(found->second));
       group.moved.push_back(moves.at(group.name));
     }
-    steps.push_back(Json::object({{"task", of.name},
-                                  {"label", in_words(of, label)},
-                                  {"text_b", of.is_pair() ? texts.text_b : ""},
+    steps.push_back(Json::object({{"task", task.name},
+                                  {"label", in_words(task, label)},
+                                  {"text_b", task.is_pair() ? texts.text_b : ""},
                                   {"loss", rounded(double(loss.item()))}}));
   };
 
-  step(task, o, label_of(task, o.label));
+  step(first, o, label_of(first, o.label));
   const auto other = std::ranges::find_if(trained.tasks,
-                                          [&](const Task& t) { return t.name != task.name; });
+                                          [&](const Task& t) { return t.name != first.name; });
   if (other != trained.tasks.end()) {
     InsideOptions texts = o;
     if (texts.text_b.empty()) texts.text_b = o.text;

@@ -15,7 +15,6 @@ int main(int argc, char** argv) {
   CommandLine line("conditional_layer_norm",
                    "Tables of \"Improving minBERT with Conditional Layer Normalization\".");
   add_document_options(line, o);
-  line.section("What of the document");
   line.option("--lr", o.lr, "learning rate", Range{0});
   line.option("--batch", o.batch, "examples in a batch", Range{1});
   line.option("--dropout", o.dropout, "before each task's head", Range{0, 0.99});

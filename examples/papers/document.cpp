@@ -29,10 +29,14 @@ LongTable::Where strings(const Json& object) {
   return all;
 }
 
-// A claim of a value, and not of a difference ("absolute"), compares with the same model and the
-// same data alone. One that no number of the page can decide says why. One of shares, in an item of
-// other values, has "percent": how many digits of them are shown.
-Json judged(const Json& claim, bool was_run, bool judges, const std::string& model,
+// The claim with its verdict, for the report. Members of a claim in data/papers/FILE.json:
+//   model            it is about this model of the document's alone
+//   why              why no number of the page decides it; word: the verdict, else "not comparable"
+//   absolute         it is about a value, not about a difference, so it needs the document's model and data
+//   equal, all       see judge_equal, judge_all; else more and less: see judge (report/verdict.h)
+//   percent          its values are shares: shown in percent, with so many digits
+//   about            it says that values are about as large: see about_equal
+Json claim_with_verdict(const Json& claim, bool was_run, bool judges, const std::string& model,
             const Names& differences, const ItemReport& report) {
   const std::optional<LongTable>& ours = report.values();
   const Unit unit = claim.has("percent") ? Unit{100, int(claim["percent"].integer()), "%"} : report.unit();
@@ -94,10 +98,10 @@ Document::Document(const DocumentOptions& options, const std::string& file)
     std::cerr << formatted("without {}: no files of it in {}\n", joined(missing_), options.data);
 }
 
-Settings Document::inputs(const Task& task) {
+OptionValues Document::inputs(const Task& task) {
   const std::string rows =
       options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
-  Settings all = {{"task", task.name},
+  OptionValues all = {{"task", task.name},
                   {"rows", rows},
                   {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
@@ -165,7 +169,7 @@ void show_differences(ItemReport& report, const LongTable& sound, const std::str
                "mean difference to none", methods, sets, difference);
 }
 
-Run Document::run_on(const Task& task, const std::string& kind, double cost, Settings options,
+Run Document::run_on(const Task& task, const std::string& kind, double cost, OptionValues options,
                      std::function<Json(const std::string& folder)> work) {
   options.merge(inputs(task));
   return {kind + "-" + task.name, options, std::move(work), cost};
@@ -180,6 +184,10 @@ std::vector<int> Document::seeds() const {
 TrainOptions Document::on_task(const Task& task, TrainOptions o) const {
   o.tasks = task.name;
   o.metric = task.name + "=" + name_of(task.metrics[0]);
+  return on_data(o);
+}
+
+TrainOptions Document::on_data(TrainOptions o) const {
   o.model = options_.model;
   o.data = options_.data;
   o.limit = options_.limit;
@@ -341,7 +349,7 @@ Json Document::show(const Item& item) {
   Json::Array claims;
   for (const Json& claim : paper_["claims"].items())
     if (claim["item"].string() == item.name)
-      claims.push_back(judged(claim, chosen, options_.judges(), model, different, report));
+      claims.push_back(claim_with_verdict(claim, chosen, options_.judges(), model, different, report));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   const Json places = places_of(paper_["document"]["tag"].string(), reference);
@@ -354,7 +362,10 @@ Json Document::show(const Item& item) {
   return json;
 }
 
-int Document::run(const std::vector<Item>& items) {
+int Document::run(std::vector<Item> items) {
+  Names order;
+  for (const Json& name : paper_["items"].items()) order.push_back(name.string());
+  std::ranges::sort(items, {}, [&](const Item& item) { return index_of(item.name, order, "item"); });
   Names names = options_.items;
   if (names.empty()) names = names_of(items);
   std::vector<Item> wanted;

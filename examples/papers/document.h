@@ -18,11 +18,23 @@ namespace minbert {
 
 struct Item {
   std::string name, title;
-  std::function<std::vector<Run>()> runs;           // none: no task that it is about is there
+  std::function<std::vector<Run>()> runs;           // no run: the study has none of the item's tasks
   std::function<void(ItemReport&)> show;
-  // Runs whose results say which the runs above are; they are done before
+  // Runs needed to decide `runs`; they are done first.
   std::function<std::vector<Run>()> before = [] { return std::vector<Run>(); };
 };
+
+// The labels of a task with classes.
+inline std::vector<int32_t> classes_of(const Dataset& data, std::span<const int32_t> examples) {
+  const Numbers values = labeled(data, examples).labels;
+  return {values.begin(), values.end()};
+}
+
+inline std::vector<Item> together(const std::vector<std::vector<Item>>& lists) {
+  std::vector<Item> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
 
 // A dev set on which a task is scored, by its leading metric: MNLI has two.
 struct DevSet {
@@ -38,13 +50,13 @@ class Document {
  public:
   // Error: a task's files are missing, and it was asked for; or no task has any.
   Document(const DocumentOptions& options, const std::string& file);
-  // Runs what the chosen items need and writes the report. Returns the exit status. Error for an
-  // item that does not exist: lists them.
-  int run(const std::vector<Item>& items);
+  // Runs what the chosen items need and writes the report, all items in the document's order, "items"
+  // in FILE.json. Returns the exit status. Error for an item that does not exist: lists them.
+  int run(std::vector<Item> items);
   Study& study() { return study_; }
   Json result(const Run& run) const { return study_.result(run); }
-  // What a fine-tuning scores; none: undefined. sound_score has none, too, where the model gives every
-  // input the same answer: its score says nothing of what it was compared for.
+  // The dev score of a fine-tuning; none: undefined. sound_score: none also for a model that gives every
+  // input the same answer, since its score does not compare methods.
   std::optional<double> score(const Run& run, const DevSet& set) const;
   std::optional<double> sound_score(const Run& run, const DevSet& set) const;
   // A cell with the scores of fine-tunings, times a factor, as its points; an undefined one counts
@@ -60,17 +72,18 @@ class Document {
   Names differences() const;
   // What the document prints for an item; no rows if it prints nothing.
   LongTable printed(const std::string& item) const;
-  // The document's model that ours stands for, as its table of printed numbers names it.
+  // The document's model that ours is compared with, as in its printed numbers: "BERT-base".
   std::string printed_model() const { return model_of_document()["printed"].string(); }
 
   // What a run on this task depends on: the fingerprints of the model and of the task's files, and
   // how they are read.
-  Settings inputs(const Task& task);
+  OptionValues inputs(const Task& task);
   // A run "KIND-TASK" that depends on the task's inputs and on these options.
   Run run_on(const Task& task, const std::string& kind, double cost,
-             Settings options,
+             OptionValues options,
              std::function<Json(const std::string& folder)> work);
-  // The same options for this task, with the model and the data of the document's.
+  // The same options with the model and the data of the document's; and for this task.
+  TrainOptions on_data(TrainOptions o) const;
   TrainOptions on_task(const Task& task, TrainOptions o) const;
   // A run that trains with these options: what model and data hold counts, not their names. Its
   // weights go when its work is done.
@@ -94,13 +107,24 @@ class Document {
   Names missing_;              // titles of tasks without files
 };
 
+// A row for each seed, the last of the keys: the points of Document::scores, and for verdicts the
+// sound ones.
+template <class... Keys>
+void add_scores(LongTable& table, LongTable& evidence, const ItemReport::Cell& cell, int first_seed,
+                const Keys&... keys) {
+  for (size_t i = 0; i < cell.points.size(); ++i) {
+    table(keys..., first_seed + int(i)) = cell.points[i];
+    evidence(keys..., first_seed + int(i)) = cell.sound[i];
+  }
+}
+
 // The mean difference of each method to "none" on each set, as a verdict on it would count the seeds,
 // with p of the exact sign-flip test. sound: sound scores; column: that of the methods; the report's
 // unit: percent.
 void show_differences(ItemReport& report, const LongTable& sound, const std::string& column,
                       const Names& methods, const std::vector<DevSet>& sets);
 
-// What is said where a document's warm-up is ours, src/nn/optimizer.cpp's
+// The sentence of documents whose warm-up is that of src/nn/optimizer.cpp.
 inline const std::string warm_up_text =
     "step k = 0, 1, ... of a warm-up of w steps has (k+1)/(w+1) of the rate; that of Hugging Face's "
     "trainer k/w, so that its first step learns nothing";

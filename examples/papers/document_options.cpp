@@ -39,6 +39,7 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.option("--only-run", o.only_run,
               "work on the run of this key alone: for the processes of --jobs", "KEY");
   add_machine_options(line, o);
+  line.section("What of the document");
 }
 
 void use_grid(CommandLine& line, DocumentOptions& o, const GridValues& paper, GridValues quick) {

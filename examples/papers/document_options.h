@@ -1,11 +1,13 @@
 // The options that the programs of the documents share, and the grids that set many at once.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "files/about.h"
+#include "minbert/dataset.h"
 #include "train/cli/command_line.h"
 
 namespace minbert {
@@ -25,9 +27,13 @@ struct DocumentOptions : MachineOptions {
   std::string only_run;                           // see StudyOptions::only
   std::vector<std::string> command;               // of the program
   std::map<std::string, std::string> settings;    // every option as text: CommandLine::values()
+  // How a task's files are read for a network of at most so many tokens.
+  DatasetOptions dataset_options(int most_tokens) const {
+    return {.max_length = std::min(max_length, most_tokens), .limit = limit, .skip_bad_rows = skip_bad_rows};
+  }
   bool judges() const { return grid != Grid::quick; }   // which is a look at tables and figures
 };
-// Binds them; items: the names that there are.
+// Binds them; the options that follow are the document's own.
 void add_document_options(CommandLine& line, DocumentOptions& options);
 using GridValues = std::vector<std::pair<std::string, std::string>>;     // options and their values
 // After the command line was read: sets the options of the grid that were not given. paper: the

@@ -31,9 +31,7 @@ EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, 
       tokenizer_(tokenizer_of(folder_, config_)),
       model_(config_, 0, false, heads_of(tasks_of(config_)), 0),
       data_(read_set(o.data, task, split, 0, tokenizer_,
-                     {.max_length = std::min(o.max_length, config_.max_tokens()), .limit = o.limit,
-                      .skip_bad_rows = o.skip_bad_rows},
-                     std::cerr)) {
+                     o.dataset_options(config_.max_tokens()), std::cerr)) {
   const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
   if (pooler == Pooler::needed) require_pooler(weights, config_, o.model);
   model_.network.train(false);

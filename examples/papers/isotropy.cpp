@@ -20,7 +20,6 @@ int main(int argc, char** argv) {
   CommandLine line("isotropy",
                    "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\".");
   add_document_options(line, o);
-  line.section("What of the document");
   line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before");
   line.option("--lr", o.lr, "learning rates of tab1", Range{0});
   line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
@@ -41,10 +40,6 @@ int main(int argc, char** argv) {
       o.metric += std::string(o.metric.empty() ? "" : ",") + "mrpc=accuracy";
     begin_document(line, o);
     Document document(o, "isobn");
-    std::vector<Item> items = isobn_cls_items(document, o);
-    // sec3.3 and tab1 stand before tab2 and fig4
-    const std::vector<Item> tuning = isobn_tuning_items(document, o);
-    items.insert(items.end() - 2, tuning.begin(), tuning.end());
-    return document.run(items);
+    return document.run(together({isobn_cls_items(document, o), isobn_tuning_items(document, o)}));
   });
 }

@@ -18,7 +18,6 @@ int main(int argc, char** argv) {
   CommandLine line("layernorm_tuning",
                    "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\".");
   add_document_options(line, o);
-  line.section("What of the document");
   line.option("--lr-full", o.lr_full, "learning rates of full fine-tuning", Range{0});
   line.option("--lr-part", o.lr_part, "learning rates of BitFit, LayerNorm and random", Range{0});
   line.option("--fraction", o.fraction, "shares of LayerNorm that are trained in fig2 and fig5",

@@ -22,14 +22,14 @@ std::string definition(const std::string& file, const std::string& name) {
 Json places_of(const std::string& document, const std::string& item) {
   Json::Array code, tests;
   std::istringstream lines(read_file(shipped("data/papers/items.txt")));
-  std::string line, of, here;                      // the document and the item of this line
+  std::string line, tag, name;                     // of the document and the item that this line is about
   while (std::getline(lines, line)) {
     std::istringstream words(line);
     std::string first, word;
     words >> first;
-    if (line.starts_with("== ")) words >> of;
-    else if (!line.starts_with("  ")) here = first;
-    if (of != document || here != item) continue;
+    if (line.starts_with("== ")) words >> tag;
+    else if (!line.starts_with("  ")) name = first;
+    if (tag != document || name != item) continue;
     if (first == "test") tests.push_back(line.substr(line.find_first_not_of(' ', line.find("test") + 4)));
     if (first != "code") continue;
     words >> word;

@@ -10,14 +10,13 @@
 using namespace minbert;
 
 int main(int argc, char** argv) {
-  TaskAdaptationOptions o;
+  TaOptions o;
   o.tasks = "mrpc,rte,cola,sst2,mnli,qnli";
   o.out = "runs/task_adaptation";
   o.command.assign(argv, argv + argc);
   CommandLine line("task_adaptation",
                    "Every figure and table of \"Efficient Task Adaptation with Normalization\".");
   add_document_options(line, o);
-  line.section("What of the document");
   line.option("--cls-norm-at", o.cls_norm_at,
               "where the methods stand: at h^l, before the pooler, or at h, after its tanh");
   line.option("--lr", o.lr, "learning rate", Range{0});

@@ -15,7 +15,6 @@ int main(int argc, char** argv) {
   CommandLine line("transformer_norms",
                    "Tables and figures of \"The Benefits of Normalization Layers in Transformers\".");
   add_document_options(line, o);
-  line.section("What of the document");
   line.option("--norm", o.norms, "norms, a column of every item each", &norms());
   line.option("--lr", o.lr, "learning rates of tab1 to tab6", Range{0});
   line.option("--layers", o.layers, "two: of the shallow and of the deep models", Range{1});

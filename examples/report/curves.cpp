@@ -12,7 +12,7 @@
 
 namespace minbert {
 
-Columns::Columns(const std::string& file) : file_(file) {
+CsvTable::CsvTable(const std::string& file) : file_(file) {
   TsvReader reader(file, {.separator = ','});
   const Names& names = reader.columns();
   for (const std::string& name : names) columns_[name];
@@ -24,14 +24,14 @@ Columns::Columns(const std::string& file) : file_(file) {
   }
 }
 
-const Names& Columns::texts(const std::string& column) const {
+const Names& CsvTable::texts(const std::string& column) const {
   const auto found = columns_.find(column);
   MB_CHECK(found != columns_.end(),
            "{}:1: there is no column {}; the file is damaged, or another program's", file_, column);
   return found->second;
 }
 
-Numbers Columns::numbers(const std::string& column) const {
+Numbers CsvTable::numbers(const std::string& column) const {
   Numbers values;
   for (const std::string& text : texts(column)) {
     double value = NAN;
@@ -66,7 +66,7 @@ Series smoothed(const Series& all, size_t points) {
 }
 
 Series losses_of(const std::string& folder, const std::string& task) {
-  const Columns table(folder + "/steps.csv");
+  const CsvTable table(folder + "/steps.csv");
   const Numbers steps = table.numbers("step"), all = table.numbers("loss");
   Series own, losses;
   for (size_t i = 0; i < table.rows(); ++i)

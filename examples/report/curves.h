@@ -15,9 +15,9 @@ struct Series {
 };
 
 // The columns of a run's CSV file, by name. Errors name the file, and the line of a damaged row.
-class Columns {
+class CsvTable {
  public:
-  explicit Columns(const std::string& file);
+  explicit CsvTable(const std::string& file);
   size_t rows() const { return rows_; }
   bool has(const std::string& column) const { return columns_.contains(column); }
   const Names& texts(const std::string& column) const;

@@ -12,13 +12,6 @@
 namespace minbert {
 namespace {
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + '"';
-}
-
 std::string csv(const Figure& figure) {
   std::ostringstream out;
   out << std::setprecision(9) << "panel,curve,x,y,deviation\n";
@@ -62,6 +55,13 @@ Curve log_histogram(const Numbers& values, int bins, const Numbers& all) {
     curve.y.insert(curve.y.begin(), zeros);
   }
   return curve;
+}
+
+std::string csv_field(const std::string& text, char separator) {
+  if (text.find_first_of(std::string("\"\r\n") + separator) == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
 }
 
 void write_figure(const std::string& stem, const Figure& figure) {

@@ -64,6 +64,8 @@ struct Figure {
 // heat map whose rows do.
 std::string figure_svg(const Figure& figure);
 
+// As a field of a table: quotes around one with a separator, a line end or a quote.
+std::string csv_field(const std::string& text, char separator = ',');
 // Writes STEM.svg, and STEM.csv with the curves: panel, curve, x, y, deviation; makes their folder.
 void write_figure(const std::string& stem, const Figure& figure);
 

@@ -224,15 +224,15 @@ void share(Axis Axes::*axis, std::vector<Axes>& all, const Names& labels) {
       own.min = shared[labels[i]].min, own.max = shared[labels[i]].max;
 }
 
-class Drawing {
+class FigureDrawing {
  public:
-  explicit Drawing(const Figure& figure);
+  explicit FigureDrawing(const Figure& figure);
   std::string picture() const { return svg_.picture(width_, height_); }
 
  private:
   void mark(const Panel& p, Axes& a) const;
   void words(double x, double y, double size, const std::string& text, double room,
-             double turn = 0);
+             double angle = 0);
   double legend(double x, double y, double until, const std::vector<Curve>& curves);
   void panel(const Panel& p, Axes& axes, double x, double y);
   void curve(const Panel& p, size_t i, const Axes& axes);
@@ -245,7 +245,7 @@ class Drawing {
   bool own_legends_ = false;
 };
 
-Drawing::Drawing(const Figure& figure) {
+FigureDrawing::FigureDrawing(const Figure& figure) {
   const std::vector<Panel>& panels = figure.panels;
   const int columns = std::max(1, figure.columns), count = int(panels.size());
   plot_width_ = columns == 1 ? 760 : columns == 2 ? 330 : columns == 3 ? 270 : 200;
@@ -289,7 +289,7 @@ Drawing::Drawing(const Figure& figure) {
   height_ = top + std::max(1, (count + columns - 1) / columns) * cell_height;
 }
 
-void Drawing::mark(const Panel& p, Axes& a) const {
+void FigureDrawing::mark(const Panel& p, Axes& a) const {
   if (a.x.empty()) return;
   bool whole = !p.log_x;                           // no ticks between epochs
   for (const Curve& c : p.curves)
@@ -302,14 +302,14 @@ void Drawing::mark(const Panel& p, Axes& a) const {
 }
 
 // A text around x; a long one in smaller letters.
-void Drawing::words(double x, double y, double size, const std::string& text, double room,
-                    double turn) {
+void FigureDrawing::words(double x, double y, double size, const std::string& text,
+                           double room, double angle) {
   svg_.text(x, y, text,
-            {.size = std::clamp(12 * room / (width_of({text}) + 1), 7.0, size), .turn = turn});
+            {.size = std::clamp(12 * room / (width_of({text}) + 1), 7.0, size), .angle = angle});
 }
 
 // Returns its height.
-double Drawing::legend(double x, double y, double until, const std::vector<Curve>& curves) {
+double FigureDrawing::legend(double x, double y, double until, const std::vector<Curve>& curves) {
   double here = x, line = y;
   for (size_t i = 0; i < curves.size(); ++i) {
     const auto [color, dashes, marker] = look(i);
@@ -329,7 +329,7 @@ double Drawing::legend(double x, double y, double until, const std::vector<Curve
 
 // x, y: the top left of its axes. A logarithmic axis cannot show a histogram's bar at 0: its label
 // gives that count.
-void Drawing::panel(const Panel& p, Axes& a, double x, double y) {
+void FigureDrawing::panel(const Panel& p, Axes& a, double x, double y) {
   const double middle = x + plot_width_ / 2, room = plot_width_ + 40, foot = y + plot_height_;
   a.x.from = x, a.x.to = x + plot_width_;
   a.y.from = a.color.from = foot, a.y.to = a.color.to = y;
@@ -368,7 +368,7 @@ void Drawing::panel(const Panel& p, Axes& a, double x, double y) {
   if (own_legends_ && p.curves.size() > 1) legend(a.x.to + 14, y + 8, 0, p.curves);
 }
 
-void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
+void FigureDrawing::curve(const Panel& p, size_t i, const Axes& a) {
   const Curve& c = p.curves[i];
   const auto [color, dashes, marker] = look(i);
   const bool lone = c.style != Style::line;        // each point has an error bar of its own,
@@ -397,7 +397,7 @@ void Drawing::curve(const Panel& p, size_t i, const Axes& a) {
   else if (lone) svg_.fill(points, color);
 }
 
-void Drawing::bars(const Panel& p, size_t i, const Axes& a) {
+void FigureDrawing::bars(const Panel& p, size_t i, const Axes& a) {
   const Curve& c = p.curves[i];
   const Bars all(p, a.x);
   const auto before =
@@ -420,7 +420,7 @@ void Drawing::bars(const Panel& p, size_t i, const Axes& a) {
 }
 
 // Cells of one color are one path of strips, a cell high; a gap stays gray.
-void Drawing::heat(const HeatMap& map, const Axes& a) {
+void FigureDrawing::heat(const HeatMap& map, const Axes& a) {
   const auto& [x, y, color, image] = a;
   const double rows = double(image.size()), columns = double(image[0].size());
   svg_.box(x.from, y.to, plot_width_, plot_height_, "#d0d0d0");
@@ -445,7 +445,7 @@ void Drawing::heat(const HeatMap& map, const Axes& a) {
     svg_.stroke(point('M', x.from, y.at(row - 0.5)) + point('L', x.to, y.at(row - 0.5)), "#D55E00", 3);
 }
 
-void Drawing::color_bar(const Axes& a) {
+void FigureDrawing::color_bar(const Axes& a) {
   const auto& [x, y, color, image] = a;
   const double bar = x.to + 14, part = plot_height_ / 64;
   for (int l = 0; l < 64; ++l)
@@ -459,6 +459,6 @@ void Drawing::color_bar(const Axes& a) {
 
 }  // namespace
 
-std::string figure_svg(const Figure& figure) { return Drawing(figure).picture(); }
+std::string figure_svg(const Figure& figure) { return FigureDrawing(figure).picture(); }
 
 }  // namespace minbert

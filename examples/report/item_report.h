@@ -78,7 +78,8 @@ class ItemReport {
     figure(all, text, word);
   }
   void picture(const std::string& svg, const std::string& text, const std::string& word = "");
-  void shown(const std::string& file, const std::string& text);      // a picture that is there
+  // A picture that is written already: a file in the report's folder
+  void shown(const std::string& file, const std::string& text);
   // Inputs with what is said of each, and a command that shows it.
   struct Input {
     Names texts;

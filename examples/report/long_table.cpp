@@ -9,17 +9,17 @@
 
 namespace minbert {
 
-void LongTable::add(Names of, std::optional<double> value) {
-  MB_CHECK(of.size() + 1 == columns_.size(), "a row of {} columns in a table of {}", of.size() + 1,
-           columns_.size());
-  rows_.push_back({std::move(of), value});
+void LongTable::add(Names keys, std::optional<double> value) {
+  MB_CHECK(keys.size() + 1 == columns_.size(), "a row of {} columns in a table of {}",
+           keys.size() + 1, columns_.size());
+  rows_.push_back({std::move(keys), value});
 }
 
 bool LongTable::matches(const Row& row, const Where& where) const {
   for (const auto& [column, text] : where) {
     const auto found = std::find(columns_.begin(), columns_.end() - 1, column);
     MB_CHECK(found != columns_.end() - 1, "the table has no column \"{}\"", column);
-    if (row.of[size_t(found - columns_.begin())] != text) return false;
+    if (row.keys[size_t(found - columns_.begin())] != text) return false;
   }
   return true;
 }
@@ -43,8 +43,7 @@ void LongTable::save(const std::string& file) const {
   for (const std::string& column : columns_) text += (text.empty() ? "" : ",") + column;
   text += "\n";
   for (const Row& row : rows_) {
-    for (const std::string& of : row.of)  // of a norm's options, "group:groups=8,eps=1e-3"
-      text += (of.find(',') == of.npos ? of : "\"" + of + "\"") + ",";
+    for (const std::string& key : row.keys) text += csv_field(key) + ",";
     text += (row.value ? float_text(*row.value) : "") + "\n";
   }
   write_file(file, text);
@@ -57,9 +56,9 @@ LongTable table_of(const Json& printed) {
   LongTable table(columns);
   for (const Json& row : printed["rows"].items()) {
     const Json::Array values = row.items();
-    Names of;
-    for (size_t i = 0; i + 1 < values.size(); ++i) of.push_back(values[i].string());
-    table.add(of, values.back().number_if());
+    Names keys;
+    for (size_t i = 0; i + 1 < values.size(); ++i) keys.push_back(values[i].string());
+    table.add(keys, values.back().number_if());
   }
   return table;
 }

@@ -22,16 +22,16 @@ class LongTable {
  public:
   using Where = std::map<std::string, std::string>;         // column -> the text that stands there
   struct Row {
-    Names of;                            // the columns but the last
+    Names keys;                                             // the columns but the last
     std::optional<double> value;                            // none: undefined
   };
 
   explicit LongTable(Names columns) : columns_(std::move(columns)) {}
-  void add(Names of, std::optional<double> value);
+  void add(Names keys, std::optional<double> value);
   // A new row: table("mrpc", "none", 1) = 0.76
-  template <class... Of>
-  std::optional<double>& operator()(const Of&... of) {
-    add({formatted("{}", of)...}, {});
+  template <class... Keys>
+  std::optional<double>& operator()(const Keys&... keys) {
+    add({formatted("{}", keys)...}, {});
     return rows_.back().value;
   }
   const Names& columns() const { return columns_; }

@@ -285,10 +285,10 @@ std::string place(const std::string& where, const std::string& folder) {
   return formatted("<a href=\"{}\">{}</a>", address(link), words);
 }
 
-std::string equations(const Json& of, const std::string& folder) {
+std::string equations(const Json& part, const std::string& folder) {
   std::string html;
-  if (of.has("equations"))
-    for (const Json& e : of["equations"].items()) {
+  if (part.has("equations"))
+    for (const Json& e : part["equations"].items()) {
       std::string places;
       for (const Json& where : e["code"].items())
         places += (places.empty() ? " " : ", ") + place(where.string(), folder);

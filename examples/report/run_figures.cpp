@@ -7,7 +7,7 @@ namespace minbert {
 namespace {
 
 Series scores_of(const std::string& folder, const Task& task) {
-  const Columns table(folder + "/epochs.csv");
+  const CsvTable table(folder + "/epochs.csv");
   return {table.numbers("epoch"), table.numbers(column_name(task, measures(task)[0]))};
 }
 
@@ -45,7 +45,7 @@ void draw_training(const std::string& folder, const std::vector<TaskData>& data,
 }
 
 void draw_pretraining(const PretrainOptions& o, const PretrainResult& result) {
-  const Columns steps(o.out + "/steps.csv"), evaluations(o.out + "/evaluations.csv");
+  const CsvTable steps(o.out + "/steps.csv"), evaluations(o.out + "/evaluations.csv");
   const Series training =
       smoothed({steps.numbers("step"), steps.numbers("mlm_loss")}, steps.rows());
   Panel loss{.title = "masked words", .x_label = "step", .y_label = "cross-entropy"};

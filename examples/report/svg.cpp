@@ -36,8 +36,8 @@ void Svg::add(const char* tag, const std::vector<Attribute>& attributes, const s
 }
 
 void Svg::text(double x, double y, const std::string& words, const Letters& l) {
-  const std::string turn =
-      l.turn == 0 ? "" : formatted("rotate({} {} {})", l.turn, rounded(x), rounded(y));
+  const std::string rotation =
+      l.angle == 0 ? "" : formatted("rotate({} {} {})", l.angle, rounded(x), rounded(y));
   if (!words.empty())
     add("text",
         {{"x", x},
@@ -46,7 +46,7 @@ void Svg::text(double x, double y, const std::string& words, const Letters& l) {
          {"text-anchor", l.anchor},
          {"font-weight", l.weight},
          {"fill", l.color},
-         {"transform", turn}},
+         {"transform", rotation}},
         words);
 }
 

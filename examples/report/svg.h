@@ -29,7 +29,7 @@ struct Attribute {
 struct Letters {
   double size = 12;
   const char *anchor = "middle", *color = "#333", *weight = "normal";
-  double turn = 0;                                 // degrees, around x and y
+  double angle = 0;                                // degrees, around x and y
 };
 
 class Svg {

@@ -37,10 +37,10 @@ std::vector<Pair> pairs_of(const Claim& claim, const LongTable& ours) {
     LongTable::Where other;
     Pair pair;
     for (size_t c = 0; c + 1 < columns.size(); ++c) {
-      if (columns[c] == "seed") pair.seed = row.of[c];
-      if (columns[c] == "task") pair.task = row.of[c];
+      if (columns[c] == "seed") pair.seed = row.keys[c];
+      if (columns[c] == "task") pair.task = row.keys[c];
       const auto less = claim.less.find(columns[c]);
-      other[columns[c]] = less == claim.less.end() ? row.of[c] : less->second;
+      other[columns[c]] = less == claim.less.end() ? row.keys[c] : less->second;
     }
     for (const LongTable::Row& less : ours.rows()) {
       if (!ours.matches(less, other)) continue;
@@ -57,13 +57,13 @@ Numbers means_by(const std::vector<Pair>& pairs, std::string Pair::*name) {
   std::map<std::string, Numbers> all;
   for (const Pair& pair : pairs) all[pair.*name].push_back(*pair.difference);
   Numbers means;
-  for (const auto& [of, differences] : all) means.push_back(mean_of(differences));
+  for (const auto& [group, differences] : all) means.push_back(mean_of(differences));
   return means;
 }
 
 // "2 of 6 seeds"
-std::string share(size_t n, const Numbers& of, const std::string& what) {
-  return formatted("{} of {}", n, counted(int64_t(of.size()), what));
+std::string share(size_t n, const Numbers& all, const std::string& what) {
+  return formatted("{} of {}", n, counted(int64_t(all.size()), what));
 }
 
 Verdict fact(Numbers differences, const Unit& unit) {
@@ -144,12 +144,12 @@ Verdict judge(const Claim& claim, const LongTable& ours, const Unit& unit) {
 }
 
 Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours) {
-  const size_t of_seed = size_t(std::ranges::find(ours.columns(), "seed") - ours.columns().begin());
+  const size_t seed_column = size_t(std::ranges::find(ours.columns(), "seed") - ours.columns().begin());
   std::map<std::string, double> seeds;              // 1: each of the seed's values is as said
   const Numbers values = ours.values(where);
   for (const LongTable::Row& row : ours.rows()) {
     if (!row.value || !ours.matches(row, where)) continue;
-    double& sign = seeds.try_emplace(has_seeds(ours) ? row.of[of_seed] : "", 1).first->second;
+    double& sign = seeds.try_emplace(has_seeds(ours) ? row.keys[seed_column] : "", 1).first->second;
     if (*row.value != value) sign = -1;
   }
   if (values.empty()) return {"not run", "these values were not computed"};

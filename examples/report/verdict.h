@@ -46,7 +46,8 @@ struct Claim {
 struct Verdict {
   std::string word, why;
   Numbers pairs = {};            // the differences that it rests on, in the unit that is shown
-  double by_chance = 0;          // how probable supported or contradicted are, if there is no effect
+  // The probability of "supported" or "contradicted" if there is no effect; 0: the pairs are too few
+  double by_chance = 0;
 };
 
 // How a difference of the item's values is shown: 0.0191 as "1.91 %"

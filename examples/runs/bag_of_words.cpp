@@ -137,28 +137,4 @@ BagResult bag_of_words(const Task& task, const BagSets& sets, int vocabulary, ui
   return best;
 }
 
-namespace {
-// The most frequent label; of a similarity the mean.
-double most_likely(const Task& task, const Dataset& train) {
-  std::map<double, int> count;
-  double mean = 0;
-  for (const Example& e : train.examples) {
-    ++count[e.label];
-    mean += e.label / double(train.examples.size());
-  }
-  if (task.kind == TaskKind::regression) return mean;
-  return std::ranges::max_element(count, {}, [](const auto& c) { return c.second; })->first;
-}
-}  // namespace
-
-std::vector<TaskScores> yardsticks(const Task& task, const BagSets& sets, int vocabulary,
-                                   uint64_t seed) {
-  SetPredictions same;
-  for (const Dataset& set : sets.dev)
-    same.push_back({Numbers(set.examples.size(), most_likely(task, sets.train)), {}});
-  TaskScores words = bag_of_words(task, sets, vocabulary, seed).dev;
-  words.resize(measures(task).size());              // it was never defined
-  return {scores(task, sets.dev, same), words};
-}
-
 }  // namespace minbert

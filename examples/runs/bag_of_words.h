@@ -28,10 +28,4 @@ BagSets read_bags(const std::string& folder, const Task& task, const Tokenizer& 
 // the dev set favors the yardstick. vocabulary: the number of word pieces.
 BagResult bag_of_words(const Task& task, const BagSets& sets, int vocabulary, uint64_t seed);
 
-// What needs no BERT, on the dev sets: the most frequent label of the training set for every
-// example (of a similarity the mean), and bag_of_words.
-inline const Names yardstick_names = {"majority class", "word counts"};
-std::vector<TaskScores> yardsticks(const Task& task, const BagSets& sets, int vocabulary,
-                                   uint64_t seed);
-
 }  // namespace minbert

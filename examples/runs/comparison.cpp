@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
-#include <span>
 
 #include "engine/ranks.h"
 #include "engine/text.h"
@@ -13,39 +12,19 @@
 #include "report/curves.h"
 #include "report/long_table.h"
 #include "report/run_figures.h"
-#include "runs/bag_of_words.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"
+#include "runs/yardsticks.h"
 
 namespace minbert {
 namespace {
 
-// One thing that a table tells of every variant.
+// One thing that a table tells of every line: of a variant, or of a yardstick, which stands there as
+// a variant with one seed and without a folder.
 struct Column {
   std::string title;
-  std::function<std::string(const VariantRuns&)> cell;
-  // Of a score: whose, and the value of each seed
-  std::string task = {}, metric = {};
-  std::function<Numbers(const VariantRuns&)> seeds = {};
+  std::function<ItemReport::Cell(const VariantRuns&)> cell;
 };
-using Cells = std::vector<Names>;
-
-// A line for each variant.
-Cells cells_of(const std::vector<VariantRuns>& runs, const std::vector<Column>& columns) {
-  Cells lines(1 + runs.size());
-  for (const Column& column : columns) {
-    lines[0].push_back(column.title);
-    for (size_t i = 0; i < runs.size(); ++i) lines[i + 1].push_back(column.cell(runs[i]));
-  }
-  return lines;
-}
-
-Cells transposed(const Cells& lines) {
-  Cells columns(lines[0].size());
-  for (const auto& line : lines)
-    for (size_t c = 0; c < columns.size(); ++c) columns[c].push_back(line[c]);
-  return columns;
-}
 
 // The mean over the runs that have a value, and of several their standard deviation; none: the word
 // for those without.
@@ -60,44 +39,52 @@ std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits
                                       : "");
 }
 
-Column mean_column(const std::string& title, int digits, double (*value)(const RunResult&)) {
+// A column of what only runs have: yardsticks leave it empty.
+template <class Text>
+Column column_of_runs(const std::string& title, const Text& text) {
   return {title, [=](const VariantRuns& runs) {
-            double sum = 0;
-            for (const RunResult& run : runs.results) sum += value(run);
-            return fixed(sum / double(runs.results.size()), digits);
+            return ItemReport::Cell{"", runs.folders.empty() ? "" : text(runs)};
           }};
+}
+Column mean_column(const std::string& title, int digits, double (*value)(const RunResult&)) {
+  return column_of_runs(title, [=](const VariantRuns& runs) {
+    double sum = 0;
+    for (const RunResult& run : runs.results) sum += value(run);
+    return fixed(sum / double(runs.results.size()), digits);
+  });
 }
 
 enum class Set { train, dev };
 
-// Every measure of every task; shares are in percent, as the paper prints them.
-std::vector<Column> score_columns(const Experiment& experiment, Set set) {
+// Every measure of every task beside what the paper prints; shares are in percent, as there.
+std::vector<Column> score_columns(const Experiment& experiment, Set set, const LongTable& printed) {
   std::vector<Column> columns;
   for (size_t t = 0; t < experiment.data().size(); ++t) {
     Task task = experiment.data()[t].task;
     if (set == Set::train) task.sets = {""};        // there is one training set
     const std::vector<Measure> list = measures(task);
     for (size_t m = 0; m < list.size(); ++m) {
-      const bool percent = list[m].metric == Metric::accuracy || list[m].metric == Metric::f1;
-      const auto values_of = [=](const VariantRuns& runs) {
+      const Metric metric = list[m].metric;
+      const bool percent = metric == Metric::accuracy || metric == Metric::f1;
+      const auto cell = [=](const VariantRuns& runs) {
         std::vector<std::optional<double>> values;
         for (const RunResult& run : runs.results) {
           values.push_back((set == Set::train ? run.train : run.dev)[t][m]);
           if (percent && values.back()) *values.back() *= 100;
         }
-        return values;
+        ItemReport::Cell score{"", mean_cell(values, percent ? 2 : 4, "undefined")};
+        if (values.size() > 1)
+          for (const auto& value : values) score.points.push_back(value.value_or(NAN));
+        if (runs.variant.from_scratch) return score;
+        for (const double v : printed.values(
+                 {{"task", task.name}, {"metric", name_of(metric)}, {"norm", runs.variant.norm}})) {
+          score.printed = fixed(v, metric == Metric::accuracy ? 2 : 4);
+          if (!score.points.empty()) score.printed_point = v;
+        }
+        return score;
       };
-      const auto cell = [=](const VariantRuns& runs) {
-        return mean_cell(values_of(runs), percent ? 2 : 4, "undefined");
-      };
-      const auto seeds = [=](const VariantRuns& runs) {
-        Numbers points;
-        for (const auto& value : values_of(runs)) points.push_back(value.value_or(NAN));
-        return points;
-      };
-      columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set),
-                                   metric_name(list[m].metric), percent ? ", %" : ""),
-                         cell, task.name, name_of(list[m].metric), seeds});
+      columns.push_back({formatted("{} ({}{})", title_of(task, list[m].set), metric_name(metric),
+                                   percent ? ", %" : ""), cell});
     }
   }
   return columns;
@@ -116,21 +103,16 @@ std::optional<double> steps_until(const Series& losses, double level) {
 
 std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
   const Task& first = experiment.data()[0].task;
-  std::vector<Column> columns = {
-      {"norm", [](const VariantRuns& runs) { return runs.variant.norm; }},
-      {"placement", [](const VariantRuns& runs) { return name_of(runs.variant.placement); }},
-      {"[CLS] norm", [](const VariantRuns& runs) { return runs.variant.cls_norm; }},
-      {"gradient norm", [](const VariantRuns& runs) {
-         return runs.variant.grad_norm > 0 ? formatted("{}", runs.variant.grad_norm) : "-";
-       }}};
-  for (const Column& column : score_columns(experiment, Set::dev)) columns.push_back(column);
+  std::vector<Column> columns =
+      score_columns(experiment, Set::dev, LongTable({"task", "metric", "norm", "value"}));
   const auto mean_steps = [=](const VariantRuns& runs) {
     std::vector<std::optional<double>> steps;
     for (const std::string& folder : runs.folders)
       steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
     return mean_cell(steps, 0, "never", false);
   };
-  columns.push_back({formatted("steps to {} loss {}", first.title, to_loss), mean_steps});
+  columns.push_back(
+      column_of_runs(formatted("steps to {} loss {}", first.title, to_loss), mean_steps));
   columns.push_back(
       mean_column("|g| at first", 2, [](const RunResult& run) { return run.first_gradient; }));
   columns.push_back(mean_column("ms a step", 1, [](const RunResult& run) {
@@ -152,82 +134,58 @@ std::string best_run(const std::vector<VariantRuns>& variants) {
   return folder;
 }
 
-// As if each yardstick were a variant with one seed.
-using NamedRuns = std::vector<std::pair<std::string, VariantRuns>>;
-NamedRuns yardstick_runs(const Experiment& experiment, const Json& start) {
-  NamedRuns all;
-  for (const Scores& scores : yardsticks_of(experiment, start))
-    all.push_back({yardstick_names[all.size()], {{}, {}, {{.train = {}, .dev = scores}}}});
-  return all;
-}
-
-// "-" stands where a column is no score.
-Cells yardstick_lines(const NamedRuns& yardsticks, const std::vector<Column>& columns) {
-  Cells lines;
-  for (const auto& [name, runs] : yardsticks) {
-    lines.push_back({name});
-    for (size_t c = 1; c < columns.size(); ++c)
-      lines.back().push_back(columns[c].seeds ? columns[c].cell(runs) : "-");
+using TableLines = std::vector<VariantRuns>;
+TableLines yardstick_lines(const Experiment& experiment, const Json& start) {
+  TableLines lines;
+  for (const Scores& scores : yardsticks_of(experiment, start)) {
+    const std::string& name = yardstick_names[lines.size()];
+    lines.push_back({{.label = name, .norm = name, .cls_norm = "-"}, {}, {{.train = {}, .dev = scores}}});
   }
   return lines;
 }
 
-std::optional<double> printed_score(const LongTable& printed, const Column& column,
-                                    const Variant& variant) {
-  if (variant.from_scratch) return std::nullopt;
-  const Numbers value = printed.values(
-      {{"task", column.task}, {"metric", column.metric}, {"norm", variant.norm}});
-  return value.empty() ? std::nullopt : std::optional(value[0]);
+TableLines appended(TableLines lines, const TableLines& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+  return lines;
 }
 
-std::string printed_text(const std::optional<double>& value, const Column& column) {
-  return value ? fixed(*value, column.metric == "accuracy" ? 2 : 4) : "-";
-}
-
-// What the paper prints for these columns, with each norm of the runs: "paper, layer", ...; no line
-// without a number.
-Cells printed_lines(const LongTable& printed, const std::vector<Column>& columns,
-                    const std::vector<VariantRuns>& all) {
-  Cells lines;
-  for (const VariantRuns& runs : all) {
-    Names line = {"paper, " + runs.variant.norm};
+// Adds the table to the page, and returns it as text: the heads; a line each, with these names before
+// its cells; and the lines of the paper that have a number.
+using Cells = std::vector<Names>;
+Cells add_table(ItemReport& item, const std::string& title, const std::vector<Column>& columns,
+                const TableLines& lines, const Names& heads, Names (*names_of)(const Variant&)) {
+  Cells text = {heads}, paper;
+  Names page_heads = {""};
+  for (const Column& column : columns) {
+    text[0].push_back(column.title);
+    page_heads.push_back(column.title);
+  }
+  const auto shown = [](const std::string& cell) { return cell.empty() ? "-" : cell; };
+  std::vector<ItemReport::TableRow> rows;
+  for (const VariantRuns& line : lines) {
+    rows.push_back({line.variant.label, {}});
+    text.push_back(names_of(line.variant));
+    Names printed = {"paper, " + line.variant.norm};
     bool any = false;
     for (const Column& column : columns) {
-      const auto value = printed_score(printed, column, runs.variant);
-      line.push_back(printed_text(value, column));
-      any |= value.has_value();
+      const ItemReport::Cell cell = column.cell(line);
+      rows.back().cells.push_back(cell);
+      text.back().push_back(shown(cell.ours));
+      printed.push_back(shown(cell.printed));
+      any |= !cell.printed.empty();
     }
-    if (any) lines.push_back(line);
+    if (any) paper.push_back(printed);
   }
-  return lines;
+  item.table(title, page_heads, rows);
+  text.insert(text.end(), paper.begin(), paper.end());
+  return text;
 }
 
-// The same for the page, without the columns that only name the variant: its label does. A line for
-// each variant and yardstick, so that the dots of a column have one unit.
-void add_scores(ItemReport& item, const std::string& title, const std::vector<Column>& columns,
-                const LongTable& printed, const std::vector<VariantRuns>& runs,
-                const NamedRuns& yardsticks) {
-  const auto scores = std::ranges::find_if(columns, [](const Column& c) { return !!c.seeds; });
-  const std::span<const Column> shown(scores, columns.end());
-  Names heads = {""};
-  for (const Column& column : shown) heads.push_back(column.title);
-  std::vector<ItemReport::TableRow> rows;
-  for (const VariantRuns& of : runs) {
-    rows.push_back({of.variant.label, {}});
-    for (const Column& column : shown) {
-      const auto value = printed_score(printed, column, of.variant);
-      ItemReport::Cell cell{value ? printed_text(value, column) : "", column.cell(of)};
-      if (column.seeds && of.results.size() > 1)
-        cell.points = column.seeds(of), cell.printed_point = value;
-      rows.back().cells.push_back(cell);
-    }
-  }
-  for (const auto& [name, of] : yardsticks) {
-    rows.push_back({name, {}});
-    for (const Column& column : shown)
-      rows.back().cells.push_back({"", column.seeds ? column.cell(of) : ""});
-  }
-  item.table(title, heads, rows);
+Cells transposed(const Cells& lines) {
+  Cells columns(lines[0].size());
+  for (const auto& line : lines)
+    for (size_t c = 0; c < columns.size(); ++c) columns[c].push_back(line[c]);
+  return columns;
 }
 
 // OUT/run.json and OUT/report.html: the items, and every run's own page.
@@ -237,10 +195,10 @@ void write_comparison(const Experiment& experiment, const Json& start,
   Json all = Json::object();
   std::vector<ItemReport::TableRow> rows;
   items.push_back(page_item(out, "runs", "Each run by itself"));
-  for (const VariantRuns& of : runs)
-    for (size_t i = 0; i < of.results.size(); ++i) {
-      const std::string name = of.folders[i].substr(out.size() + 1);
-      const RunResult& r = of.results[i];
+  for (const auto& [variant, folders, results] : runs)
+    for (size_t i = 0; i < results.size(); ++i) {
+      const std::string name = folders[i].substr(out.size() + 1);
+      const RunResult& r = results[i];
       all.set(name, json_of(experiment, r));
       rows.push_back({name,
                       {{"", fixed(mean_score(r.dev), 4)}, {"", std::to_string(r.best_epoch + 1)},
@@ -282,8 +240,8 @@ std::string seeds_of(const TrainOptions& o) {
 // [CLN tab.train] [CLN tab.test]
 int compare(const Experiment& experiment, const std::vector<Variant>& variants, const Json& start) {
   const TrainOptions& o = experiment.options();
-  const NamedRuns yardsticks =
-      ranks().first() && o.epochs > 0 ? yardstick_runs(experiment, start) : NamedRuns();
+  const TableLines yardsticks =
+      ranks().first() && o.epochs > 0 ? yardstick_lines(experiment, start) : TableLines();
   const auto runs = run_all(experiment, variants, start, true);
   if (!runs) return 130;
   if (o.epochs == 0) {
@@ -291,31 +249,27 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     return 0;
   }
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
-  const Column label = {"", [](const VariantRuns& of) { return of.variant.label; }};
   const Json paper = Json::load(shipped("data/papers/cln.json"));
   ItemReport scores = page_item(o.out, "scores", "LayerNorm beside conditional LayerNorm [CLN]");
   bool beside = false;
-  const auto print = [&](const char* title, const char* item, std::vector<Column> columns,
-                         const NamedRuns& others) {
-    const LongTable printed = table_of(paper["printed"][item]);
-    add_scores(scores, title, columns, printed, *runs, others);
-    const Cells of_paper = printed_lines(printed, columns, *runs);
-    beside |= !of_paper.empty();
-    columns.insert(columns.begin(), label);
-    Cells lines = cells_of(*runs, columns);
-    for (const Cells& more : {yardstick_lines(others, columns), of_paper})
-      lines.insert(lines.end(), more.begin(), more.end());
+  const auto print = [&](const char* title, const std::vector<Column>& columns, const TableLines& shown) {
+    Cells lines = add_table(scores, title, columns, shown, {""},
+                            [](const Variant& variant) { return Names{variant.label}; });
+    beside |= lines.size() > 1 + shown.size();
     lines = transposed(lines);                      // a column a variant, as in the paper
     for (auto& line : lines) line[0] = "  " + line[0];
     std::cout << '\n' << title << '\n' << text_table(lines);
   };
-  print("Training metrics [CLN] (paper: of the real SST, Quora and STS)", "train",
-        score_columns(experiment, Set::train), {});
-  std::vector<Column> dev = score_columns(experiment, Set::dev);
+  const auto columns_of = [&](Set set, const char* item) {
+    return score_columns(experiment, set, table_of(paper["printed"][item]));
+  };
+  print("Training metrics [CLN] (paper: of the real SST, Quora and STS)",
+        columns_of(Set::train, "train"), *runs);
+  std::vector<Column> dev = columns_of(Set::dev, "test");
   dev.push_back(
       mean_column("s of training a run", 1, [](const RunResult& run) { return run.seconds; }));
-  print("Dev metrics (paper: of the real test sets, whose labels are not public)", "test", dev,
-        yardsticks);
+  print("Dev metrics (paper: of the real test sets, whose labels are not public)", dev,
+        appended(*runs, yardsticks));
   if (beside) {
     const std::string open = "paper: its numbers, on the real SST, Quora and STS. " +
                              paper["open"].string();
@@ -324,7 +278,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
   }
   if (ranks().first()) {
     std::vector<DrawnRuns> drawn;
-    for (const VariantRuns& of : *runs) drawn.push_back({of.variant.label, of.folders});
+    for (const auto& [variant, folders, results] : *runs) drawn.push_back({variant.label, folders});
     draw_training(o.out, experiment.data(), drawn);
     ItemReport learning = page_item(o.out, "training", "Learning");
     learning.shown("training.svg", "Loss by step, dev score by epoch");
@@ -336,21 +290,21 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
 
 int compare_norms(const Experiment& experiment, const std::vector<Variant>& variants,
                   const Json& start, double to_loss) {
-  const NamedRuns yardsticks = ranks().first() ? yardstick_runs(experiment, start) : NamedRuns();
+  const TableLines yardsticks = ranks().first() ? yardstick_lines(experiment, start) : TableLines();
   const auto runs = run_all(experiment, variants, start, false);
   if (!runs) return 130;
-  const std::vector<Column> columns = norm_columns(experiment, to_loss);
-  Cells lines = cells_of(*runs, columns);
-  const Cells more = yardstick_lines(yardsticks, columns);
-  lines.insert(lines.end(), more.begin(), more.end());
-  std::cout << '\n' << seeds_of(experiment.options()) << "; dev scores of the best epoch\n\n"
-            << text_table(lines);
-  if (!ranks().first()) return 0;
-  const std::string& out = experiment.options().out;
-  draw_norms(experiment, *runs);
+  const std::string &out = experiment.options().out, seeds = seeds_of(experiment.options());
   ItemReport scores = page_item(out, "scores", "Norms side by side: dev scores");
-  add_scores(scores, seeds_of(experiment.options()) + "; the best epoch of each run", columns,
-             LongTable({"task", "metric", "norm", "value"}), *runs, yardsticks);
+  const auto names_of = [](const Variant& v) {
+    return Names{v.norm, v.cls_norm == "-" ? "-" : name_of(v.placement), v.cls_norm,
+                 v.grad_norm > 0 ? formatted("{}", v.grad_norm) : "-"};
+  };
+  const Cells lines = add_table(scores, seeds + "; the best epoch of each run",
+                                norm_columns(experiment, to_loss), appended(*runs, yardsticks),
+                                {"norm", "placement", "[CLS] norm", "gradient norm"}, names_of);
+  std::cout << '\n' << seeds << "; dev scores of the best epoch\n\n" << text_table(lines);
+  if (!ranks().first()) return 0;
+  draw_norms(experiment, *runs);
   ItemReport learning = page_item(out, "training", "Learning");
   learning.shown("norms.svg", "Training losses, each point a mean over neighboring batches");
   write_comparison(experiment, start, *runs, {scores, learning});

@@ -51,7 +51,7 @@ void print_in_words(const Experiment& experiment, const std::string& folder) {
 
 void print_end(const Experiment& experiment, const RunResult& result, const std::string& folder) {
   const TrainOptions& o = experiment.options();
-  const bool all = Columns(folder + "/epochs.csv").rows() >= size_t(o.epochs);
+  const bool all = CsvTable(folder + "/epochs.csv").rows() >= size_t(o.epochs);
   std::cout << (all ? formatted("\nended: all {} done", counted(o.epochs, "epoch"))
                     : formatted("\nstopped: no better score for {}", counted(o.patience, "epoch")))
             << formatted("; kept epoch {}, mean {}: the last line with a *, which marks a new best\n",

@@ -63,12 +63,7 @@ Names prediction_fields(const Task& task, double value, std::span<const double> 
 
 std::string table_row(const Names& fields, char separator) {
   Names quoted;
-  for (const std::string& field : fields) {
-    const bool plain = field.find_first_of(std::string("\"\r\n") + separator) == field.npos;
-    std::string text = plain ? field : "\"";
-    for (const char c : plain ? "" : field) text += c == '"' ? "\"\"" : std::string(1, c);
-    quoted.push_back(plain ? text : text + '"');
-  }
+  for (const std::string& field : fields) quoted.push_back(csv_field(field, separator));
   return joined(quoted, std::string(1, separator)) + "\n";
 }
 

@@ -9,8 +9,8 @@
 #include "engine/text.h"
 #include "minbert/files.h"
 #include "files/about.h"
-#include "runs/bag_of_words.h"
 #include "runs/predicted.h"
+#include "runs/yardsticks.h"
 #include "report/curves.h"
 #include "report/report.h"
 #include "report/run_figures.h"
@@ -23,18 +23,20 @@ constexpr size_t most_inputs = 20;
 ItemReport scores_item(const std::string& folder, const Experiment& experiment,
                        const RunResult& result, const std::vector<Scores>& yardsticks) {
   ItemReport item = page_item(folder, "scores", "Scores on dev, of the best epoch");
+  std::vector<Scores> all = yardsticks;
+  all.insert(all.begin(), result.dev);
   std::vector<ItemReport::TableRow> rows;
   for (size_t t = 0; t < result.dev.size(); ++t) {
     const Task& task = experiment.data()[t].task;
     const std::vector<Measure> list = measures(task);
     for (size_t m = 0; m < list.size(); ++m) {
       rows.push_back({title_of(task, list[m].set) + " " + metric_name(list[m].metric), {}});
-      rows.back().cells.push_back({"", score_text(result.dev[t][m])});
-      for (const Scores& of : yardsticks) rows.back().cells.push_back({"", score_text(of[t][m])});
+      for (const Scores& scores : all)
+        rows.back().cells.push_back({"", score_text(scores[t][m])});
     }
   }
-  Names columns = {"", "this run"};
-  columns.insert(columns.end(), yardstick_names.begin(), yardstick_names.end());
+  Names columns = yardstick_names;
+  columns.insert(columns.begin(), {"", "this run"});
   item.table(formatted("Epoch {} has the best mean, {}. Yardsticks: the most frequent label (of a "
                        "similarity the mean), and regression on the counts of word pieces, blind "
                        "to their order",
@@ -43,7 +45,7 @@ ItemReport scores_item(const std::string& folder, const Experiment& experiment,
   return item;
 }
 
-// Of how many examples with each label the network says which; of scores a point for each.
+// The confusion matrix of the dev set; for a score, a scatter plot.
 void add_confusion(ItemReport& item, const TaskData& d, const Predictions& predicted) {
   const std::vector<Example>& examples = d.dev[0].examples;
   const Names labels = labels_of(d.task);
@@ -75,8 +77,8 @@ void add_confusion(ItemReport& item, const TaskData& d, const Predictions& predi
     double predicted_so = 0;
     for (const Numbers& of_label : count) predicted_so += of_label[c];
     const double labeled_so = std::accumulate(count[c].begin(), count[c].end(), 0.0);
-    const auto share = [](double part, double of) {
-      return ItemReport::Cell{.printed = "", .ours = of > 0 ? fixed(part / of, 3) : "undefined"};
+    const auto share = [](double part, double whole) {
+      return ItemReport::Cell{.printed = "", .ours = whole > 0 ? fixed(part / whole, 3) : "undefined"};
     };
     const auto trained_on = std::ranges::count(d.train.examples, double(c), &Example::label);
     rows.push_back({labels[c],
@@ -88,7 +90,7 @@ void add_confusion(ItemReport& item, const TaskData& d, const Predictions& predi
              {"", "precision", "recall", "F1", "dev rows", "training rows"}, rows);
 }
 
-// Those of the largest loss: cross-entropy, or squared error.
+// The dev examples with the largest loss: cross-entropy, or squared error.
 void add_worst(ItemReport& item, const TaskData& d, const Predictions& predicted,
                const std::string& inside) {
   const std::vector<Example>& examples = d.dev[0].examples;
@@ -127,7 +129,7 @@ void add_worst(ItemReport& item, const TaskData& d, const Predictions& predicted
 
 // |γ_t| by epoch, where the norms are conditional.
 std::optional<ItemReport> gamma_item(const std::string& folder, const Experiment& experiment) {
-  const Columns epochs(folder + "/epochs.csv");
+  const CsvTable epochs(folder + "/epochs.csv");
   Panel panel{.title = "conditional LayerNorm", .x_label = "epoch", .y_label = "mean length of γ_t"};
   for (const TaskData& d : experiment.data())
     if (const std::string column = d.task.name + "_gamma"; epochs.has(column))

@@ -12,7 +12,6 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "minbert/files.h"
-#include "runs/bag_of_words.h"
 #include "report/curves.h"
 #include "report/environment.h"
 
@@ -41,21 +40,6 @@ std::string date() {
 
 std::string key(const Measure& measure) {
   return (measure.set.empty() ? "" : measure.set + " ") + name_of(measure.metric);
-}
-
-Json json_of(const Experiment& experiment, const Scores& scores) {
-  Json all = Json::object();
-  for (size_t t = 0; t < scores.size(); ++t) {
-    const Task& task = experiment.data()[t].task;
-    all.set(task.name, json_of(task, scores[t]));
-  }
-  return all;
-}
-
-Scores scores_of(const Experiment& experiment, const Json& json) {
-  Scores all;
-  for (const TaskData& d : experiment.data()) all.push_back(scores_of(d.task, json[d.task.name]));
-  return all;
 }
 
 }  // namespace
@@ -133,6 +117,21 @@ TaskScores scores_of(const Task& task, const Json& json) {
   return scores;
 }
 
+Json json_of(const Experiment& experiment, const Scores& scores) {
+  Json all = Json::object();
+  for (size_t t = 0; t < scores.size(); ++t) {
+    const Task& task = experiment.data()[t].task;
+    all.set(task.name, json_of(task, scores[t]));
+  }
+  return all;
+}
+
+Scores scores_of(const Experiment& experiment, const Json& json) {
+  Scores all;
+  for (const TaskData& d : experiment.data()) all.push_back(scores_of(d.task, json[d.task.name]));
+  return all;
+}
+
 Json json_of(const Experiment& experiment, const RunResult& r) {
   Json scores = Json::object({{"dev", json_of(experiment, r.dev)}});
   if (!r.train.empty()) scores.set("train", json_of(experiment, r.train));
@@ -160,40 +159,6 @@ RunResult result_of(const Experiment& experiment, const Json& json) {
   return r;
 }
 
-std::vector<Scores> yardsticks_of(const Experiment& experiment, const Json& start) {
-  const TrainOptions& o = experiment.options();
-  const std::string file = o.out + "/yardsticks.json";
-  const Json of = Json::object({{"data", start["data"]},
-                                {"seed", int64_t(o.seed)},
-                                {"tokens", experiment.tokenizer().size()}});
-  const Json before = Json::load_if_there(file);
-  std::vector<Scores> all(yardstick_names.size());
-  if (before.has("of") && before["of"].dump() == of.dump()) {
-    for (size_t y = 0; y < all.size(); ++y)
-      all[y] = scores_of(experiment, before["scores"][yardstick_names[y]]);
-    return all;
-  }
-  for (const TaskData& d : experiment.data()) {
-    std::ostringstream said_before;                 // of rows that are skipped
-    const BagSets sets = read_bags(o.data, d.task, experiment.tokenizer(),
-                                   {.max_length = o.max_length, .limit = o.limit,
-                                    .skip_bad_rows = true}, said_before);
-    const std::vector<TaskScores> of_task =
-        yardsticks(d.task, sets, experiment.tokenizer().size(), uint64_t(o.seed));
-    for (size_t y = 0; y < all.size(); ++y) all[y].push_back(of_task[y]);
-  }
-  make_folder(o.out);
-  write_file(file, Json::object({{"of", of}, {"scores", json_of(experiment, all)}}).dump() + "\n");
-  return all;
-}
-
-Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks) {
-  Json all = Json::object();
-  for (size_t y = 0; y < yardsticks.size(); ++y)
-    all.set(yardstick_names[y], json_of(experiment, yardsticks[y]));
-  return all;
-}
-
 void write_record(const std::string& folder, const Json& record) {
   if (ranks().first()) write_file(folder + "/run.json", record.dump() + "\n");
 }
@@ -211,7 +176,7 @@ std::vector<FoundRun> runs_in(const std::string& folder) {
         if (depth > 1) again(again, entry.path(), depth - 1);
         continue;
       }
-      const Numbers means = Columns((entry.path() / "epochs.csv").string()).numbers("dev_mean");
+      const Numbers means = CsvTable((entry.path() / "epochs.csv").string()).numbers("dev_mean");
       const double best = means.empty() ? NAN : std::ranges::max(means);
       if (std::isfinite(best)) runs.push_back({entry.path().string(), best});
     }

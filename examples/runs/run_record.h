@@ -10,7 +10,7 @@
 //   best_epoch, dev_mean     epochs count from 1, as on the screen; 0: none was scored
 //   steps, seconds           of training
 //   first_gradient           the norm of the first step's gradient
-//   yardsticks               {"majority class": {"sst": {"accuracy": 0.26}, ...}, ...}: no BERT needed
+//   yardsticks               {"majority class": {"sst": {"accuracy": 0.26}, ...}, ...}: yardsticks.h
 //
 //   resumed                  date and environment, where it went on in another one
 //
@@ -38,14 +38,11 @@ Json facts_of_model(const std::string& model, const Json& files);
 // A task's scores by metric, "mm accuracy" where it has several sets; and back.
 Json json_of(const Task& task, const TaskScores& scores);
 TaskScores scores_of(const Task& task, const Json& json);
+// The same of every task, and of a run's result.
+Json json_of(const Experiment& experiment, const Scores& scores);
+Scores scores_of(const Experiment& experiment, const Json& json);
 Json json_of(const Experiment& experiment, const RunResult& result);
 RunResult result_of(const Experiment& experiment, const Json& json);
-
-// Yardsticks, from OUT/yardsticks.json where that is of the same data, else computed and written
-// there: seconds. In the order of yardstick_names and of the tasks. start: with_sources. Throws
-// Interrupted.
-std::vector<Scores> yardsticks_of(const Experiment& experiment, const Json& start);
-Json json_of(const Experiment& experiment, const std::vector<Scores>& yardsticks);
 
 void write_record(const std::string& folder, const Json& record);     // FOLDER/run.json
 

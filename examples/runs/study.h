@@ -20,12 +20,12 @@
 
 namespace minbert {
 
-using Settings = std::map<std::string, std::string>;      // values by their options
-Json json_of(const Settings& settings);
+using OptionValues = std::map<std::string, std::string>;   // values by their options
+Json json_of(const OptionValues& settings);
 
 struct Run {
   std::string name;                         // for people; begins the name of its folder
-  Settings options;    // everything that its result depends on
+  OptionValues options;                     // everything that its result depends on
   // Works in the folder, which no other run uses, and returns the result. Throws Interrupted
   // (train/interrupt.h); it then goes on with what it left in the folder.
   std::function<Json(const std::string& folder)> work;
@@ -74,7 +74,7 @@ class Study {
   StudyOptions options_;
   std::optional<FolderLock> lock_;
   mutable std::map<std::string, Json> records_;       // by folder
-  Settings fingerprints_;   // by file
+  std::map<std::string, std::string> fingerprints_;   // by file
 };
 
 std::string key_of(const Run& run);         // the fingerprint of its options

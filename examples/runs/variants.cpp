@@ -54,7 +54,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
   const TrainOptions& o = experiment.options();
   // Runs are known by what they read, wherever that lies.
   const auto identity_of = [&](const TrainOptions& options) {
-    Settings identity = settings_of(options);
+    OptionValues identity = settings_of(options);
     for (const std::string& place : place_options) identity.erase(place);
     identity["files"] = fingerprint_text(experiment.sources().dump(-1));
     return identity;

@@ -5,7 +5,7 @@
 
 #include "error_of.h"
 #include "gradcheck.h"
-#include "papers/class_moments.h"
+#include "papers/statistics/class_moments.h"
 
 namespace minbert::test {
 namespace {

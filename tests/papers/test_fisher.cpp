@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "error_of.h"
-#include "papers/fisher.h"
-#include "papers/kruskal_wallis.h"
+#include "papers/statistics/fisher.h"
+#include "papers/statistics/kruskal_wallis.h"
 #include "tiny_bert.h"
 
 namespace minbert::test {

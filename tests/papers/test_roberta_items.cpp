@@ -68,8 +68,8 @@ TEST_CASE("roberta: the other documents' items take one, too") {
   const SmallRoberta roberta;
   const SmallWorld world;
   write_glue(world);
-  TaskAdaptationOptions ta =
-      small_items<TaskAdaptationOptions>(world, roberta, "sst2", {"sec3.1", "fig1", "fig2", "fig3", "fig4"});
+  TaOptions ta =
+      small_items<TaOptions>(world, roberta, "sst2", {"sec3.1", "fig1", "fig2", "fig3", "fig4"});
   ta.perplexity = 3, ta.iterations = 20;
   Document adaptation(ta, "task-adaptation");
   CHECK(adaptation.run(ta_items(adaptation, ta)) == 0);

@@ -16,8 +16,8 @@
 namespace minbert::test {
 namespace {
 
-TaskAdaptationOptions small_options(const SmallWorld& world) {
-  TaskAdaptationOptions o = small_study<TaskAdaptationOptions>(world, "sst2,qnli,stsb");
+TaOptions small_options(const SmallWorld& world) {
+  TaOptions o = small_study<TaOptions>(world, "sst2,qnli,stsb");
   o.epochs = 2;
   o.lr = 1e-2;
   o.batch = 8;
@@ -28,7 +28,7 @@ TaskAdaptationOptions small_options(const SmallWorld& world) {
   return o;
 }
 
-int run_items(const TaskAdaptationOptions& o) {
+int run_items(const TaOptions& o) {
   Document document(o, "task-adaptation");
   return document.run(ta_items(document, o));
 }
@@ -68,7 +68,7 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   const SmallWorld world;
   for (const char* name : {"SST-2", "QNLI", "STS-B"}) write_glue(world, name);
   const Quiet quiet;
-  const TaskAdaptationOptions o = small_options(world);
+  const TaOptions o = small_options(world);
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(world.path("study/report.json"));
   for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
@@ -155,7 +155,7 @@ TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward
   const SmallWorld world;
   write_glue(world);
   const Quiet quiet;
-  TaskAdaptationOptions o = small_options(world);
+  TaOptions o = small_options(world);
   o.tasks = "sst2";
   o.items = {"fig4"};
   for (const ClsPlace place : {ClsPlace::pre_pooler, ClsPlace::pooled}) {
@@ -204,7 +204,7 @@ TEST_CASE("task_adaptation: data that is missing or says nothing is named, and t
   const SmallWorld world;
   write_glue(world);
   const Quiet quiet;
-  TaskAdaptationOptions o = small_options(world);
+  TaOptions o = small_options(world);
   o.items = {"fig2", "eq1", "fig3"};
   REQUIRE(run_items(o) == 0);                       // QNLI and STS-B have no files
   CHECK(contains(quiet.text(), "without QNLI, STS-B: no files of it in"));
@@ -235,7 +235,7 @@ TEST_CASE("task_adaptation: too few points for t-SNE, a NaN in [CLS] and a missi
   const SmallWorld world;
   write_glue(world);
   const Quiet quiet;
-  TaskAdaptationOptions o = small_options(world);
+  TaOptions o = small_options(world);
   o.tasks = "sst2";
   o.items = {"fig1"};
   o.perplexity = 30;

@@ -13,6 +13,7 @@
 #include "runs/bag_of_words.h"
 #include "runs/comparison.h"
 #include "runs/reported_run.h"
+#include "runs/yardsticks.h"
 #include "shell.h"
 #include "small_run.h"
 

@@ -11,13 +11,9 @@ const Unit percent{100, 2, "%"};
 std::string title_of(const Task& task) {
   return formatted("{} ({}, %)", task.title, metric_name(task.metrics[0]));
 }
-struct Scored {                                     // a task under its title with the metric
-  std::string title;
-  Task task;
-};
-std::vector<Scored> scored(const ClnRuns& runs) {
-  std::vector<Scored> all;
-  for (const Task& task : runs.tasks()) all.push_back({title_of(task), task});
+std::vector<DevSet> titled_sets(const ClnRuns& runs) {
+  std::vector<DevSet> all = first_dev_sets(runs.tasks());
+  for (DevSet& set : all) set.title = title_of(set.task);
   return all;
 }
 
@@ -38,8 +34,8 @@ void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const
   const LongTable table = scores_of(runs, set, false);
   report.csv(table);
   report.judge_by(scores_of(runs, set, true), percent);
-  const auto cell = [&](const std::string& norm, const Scored& of) {
-    const Task& task = of.task;
+  const auto cell = [&](const std::string& norm, const DevSet& dev) {
+    const Task& task = dev.task;
     const LongTable of_cell = table.only({{"task", task.name}, {"norm", norm}});
     Numbers points;
     for (const LongTable::Row& row : of_cell.rows())
@@ -57,7 +53,7 @@ void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const
     }
     return shown;
   };
-  report.table(title, "", cln_norms, scored(runs), cell);
+  report.table(title, "", cln_norms, titled_sets(runs), cell);
 }
 
 void differs(const ClnRuns& runs, ItemReport& report) {
@@ -82,8 +78,8 @@ void train_item(const ClnRuns& runs, ItemReport& report) {
 void test_item(const ClnRuns& runs, ItemReport& report) {
   score_table(runs, report, "dev", "On dev; the document prints the test set's");
   const LongTable sound = scores_of(runs, "dev", true);
-  const auto compared = [&](const Scored& of, const std::string& column) {
-    const Task& task = of.task;
+  const auto compared = [&](const DevSet& dev, const std::string& column) {
+    const Task& task = dev.task;
     const Claim better{"", "", {{"norm", cln_norms[1]}, {"task", task.name}},
                        {{"norm", cln_norms[0]}, {"task", task.name}}};
     const Verdict verdict = judge(better, sound, percent);
@@ -91,7 +87,7 @@ void test_item(const ClnRuns& runs, ItemReport& report) {
     return ItemReport::Cell{"", verdict.why, verdict.pairs};
   };
   if (runs.o.judges())
-    report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", scored(runs),
+    report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", titled_sets(runs),
                  Names{"difference", "verdict"}, compared);
   show_yardsticks(runs.document, runs.tasks(), report);
   report.differs("there are no labels of the test sets: dev, which chooses the epoch, stands in for them");
@@ -114,7 +110,7 @@ void gains_item(const ClnRuns& runs, ItemReport& report) {
   const LongTable table = gains_of(runs);
   report.csv(table);
   int64_t sites = 0;
-  for (const LongTable::Row& row : table.rows()) sites = std::max(sites, int64_t(std::stoi(row.of[2])) + 1);
+  for (const LongTable::Row& row : table.rows()) sites = std::max(sites, int64_t(std::stoi(row.keys[2])) + 1);
   const auto panel = [&](const std::string& what, const std::string& title, const std::string& label) {
     Panel all{.title = title, .x_label = "norm: 0 the embeddings', then two a layer", .y_label = label};
     for (const Task& task : runs.tasks()) {

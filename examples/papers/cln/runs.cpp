@@ -17,9 +17,9 @@ Json::Array gains_of(const TrainedModel& trained) {
   int64_t site = 0;
   for (const Parameter& gamma : trained.model.parameters.items()) {
     if (!gamma.name.ends_with(".task_weight")) continue;
-    const std::string of = gamma.name.substr(0, gamma.name.rfind('.'));
+    const std::string norm = gamma.name.substr(0, gamma.name.rfind('.'));
     const std::vector<real> g = gamma.value.values(),
-                            b = trained.model.parameters.value(of + ".task_bias").values();
+                            b = trained.model.parameters.value(norm + ".task_bias").values();
     const size_t H = size_t(gamma.value.cols());
     for (size_t t = 0; t < trained.tasks.size(); ++t) {
       const auto length = [&](const std::vector<real>& v) {
@@ -31,7 +31,7 @@ Json::Array gains_of(const TrainedModel& trained) {
         const auto row = v.begin() + int64_t(t * H);
         return double(std::count_if(row, row + int64_t(H), [](real x) { return x > 0; })) / double(H);
       };
-      all.push_back(Json::object({{"site", site}, {"norm", of}, {"task", trained.tasks[t].name},
+      all.push_back(Json::object({{"site", site}, {"norm", norm}, {"task", trained.tasks[t].name},
                                   {"gamma", length(g)}, {"beta", length(b)},
                                   {"gamma_up", up(g)}, {"beta_up", up(b)}}));
     }
@@ -41,7 +41,8 @@ Json::Array gains_of(const TrainedModel& trained) {
 }
 
 // What a task loses to the others: its loss over the last tenth of its batches in an epoch, and over
-// the first tenth in the next one, the mean over the epochs; two at least. Nothing of it was trained in between.
+// the first tenth in the next one. Averaged over the epochs (at least 2). The task is not trained
+// between the two.
 Json kept_of(const std::string& folder, const Task& task, int epochs) {
   const Series losses = losses_of(folder, task.name);
   const size_t n = losses.y.size() / size_t(epochs), tenth = std::max<size_t>(1, n / 10);
@@ -56,11 +57,11 @@ Json kept_of(const std::string& folder, const Task& task, int epochs) {
 }
 
 Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
-  const Columns columns(folder + "/epochs.csv");
-  Json all = Json::object({{"epoch", Json::array_of(columns.numbers("epoch"))}});
+  const CsvTable table(folder + "/epochs.csv");
+  Json all = Json::object({{"epoch", Json::array_of(table.numbers("epoch"))}});
   for (const Task& task : tasks)
     for (const std::string& column : {column_name(task, measures(task)[0]), task.name + "_gamma"})
-      if (columns.has(column)) all.set(column, Json::array_of(columns.numbers(column)));
+      if (table.has(column)) all.set(column, Json::array_of(table.numbers(column)));
   return all;
 }
 
@@ -69,10 +70,9 @@ Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
 Run ClnRuns::training(const std::string& norm, int seed) const {
   TrainOptions t;
   t.tasks = joined(names_of(tasks()), ",");
-  t.model = o.model, t.data = o.data, t.limit = o.limit, t.max_length = o.max_length;
-  t.skip_bad_rows = o.skip_bad_rows;
   t.norm = norm, t.sampling = o.sampling, t.seed = seed;
   t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = o.epochs;
+  t = document.on_data(t);
   Run run = document.run_of(t, tasks(), formatted("{}-seed{}", norm, seed));
   run.work = [t, all_tasks = tasks()](const std::string& folder) {
     const Experiment experiment(t);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
@@ -30,21 +31,21 @@ Run cls_run(Document& document, const IsoBnOptions& o, const Task& task) {
       task, "cls", 1,
       // a result that lacks one of these is another run's
       {{"cls-norm-at", name_of(o.cls_norm_at)}, {"ev", "tab2,eq3,eq5,alg1"}, {"of classes", "largest"}},
-      [o, task](const std::string& folder) { return measure_cls(o, task, folder); });
+      [o, task](const std::string& folder) { return cls_result(o, task, folder); });
 }
 
 namespace {
 
-// What one pass over each task's training set found (measure.cpp).
-struct Measured {
+// What one pass over each task's training set found (cls_pass.cpp).
+struct ClsResults {
   Document& document;
   IsoBnOptions o;
 
   std::vector<Task> tasks() const { return studied_tasks(document, o); }
   Run run(const Task& task) const { return cls_run(document, o, task); }
-  Json of(const Task& task) const { return document.result(run(task)); }
-  Numbers sigma(const Task& task) const { return of(task)["std"].numbers(); }
-  Numbers order(const Task& task) const { return of(task)["order"].numbers(); }
+  Json result(const Task& task) const { return document.result(run(task)); }
+  Numbers sigma(const Task& task) const { return result(task)["std"].numbers(); }
+  Numbers order(const Task& task) const { return result(task)["order"].numbers(); }
   // |ρ|, its dimensions in the order of the clustering
   Matrix rho(const Task& task) const {
     const SafeTensors file(document.folder(run(task)) + "/correlation.safetensors");
@@ -65,7 +66,7 @@ struct Measured {
   // The first EV_k of a task after a norm, in a table of task, norm and k, too
   Numbers explained(LongTable& table, const Task& task, const std::string& norm,
                     size_t most) const {
-    Numbers ev = of(task)["ev"][norm].numbers();
+    Numbers ev = result(task)["ev"][norm].numbers();
     ev.resize(std::min(ev.size(), most));
     for (int k = 1; const double value : ev) table(task.name, norm, k++) = value;
     return ev;
@@ -80,15 +81,15 @@ Panel heat(const std::string& title, const Matrix& rho, const char* x_label) {
 }
 
 // [IsoBN sec.2.1]
-void sec21(const Measured& m, ItemReport& report) {
-  report.csv(m.deviations());
-  LongTable judged({"task", "what", "value"});
+void sec21(const ClsResults& cls, ItemReport& report) {
+  report.csv(cls.deviations());
+  LongTable evidence({"task", "what", "value"});
   const auto statistic_text = [&](const std::string& row, const Task& task) {
-    const Numbers s = m.sigma(task);
+    const Numbers s = cls.sigma(task);
     if (row == "between .01 and 1") {
       const auto n = std::ranges::count_if(s, [](double v) { return v >= 0.01 && v <= 1; });
-      judged(task.name, row) = double(n) / double(s.size());
-      judged(task.name, "half") = 0.5;
+      evidence(task.name, row) = double(n) / double(s.size());
+      evidence(task.name, "half") = 0.5;
       return formatted("{} of {}", n, s.size());
     }
     if (row == "constant dimensions")
@@ -99,52 +100,52 @@ void sec21(const Measured& m, ItemReport& report) {
   };
   report.table("Standard deviation of a dimension", "",
                Names{"least", "median", "most", "constant dimensions", "between .01 and 1"},
-               m.tasks(), statistic_text);
-  report.judge_by(judged, {100, 1, "%"});
+               cls.tasks(), statistic_text);
+  report.judge_by(evidence, {100, 1, "%"});
 }
 
 // [IsoBN fig.1]
-void fig1(const Measured& m, ItemReport& report) {
-  report.csv(m.deviations());
-  const Numbers all = m.deviations().values({});
+void fig1(const ClsResults& cls, ItemReport& report) {
+  report.csv(cls.deviations());
+  const Numbers all = cls.deviations().values({});
   report.figure(
       "For each task, the number of dimensions by their standard deviation, on a logarithmic axis",
-      m.tasks(), [&](const Task& task) {
+      cls.tasks(), [&](const Task& task) {
         return Panel{.title = task.title,
                      .x_label = "standard deviation",
                      .y_label = "dimensions",
                      .log_x = true,
-                     .curves = {log_histogram(m.sigma(task), 30, all)}};
+                     .curves = {log_histogram(cls.sigma(task), 30, all)}};
       },
       {.columns = 2, .shared_x = true, .shared_y = true});
 }
 
 // [IsoBN sec.2.2]
-void sec22(const Measured& m, ItemReport& report) {
+void sec22(const ClsResults& cls, ItemReport& report) {
   LongTable table({"task", "measure", "value"});
   const auto correlated_share = [&](const std::string& row, const Task& task) {
-    const double H = double(m.order(task).size());
+    const double H = double(cls.order(task).size());
     if (row == "in the largest cluster") {
-      const Numbers cluster = m.of(task)["cluster"].numbers();
+      const Numbers cluster = cls.result(task)["cluster"].numbers();
       int64_t largest = 0;
       for (const double c : cluster) largest = std::max<int64_t>(largest, std::ranges::count(cluster, c));
       table(task.name, row) = double(largest) / H;
       table(task.name, "half") = 0.5;
       return formatted("{} of {}", largest, H);
     }
-    if (row != "pairs above .8") return formatted("{} of {}", m.of(task)["alike"].integer(), H);
+    if (row != "pairs above .8") return formatted("{} of {}", cls.result(task)["alike"].integer(), H);
     double above = -H;  // without the diagonal
-    for (const Numbers& of_one : m.rho(task))
+    for (const Numbers& of_one : cls.rho(task))
       above += double(std::ranges::count_if(of_one, [](double r) { return r > 0.8; }));
     const double share = above / (H * (H - 1));
-    table(task.name, "dimensions") = double(m.of(task)["alike"].integer());
+    table(task.name, "dimensions") = double(cls.result(task)["alike"].integer());
     table(task.name, "pairs") = share;
     return fixed(100 * share, 1) + " %";
   };
   report.table("Correlated dimensions", "",
                Names{"dimensions with 2 or more others above .8", "pairs above .8",
                      "in the largest cluster"},
-               m.tasks(), correlated_share);
+               cls.tasks(), correlated_share);
   report.csv(table);
   report.judge_by(table, {100, 1, "%"});
   report.caption("clusters by average linkage up to the distance .2");
@@ -152,12 +153,12 @@ void sec22(const Measured& m, ItemReport& report) {
 }
 
 // [IsoBN fig.2]
-void fig2(const Measured& m, ItemReport& report) {
+void fig2(const ClsResults& cls, ItemReport& report) {
   LongTable table({"task", "row", "dimension", "column", "value"});
   report.figure("For each task, the absolute correlation of every two dimensions: white 0, dark 1",
-                m.tasks(), [&](const Task& task) {
-                  const Matrix rho = m.rho(task);
-                  for (size_t i = 0; const double dimension : m.order(task)) {
+                cls.tasks(), [&](const Task& task) {
+                  const Matrix rho = cls.rho(task);
+                  for (size_t i = 0; const double dimension : cls.order(task)) {
                     for (size_t j = 0; const double r : rho[i])
                       table(task.name, i, int(dimension), j++) = r;
                     ++i;
@@ -169,10 +170,10 @@ void fig2(const Measured& m, ItemReport& report) {
 }
 
 // [IsoBN fig.3]
-void fig3(const Measured& m, ItemReport& report) {
-  const Task task = m.tasks().front();
-  const Numbers order = m.order(task), cluster = m.of(task)["cluster"].numbers();
-  const Matrix real_one = m.rho(task);
+void fig3(const ClsResults& cls, ItemReport& report) {
+  const Task task = cls.tasks().front();
+  const Numbers order = cls.order(task), cluster = cls.result(task)["cluster"].numbers();
+  const Matrix real_one = cls.rho(task);
   Matrix diagonal = real_one, blocks = real_one;
   for (size_t i = 0; i < order.size(); ++i)
     for (size_t j = 0; j < order.size(); ++j) {
@@ -199,29 +200,29 @@ void fig3(const Measured& m, ItemReport& report) {
 }
 
 // [IsoBN tab.2] [IsoBN eq.9]
-void tab2(const Measured& m, ItemReport& report, const Names& norms) {
+void tab2(const ClsResults& cls, ItemReport& report, const Names& norms) {
   LongTable table({"task", "norm", "k", "value"});
   const auto text_of = [](const Numbers& values) {
-    std::string text;
-    for (const double v : values) text += (text.empty() ? "" : " / ") + fixed(v, 2);
-    return text;
+    Names texts;
+    for (const double v : values) texts.push_back(fixed(v, 2));
+    return joined(texts, " / ");
   };
   // A task, or all of them: the mean
-  struct Column {
+  struct TaskGroup {
     std::string title;
     std::vector<Task> tasks;
   };
-  std::vector<Column> columns;
-  for (const Task& task : m.tasks()) columns.push_back({task.title, {task}});
-  if (columns.size() > 1) columns.push_back({"mean", m.tasks()});
+  std::vector<TaskGroup> groups;
+  for (const Task& task : cls.tasks()) groups.push_back({task.title, {task}});
+  if (groups.size() > 1) groups.push_back({"mean", cls.tasks()});
   for (const std::string& norm : norms)
-    for (const Task& task : m.tasks()) m.explained(table, task, norm, 3);
-  const auto mean_of = [&](const LongTable& values, const Column& column, LongTable::Where where) {
+    for (const Task& task : cls.tasks()) cls.explained(table, task, norm, 3);
+  const auto mean_of = [&](const LongTable& values, const TaskGroup& group, LongTable::Where where) {
     Numbers means;
     for (const char* k : {"1", "2", "3"}) {
       where["k"] = k;
       Numbers all;
-      for (const Task& task : column.tasks) {
+      for (const Task& task : group.tasks) {
         where["task"] = task.name;
         for (const double v : values.values(where)) all.push_back(v);
       }
@@ -229,13 +230,13 @@ void tab2(const Measured& m, ItemReport& report, const Names& norms) {
     }
     return text_of(means);
   };
-  const auto explained_cell = [&](const std::string& norm, const Column& column) {
-    const std::string ours = mean_of(table, column, {{"norm", norm}});
+  const auto explained_cell = [&](const std::string& norm, const TaskGroup& group) {
+    const std::string ours = mean_of(table, group, {{"norm", norm}});
     if (report.printed().rows().empty()) return ItemReport::Cell{"", ours};
-    return ItemReport::Cell{mean_of(report.printed(), column,
-                                    {{"norm", norm}, {"model", m.document.printed_model()}}), ours};
+    return ItemReport::Cell{mean_of(report.printed(), group,
+                                    {{"norm", norm}, {"model", cls.document.printed_model()}}), ours};
   };
-  report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, columns,
+  report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, groups,
                explained_cell);
   report.csv(table);
   report.judge_by(table, {.digits = 2});
@@ -252,14 +253,14 @@ void tab2(const Measured& m, ItemReport& report, const Names& norms) {
 }
 
 // [IsoBN eq.5] [IsoBN sec.3.3]: its scale (σγ)⁻¹ is small, its result, whose deviation is 1/γ, near 0
-void eq5(const Measured& m, ItemReport& report) {
-  tab2(m, report, {"none", "eq5"});
+void eq5(const ClsResults& cls, ItemReport& report) {
+  tab2(cls, report, {"none", "eq5"});
   LongTable scales({"task", "what", "value"});
-  for (const Task& task : m.tasks()) scales(task.name, "one") = 1;
+  for (const Task& task : cls.tasks()) scales(task.name, "one") = 1;
   const auto median_text = [&](const std::string& row, const Task& task) {
-    const Numbers sigma = m.sigma(task), order = m.order(task);
+    const Numbers sigma = cls.sigma(task), order = cls.order(task);
     Numbers values;
-    for (size_t i = 0; const Numbers& rho : m.rho(task)) {
+    for (size_t i = 0; const Numbers& rho : cls.rho(task)) {
       const double s = sigma[size_t(order[i++])],
                    gamma = std::inner_product(rho.begin(), rho.end(), rho.begin(), 0.0);
       if (s > 0)
@@ -268,47 +269,47 @@ void eq5(const Measured& m, ItemReport& report) {
     return fixed(*(scales(task.name, row) = median(values)), 4);
   };
   report.table("The scale of eq.5, the median over the dimensions that vary, without ε", "",
-               Names{"(σγ)⁻¹", "deviation of h", "deviation of (h-μ)/(σγ)"}, m.tasks(), median_text);
+               Names{"(σγ)⁻¹", "deviation of h", "deviation of (h-μ)/(σγ)"}, cls.tasks(), median_text);
   report.csv(scales, "scale");
   report.judge_by(scales);
 }
 
 // [IsoBN fig.4]
-void fig4(const Measured& m, ItemReport& report) {
+void fig4(const ClsResults& cls, ItemReport& report) {
   const Names norms = {"none", "batch", "iso-bn"};
-  LongTable table({"task", "norm", "k", "value"}), judged({"task", "norm", "value"});
+  LongTable table({"task", "norm", "k", "value"}), evidence({"task", "norm", "value"});
   report.figure(
       "EV_k over k, without a norm, with batch normalization and with IsoBN, for each task",
-      m.tasks(), [&](const Task& task) {
+      cls.tasks(), [&](const Task& task) {
         Panel panel{.title = task.title, .x_label = "k", .y_label = "EV_k"};
-        const size_t most = m.order(task).size() > 768 ? 200 : 50;
+        const size_t most = cls.order(task).size() > 768 ? 200 : 50;
         for (const std::string& norm : norms) {
-          panel.curves.push_back(numbered(norm, m.explained(table, task, norm, most), 1));
-          judged(task.name, norm) = summarize(panel.curves.back().y).mean;
+          panel.curves.push_back(numbered(norm, cls.explained(table, task, norm, most), 1));
+          evidence(task.name, norm) = summarize(panel.curves.back().y).mean;
         }
         return panel;
       },
       {.columns = 2, .shared_y = true});
   report.csv(table);
-  report.judge_by(judged, {.digits = 3});
+  report.judge_by(evidence, {.digits = 3});
 }
 
 }  // namespace
 
 std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& options) {
-  const Measured m{document, with_place(options)};
-  const RunGrid runs(std::bind_front(&Measured::run, m), m.tasks());
+  const ClsResults cls{document, with_place(options)};
+  const RunGrid runs(std::bind_front(&ClsResults::run, cls), cls.tasks());
   const auto item = [&](const char* name, const char* title, const auto& show) {
-    const auto show_item = [m, show](ItemReport& report) {
-      report.caption(m.o.cls_norm_at == ClsPlace::pooled ? "[CLS] after the pooler's tanh"
+    const auto show_item = [cls, show](ItemReport& report) {
+      report.caption(cls.o.cls_norm_at == ClsPlace::pooled ? "[CLS] after the pooler's tanh"
                                                           : "[CLS] before the pooler");
-      show(m, report);
+      show(cls, report);
     };
     return Item{name, title, runs, show_item};
   };
   const auto variances = [&](const char* name, const char* title, const Names& norms) {
     return item(name, title,
-                [norms](const Measured& all, ItemReport& report) { tab2(all, report, norms); });
+                [norms](const ClsResults& all, ItemReport& report) { tab2(all, report, norms); });
   };
   return {
       item("sec2.1", "Standard deviations of the dimensions of [CLS]", sec21),

@@ -11,13 +11,16 @@ struct IsoBnOptions : DocumentOptions {
   Numbers lr = {3e-4}, batch = {16}, beta = {0.5};       // of tab.1
 };
 
-// The pass over a task's training set [IsoBN sec.2.1] [IsoBN sec.2.2], in measure.cpp. In the
-// result: rows; std [H]; ev, for each transformation of tab.2, eq.3, eq.5 and alg.1 its EV_k [H];
-// order and cluster [H] of average_linkage(rho, .2); alike, the number of dimensions with 2 or more
-// others above |rho| = .8; largest_class, its share of the rows (of a regression none). In the
-// folder: correlation.safetensors with rho [H,H]. Errors: one sentence; a model whose pooler has no
-// weights, if [CLS] is wanted after it.
-Json measure_cls(const IsoBnOptions& options, const Task& task, const std::string& folder);
+// The pass over a task's training set [IsoBN sec.2.1] [IsoBN sec.2.2], in cls_pass.cpp. Writes rho [H,H]
+// into FOLDER/correlation.safetensors. The result:
+//   rows              the number of sentences
+//   std [H]           the deviation of each dimension of [CLS]
+//   ev                by transformation (tab.2, eq.3, eq.5, alg.1): EV_k [H] of [CLS] after it
+//   order, cluster    [H] of average_linkage(rho, .2)
+//   alike             the number of dimensions whose |rho| with 2 or more others is above .8
+//   largest_class     the share of the rows that are of the most frequent class; null for a regression
+// Errors: one sentence; a model whose pooler has no weights, if [CLS] is wanted after it.
+Json cls_result(const IsoBnOptions& options, const Task& task, const std::string& folder);
 // The run of this pass, and its options: of a model without a pooler, [CLS] is that before it.
 // (examples/papers/isobn/cls.cpp)
 IsoBnOptions with_place(IsoBnOptions options);

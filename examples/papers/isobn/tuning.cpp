@@ -96,7 +96,7 @@ struct Tuning {
 
 // [IsoBN sec.3.3]
 void sec33(const Tuning& t, ItemReport& report) {
-  LongTable table({"task", "classes", "norm", "beta", "seed", "score"}), judged = table;
+  LongTable table({"task", "classes", "norm", "beta", "seed", "score"}), evidence = table;
   std::string shares;
   const std::vector<Task> tasks = studied_tasks(t.document, t.o);
   const IsoBnOptions of_cls = with_place(t.o);
@@ -106,85 +106,95 @@ void sec33(const Tuning& t, ItemReport& report) {
     const char* classes = largest.value_or(0) >= 0.6 ? "unbalanced" : "balanced";
     if (s.norm == "none" && largest) shares += formatted(" {} {}", set.title, fixed(*largest, 2));
     const ItemReport::Cell cell = t.scores(s, set);
-    for (size_t i = 0; i < cell.points.size(); ++i) {
-      table(set.key(), classes, s.norm, s.beta, t.o.seed + int(i)) = cell.points[i];
-      judged(set.key(), classes, s.norm, s.beta, t.o.seed + int(i)) = cell.sound[i];
-    }
+    add_scores(table, evidence, cell, t.o.seed, set.key(), classes, s.norm, s.beta);
     return cell;
   };
   report.table("Dev scores in percent", "median (std)", t.strengths(), first_dev_sets(tasks), score_cell);
   report.csv(table);
-  report.judge_by(judged, {1, 2, "%"});
+  report.judge_by(evidence, {1, 2, "%"});
   report.caption("lr and batch of all: " + formatted("{}, {}", t.strengths()[0].lr, t.strengths()[0].batch));
   report.caption("the share of the largest class:" + shares + "; eq.5's scale stands with the item eq5");
-  if (judged.only({{"classes", "unbalanced"}}).rows().empty())
+  if (evidence.only({{"classes", "unbalanced"}}).rows().empty())
     report.differs("no data set has a class with .6 of the rows or more: none is unbalanced");
   report.differs("the document says what it observed, and no numbers; eq5 differs from beta 1 in the "
                  "mean, which it subtracts, and in eq.7's scale, which it lacks");
 }
 
-// [IsoBN tab.1]
-void tab1(const Tuning& t, ItemReport& report) {
-  Document& document = t.document;
-  const std::vector<DevSet> sets = first_dev_sets(document.tasks());
+// ---- [IsoBN tab.1]
+
+// Every score in tab1.csv; those of each norm's best setting in tab1-best.csv, by which the claims are
+// judged. Returns the best ones.
+LongTable best_scores(const Tuning& t, const std::vector<DevSet>& sets, ItemReport& report) {
   LongTable all({"task", "norm", "lr", "batch", "beta", "seed", "metric", "score"});
   t.grid().each([&](const Task& task, const Setting& s, int seed) {
-    const Json result = document.result(t.grid().run(task, s, seed));
+    const Json result = t.document.result(t.grid().run(task, s, seed));
     for (const Measure& m : measures(task))
       all(task.name, s.norm, s.lr, s.batch, s.beta, seed, name_of(m.metric)) =
           result[column_name(task, m)].number_if();
   });
-  LongTable best({"task", "norm", "seed", "score"}), judged = best;
-  const auto add_scores = [&](const DevSet& set, const std::string& norm) {
-    const ItemReport::Cell cell = t.best_of(norm, set);
-    for (size_t i = 0; i < cell.points.size(); ++i) {
-      best(set.key(), norm, t.o.seed + int(i)) = cell.points[i];
-      judged(set.key(), norm, t.o.seed + int(i)) = cell.sound[i];
-    }
+  LongTable best({"task", "norm", "seed", "score"}), evidence = best;
+  const auto add_best = [&](const DevSet& set, const std::string& norm) {
+    add_scores(best, evidence, t.best_of(norm, set), t.o.seed, set.key(), norm);
   };
-  product(add_scores, sets, cls_norm_names);
+  product(add_best, sets, cls_norm_names);
   report.csv(all);
   report.csv(best, "best");
-  report.judge_by(judged, {1, 2, "%"});
-  // A set, or all of them: the average of the medians. The document's own is of seven sets.
-  struct Column {
-    std::string title, printed;
-    std::vector<DevSet> sets;
-  };
-  std::vector<Column> columns;
-  for (const DevSet& set : sets) columns.push_back({set.title, set.key(), {set}});
-  if (sets.size() > 1) columns.push_back({"average", sets.size() == 7 ? "average" : "", sets});
-  const LongTable printed = report.printed().only({{"model", document.printed_model()}});
-  const LongTable printed_medians = printed.only({{"statistic", "median"}});
-  // The average of our medians, or of the printed ones of the same sets; NaN: it lacks one
-  const auto median_of = [](const LongTable& table, const std::string& norm,
-                            const std::vector<DevSet>& some) {
-    Numbers medians;
-    for (const DevSet& set : some)
-      if (const Numbers of_set = table.values({{"task", set.key()}, {"norm", norm}}); !of_set.empty())
-        medians.push_back(median(of_set));
-    return some.empty() || medians.size() < some.size() ? NAN : summarize(medians).mean;
-  };
-  const auto text_of = [](double value) { return std::isfinite(value) ? fixed(value, 2) : ""; };
-  Names rows = cls_norm_names;
-  if (!printed.only({{"norm", "reported"}}).rows().empty()) rows.push_back("reported");
-  const auto best_cell = [&](const std::string& norm, const Column& column) {
-    ItemReport::Cell cell;
-    if (norm != "reported" && column.sets.size() == 1) cell = t.best_of(norm, column.sets[0]);
-    else if (norm != "reported") cell.ours = text_of(median_of(best, norm, column.sets));
-    if (column.printed.empty()) cell.printed = text_of(median_of(printed_medians, norm, column.sets));
-    const LongTable of_cell = printed.only({{"task", column.printed}, {"norm", norm}});
-    for (const double v : of_cell.values({{"statistic", "median"}})) {
-      cell.printed = fixed(v, 2);
-      if (!cell.points.empty()) cell.printed_point = v;
+  report.judge_by(evidence, {1, 2, "%"});
+  return best;
+}
+
+// The mean over the sets of a norm's medians; NaN: there is no set, or one without a score.
+double mean_median(const LongTable& scores, const std::string& norm, const std::vector<DevSet>& sets) {
+  Numbers medians;
+  for (const DevSet& set : sets)
+    if (const Numbers all = scores.values({{"task", set.key()}, {"norm", norm}}); !all.empty())
+      medians.push_back(median(all));
+  return sets.empty() || medians.size() < sets.size() ? NAN : summarize(medians).mean;
+}
+std::string text_of(double value) { return std::isfinite(value) ? fixed(value, 2) : ""; }
+
+// The printed median and deviation of a set, or of "average".
+void add_printed(ItemReport::Cell& cell, const LongTable& printed, const std::string& norm,
+                 const std::string& set) {
+  const LongTable of_cell = printed.only({{"task", set}, {"norm", norm}});
+  for (const double v : of_cell.values({{"statistic", "median"}})) {
+    cell.printed = fixed(v, 2);
+    if (!cell.points.empty()) cell.printed_point = v;
+  }
+  for (const double v : of_cell.values({{"statistic", "deviation"}}))
+    cell.printed += formatted(" ({})", v);
+}
+
+// A column for each set, and one for the mean of their medians. The document's own is of seven sets;
+// of fewer it is the mean of what it prints for them.
+void score_table(const Tuning& t, const std::vector<DevSet>& sets, const LongTable& best,
+                 const LongTable& printed, ItemReport& report) {
+  const LongTable medians = printed.only({{"statistic", "median"}});
+  Names columns = {"median (std)"}, norms = cls_norm_names;
+  for (const DevSet& set : sets) columns.push_back(set.title);
+  if (sets.size() > 1) columns.push_back("average");
+  if (!printed.only({{"norm", "reported"}}).rows().empty()) norms.push_back("reported");
+  std::vector<ItemReport::TableRow> rows;
+  for (const std::string& norm : norms) {
+    std::vector<ItemReport::Cell> cells;
+    for (const DevSet& set : sets) {
+      cells.push_back(norm == "reported" ? ItemReport::Cell() : t.best_of(norm, set));
+      add_printed(cells.back(), printed, norm, set.key());
     }
-    for (const double v : of_cell.values({{"statistic", "deviation"}}))
-      cell.printed += formatted(" ({})", v);
-    return cell;
-  };
+    if (sets.size() > 1) {
+      cells.push_back({sets.size() == 7 ? "" : text_of(mean_median(medians, norm, sets)),
+                       text_of(mean_median(best, norm, sets))});
+      if (sets.size() == 7) add_printed(cells.back(), printed, norm, "average");
+    }
+    rows.push_back({norm, cells});
+  }
   report.table("Dev scores in percent: the best setting of each norm by its median over the seeds",
-               "median (std)", rows, columns, best_cell);
-  // [IsoBN sec.4.2]: what the sizes of the sets have to do with the gain
+               columns, rows);
+}
+
+// What the sizes of the sets have to do with the gain [IsoBN sec.4.2].
+void gains_table(const std::vector<DevSet>& sets, const LongTable& best, const LongTable& printed,
+                 ItemReport& report) {
   struct Sizes {
     std::string title;
     Names tasks;
@@ -197,13 +207,22 @@ void tab1(const Tuning& t, ItemReport& report) {
       return std::ranges::count(size.tasks, set.task.name) == 0;
     });
     const auto above_none = [&](const LongTable& table) {
-      return text_of(median_of(table, norm, some) - median_of(table, "none", some));
+      return text_of(mean_median(table, norm, some) - mean_median(table, "none", some));
     };
-    return ItemReport::Cell{above_none(printed_medians), above_none(best)};
+    return ItemReport::Cell{above_none(printed.only({{"statistic", "median"}})), above_none(best)};
   };
   report.table("Gain over none in the median, averaged over the sets", "", Names{"batch", "iso-bn"},
                sizes, gain);
-  if (t.o.judges()) show_differences(report, judged, "norm", {"batch", "iso-bn"}, sets);
+}
+
+void tab1(const Tuning& t, ItemReport& report) {
+  Document& document = t.document;
+  const std::vector<DevSet> sets = first_dev_sets(document.tasks());
+  const LongTable printed = report.printed().only({{"model", document.printed_model()}}),
+                  best = best_scores(t, sets, report);
+  score_table(t, sets, best, printed, report);
+  gains_table(sets, best, printed, report);
+  if (t.o.judges()) show_differences(report, *report.values(), "norm", {"batch", "iso-bn"}, sets);
   show_yardsticks(document, document.tasks(), report);
   say_of_dev_scores(report);
   report.caption(counted(t.o.seeds, "seed") + ", " + counted(t.o.epochs, "epoch") +

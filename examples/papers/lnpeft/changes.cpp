@@ -88,7 +88,7 @@ Json disabled(const Parameters& parameters, int layers,
               const std::function<std::optional<double>()>& score) {
   Json::Array list;
   const auto add = [&](const std::string& what, const std::string& layer) {
-    const std::optional<double> value = score();
+    const auto value = score();
     list.push_back(Json::object({{"what", what},
                                  {"layer", layer},
                                  {"score", value ? Json(*value) : Json()}}));
@@ -158,8 +158,7 @@ Run LnPeftRuns::tuned(const Task& task) const {
     TrainedModel after(folder);
     const Dataset dev =
         read_set(options.data, task, Split::dev, 0, after.tokenizer,
-                 {.max_length = after.config.max_length, .limit = options.limit,
-                  .skip_bad_rows = options.skip_bad_rows}, std::cerr);
+                 options.dataset_options(after.config.max_length), std::cerr);
     const auto score = [&] { return scores_on({&dev, 1}, after.model.network, task)[0]; };
     const auto new_model = [&](int seed) {
       return Model(before.config, uint64_t(seed), true, heads_of(before.tasks), 0);
@@ -193,7 +192,7 @@ std::string rate_text(const LnPeftRuns& runs) {
 void fig1(const LnPeftRuns& runs, ItemReport& report) {
   const Names& components = layer_components();
   LongTable table({"task", "layer", "component", "n", "D", "L0", "L1"}),
-      judged({"task", "layer", "component", "seed", "D"});
+      evidence({"task", "layer", "component", "seed", "D"});
   const int seed = runs.o.seed;
   report.figure(
       "For each task, D of each component in each layer: the mean absolute change of its weights "
@@ -211,7 +210,7 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
           const double D = change["D"].number();
           table(task.name, layer, component, float_text(change["n"].number()), float_text(D),
                 float_text(change["L0"].number())) = change["L1"].number();
-          judged(task.name, layer, component, seed) = D;
+          evidence(task.name, layer, component, seed) = D;
           if (component != "output.LayerNorm")
             largest_other[layer] = std::max(largest_other[layer], D);
           const size_t row = index_of(component, components, "component");
@@ -219,31 +218,31 @@ void fig1(const LnPeftRuns& runs, ItemReport& report) {
           if (row == 0) panel.x_names.push_back(layer);
         }
         for (const auto& [layer, D] : largest_other)
-          judged(task.name, layer, "the largest other", seed) = D;
+          evidence(task.name, layer, "the largest other", seed) = D;
         return panel;
       },
       {.columns = 2, .shared_colors = true});
   const auto mean_change = [&](const std::string& component, const Task& task) {
-    const Numbers D = judged.values({{"task", task.name}, {"component", component}});
+    const Numbers D = evidence.values({{"task", task.name}, {"component", component}});
     return fixed(1000 * std::accumulate(D.begin(), D.end(), 0.0) / double(D.size()), 3);
   };
   report.table("1000 D", "mean over the layers", components, runs.tasks(), mean_change);
   const auto show_distance = [&](const std::string& row, const Task& task) {
     const Json result = runs.document.result(runs.tuned(task));
     const double D = row == "fine-tuning" ? distance(result["changes"]) : result[row].number();
-    judged(task.name, "all", row, seed) = D;
+    evidence(task.name, "all", row, seed) = D;
     return fixed(1000 * D, 3);
   };
   report.table("1000 D of all components together, which is their L1 distance by their size",
                "what moves the model, or two of them", Names{"fine-tuning", "pre-training", "two random models"},
                runs.tasks(), show_distance);
   report.csv(table);
-  report.judge_by(judged, {1000, 3, "/ 1000"});
+  report.judge_by(evidence, {1000, 3, "/ 1000"});
   report.caption(rate_text(runs) + "; random models have new weights by two seeds");
   report.differs("pre-training: from new weights, which need not be those that it began with");
 }
 
-struct Scored {  // a model with LayerNorm disabled
+struct ModelScores {  // of a model with LayerNorm disabled
   std::string name, title;
   Json disabled;
 };
@@ -253,7 +252,7 @@ struct Disabled {
 
 // [LN-PEFT sec.2.3]
 void sec23(const LnPeftRuns& runs, ItemReport& report) {
-  std::vector<Scored> models;
+  std::vector<ModelScores> models;
   for (const DevSet& set : first_dev_sets(runs.tasks()))
     models.push_back(
         {set.task.name, set.title, runs.document.result(runs.tuned(set.task))["disabled"]});
@@ -263,7 +262,7 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
   else
     report.differs(formatted("{} has no head of masked words: no held-out loss", runs.o.model));
   LongTable table({"task", "what", "layer", "score"});
-  for (const Scored& model : models)
+  for (const ModelScores& model : models)
     for (const Json& value : model.disabled.items())
       table(model.name, value["what"].string(), value["layer"].string()) =
           value["score"].number_if();
@@ -271,12 +270,12 @@ void sec23(const LnPeftRuns& runs, ItemReport& report) {
   report.judge_by(table, {.name = "nats"});         // of the held-out loss, the only one judged
   const BertConfig config = BertConfig::load(model_folder(runs.o.model) + "/config.json");
   const int of_one = 2 * config.num_hidden_layers;
-  const auto score_of = [&](const std::string& what, const Scored& model) {
+  const auto score_of = [&](const std::string& what, const ModelScores& model) {
     return table.values({{"task", model.name},
                          {"what", what},
                          {"layer", what == "whole" ? "none" : "every"}});
   };
-  const auto disabled_cell = [&](const Disabled& row, const Scored& model) -> ItemReport::Cell {
+  const auto disabled_cell = [&](const Disabled& row, const ModelScores& model) -> ItemReport::Cell {
     const Numbers score = score_of(row.what, model);
     if (score.empty()) return {"", "undefined"};
     ItemReport::Cell cell{"", fixed(score[0], 4)};

@@ -1,6 +1,6 @@
 // The items of LayerNorm: A key component in parameter-efficient fine-tuning (ValizadehAslani &
 // Liang), for build/bin/layernorm_tuning. "LayerNorm" is output.LayerNorm of every layer, weights
-// and biases, as in the document; F is the Fisher information (fisher.h), f the share of LayerNorm
+// and biases, as in the document; F is the Fisher information (statistics/fisher.h), f the share of LayerNorm
 // that is trained.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "papers/document.h"
-#include "papers/fisher.h"
+#include "papers/statistics/fisher.h"
 
 namespace minbert {
 
@@ -108,7 +108,7 @@ std::vector<Item> lnpeft_tuning_items(const LnPeftRuns& runs);       // tab2 sec
 std::vector<Item> lnpeft_mask_items(const LnPeftRuns& runs);         // fig2 fig5
 Item lnpeft_submission_item(const LnPeftRuns& runs);                 // tab3
 Item lnpeft_mean_item(const LnPeftRuns& runs);                       // fig6
-// All of them in the document's order.
+// All of them
 std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options);
 
 }  // namespace minbert

@@ -1,4 +1,5 @@
 // LN-PEFT's curves: dev scores where only a share of LayerNorm is trained.
+#include "engine/names.h"
 #include "engine/text.h"
 #include "papers/lnpeft/lnpeft.h"
 
@@ -14,32 +15,28 @@ auto masked_grid(const LnPeftRuns& runs, const Names& kinds) {
 void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
                  const std::string& text) {
   const Document& document = runs.document;
-  LongTable table({"task", "mask", "f", "seed", "score"}), judged = table;
+  LongTable table({"task", "mask", "f", "seed", "score"}), evidence = table;
   report.figure(text, dev_sets(runs.tasks(), false), [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "f", .y_label = metric_name(set.measure.metric)};
     for (const std::string& kind : kinds) {
       panel.curves.push_back({.title = kind, .style = Curve::Style::line_and_points});
       for (const double f : runs.o.fraction) {
-        Numbers scores;
-        for (const int seed : document.seeds()) {
-          const Run run = runs.masked(set.task, kind, f, seed);
-          scores.push_back(document.score(run, set).value_or(0));
-          table(set.key(), kind, f, seed) = scores.back();
-          judged(set.key(), kind, f, seed) = document.sound_score(run, set);
-        }
-        add_mean(panel.curves.back(), f, scores);
+        std::vector<Run> seeds;
+        for (const int seed : document.seeds()) seeds.push_back(runs.masked(set.task, kind, f, seed));
+        const ItemReport::Cell cell = document.scores(seeds, set, 1);
+        add_scores(table, evidence, cell, runs.o.seed, set.key(), kind, f);
+        add_mean(panel.curves.back(), f, cell.points);
       }
     }
     return panel;
   });
   report.csv(table);
-  report.judge_by(judged);
-  std::string rates;
+  report.judge_by(evidence);
+  Names rates;
   for (const Task& task : runs.tasks())
-    rates += formatted("{}{} {}", rates.empty() ? "" : ", ", task.title,
-                       runs.best(task, trained::layer_norm).lr);
+    rates.push_back(formatted("{} {}", task.title, runs.best(task, trained::layer_norm).lr));
   report.caption(formatted("mean and standard deviation of {}; tab.2's best rate of layer-norm: {}",
-                           counted(runs.o.seeds, "seed"), rates));
+                           counted(runs.o.seeds, "seed"), joined(rates)));
   report.differs(
       "the head is always trained; f counts the weights and the biases of LayerNorm together");
 }

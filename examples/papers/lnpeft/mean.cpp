@@ -68,7 +68,7 @@ Run sensitivities() {
 }
 
 // [LN-PEFT fig.6] [LN-PEFT app.A]
-void fig6(const Json& measured, ItemReport& report) {
+void fig6(const Json& result, ItemReport& report) {
   LongTable table({"norm", "token", "feature", "change"});
   const auto names = [](int64_t count) {
     Names all;
@@ -82,7 +82,7 @@ void fig6(const Json& measured, ItemReport& report) {
                 .heat = {.min = 0, .max = 1, .color_bar = false, .borders = {2, 5}},
                 .x_names = names(H),
                 .y_names = names(T)};
-    for (const Json& token : measured[name].items()) {
+    for (const Json& token : result[name].items()) {
       Numbers features;
       for (const double change : token.numbers()) {
         features.push_back(change > 0);
@@ -112,10 +112,8 @@ Item lnpeft_mean_item(const LnPeftRuns& runs) {
 
 std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options) {
   const LnPeftRuns runs{document, options};
-  const std::vector<Item> change = lnpeft_change_items(runs), fisher = lnpeft_fisher_items(runs),
-                          tuning = lnpeft_tuning_items(runs), masks = lnpeft_mask_items(runs);
-  return {change[0], change[1], fisher[0], tuning[0], lnpeft_submission_item(runs), tuning[1],
-          tuning[2], masks[0],  fisher[1], fisher[2], masks[1],  lnpeft_mean_item(runs)};
+  return together({lnpeft_change_items(runs), lnpeft_fisher_items(runs), lnpeft_tuning_items(runs),
+                   lnpeft_mask_items(runs), {lnpeft_submission_item(runs), lnpeft_mean_item(runs)}});
 }
 
 }  // namespace minbert

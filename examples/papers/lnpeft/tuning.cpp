@@ -1,8 +1,8 @@
 // LN-PEFT's table of dev scores, the test between BitFit and LayerNorm, and what needs no training.
 #include "engine/text.h"
 #include "minbert/device.h"
-#include "papers/kruskal_wallis.h"
 #include "papers/lnpeft/lnpeft.h"
+#include "papers/statistics/kruskal_wallis.h"
 #include "train/cli/train_mode.h"
 
 namespace minbert {
@@ -24,33 +24,22 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   const Document& document = runs.document;
   const std::vector<DevSet> sets = dev_sets(runs.tasks());
   LongTable all({"task", "mode", "lr", "seed", "epoch", "score"}),
-      best({"task", "mode", "seed", "score"}), judged = best;
+      best({"task", "mode", "seed", "score"}), evidence = best;
   const auto grid = runs.tunings(runs.modes());
   grid.each([&](const DevSet& set, const LnPeftSetting& s, int seed) {
     const Run run = grid.run(set, s, seed);
     all(set.key(), s.mode, s.lr, seed, document.result(run)["epoch"].integer()) =
         document.score(run, set).value_or(0);
   });
-  const auto add_scores = [&](const DevSet& set, const std::string& mode) {
-    const ItemReport::Cell cell = runs.scores(set, runs.best(set.task, mode));
-    for (size_t i = 0; i < cell.points.size(); ++i) {
-      best(set.key(), mode, runs.o.seed + int(i)) = cell.points[i];
-      judged(set.key(), mode, runs.o.seed + int(i)) = cell.sound[i];
-    }
+  const auto add_best = [&](const DevSet& set, const std::string& mode) {
+    const LnPeftSetting setting = runs.best(set.task, mode);
+    add_scores(best, evidence, runs.scores(set, setting), runs.o.seed, set.key(), mode);
   };
-  product(add_scores, sets, runs.modes());
+  product(add_best, sets, runs.modes());
   report.csv(all);
   report.csv(best, "best");
-  report.judge_by(judged);
-  struct Column {
-    std::string title;
-    const DevSet* set;                              // none: the share of the parameters
-  };
-  std::vector<Column> columns = {{"% of full", nullptr}};
-  for (const DevSet& set : sets) columns.push_back({set.title, &set});
-  const auto best_cell = [&](const std::string& mode, const Column& column) {
-    if (!column.set) return share_cell(runs, report.printed(), mode);
-    const DevSet& set = *column.set;
+  report.judge_by(evidence);
+  const auto best_cell = [&](const std::string& mode, const DevSet& set) {
     const LnPeftSetting setting = runs.best(set.task, mode);
     ItemReport::Cell cell = runs.scores(set, setting);
     const Summary summary = summarize(cell.points);
@@ -63,8 +52,15 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
     }
     return cell;
   };
-  report.table("Dev scores of the best epoch at the best rate by the mean over the seeds",
-               "mean (std)", runs.modes(), columns, best_cell);
+  Names columns = {"mean (std)", "% of full"};
+  for (const DevSet& set : sets) columns.push_back(set.title);
+  std::vector<ItemReport::TableRow> rows;
+  for (const std::string& mode : runs.modes()) {
+    rows.push_back({mode, {share_cell(runs, report.printed(), mode)}});
+    for (const DevSet& set : sets) rows.back().cells.push_back(best_cell(mode, set));
+  }
+  report.table("Dev scores of the best epoch at the best rate by the mean over the seeds", columns,
+               rows);
   show_yardsticks(runs.document, runs.tasks(), report, {1, 4});
   say_of_dev_scores(report);
   report.caption(formatted("{}, {}; batch 16, linear schedule", counted(runs.o.seeds, "seed"),

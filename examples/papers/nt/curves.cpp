@@ -14,9 +14,9 @@ std::string setup_text(const SharedNtRuns& runs) {
   return formatted("{}, H = {}, learning rate {}", counted(s.layers, "layer"), s.width, s.lr);
 }
 
-auto measured_grid(const SharedNtRuns& runs) {
+auto landscape_grid(const SharedNtRuns& runs) {
   const auto run = [=](const std::string& norm, int seed) {
-    return runs->measured_training(runs->curve_setup(norm, seed));
+    return runs->landscape_training(runs->curve_setup(norm, seed));
   };
   return RunGrid(run, runs->o.norms, runs->seeds());
 }
@@ -35,7 +35,7 @@ auto reading_grid(const SharedNtRuns& runs) {
 // the validation sentences that are right in the end.
 void fig4(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}),
-      judged({"norm", "seed", "split", "value"});
+      evidence({"norm", "seed", "split", "value"});
   const auto grid = reading_grid(runs);
   const auto result_of = [&](const std::string& norm, int seed) {
     return runs->result(grid.run(norm, name_of(runs->o.read), seed));
@@ -54,7 +54,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
           losses.y.push_back(e[key].number_if().value_or(NAN));
           table(norm, seed, losses.x.back(), split) = finite(losses.y.back());
         }
-        judged(norm, seed, split) = finite(summarize(losses.y).mean);
+        evidence(norm, seed, split) = finite(summarize(losses.y).mean);
         of_seeds.push_back(losses);
       }
       figure.panels.back().curves.push_back(mean_of(norm, of_seeds));
@@ -62,8 +62,8 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
   }
   product([&](const std::string& norm, int seed) {
     const Json result = result_of(norm, seed);
-    if (is_nt_norm(norm)) judged(norm, seed, "fall") = converged(result);
-    judged(norm, seed, "accuracy") = last_accuracy(result);
+    if (is_nt_norm(norm)) evidence(norm, seed, "fall") = converged(result);
+    evidence(norm, seed, "accuracy") = last_accuracy(result);
   }, runs->o.norms, runs->seeds());
   const auto accuracy = [&](const std::string& norm, const std::string& read) {
     return runs->cell([&](int seed) { return grid.run(norm, read, seed); }).accuracy();
@@ -73,7 +73,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
                          fixed(runs->data().majority, 3)),
                "norm", runs->o.norms, choices<NtRead>(), accuracy);
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(evidence);
   report.figure(figure,
                 "Loss over the epochs: of training, the mean over the epoch's batches while the "
                 "weights move; of validation, after the epoch");
@@ -92,7 +92,7 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
   for (const std::string& norm : runs->o.norms) {
     std::vector<Series> of_seeds;
     for (const int seed : runs->seeds()) {
-      const Json result = runs->result(measured_grid(runs).run(norm, seed));
+      const Json result = runs->result(landscape_grid(runs).run(norm, seed));
       const auto& [x, y] =
           of_seeds.emplace_back(result["steps"].numbers(), result[key].numbers());
       for (size_t i = 0; i < x.size(); ++i) table(norm, seed, x[i]) = finite(y[i]);
@@ -126,8 +126,8 @@ std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
   };
   return {{"fig4", "Training and validation loss", reading_grid(runs),
            std::bind_front(fig4, runs)},
-          {"fig5", "Lipschitz of the loss function", measured_grid(runs), show_loss},
-          {"fig6", "Smoothness of the loss function", measured_grid(runs), show_gradient}};
+          {"fig5", "Lipschitz of the loss function", landscape_grid(runs), show_loss},
+          {"fig6", "Smoothness of the loss function", landscape_grid(runs), show_gradient}};
 }
 
 }  // namespace minbert

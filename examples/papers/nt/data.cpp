@@ -22,9 +22,9 @@ void add(LoadReport& report, const LoadReport& other) {
 NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, {}};
   const auto read = [&](Split split, LoadReport& report) {
-    return load_dataset(data.task, data_file(o.data, data.task, split), data.tokenizer,
-                        {.max_length = o.max_length, .limit = o.limit, .split = split,
-                         .skip_bad_rows = o.skip_bad_rows}, report);
+    DatasetOptions reading = o.dataset_options(o.max_length);
+    reading.split = split;
+    return load_dataset(data.task, data_file(o.data, data.task, split), data.tokenizer, reading, report);
   };
   LoadReport of_dev;
   data.train = read(Split::train, data.read);
@@ -40,11 +40,6 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   const auto largest = size_t(std::ranges::max_element(counts) - counts.begin());
   data.majority = double(counts_of(data.dev)[largest]) / double(data.dev.examples.size());
   return data;
-}
-
-std::vector<int32_t> NtData::class_of(std::span<const int32_t> examples) const {
-  const Numbers values = labeled(train, examples).labels;
-  return {values.begin(), values.end()};
 }
 
 // One task, which no batch names: conditional LayerNorm is LayerNorm.

@@ -11,7 +11,7 @@
 //   Each factor is applied by itself: g ← g J by one vector-Jacobian product of that part of the
 //   network.
 #include "papers/nt/transformer_norms.h"
-#include "papers/sizes.h"
+#include "papers/statistics/sizes.h"
 
 namespace minbert {
 namespace {

@@ -10,13 +10,13 @@ namespace minbert {
 namespace {
 
 // Each norm in both placements; without a norm they are one.
-struct Placed {
+struct PlacedNorm {
   std::string norm;
   Placement placement;
   std::string title() const { return norm == "none" ? "none" : norm + ", " + name_of(placement); }
 };
-std::vector<Placed> placed_norms(const NtOptions& o) {
-  std::vector<Placed> all;
+std::vector<PlacedNorm> placed_norms(const NtOptions& o) {
+  std::vector<PlacedNorm> all;
   for (const std::string& norm : o.norms)
     for (const Placement placement : {Placement::post, Placement::pre})
       if (norm != "none" || placement == Placement::post) all.push_back({norm, placement});
@@ -34,7 +34,7 @@ std::vector<Depth> depths(const NtOptions& o) {
 }
 
 auto walk_grid(const SharedNtRuns& runs) {
-  const auto run = [runs](const Depth& depth, const Placed& placed, int seed) {
+  const auto run = [runs](const Depth& depth, const PlacedNorm& placed, int seed) {
     return runs->gradient_walk({.layers = int(depth.layers),
                                 .width = int(runs->o.widths[0]),
                                 .norm = placed.norm,
@@ -82,7 +82,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   LongTable ratios({"depth", "placement", "norm", "seed", "value"});
   double difference = 0;
   const auto grid = walk_grid(runs);
-  grid.each([&](const Depth& depth, const Placed& placed, int seed) {
+  grid.each([&](const Depth& depth, const PlacedNorm& placed, int seed) {
     const Json result = runs->result(grid.run(depth, placed, seed));
     for (int layer = 0; const double size : after_layers(result))
       table(depth.layers, placed.placement, placed.norm, layer++, seed) = size;
@@ -98,17 +98,17 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   report.csv(factors, "factors");
   report.judge_by(ratios);
 
-  const auto mean = [&](const Depth& depth, const Placed& placed, Numbers (*values)(const Json&)) {
+  const auto mean = [&](const Depth& depth, const PlacedNorm& placed, Numbers (*values)(const Json&)) {
     std::vector<Numbers> of_seeds;
     for (const int seed : runs->seeds())
       of_seeds.push_back(values(runs->result(grid.run(depth, placed, seed))));
     return geometric_mean(of_seeds);
   };
-  const std::vector<Placed> all_placed = placed_norms(runs->o);
+  const std::vector<PlacedNorm> all_placed = placed_norms(runs->o);
   const auto draw_layers = [&](const Depth& depth) {
     Panel panel{
         .title = depth.title(), .x_label = "layer", .y_label = "norm of dL/dx", .log_y = true};
-    for (const Placed& placed : all_placed)
+    for (const PlacedNorm& placed : all_placed)
       panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_layers)));
     return panel;
   };
@@ -121,7 +121,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
                 .x_label = "sublayers passed, from the last down",
                 .y_label = "norm after the factor",
                 .log_y = true};
-    for (const Placed& placed : all_placed) {
+    for (const PlacedNorm& placed : all_placed) {
       panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_factors)));
       if (placed.placement != Placement::pre)
         for (double& x : panel.curves.back().x) x /= 2;
@@ -138,7 +138,7 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
     report.table(
         "Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows "
         "nor vanishes)",
-        "", all_placed, deep, [&](const Placed& placed, const Depth& depth) {
+        "", all_placed, deep, [&](const PlacedNorm& placed, const Depth& depth) {
           return significant(mean(depth, placed, ratio)[0]);
         });
   report.caption(formatted(

@@ -76,13 +76,13 @@ const std::vector<Start> starts = {{"xavier-kaiming", "Kaiming, Xavier", 0},
 
 // A size, the first values, and a rate: the largest at which all three of the printed tables
 // converge, with 5 layers for each of tab.4-6.
-struct Setting {
+struct TitledSetup {
   std::string title, init;
   NtSetup setup;
 };
-std::vector<Setting> settings_of(const NtOptions& o) {
-  std::vector<Setting> all;
-  const auto add_setting = [&](double layers, size_t width, const Start& start) {
+std::vector<TitledSetup> titled_setups(const NtOptions& o) {
+  std::vector<TitledSetup> all;
+  const auto add_setup = [&](double layers, size_t width, const Start& start) {
     const double lr = layers == o.layers[0] ? 0.1 : width < 2 ? 0.001 : 0.0001;
     all.push_back({formatted("{}, {}: {}", counted(int64_t(layers), "layer"), nt_width_names[width],
                              start.title),
@@ -93,37 +93,37 @@ std::vector<Setting> settings_of(const NtOptions& o) {
                     .lr = lr,
                     .uniform = start.uniform}});
   };
-  product(add_setting, o.layers, std::vector<size_t>{0, 2}, starts);
+  product(add_setup, o.layers, std::vector<size_t>{0, 2}, starts);
   return all;
 }
 
 auto start_grid(const SharedNtRuns& runs) {
-  const auto run = [runs](const Setting& setting, const std::string& norm, int seed) {
-    NtSetup setup = setting.setup;
+  const auto run = [runs](const TitledSetup& titled, const std::string& norm, int seed) {
+    NtSetup setup = titled.setup;
     setup.norm = norm;
     setup.seed = seed;
     return runs->training(setup);
   };
-  return RunGrid(run, settings_of(runs->o), runs->o.norms, runs->seeds());
+  return RunGrid(run, titled_setups(runs->o), runs->o.norms, runs->seeds());
 }
 
 void initialisation(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"init", "norm", "seed", "verdict", "first_loss", "last_loss", "layers", "width",
                    "lr", "dev_accuracy"});
-  LongTable judged({"init", "norm", "seed", "converged"});
+  LongTable evidence({"init", "norm", "seed", "converged"});
   const auto grid = start_grid(runs);
-  grid.each([&](const Setting& s, const std::string& norm, int seed) {
+  grid.each([&](const TitledSetup& s, const std::string& norm, int seed) {
     const Json result = runs->result(grid.run(s, norm, seed));
     const Names shown = outcome(result);
     table(s.init, norm, seed, shown[0], shown[1], shown[2], s.setup.layers, s.setup.width,
           s.setup.lr) = last_accuracy(result);
-    if (is_nt_norm(norm)) judged(s.init, norm, seed) = converged(result);
+    if (is_nt_norm(norm)) evidence(s.init, norm, seed) = converged(result);
   });
   report.csv(table);
-  report.judge_by(judged);
-  report.table("What becomes of training from each initialisation", "", settings_of(runs->o),
-               runs->o.norms, [&](const Setting& setting, const std::string& norm) {
-                 return runs->cell([&](int seed) { return grid.run(setting, norm, seed); }).shown();
+  report.judge_by(evidence);
+  report.table("What becomes of training from each initialisation", "", titled_setups(runs->o),
+               runs->o.norms, [&](const TitledSetup& titled, const std::string& norm) {
+                 return runs->cell([&](int seed) { return grid.run(titled, norm, seed); }).shown();
                });
   report.caption(
       "at the largest rate at which the printed tables have all three norms converge: .1 with 1 "

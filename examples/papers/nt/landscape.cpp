@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "papers/nt/transformer_norms.h"
-#include "papers/sizes.h"
+#include "papers/statistics/sizes.h"
 
 namespace minbert {
 namespace {

@@ -39,8 +39,8 @@ Json boxes_of(Placement placement) {
   const Tensor x = Tensor::from({4, config.hidden_size}, values);
   x.set_requires_grad(true);
   const Trace trace;
-  backward(sum(layer.forward(
-      scale(x, 1), batch)));  // an operation of its own: leaves are not told from parameters
+  const Tensor layer_input = scale(x, 1);           // an operation, so that the trace shows it
+  backward(sum(layer.forward(layer_input, batch)));
 
   Names titles;
   std::vector<std::vector<int>> reads;
@@ -67,7 +67,7 @@ Json boxes_of(Placement placement) {
 }
 
 // A layer from its input, below, to its result; each box has an arrow from every box that it reads.
-class Drawing {
+class LayerDrawing {
  public:
   void column(const std::string& title, const Json::Array& boxes) {
     const double x = 150 + 260 * columns_++;
@@ -107,7 +107,7 @@ class Drawing {
 };
 
 void fig1(const Json& result, ItemReport& report) {
-  Drawing drawing;
+  LayerDrawing drawing;
   for (const char* placement : {"post", "pre"})
     drawing.column(placement == std::string("post") ? "Post-LN" : "Pre-LN",
                    result[placement].items());

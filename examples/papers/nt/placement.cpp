@@ -5,13 +5,13 @@
 namespace minbert {
 namespace {
 
-struct Placed {
+struct Network {
   double layers;
   Placement placement;
   std::string title;
 };
-std::vector<Placed> placed(const NtOptions& o) {
-  std::vector<Placed> all;
+std::vector<Network> networks(const NtOptions& o) {
+  std::vector<Network> all;
   for (const double layers : o.layers)
     for (const Placement placement : {Placement::post, Placement::pre})
       all.push_back(
@@ -29,35 +29,35 @@ Names norms_of(const NtOptions& o) {
 // .1 as in curve_setup; the tables have LayerNorm converge at .5, too, and batch normalization with 5
 // layers not at .1.
 auto placement_grid(const SharedNtRuns& runs) {
-  const auto run = [runs](const std::string& norm, const Placed& p, int seed) {
-    return runs->training({.layers = int(p.layers),
+  const auto run = [runs](const std::string& norm, const Network& n, int seed) {
+    return runs->training({.layers = int(n.layers),
                            .width = int(runs->o.widths[0]),
                            .norm = norm,
-                           .placement = p.placement,
+                           .placement = n.placement,
                            .seed = seed,
                            .lr = 0.1});
   };
-  return RunGrid(run, norms_of(runs->o), placed(runs->o), runs->seeds());
+  return RunGrid(run, norms_of(runs->o), networks(runs->o), runs->seeds());
 }
 
 void show(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"layers", "placement", "norm", "seed", "verdict", "first_loss", "last_loss",
                    "dev_accuracy"});
-  LongTable judged({"layers", "placement", "norm", "seed", "value"});
+  LongTable evidence({"layers", "placement", "norm", "seed", "value"});
   const auto grid = placement_grid(runs);
-  grid.each([&](const std::string& norm, const Placed& p, int seed) {
-    const Json result = runs->result(grid.run(norm, p, seed));
+  grid.each([&](const std::string& norm, const Network& n, int seed) {
+    const Json result = runs->result(grid.run(norm, n, seed));
     const Names shown = outcome(result);
-    table(p.layers, p.placement, norm, seed, shown[0], shown[1], shown[2]) = last_accuracy(result);
-    judged(p.layers, p.placement, norm, seed) = last_accuracy(result);
+    table(n.layers, n.placement, norm, seed, shown[0], shown[1], shown[2]) = last_accuracy(result);
+    evidence(n.layers, n.placement, norm, seed) = last_accuracy(result);
   });
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(evidence);
   report.table(
       "Share of the validation sentences that are right after the last epoch, with post-LN and "
       "with pre-LN",
-      "norm", norms_of(runs->o), placed(runs->o), [&](const std::string& norm, const Placed& p) {
-        return runs->cell([&](int seed) { return grid.run(norm, p, seed); }).accuracy();
+      "norm", norms_of(runs->o), networks(runs->o), [&](const std::string& norm, const Network& n) {
+        return runs->cell([&](int seed) { return grid.run(norm, n, seed); }).accuracy();
       });
   report.caption(formatted(
       "networks of H = {} at a learning rate of .1; the class that most training sentences have is "

@@ -1,4 +1,4 @@
-// The runs of NT's items, and the items in their order.
+// The runs of NT's items, and all items.
 #include <iostream>
 
 #include "engine/text.h"
@@ -41,7 +41,7 @@ const NtData& NtRuns::data() const {
 
 Run NtRuns::run(const std::string& kind, const NtSetup& s, double cost) const {
   Run run{kind + "-" + s.label(), document.inputs(document.tasks()[0]), {}, cost};
-  run.options.merge(Settings{
+  run.options.merge(OptionValues{
       {"layers", std::to_string(s.layers)},
       {"width", std::to_string(s.width)},
       {"norm", s.norm},
@@ -63,7 +63,7 @@ Run NtRuns::training(const NtSetup& s) const {
   return r;
 }
 
-Run NtRuns::measured_training(const NtSetup& s) const {
+Run NtRuns::landscape_training(const NtSetup& s) const {
   Run r = training(s);
   r.name = "measured-" + s.label();
   r.cost *= 1 + 11.0 / o.measure_every;
@@ -88,7 +88,7 @@ Run NtRuns::gradient_walk(const NtSetup& s) const {
     NtModel model = new_network(o, data(), s);
     const std::vector<int32_t> first = batches_of(o, data(), s.seed, 0)[0].examples;
     const GradientWalk walk =
-        walk_gradient(model, labeled(data().train, first).batch, data().class_of(first));
+        walk_gradient(model, labeled(data().train, first).batch, classes_of(data().train, first));
     Json::Array factors;
     for (const GradientWalk::Factor& f : walk.factors)
       factors.push_back(Json::object({{"sublayer", f.sublayer},
@@ -145,17 +145,15 @@ NtSetup NtRuns::curve_setup(const std::string& norm, int seed) const {
 
 std::vector<Item> nt_items(Document& document, const NtOptions& options) {
   const auto runs = std::make_shared<const NtRuns>(document, options);
-  std::vector<Item> items = {nt_gradient_item(runs), nt_placement_item(runs)};
-  for (Item& item : nt_table_items(runs)) items.push_back(std::move(item));
-  for (Item& item : nt_first_gradient_items(runs)) items.push_back(std::move(item));
-  items.push_back(nt_initialisation_item(runs));
-  for (Item& item : nt_curve_items(runs)) items.push_back(std::move(item));
+  std::vector<Item> items =
+      together({{nt_gradient_item(runs), nt_placement_item(runs), nt_initialisation_item(runs)},
+                nt_table_items(runs), nt_first_gradient_items(runs), nt_curve_items(runs)});
   for (Item& item : items) {  // all of them read the sentences
     item.before = [runs] {
       return runs->o.vocab.empty() ? std::vector{runs->vocabulary()} : std::vector<Run>();
     };
   }
-  items.insert(items.begin(), nt_modules_item(runs));
+  items.push_back(nt_modules_item(runs));           // it reads none
   return items;
 }
 

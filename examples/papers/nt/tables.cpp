@@ -35,7 +35,7 @@ void values(const Table& t, ItemReport& report) {
   LongTable table({"layers", "width", "norm", "lr", "seed", "verdict", "first_loss", "last_loss",
                    "dev_accuracy"});
   LongTable losses({"layers", "width", "norm", "lr", "seed", "epoch", "split", "loss"});
-  LongTable judged({"norm", "lr", "seed", "converged"});
+  LongTable evidence({"norm", "lr", "seed", "converged"});
   const auto grid = t.grid();
   grid.each([&](double lr, const std::string& norm, int seed) {
     const Json result = t.runs->result(grid.run(lr, norm, seed));
@@ -45,11 +45,11 @@ void values(const Table& t, ItemReport& report) {
       losses(t.layers, t.width, norm, lr, seed, epoch, "train") = e["mean"].number_if();
       losses(t.layers, t.width, norm, lr, seed, epoch++, "dev") = e["dev_loss"].number_if();
     }
-    if (is_nt_norm(norm)) judged(norm, lr, seed) = converged(result);
+    if (is_nt_norm(norm)) evidence(norm, lr, seed) = converged(result);
   });
   report.csv(table);
   report.csv(losses, "losses");
-  report.judge_by(judged);
+  report.judge_by(evidence);
 }
 
 void show(const Table& t, ItemReport& report) {

@@ -28,9 +28,8 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
   const double N = double(data.dev.examples.size());
   double loss = 0, right = 0;
   const auto add = [&](std::span<const int32_t> examples) {
-    const auto [batch, wanted] = labeled(data.dev, examples);
-    const Tensor logits = model.network.forward(batch);
-    const Indices classes = std::vector<int32_t>(wanted.begin(), wanted.end());
+    const Tensor logits = model.network.forward(labeled(data.dev, examples).batch);
+    const Indices classes = classes_of(data.dev, examples);
     loss += double(cross_entropy(logits, classes).item()) * double(examples.size());
     const Indices likeliest = argmax(logits);
     for (int64_t i = 0; i < logits.rows(); ++i) right += likeliest[i] == classes[i];
@@ -51,7 +50,7 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
            o.batch, data.train.examples.size());
   const std::vector<int32_t>& first = first_epoch[0].examples;
   const Batch fixed_batch = labeled(data.train, first).batch;  // of fig5 and fig6
-  const Indices fixed_classes = data.class_of(first);
+  const Indices fixed_classes = classes_of(data.train, first);
   // What the last epoch is compared with: the first epoch's first batches, since its mean is of all
   // that it learns, and its deviation is the larger the more that is.
   const size_t beginning = std::max<size_t>(2, first_epoch.size() / 10);
@@ -73,7 +72,7 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
       }
       const Tensor loss =
           cross_entropy(model.network.forward(labeled(data.train, batch.examples).batch),
-                        data.class_of(batch.examples));
+                        classes_of(data.train, batch.examples));
       losses.push_back(double(loss.item()));
       finite = std::isfinite(losses.back());
       if (!finite) break;
@@ -116,7 +115,7 @@ double first_gradient(const NtOptions& o, const NtData& data, const NtSetup& set
   for (const TaskBatch& batch : batches_of(o, data, setup.seed, 0)) {
     if (norms.size() == 8) break;
     backward(cross_entropy(model.network.forward(labeled(data.train, batch.examples).batch),
-                           data.class_of(batch.examples)));
+                           classes_of(data.train, batch.examples)));
     optimizer.clip(0);
     norms.push_back(optimizer.gradient_norm());
     model.parameters.zero_grad();

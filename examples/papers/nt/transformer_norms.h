@@ -45,7 +45,8 @@ void check_nt_options(const NtOptions& options);
 // ---- Verdicts (verdict.cpp)
 
 struct EpochLoss {
-  double mean, deviation;                   // of the losses of its batches; not finite: left early
+  // Of the losses of its batches. Not finite: training stopped in this epoch
+  double mean, deviation;
   int64_t batches;
 };
 
@@ -80,7 +81,7 @@ struct NtCell {
   std::vector<Json> results;
   std::vector<Convergence> verdicts;
   std::optional<bool> printed = {};                 // "Converged"
-  bool judged = true;                               // shown() says whether it is as printed
+  bool notes_agreement = true;                      // shown() adds "as printed" or "not as printed"
   void add(const Json& result);
   // Seeds; flat_too: as the slides count, else without those that ignore the sentence
   size_t converged(bool flat_too = true) const;
@@ -99,7 +100,6 @@ struct NtData {
   double entropy;                                   // of the shares of train's classes
   double majority;                          // share of dev's sentences of train's largest class
   LoadReport read;                          // of the file: rows that were skipped or cut
-  std::vector<int32_t> class_of(std::span<const int32_t> examples) const;        // in train
 };
 // Errors: those of the files; a class without a sentence to train on.
 NtData read_nt_data(const NtOptions& options, const std::string& vocab_file);
@@ -190,7 +190,7 @@ class NtRuns {
   template <class RunOf>
   NtCell cell(const RunOf& run_of) const {
     NtCell cell;
-    cell.judged = o.judges();
+    cell.notes_agreement = o.judges();
     for (const int seed : seeds()) cell.add(result(run_of(seed)));
     return cell;
   }
@@ -199,7 +199,7 @@ class NtRuns {
 
   Run vocabulary() const;               // of the training sentences; before all others, if none is given
   Run training(const NtSetup& setup) const;
-  Run measured_training(const NtSetup& setup) const;            // with the points of fig5, fig6
+  Run landscape_training(const NtSetup& setup) const;           // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
   void differs(ItemReport& report) const;           // what every item with training differs in
@@ -220,7 +220,7 @@ std::vector<Item> nt_table_items(const SharedNtRuns& runs);          // tab1 ...
 std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs); // fig2 fig3
 Item nt_initialisation_item(const SharedNtRuns& runs);               // init
 std::vector<Item> nt_curve_items(const SharedNtRuns& runs);          // fig4 fig5 fig6
-// All of them in the document's order.
+// All of them
 std::vector<Item> nt_items(Document& document, const NtOptions& options);
 
 }  // namespace minbert

@@ -142,7 +142,7 @@ ItemReport::Cell NtCell::shown() const {
     cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
-  if (judged) cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
+  if (notes_agreement) cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
   return cell;
 }
 

@@ -6,8 +6,8 @@
 
 #include "engine/text.h"
 #include "minbert/metrics.h"
-#include "papers/class_moments.h"
 #include "papers/encoded_set.h"
+#include "papers/statistics/class_moments.h"
 #include "papers/ta/task_adaptation.h"
 
 namespace minbert {
@@ -17,13 +17,13 @@ namespace {
 // is undefined.
 Json json_of(const ClassMoments& moments) {
   Numbers score;
-  for (const std::optional<double>& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
+  for (const auto& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
   return Json::object({{"mean", Json::array_of(moments.mean())},
                        {"std", Json::array_of(moments.deviation())},
                        {"score", Json::array_of(score)}});
 }
 
-Json measure(const TaskAdaptationOptions& o, const Task& task) {
+Json moments_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t H = set.config().hidden_size;
   const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
@@ -38,28 +38,28 @@ Json measure(const TaskAdaptationOptions& o, const Task& task) {
   return Json::object({{"hl", json_of(hl)}, {"h", json_of(h)}});
 }
 
-Run measurement(const TaskAdaptation& ta, const Task& task) {
+Run moments_run(const TaRuns& ta, const Task& task) {
   return ta.document.run_on(task, "moments", 1, {},
-                            [o = ta.o, task](const std::string&) { return measure(o, task); });
+                            [o = ta.o, task](const std::string&) { return moments_result(o, task); });
 }
 // "mean", "std" or "score" [H] of "hl" or of "h"
-Numbers measured(const TaskAdaptation& ta, const Task& task, const char* layer, const char* what) {
-  return ta.document.result(measurement(ta, task))[layer][what].numbers();
+Numbers moments(const TaRuns& ta, const Task& task, const char* layer, const char* what) {
+  return ta.document.result(moments_run(ta, task))[layer][what].numbers();
 }
 
 bool is_finite(double v) { return std::isfinite(v); }
 
 // Why a task has no Fisher score at all; "": it has one.
-std::string no_score(const TaskAdaptation& ta, const Task& task) {
+std::string no_score(const TaRuns& ta, const Task& task) {
   if (task.kind == TaskKind::regression)
     return task.title + " is a regression: without classes there is no Fisher score";
-  if (std::ranges::any_of(measured(ta, task, "h", "score"), is_finite)) return "";
+  if (std::ranges::any_of(moments(ta, task, "h", "score"), is_finite)) return "";
   return task.title +
          ": no dimension has a Fisher score: the rows that were read are of one class, or [CLS] is "
          "the same for all of a class";
 }
 // The tasks that have one. The report says of the others why not.
-std::vector<Task> tasks_with_score(const TaskAdaptation& ta, ItemReport& report) {
+std::vector<Task> tasks_with_score(const TaRuns& ta, ItemReport& report) {
   std::vector<Task> tasks;
   for (const Task& task : ta.document.tasks())
     if (const std::string why = no_score(ta, task); why.empty())
@@ -83,20 +83,20 @@ Panel bars(const Task& task, const char* x_label, const char* y_label, const Num
 }
 
 // [TA fig.2]
-void fig2(const TaskAdaptation& ta, ItemReport& report) {
-  LongTable table({"task", "dimension", "mean"}), judged({"task", "what", "value"});
+void fig2(const TaRuns& ta, ItemReport& report) {
+  LongTable table({"task", "dimension", "mean"}), evidence({"task", "what", "value"});
   const auto within = [](double m) { return std::abs(m) <= 0.5; };
   const auto draw_means = [&](const Task& task) {
-    const Numbers mean = measured(ta, task, "hl", "mean");
+    const Numbers mean = moments(ta, task, "hl", "mean");
     for (int j = 0; const double m : mean) table(task.name, j++) = m;
-    judged(task.name, "share within .5") = share_of(mean, within);
-    judged(task.name, "half") = 0.5;
+    evidence(task.name, "share within .5") = share_of(mean, within);
+    evidence(task.name, "half") = 0.5;
     return bars(task, "dimension of h^l", "mean", mean);
   };
   report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
                 draw_means, {.columns = 2, .shared_y = true});
   const auto describe_means = [&](const std::string& row, const Task& task) {
-    const Numbers mean = measured(ta, task, "hl", "mean");
+    const Numbers mean = moments(ta, task, "hl", "mean");
     const auto largest = std::ranges::max_element(mean, {}, [](double m) { return std::abs(m); });
     if (row == "largest") return fixed(*largest, 2);
     return row == "its dimension" ? std::to_string(largest - mean.begin())
@@ -106,20 +106,20 @@ void fig2(const TaskAdaptation& ta, ItemReport& report) {
                Names{"within -.5 .. .5", "largest", "its dimension"}, ta.document.tasks(),
                describe_means);
   report.csv(table);
-  report.judge_by(judged, {100, 1, "%"});
+  report.judge_by(evidence, {100, 1, "%"});
 }
 
 // [TA eq.1]
-void eq1(const TaskAdaptation& ta, ItemReport& report) {
+void eq1(const TaRuns& ta, ItemReport& report) {
   tasks_with_score(ta, report);
   LongTable table({"task", "dimension", "score"});
   for (const Task& task : ta.document.tasks())
-    for (int j = 0; const double F : measured(ta, task, "h", "score"))
+    for (int j = 0; const double F : moments(ta, task, "h", "score"))
       table(task.name, j++) = finite(F);
   report.table("Fisher score of a dimension of h", "",
                Names{"highest", "its dimension", "median", "undefined"}, ta.document.tasks(),
                [&](const std::string& row, const Task& task) -> std::string {
-                 const Numbers score = measured(ta, task, "h", "score"),
+                 const Numbers score = moments(ta, task, "h", "score"),
                                defined = table.values({{"task", task.name}});
                  if (!no_score(ta, task).empty()) return "undefined";
                  const double highest = std::ranges::max(defined);
@@ -143,7 +143,7 @@ std::string type_of(double correlation, double small) {
 // that vary most, the share that is in the tenth with the highest scores; and of the one that varies
 // most its variance beside the next one's, and its score beside the median. Both are in the order of
 // the scores, which falls.
-void judge_largest(LongTable& judged, const std::string& task, const Numbers& score,
+void judge_largest(LongTable& evidence, const std::string& task, const Numbers& score,
                    const Numbers& sigma) {
   std::vector<size_t> by_sigma(sigma.size());
   std::iota(by_sigma.begin(), by_sigma.end(), size_t(0));
@@ -152,20 +152,20 @@ void judge_largest(LongTable& judged, const std::string& task, const Numbers& sc
                next = by_sigma[std::min<size_t>(1, sigma.size() - 1)];
   const auto important = std::count_if(by_sigma.begin(), by_sigma.begin() + int64_t(tenth),
                                        [=](size_t rank) { return rank < tenth; });
-  judged(task, "large and important") = double(important) / double(tenth);
-  judged(task, "largest variance by the next") = finite(std::pow(sigma[first] / sigma[next], 2));
-  judged(task, "two") = 2;
-  judged(task, "its score") = score[first];
-  judged(task, "median score") = median(score);
-  judged(task, "its rank by score") = double(first + 1);
+  evidence(task, "large and important") = double(important) / double(tenth);
+  evidence(task, "largest variance by the next") = finite(std::pow(sigma[first] / sigma[next], 2));
+  evidence(task, "two") = 2;
+  evidence(task, "its score") = score[first];
+  evidence(task, "median score") = median(score);
+  evidence(task, "its rank by score") = double(first + 1);
 }
 
 // [TA fig.3]
-void fig3(const TaskAdaptation& ta, ItemReport& report) {
-  LongTable table({"task", "rank", "dimension", "score", "std"}), judged({"task", "what", "value"});
+void fig3(const TaRuns& ta, ItemReport& report) {
+  LongTable table({"task", "rank", "dimension", "score", "std"}), evidence({"task", "what", "value"});
   const std::vector<Task> tasks = tasks_with_score(ta, report);
   const auto draw_deviations = [&](const Task& task) {
-    const Numbers score = measured(ta, task, "h", "score"), sigma = measured(ta, task, "h", "std");
+    const Numbers score = moments(ta, task, "h", "score"), sigma = moments(ta, task, "h", "std");
     std::vector<size_t> order(sigma.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::erase_if(order, [&](size_t j) { return !std::isfinite(score[j]); });
@@ -177,12 +177,12 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
       ranked.push_back(sigma[j]);
     }
     const double largest = std::ranges::max(sigma);
-    judged(task.name, "rank correlation") = spearman(ranked_score, ranked).value_or(0);
-    judged(task.name, "zero") = 0;
-    judged(task.name, "share of small deviations") =
+    evidence(task.name, "rank correlation") = spearman(ranked_score, ranked).value_or(0);
+    evidence(task.name, "zero") = 0;
+    evidence(task.name, "share of small deviations") =
         share_of(sigma, [=](double s) { return s < largest / 10; });
-    judged(task.name, "half") = 0.5;
-    judge_largest(judged, task.name, ranked_score, ranked);
+    evidence(task.name, "half") = 0.5;
+    judge_largest(evidence, task.name, ranked_score, ranked);
     return bars(task, "dimension of h, ordered by Fisher score", "standard deviation", ranked);
   };
   report.figure(
@@ -191,7 +191,7 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
       tasks, draw_deviations, {.columns = 2, .shared_y = true});
   const auto describe_type = [&](const std::string& row, const Task& task) -> ItemReport::Cell {
     const auto value = [&](const std::string& what) {
-      const Numbers found = judged.values({{"task", task.name}, {"what", what}});
+      const Numbers found = evidence.values({{"task", task.name}, {"what", what}});
       return found.empty() ? NAN : found[0];
     };
     if (row == "small") return {"", percent(value("share of small deviations"))};
@@ -208,7 +208,7 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
                      "largest variance by the next", "its rank by score"},
                tasks, describe_type);
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(evidence);
   report.caption(
       "rank correlation: of score and deviation; small: the share of the dimensions with a "
       "deviation under a tenth of the largest. Type 3, what varies more tells more: a rank "
@@ -221,8 +221,8 @@ void fig3(const TaskAdaptation& ta, ItemReport& report) {
 
 }  // namespace
 
-std::vector<Item> ta_cls_items(const TaskAdaptation& ta) {
-  const RunGrid runs(std::bind_front(measurement, ta), ta.document.tasks());
+std::vector<Item> ta_cls_items(const TaRuns& ta) {
+  const RunGrid runs(std::bind_front(moments_run, ta), ta.document.tasks());
   return {
       {"fig2", "Mean of every dimension of h^l", runs, std::bind_front(fig2, ta)},
       {"eq1", "Fisher score of every dimension of h", runs, std::bind_front(eq1, ta)},

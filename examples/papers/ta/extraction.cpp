@@ -53,7 +53,7 @@ struct Features {
   Numbers labels;
   int64_t H = 0;
   size_t rows() const { return labels.size(); }
-  Tensor of(std::span<const int32_t> examples) const {  // [L+1, B H]
+  Tensor select(std::span<const int32_t> examples) const {  // [L+1, B H]
     std::vector<real> all;
     for (const std::vector<real>& layer : layers)
       for (const int32_t e : examples)
@@ -63,7 +63,7 @@ struct Features {
 };
 
 // The hidden states of [CLS] after the embeddings and after every layer: L+1 tensors [B,H]
-Features features_of(const TaskAdaptationOptions& o, const Task& task, Split split) {
+Features features_of(const TaOptions& o, const Task& task, Split split) {
   EncodedSet set(o, task, split, Pooler::unused);
   Features features;
   features.file = set.data().file;
@@ -87,12 +87,12 @@ Features features_of(const TaskAdaptationOptions& o, const Task& task, Split spl
 Numbers predictions_on(const LayerMixture& mixture, const Task& task, const Features& dev) {
   Predictions predictions;
   for_each_batch("predicting " + dev.file, dev.rows(), [&](std::span<const int32_t> some) {
-    read_logits(task, dev.file, mixture.forward(dev.of(some), int64_t(some.size())), predictions);
+    read_logits(task, dev.file, mixture.forward(dev.select(some), int64_t(some.size())), predictions);
   });
   return predictions.values;
 }
 
-Json extract(const TaskAdaptationOptions& o, const Task& task) {
+Json extract(const TaOptions& o, const Task& task) {
   const Features train = features_of(o, task, Split::train), dev = features_of(o, task, Split::dev);
   Json result = Json::object();
   for (int seed = o.seed; seed < o.seed + o.seeds; ++seed) {
@@ -114,14 +114,14 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
         Numbers labels;
         for (const int32_t e : batch.examples) labels.push_back(train.labels[size_t(e)]);
         backward(task_loss(
-            task, mixture.forward(train.of(batch.examples), int64_t(batch.examples.size())),
+            task, mixture.forward(train.select(batch.examples), int64_t(batch.examples.size())),
             labels));
         const int64_t steps = int64_t(batches.size()) * o.head_epochs;
         optimizer.step(o.head_lr * schedule_factor(Schedule::linear, step++, steps, 0.06));
       }
       mixture.train(false);
       const Numbers predicted = predictions_on(mixture, task, dev);
-      const std::optional<double> now = scores(task, predicted, dev.labels)[0];
+      const auto now = scores(task, predicted, dev.labels)[0];
       if (now && (!best || *now > *best)) {
         best = now;
         sound = collapse_warning(task, predicted).empty() ? now : std::nullopt;
@@ -138,8 +138,8 @@ Json extract(const TaskAdaptationOptions& o, const Task& task) {
   return result;
 }
 
-Run extraction(const TaskAdaptation& ta, const Task& task) {
-  const TaskAdaptationOptions& o = ta.o;
+Run extraction(const TaRuns& ta, const Task& task) {
+  const TaOptions& o = ta.o;
   return ta.document.run_on(task, "extraction", 1,
                             {{"metric", name_of(task.metrics[0])},
                              {"batch", std::to_string(o.batch)},
@@ -151,7 +151,7 @@ Run extraction(const TaskAdaptation& ta, const Task& task) {
                             [o, task](const std::string&) { return extract(o, task); });
 }
 
-void weights(const TaskAdaptation& ta, ItemReport& report) {
+void weights(const TaRuns& ta, ItemReport& report) {
   LongTable table({"task", "seed", "layer", "weight"});
   report.figure(
       "For each task, the learned weight of every layer, its mean over the seeds and its deviation",
@@ -174,21 +174,23 @@ void weights(const TaskAdaptation& ta, ItemReport& report) {
   report.csv(table, "weights");
 }
 
-void show(const TaskAdaptation& ta, ItemReport& report) {
+void show(const TaRuns& ta, ItemReport& report) {
   const Names methods = {"feature extraction", "fine-tuning"};
   const std::vector<DevSet> sets = first_dev_sets(ta.tasks(false));
-  LongTable table({"task", "method", "seed", "score"}), judged = table;
+  LongTable table({"task", "method", "seed", "score"}), evidence = table;
   const auto add_score = [&](const DevSet& set, int seed, const std::string& method) {
     const Json extracted = ta.document.result(extraction(ta, set.task))[std::to_string(seed)];
     const Run tuned = ta.fine_tuning(set.task, ta_methods[0], seed);
     const bool frozen = method == methods[0];
-    table(set.task.name, method, seed) = frozen ? extracted["score"].number_if() : ta.document.score(tuned, set);
-    judged(set.task.name, method, seed) = frozen ? extracted["sound"].number_if() : ta.document.sound_score(tuned, set);
+    table(set.task.name, method, seed) =
+        frozen ? extracted["score"].number_if() : ta.document.score(tuned, set);
+    evidence(set.task.name, method, seed) =
+        frozen ? extracted["sound"].number_if() : ta.document.sound_score(tuned, set);
   };
   product(add_score, sets, ta.document.seeds(), methods);
   weights(ta, report);
   report.csv(table);
-  report.judge_by(judged, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "%"});
   report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",
                methods, sets, [&](const std::string& method, const DevSet& set) {
                  ItemReport::Cell cell;
@@ -222,7 +224,7 @@ std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch) {
   return states;
 }
 
-Item ta_extraction_item(const TaskAdaptation& ta) {
+Item ta_extraction_item(const TaRuns& ta) {
   const RunGrid extractions([ta](const Task& task) { return extraction(ta, task); },
                             ta.tasks(false));
   const auto tune = [ta](const Task& task, int seed) {

@@ -7,7 +7,7 @@
 #include "engine/text.h"
 #include "minbert/nn.h"
 #include "papers/encoded_set.h"
-#include "papers/sizes.h"
+#include "papers/statistics/sizes.h"
 #include "papers/ta/task_adaptation.h"
 
 namespace minbert {
@@ -61,7 +61,7 @@ Tensor alone(const Tensor& x) { return Tensor::from(x.shape(), x.values()); }
 
 const Numbers factors = {0.25, 0.5, 1, 2, 4, 8};
 
-Json measure(const TaskAdaptationOptions& o, const Task& task) {
+Json gradients_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t C = int64_t(task.classes()), H = set.config().hidden_size;
   std::vector<int32_t> first(std::min<size_t>(32, set.data().examples.size()));
@@ -71,8 +71,7 @@ Json measure(const TaskAdaptationOptions& o, const Task& task) {
     hl = alone(
         cls_at(ClsPlace::pre_pooler, set.bert().forward(batch, cls_rows), set.data(), examples));
   });
-  const Numbers values = labeled(set.data(), first).labels;
-  const Indices classes = std::vector<int32_t>(values.begin(), values.end());
+  const Indices classes = classes_of(set.data(), first);
   Linear classifier(H, C);
   const Parameters parameters(classifier, {.seed = uint64_t(o.seed)});
   const LastLayers layers = {alone(set.weight("pooler.dense.weight")),
@@ -114,25 +113,25 @@ Numbers worked_example(double q, uint64_t seed) {
   return {double(gradient[2]), double(gradient[3])};
 }
 
-std::vector<Task> tasks_with_classes(const TaskAdaptation& ta) {
+std::vector<Task> tasks_with_classes(const TaRuns& ta) {
   std::vector<Task> all = ta.document.tasks();
   std::erase_if(all, [](const Task& task) { return task.kind == TaskKind::regression; });
   return all;
 }
 
-Run measurement(const TaskAdaptation& ta, const Task& task) {
+Run gradients_run(const TaRuns& ta, const Task& task) {
   return ta.document.run_on(task, "gradients", 0.2, {{"seed", std::to_string(ta.o.seed)}},
-                            [o = ta.o, task](const std::string&) { return measure(o, task); });
+                            [o = ta.o, task](const std::string&) { return gradients_result(o, task); });
 }
 
-void differences(const TaskAdaptation& ta, ItemReport& report, LongTable& table) {
+void differences(const TaRuns& ta, ItemReport& report, LongTable& table) {
   for (const Task& task : ta.document.tasks())
     if (task.kind == TaskKind::regression)
       report.differs(task.title + " is a regression, which the document does not treat");
   const Names gradients = {"h", "Wc", "hl", "Wf"},
               titles = {"dL/dh", "dL/dW_c", "dL/dh^l", "dL/dW_f"};
   const auto difference = [&](const Task& task, size_t i) {
-    return ta.document.result(measurement(ta, task))[gradients[i]].number();
+    return ta.document.result(gradients_run(ta, task))[gradients[i]].number();
   };
   const std::vector<Task> tasks = tasks_with_classes(ta);
   for (const Task& task : tasks)
@@ -150,7 +149,7 @@ void differences(const TaskAdaptation& ta, ItemReport& report, LongTable& table)
                            trained ? "the model's own" : "a new"));
 }
 
-void influence_of_h(const TaskAdaptation& ta, ItemReport& report, LongTable& table) {
+void influence_of_h(const TaRuns& ta, ItemReport& report, LongTable& table) {
   std::vector<ItemReport::TableRow> rows;
   for (const double q : {0.5, 0.4, 0.25, 0.1}) {
     const Numbers gradient = worked_example(q, uint64_t(ta.o.seed));
@@ -167,7 +166,7 @@ void influence_of_h(const TaskAdaptation& ta, ItemReport& report, LongTable& tab
       {"", "uniform on [0,1]", ".01 (y - ŷ)"}, rows);
 }
 
-void influence_of_hl(const TaskAdaptation& ta, ItemReport& report, LongTable& table) {
+void influence_of_hl(const TaRuns& ta, ItemReport& report, LongTable& table) {
   Figure figure{.title = "",
                 .columns = 2,
                 .panels = {{.title = "slope of the tanh",
@@ -180,7 +179,7 @@ void influence_of_hl(const TaskAdaptation& ta, ItemReport& report, LongTable& ta
                             .log_x = true}}};
   for (const Task& task : tasks_with_classes(ta))
     for (size_t p = 0; const std::string key : {"slope", "gradient"}) {
-      const Numbers y = ta.document.result(measurement(ta, task))[key].numbers();
+      const Numbers y = ta.document.result(gradients_run(ta, task))[key].numbers();
       figure.panels[p++].curves.push_back(
           {.title = task.title, .x = factors, .y = y, .style = Curve::Style::line_and_points});
       for (size_t i = 0; i < y.size(); ++i) table(task.name, key, factors[i]) = y[i];
@@ -193,7 +192,7 @@ void influence_of_hl(const TaskAdaptation& ta, ItemReport& report, LongTable& ta
 
 }  // namespace
 
-Item ta_gradients_item(const TaskAdaptation& ta) {
+Item ta_gradients_item(const TaRuns& ta) {
   const auto show_item = [ta](ItemReport& report) {
     LongTable table({"task", "what", "of", "value"});
     differences(ta, report, table);
@@ -202,7 +201,7 @@ Item ta_gradients_item(const TaskAdaptation& ta) {
     report.csv(table);
   };
   return {"sec3.1", "Back propagation in the last two layers",
-          RunGrid(std::bind_front(measurement, ta), tasks_with_classes(ta)),
+          RunGrid(std::bind_front(gradients_run, ta), tasks_with_classes(ta)),
           show_item};
 }
 

@@ -31,7 +31,7 @@ using Operations = std::vector<Trace::Operation>;
 
 // One step of the real model without dropout, from [CLS] on: index_select takes [CLS] from the last
 // hidden states.
-Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const TaMethod& method) {
+Operations trace_step(const TaOptions& o, const Task& task, const TaMethod& method) {
   const std::string folder = model_folder(o.model);
   const BertConfig saved = BertConfig::load(folder + "/config.json");
   BertConfig config = saved;
@@ -44,10 +44,9 @@ Operations trace_step(const TaskAdaptationOptions& o, const Task& task, const Ta
   BertModel& bert = model.network.bert();
   bert.normalize_gradients(method.grad_norm, o.cls_norm_at);
   const Tokenizer tokenizer = tokenizer_of(folder, config);
-  const Dataset data =
-      read_set(o.data, task, Split::train, 0, tokenizer,
-               {.max_length = std::min(o.max_length, config.max_tokens()), .limit = 32,
-                .skip_bad_rows = o.skip_bad_rows}, std::cerr);
+  DatasetOptions reading = o.dataset_options(config.max_tokens());
+  reading.limit = 32;
+  const Dataset data = read_set(o.data, task, Split::train, 0, tokenizer, reading, std::cerr);
   std::vector<int32_t> all(data.examples.size());
   std::iota(all.begin(), all.end(), 0);
   const auto [batch, labels] = labeled(data, all, {0});
@@ -109,7 +108,7 @@ std::string shown(double difference) {
 
 // A column of boxes, one for each operation; beside each an arrow down for its result and one up
 // for the gradient.
-class Drawing {
+class StepDrawing {
  public:
   void column(const std::string& title, const Json::Array& steps) {
     svg_.text(width_ + 110, 20, title, {.weight = "bold"});
@@ -140,7 +139,7 @@ class Drawing {
   double width_ = 0, height_ = 0;
 };
 
-Run tracing(const TaskAdaptation& ta) {
+Run tracing(const TaRuns& ta) {
   const Task task = ta.document.tasks().front();
   const auto trace = [o = ta.o, task](const std::string&) {
     const Operations plain = trace_step(o, task, ta_methods[0]);
@@ -161,12 +160,12 @@ Run tracing(const TaskAdaptation& ta) {
 }
 
 // [TA fig.4] [TA sec.4.3]
-void fig4(const TaskAdaptation& ta, ItemReport& report) {
+void fig4(const TaRuns& ta, ItemReport& report) {
   const Json result = ta.document.result(tracing(ta));
   const Task& task = ta.document.tasks().front();
   LongTable table({"task", "method", "step", "operation", "module", "direction", "change"});
   // The largest change of an operation that both steps have
-  LongTable judged({"task", "method", "direction", "change"});
+  LongTable evidence({"task", "method", "direction", "change"});
   for (const TaMethod& method : ta_methods)
     for (const char* direction : {"forward", "backward"}) {
       double largest = 0;
@@ -176,16 +175,16 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
             change;
         if (!s["added"].boolean()) largest = std::max(largest, change);
       }
-      judged(task.name, method.title, direction) = largest;
+      evidence(task.name, method.title, direction) = largest;
     }
   for (const auto& [alpha, unequal] : result["unequal"].members())
-    judged(task.name, "alpha " + alpha, "unequal") = unequal.number();
-  Drawing drawing;
+    evidence(task.name, "alpha " + alpha, "unequal") = unequal.number();
+  StepDrawing drawing;
   drawing.column("without", result["none"].items());
   drawing.column("embedding normalization (l2)", result["l2"].items());
   drawing.column("gradient normalization (α = 1)", result["gradient-1"].items());
   report.csv(table);
-  report.judge_by(judged);
+  report.judge_by(evidence);
   report.table("Gradient normalization of strength α: how unequal the dimensions' gradients are, the "
                "deviation of mean |g| over the dimensions by its mean", "α", Names{"0", "0.5", "1"},
                Names{"deviation / mean"}, [&](const std::string& alpha, const std::string&) {
@@ -207,7 +206,7 @@ void fig4(const TaskAdaptation& ta, ItemReport& report) {
 
 }  // namespace
 
-Item ta_tape_item(const TaskAdaptation& ta) {
+Item ta_tape_item(const TaRuns& ta) {
   return {"fig4", "Where embedding and gradient normalization change a step",
           [ta] { return std::vector{tracing(ta)}; },
           std::bind_front(fig4, ta)};

@@ -1,9 +1,9 @@
-// The recipe of the document, and its items in their order.
+// The recipe of the document, and all its items.
 #include "papers/ta/task_adaptation.h"
 
 namespace minbert {
 
-std::vector<Task> TaskAdaptation::tasks(bool tab2) const {
+std::vector<Task> TaRuns::tasks(bool tab2) const {
   std::vector<Task> all = document.tasks();
   std::erase_if(
       all, [=](const Task& task) { return (task.name == "mnli" || task.name == "qnli") != tab2; });
@@ -11,7 +11,7 @@ std::vector<Task> TaskAdaptation::tasks(bool tab2) const {
 }
 
 // [TA sec.5.1]
-TrainOptions TaskAdaptation::train_options() const {
+TrainOptions TaRuns::train_options() const {
   TrainOptions t;
   t.lr = o.lr;
   t.batch = o.batch;
@@ -23,7 +23,7 @@ TrainOptions TaskAdaptation::train_options() const {
   return t;
 }
 
-Run TaskAdaptation::fine_tuning(const Task& task, const TaMethod& method, int seed,
+Run TaRuns::fine_tuning(const Task& task, const TaMethod& method, int seed,
                                 double eps) const {
   TrainOptions t = train_options();
   t.cls_norm = method.cls_norm;
@@ -38,18 +38,14 @@ Run TaskAdaptation::fine_tuning(const Task& task, const TaMethod& method, int se
   return document.fine_tuning(task, t, formatted("{}-seed{}", name, seed));
 }
 
-std::string TaskAdaptation::where_text() const {
+std::string TaRuns::where_text() const {
   return o.cls_norm_at == ClsPlace::pooled ? "at h, after the pooler's tanh" : "at h^l, before the pooler";
 }
 
-std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& o) {
-  const TaskAdaptation ta{document, o};
-  const std::vector<Item> cls = ta_cls_items(ta), tuning = ta_tuning_items(ta);
-  std::vector<Item> items = {ta_extraction_item(ta), ta_gradients_item(ta), ta_tsne_item(ta)};
-  items.insert(items.end(), cls.begin(), cls.end());
-  items.push_back(ta_tape_item(ta));
-  items.insert(items.end(), tuning.begin(), tuning.end());
-  return items;
+std::vector<Item> ta_items(Document& document, const TaOptions& o) {
+  const TaRuns ta{document, o};
+  return together({{ta_extraction_item(ta), ta_gradients_item(ta), ta_tsne_item(ta), ta_tape_item(ta)},
+                   ta_cls_items(ta), ta_tuning_items(ta)});
 }
 
 }  // namespace minbert

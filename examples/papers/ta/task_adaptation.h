@@ -8,8 +8,8 @@
 
 namespace minbert {
 
-struct TaskAdaptationOptions : DocumentOptions {
-  ClsPlace cls_norm_at = ClsPlace::pre_pooler;      // where the methods of tab.1 stand
+struct TaOptions : DocumentOptions {
+  ClsPlace cls_norm_at = ClsPlace::pre_pooler;           // where the methods of tab.1 stand
   double lr = 3e-4;
   int batch = 32;
   Numbers eps = {1e-5, 1e-3, 1e-2, 0.1, 1};                // of sec.5.2
@@ -35,9 +35,9 @@ inline const std::vector<TaMethod> ta_methods = {
 constexpr double ta_eps = 1e-5;
 
 // The document and the options of its program, which all items share.
-struct TaskAdaptation {
+struct TaRuns {
   Document& document;
-  TaskAdaptationOptions o;
+  TaOptions o;
   // The tasks of tab.2, MNLI and QNLI, or all others.
   std::vector<Task> tasks(bool tab2) const;
   // Fine-tuning by sec.5.1, and with a method
@@ -50,19 +50,19 @@ struct TaskAdaptation {
 // [CLS] after the embeddings and after every layer: [L+1] of [B,H] (extraction.cpp)
 std::vector<Tensor> cls_of_layers(const BertModel& bert, const Batch& batch);
 // sec.1's feature extraction beside fine-tuning (extraction.cpp)
-Item ta_extraction_item(const TaskAdaptation& ta);
+Item ta_extraction_item(const TaRuns& ta);
 // sec.3.1: the gradients of the last two layers (gradients.cpp)
-Item ta_gradients_item(const TaskAdaptation& ta);
+Item ta_gradients_item(const TaRuns& ta);
 // fig.1: t-SNE and the clusters of h^l (tsne.cpp)
-Item ta_tsne_item(const TaskAdaptation& ta);
+Item ta_tsne_item(const TaRuns& ta);
 // fig.2, eq.1, fig.3: mean, Fisher score and deviation of each dimension (cls.cpp)
-std::vector<Item> ta_cls_items(const TaskAdaptation& ta);
+std::vector<Item> ta_cls_items(const TaRuns& ta);
 // fig.4: where a step changes, drawn from the tape (tape.cpp)
-Item ta_tape_item(const TaskAdaptation& ta);
+Item ta_tape_item(const TaRuns& ta);
 // tab.1, tab.2, sec.5.2 (tuning.cpp)
-std::vector<Item> ta_tuning_items(const TaskAdaptation& ta);
+std::vector<Item> ta_tuning_items(const TaRuns& ta);
 
-// All of them, in the document's order
-std::vector<Item> ta_items(Document& document, const TaskAdaptationOptions& options);
+// All of them
+std::vector<Item> ta_items(Document& document, const TaOptions& options);
 
 }  // namespace minbert

@@ -4,10 +4,10 @@
 
 #include "engine/text.h"
 #include "minbert/metrics.h"
-#include "papers/clusters.h"
 #include "papers/encoded_set.h"
+#include "papers/statistics/clusters.h"
+#include "papers/statistics/tsne.h"
 #include "papers/ta/task_adaptation.h"
-#include "papers/tsne.h"
 
 namespace minbert {
 namespace {
@@ -80,14 +80,14 @@ std::optional<double> random_direction(const Tensor& h, const Numbers& cluster, 
     Numbers score;
     for (size_t row = 0; row < size_t(h.rows()); ++row)
       score.push_back(double(projected[row * directions + d]));
-    const std::optional<double> area = two_sided(score, cluster);
+    const auto area = two_sided(score, cluster);
     if (!area) return std::nullopt;
     sum += *area / directions;
   }
   return sum;
 }
 
-Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string& folder) {
+Json map_result(const TaOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const std::vector<int32_t> sample =
       stratified(task, set.data(), size_t(o.points), uint64_t(o.seed));
@@ -112,8 +112,8 @@ Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string
                               {"auc", Json()}});
   if (const auto nsp = nsp_difference(set.weights_file(), Tensor::from(shape, h))) {
     const Numbers cluster(two.cluster.begin(), two.cluster.end());
-    const std::optional<double> area = two_sided(*nsp, cluster);
-    const std::optional<double> random =
+    const auto area = two_sided(*nsp, cluster);
+    const auto random =
         random_direction(Tensor::from(shape, h), cluster, uint64_t(o.seed));
     if (area && random) result.set("auc", *area).set("random", *random);
   }
@@ -129,19 +129,19 @@ Json measure(const TaskAdaptationOptions& o, const Task& task, const std::string
   return result;
 }
 
-Run mapping(const TaskAdaptation& ta, const Task& task) {
-  const TaskAdaptationOptions& o = ta.o;
+Run map_run(const TaRuns& ta, const Task& task) {
+  const TaOptions& o = ta.o;
   return ta.document.run_on(
       task, "tsne", 3,
       {{"perplexity", formatted("{}", o.perplexity)},
        {"iterations", std::to_string(o.iterations)},
        {"points", std::to_string(o.points)},
        {"seed", std::to_string(o.seed)}},
-      [o, task](const std::string& folder) { return measure(o, task, folder); });
+      [o, task](const std::string& folder) { return map_result(o, task, folder); });
 }
 
-Panel panel(const TaskAdaptation& ta, const Task& task, LongTable& table) {
-  const SafeTensors file(ta.document.folder(mapping(ta, task)) + "/map.safetensors");
+Panel panel(const TaRuns& ta, const Task& task, LongTable& table) {
+  const SafeTensors file(ta.document.folder(map_run(ta, task)) + "/map.safetensors");
   const std::vector<real> y = file.read("y"), label = file.read("label"),
                           example = file.read("example");
   Panel panel{.title = task.title, .x_label = "", .y_label = ""};
@@ -159,19 +159,19 @@ Panel panel(const TaskAdaptation& ta, const Task& task, LongTable& table) {
 }
 
 // [TA fig.1]
-void fig1(const TaskAdaptation& ta, ItemReport& report) {
-  LongTable table({"task", "example", "label", "x", "y"}), judged({"task", "what", "value"});
+void fig1(const TaRuns& ta, ItemReport& report) {
+  LongTable table({"task", "example", "label", "x", "y"}), evidence({"task", "what", "value"});
   report.figure("For each task, h^l of the training set on a plane by t-SNE, colored by class",
                 ta.document.tasks(), [&](const Task& task) { return panel(ta, task, table); });
   for (const Task& task : ta.document.tasks())
-    if (const Json result = ta.document.result(mapping(ta, task)); !result["auc"].is_null()) {
-      judged(task.name, "AUC") = result["auc"].number();
-      judged(task.name, "random direction") = result["random"].number();
+    if (const Json result = ta.document.result(map_run(ta, task)); !result["auc"].is_null()) {
+      evidence(task.name, "AUC") = result["auc"].number();
+      evidence(task.name, "random direction") = result["random"].number();
     }
   report.table("Two clusters, by 2-means on h^l", "",
                Names{"between", "AUC of NSP", "AUC of a random direction", "KL(P||Q)", "points"},
                ta.document.tasks(), [&](const std::string& row, const Task& task) -> std::string {
-                 const Json result = ta.document.result(mapping(ta, task));
+                 const Json result = ta.document.result(map_run(ta, task));
                  const int64_t read = result["rows"].integer();
                  if (row == "between") return fixed(100 * result["between"].number(), 1) + " %";
                  if (row == "KL(P||Q)") return fixed(result["kl"].number(), 3);
@@ -182,7 +182,7 @@ void fig1(const TaskAdaptation& ta, ItemReport& report) {
                  return fixed(result[nsp ? "auc" : "random"].number(), 3);
                });
   report.csv(table);
-  report.judge_by(judged, {.digits = 3});
+  report.judge_by(evidence, {.digits = 3});
   report.caption(formatted(
       "between: the share of the variance of h^l that lies between the two clusters; two halves of "
       "one round cloud have .64/H of it. AUC of NSP: how well the difference of NSP's two logits "
@@ -196,9 +196,9 @@ void fig1(const TaskAdaptation& ta, ItemReport& report) {
 
 }  // namespace
 
-Item ta_tsne_item(const TaskAdaptation& ta) {
+Item ta_tsne_item(const TaRuns& ta) {
   return {"fig1", "h^l of the training set by t-SNE",
-          RunGrid(std::bind_front(mapping, ta), ta.document.tasks()),
+          RunGrid(std::bind_front(map_run, ta), ta.document.tasks()),
           std::bind_front(fig1, ta)};
 }
 

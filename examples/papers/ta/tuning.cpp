@@ -10,20 +10,20 @@ namespace {
 const std::vector<TaMethod> eps_methods = {ta_methods[0], ta_methods[1],
                                            ta_methods[2]};  // none, z, min-max
 
-std::vector<int> seeds_of(const TaskAdaptation& ta, bool tab2) {
+std::vector<int> seeds_of(const TaRuns& ta, bool tab2) {
   std::vector<int> all = ta.document.seeds();
   if (tab2 && ta.o.grid == Grid::paper) all.resize(std::min<size_t>(all.size(), 3));
   return all;
 }
 
-auto table_grid(const TaskAdaptation& ta, bool tab2) {
+auto table_grid(const TaRuns& ta, bool tab2) {
   const auto run = [ta](const DevSet& set, const TaMethod& method, int seed) {
     return ta.fine_tuning(set.task, method, seed);
   };
   return RunGrid(run, dev_sets(ta.tasks(tab2)), ta_methods, seeds_of(ta, tab2));
 }
 
-auto eps_grid(const TaskAdaptation& ta) {
+auto eps_grid(const TaRuns& ta) {
   const auto run = [ta](const Task& task, const TaMethod& method, double eps, int seed) {
     return ta.fine_tuning(task, method, seed, method.is_none() ? ta_eps : eps);
   };
@@ -31,7 +31,7 @@ auto eps_grid(const TaskAdaptation& ta) {
 }
 
 // mean±std / median / max, or of tab.2 median / max, beside the printed ones.
-ItemReport::Cell cell_of(const TaskAdaptation& ta, const TaMethod& method, const DevSet& set,
+ItemReport::Cell cell_of(const TaRuns& ta, const TaMethod& method, const DevSet& set,
                          bool tab2, const LongTable& all_printed) {
   std::vector<Run> runs;
   for (const int seed : seeds_of(ta, tab2)) runs.push_back(ta.fine_tuning(set.task, method, seed));
@@ -55,7 +55,7 @@ ItemReport::Cell cell_of(const TaskAdaptation& ta, const TaMethod& method, const
 }
 
 // [TA tab.1] [TA tab.2]
-void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
+void table(const TaRuns& ta, ItemReport& report, bool tab2) {
   const Document& document = ta.document;
   const std::vector<DevSet> sets = dev_sets(ta.tasks(tab2));
   const auto is_printed = [&](const DevSet& set) {
@@ -64,18 +64,18 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
   LongTable all({"task", "method", "seed", "epoch", "score"});
   // The best epochs of two methods need not be the same, so they are no key. The claims are judged by
   // the scores on the sets of the document's own table.
-  LongTable sound({"task", "method", "seed", "score"}), judged = sound;
+  LongTable sound({"task", "method", "seed", "score"}), evidence = sound;
   const auto grid = table_grid(ta, tab2);
   grid.each([&](const DevSet& set, const TaMethod& method, int seed) {
     const Run run = grid.run(set, method, seed);
-    const std::optional<double> score = document.score(run, set);
+    const auto score = document.score(run, set);
     all(set.key(), method.title, seed, document.result(run)["epoch"].integer()) = score;
-    const std::optional<double> sound_score = document.sound_score(run, set);
+    const auto sound_score = document.sound_score(run, set);
     sound(set.key(), method.title, seed) = sound_score;
-    if (is_printed(set)) judged(set.key(), method.title, seed) = sound_score;
+    if (is_printed(set)) evidence(set.key(), method.title, seed) = sound_score;
   });
   report.csv(all);
-  report.judge_by(judged, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "%"});
   report.table("Dev scores in percent", tab2 ? "median / max" : "mean±std / median / max",
                ta_methods, sets, [&](const TaMethod& method, const DevSet& set) {
                  return cell_of(ta, method, set, tab2, report.printed());
@@ -107,8 +107,8 @@ void table(const TaskAdaptation& ta, ItemReport& report, bool tab2) {
 }
 
 // [TA sec.5.2]
-void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
-  LongTable all({"task", "method", "eps", "seed", "score"}), judged = all;
+void eps_curves(const TaRuns& ta, ItemReport& report) {
+  LongTable all({"task", "method", "eps", "seed", "score"}), evidence = all;
   const auto draw_curves = [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "epsilon", .y_label = "dev score, %", .log_x = true};
     for (const TaMethod& method : eps_methods) {
@@ -122,7 +122,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
           if (method.is_none() && eps != ta.o.eps.front()) continue;
           const std::string of_norm = method.is_none() ? "" : formatted("{}", eps);
           all(set.task.name, method.title, of_norm, seed) = score;
-          judged(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
+          evidence(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
         }
         add_mean(curve, eps, points);
       }
@@ -135,7 +135,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
       "over the seeds, beside the score without a norm",
       first_dev_sets(ta.tasks(false)), draw_curves);
   report.csv(all);
-  report.judge_by(judged, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "%"});
   report.caption("the methods stand " + ta.where_text());
   report.differs(
       "the document says that a more careful selection of ε can solve the problem, and shows "
@@ -144,7 +144,7 @@ void eps_curves(const TaskAdaptation& ta, ItemReport& report) {
 
 }  // namespace
 
-std::vector<Item> ta_tuning_items(const TaskAdaptation& ta) {
+std::vector<Item> ta_tuning_items(const TaRuns& ta) {
   const auto item = [&](bool tab2, const char* name, const char* title) {
     return Item{
         name, title,

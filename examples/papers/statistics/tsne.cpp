@@ -9,7 +9,7 @@
 //   Deviations  Algorithm 1 prints + η dC/dY; descent needs a minus, as in the authors' code. The
 //               paper first reduces its images to 30 dimensions by PCA, to save time; here the
 //               distances are those of x.
-#include "papers/tsne.h"
+#include "papers/statistics/tsne.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,7 +19,7 @@
 #include "engine/parallel.h"
 #include "files/progress.h"
 #include "minbert/random.h"
-#include "papers/points.h"
+#include "papers/statistics/points.h"
 #include "train/interrupt.h"
 
 namespace minbert {
@@ -81,9 +81,9 @@ Vector conditional_probabilities(Vector d, double log_perplexity) {
 }
 
 // y [N,2] column by column: loops over points read neighbours
-struct Columns {
+struct Coordinates {
   std::vector<real> u, v;
-  explicit Columns(const Tensor& y) : u(size_t(y.rows())), v(u.size()) {
+  explicit Coordinates(const Tensor& y) : u(size_t(y.rows())), v(u.size()) {
     for (size_t i = 0; i < u.size(); ++i) {
       u[i] = y.data()[2 * i];
       v[i] = y.data()[2 * i + 1];
@@ -125,7 +125,7 @@ Tensor joint_probabilities(const Tensor& x, double perplexity) {
 // w_ij = 1 / (1 + |y_i - y_j|²)     Z = Σ_{i≠j} w_ij     q_ij = w_ij / Z                     (eq.4)
 // C = KL(P‖Q) = Σ_{i≠j} p_ij log(p_ij / q_ij)                                             (sec.3.1)
 double kl_divergence(const Tensor& P, const Tensor& y) {
-  const Columns map(y);
+  const Coordinates map(y);
   const size_t N = map.u.size();
   Vector Z_i(N), C_i(N);
   const auto distance = [&map](size_t i, size_t j) {
@@ -156,7 +156,7 @@ double kl_divergence(const Tensor& P, const Tensor& y) {
 //         = 4 (Σ_j p_ij w_ij (y_i - y_j)  -  1/Z Σ_j w_ij² (y_i - y_j))
 // In the second form one pass over the pairs suffices, at whose end Z is known.
 Tensor kl_gradient(const Tensor& P, const Tensor& y, double exaggeration) {
-  const Columns map(y);
+  const Coordinates map(y);
   const size_t N = map.u.size();
   const real* const u = map.u.data();
   const real* const v = map.v.data();

@@ -3,7 +3,7 @@
 //   Paper       Efficient Task Adaptation with Normalization                              [TA eq.1]
 //   Pass        row by row: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')                    Welford 1962
 //   Variance    N σ² = Σ_k n_k σ²_k + Σ_k n_k (μ_k - μ)²: within the classes, and between them
-#include "papers/class_moments.h"
+#include "papers/statistics/class_moments.h"
 
 #include <algorithm>
 #include <cmath>

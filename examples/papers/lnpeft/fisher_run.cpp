@@ -26,7 +26,7 @@ Json component_means(const ElementValues& F) {
   return means;
 }
 
-Json measure_fisher(const TrainOptions& o, int64_t wanted, const std::string& folder) {
+Json fisher_result(const TrainOptions& o, int64_t wanted, const std::string& folder) {
   const Experiment experiment(o);
   const TaskData& data = experiment.data()[0];
   const auto model = new_model(experiment, o, true);
@@ -82,13 +82,13 @@ std::optional<LayerSite> layer_site(const std::string& parameter) {
 
 Run LnPeftRuns::fisher(const Task& task) const {
   const TrainOptions t = document.on_task(task, train_options(trained::full_model, 0, o.seed));
-  const auto measure = [t, N = o.fisher_examples](const std::string& folder) {
-    return measure_fisher(t, N, folder);
+  const auto work = [t, N = o.fisher_examples](const std::string& folder) {
+    return fisher_result(t, N, folder);
   };
   return document.run_on(
       task, "fisher", 2,
       {{"seed", std::to_string(o.seed)}, {"fisher-examples", std::to_string(o.fisher_examples)}},
-      measure);
+      work);
 }
 
 ElementValues LnPeftRuns::norm_fisher(const Task& task) const {

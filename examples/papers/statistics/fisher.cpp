@@ -1,5 +1,5 @@
 // Fisher information, one example after the other.
-#include "papers/fisher.h"
+#include "papers/statistics/fisher.h"
 
 #include "files/progress.h"
 #include "minbert/ops.h"

@@ -12,14 +12,16 @@
 namespace minbert {
 namespace {
 
-// What tab.2 applies to [CLS], and what it is called. The first have the statistics of the whole
-// set, the moving ones those that training would leave after its batches [IsoBN alg.1].
+// What tab.2 applies to [CLS] beside whitening, and what it is called. The first have the statistics of
+// the whole set, the moving ones those that training would leave after its batches [IsoBN alg.1].
 struct Transformation {
   const char *name, *norm;
 };
 const std::vector<Transformation> transformations = {
-    {"none", "none"},           {"batch", "batch"},           {"iso-bn", "iso-bn:beta=1,eps=0.1"},
-    {"whitening", "whitening"}, {"eq3", "iso-bn:preset=eq3"}, {"eq5", "iso-bn:preset=eq5"}};
+    {"batch", "batch"},
+    {"iso-bn", "iso-bn:beta=1,eps=0.1"},
+    {"eq3", "iso-bn:preset=eq3"},
+    {"eq5", "iso-bn:preset=eq5"}};
 const std::vector<Transformation> moving_transformations = {
     {"ours", "iso-bn:beta=1"},
     {"paper", "iso-bn:preset=paper,beta=1"},
@@ -27,7 +29,7 @@ const std::vector<Transformation> moving_transformations = {
 
 }  // namespace
 
-Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& folder) {
+Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train,
                  o.cls_norm_at == ClsPlace::pooled ? Pooler::needed : Pooler::unused);
   MB_CHECK(set.data().examples.size() > 1,
@@ -54,16 +56,14 @@ Json measure_cls(const IsoBnOptions& o, const Task& task, const std::string& fol
   const auto set_ev = [&](const char* name, const Norm& norm) {
     ev.set(name, Json::array_of(explained_variance(covariance_after(norm, Sigma))));
   };
+  ev.set("none", Json::array_of(explained_variance(Sigma)));
+  set_ev("whitening", *whitening);
   for (const Transformation& t : transformations) {
-    if (t.norm == std::string("none")) {
-      ev.set(t.name, Json::array_of(explained_variance(Sigma)));
-      continue;
-    }
     const auto norm = cls_norms().make(t.norm, {.hidden = H});
     norm->train(false);
     const Parameters parameters(*norm, {});
-    if (t.norm != std::string("whitening")) set_statistics(*norm, covariance.mean(), Sigma);
-    set_ev(t.name, t.norm == std::string("whitening") ? *whitening : *norm);
+    set_statistics(*norm, covariance.mean(), Sigma);
+    set_ev(t.name, *norm);
   }
   for (size_t i = 0; i < moving.size(); ++i) {
     moving[i]->train(false);

@@ -1,5 +1,5 @@
 // Ranks, ties and the closed form for two groups.
-#include "papers/kruskal_wallis.h"
+#include "papers/statistics/kruskal_wallis.h"
 
 #include <algorithm>
 #include <cmath>

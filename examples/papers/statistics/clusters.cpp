@@ -4,14 +4,14 @@
 //   Shapes     x_i, c_0, c_1, mean [H]   n_0 + n_1 = N points
 //   Equations  SS_total = Σ_i |x_i - mean|²
 //              SS_between = Σ_c n_c |c - mean|² = n_0 n_1 / N  |c_1 - c_0|²
-#include "papers/clusters.h"
+#include "papers/statistics/clusters.h"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include "minbert/random.h"
-#include "papers/points.h"
+#include "papers/statistics/points.h"
 
 namespace minbert {
 namespace {
