@@ -24,7 +24,7 @@
 #                      include), #pragma once; that no room includes one above it; that minbert.h
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
-#   make recipes       builds and runs examples/recipes: eight things that one adds to BERT; RECIPE=lion: one of them
+#   make recipes       builds and runs examples/recipes: nine things that one adds to BERT; RECIPE=lion: one of them
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here
 #   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
