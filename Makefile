@@ -24,7 +24,7 @@
 #                      include), #pragma once; that no room includes one above it; that minbert.h
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
-#   make recipes       builds and runs examples/recipes: eight things that one adds to BERT; RECIPE=lion: one of them
+#   make recipes       builds and runs examples/recipes: nine things that one adds to BERT; RECIPE=lion: one of them
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here
 #   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
@@ -236,16 +236,18 @@ build/inside_page.h: $(wildcard examples/inside/*.js examples/inside/*.css)
 # build/bin is the last plain build: a link to build/cpu/bin, or to build/cuda/bin with the GPU backend.
 PLAIN := $(if $(GPU_BACKEND),cuda,cpu)
 all: programs build/libminbert.a
+# build/flags: what compiles and links a program of one's own, as g++ mine.cpp @build/flags -o mine
+LIBRARIES = $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
 build/libminbert.a: $(LIBRARY_$(PLAIN))
 	@echo "ar  $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
+	@echo '-std=c++20 -fopenmp "-I$(CURDIR)/include" "$(CURDIR)/$@" $(LIBRARIES)' > build/flags
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 	@ln -sfn $(PLAIN)/bin build/bin
 $(PROGRAMS:%=build/bin/%): build/bin/%: build/$(PLAIN)/bin/% FORCE
 	@ln -sfn $(PLAIN)/bin build/bin
 install: all
-	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))" \
-	  $(COMMANDS)
+	@.build/install "$(DESTDIR)" "$(PREFIX)" $(VERSION) "$(LIBRARIES)" $(COMMANDS)
 uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
 # The library in double, for programs of one's own that ask gradient_error: autograd.h
@@ -295,7 +297,7 @@ mini-bert: programs
 	  --steps 30000 --batch 32 --max-length 64 --lr 1e-3 --dropout 0 --evaluate-every 1000 --f16 --out build/mini-bert
 	@rm -rf data/mini/bert && cp -r build/mini-bert/model data/mini/bert
 
-walkthroughs: programs
+walkthroughs: all
 	@.build/run-console $$(grep -rlx --include='*.md' '```console' README.md src examples tests | LC_ALL=C sort)
 
 # Recipes are programs of one's own, as src/INSTALL.md has them: public headers and the library alone.
@@ -305,7 +307,7 @@ $(RECIPES:=.o): build/%.o: examples/%.cpp build/config.mk
 	@echo "recipe  $<"
 	$(Q)$(CXX) -std=c++20 -O2 $(WARNINGS) -fopenmp -Iinclude -MMD -MP -c $< -o $@
 $(RECIPES): %: %.o build/libminbert.a
-	$(Q)$(CXX) -fopenmp $^ -o $@ $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
+	$(Q)$(CXX) $< @build/flags -o $@
 recipes: $(RECIPES)
 	@for recipe in $^; do echo; echo "$$recipe"; $$recipe || exit; done
 

@@ -37,6 +37,8 @@ inline constexpr const char* every_backward = "ops: every backward is the deriva
 inline std::vector<Case> cases() {
   const Batch batch = ragged();
   const Indices rows = {2, 0, 2, 1, 2}, groups = {1, 0, 1, 2, 1}, labels = {2, 0, 3};
+  Batch causal = batch;
+  causal.causal = true;
   const auto attend = [=](int heads, double drop) {
     return [=](const Inputs& x) { return attention(x[0], x[1], x[2], batch, heads, drop, key); };
   };
@@ -127,6 +129,8 @@ inline std::vector<Case> cases() {
       {"attention", "one head", qkv, attend(1, 0)},
       {"attention", "three heads", qkv, attend(3, 0)},
       {"attention", "two heads with dropout", qkv, attend(2, p)},
+      {"attention", "causal, with dropout", qkv,
+       [=](const Inputs& x) { return attention(x[0], x[1], x[2], causal, 2, p, key); }},
       {"attention", "to itself", {n({9, 6})},
        [=](const Inputs& x) { return attention(x[0], x[0], x[0], batch, 2, 0, key); }},
       {"attention", "dV", {n({9, 6})},

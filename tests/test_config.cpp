@@ -136,7 +136,7 @@ TEST_CASE("config: values that make no BERT are refused") {
     CHECK(contains(message, std::string(key) + "\" is \"" + value + "\""));
     CHECK(contains(message, wrong));
   }
-  CHECK(refusal("is_decoder", true) == ": \"is_decoder\" is true; minbert is an encoder and has no decoder");
+  CHECK(refusal("is_decoder", true) == ": \"is_decoder\" is true; minbert reads encoders alone");
   const File file("{}");
   CHECK_THROWS_WITH_AS(BertConfig::load(file.path), (file.path + ": \"vocab_size\" is missing").c_str(),
                        Error);

@@ -30,6 +30,8 @@ std::vector<Case> large_cases() {
   std::vector<Sequence> list;
   for (const int length : {33, 1, 70, 64}) list.push_back(sentence(length));
   const Batch batch = pack(list);
+  Batch causal = batch;
+  causal.causal = true;
   std::vector<int32_t> many, few, labels;
   for (int32_t i = 0; i < 168; ++i) many.push_back(i * 7 % 40), few.push_back(i * 5 % 3), labels.push_back(i * 11 % 90);
   const Indices ids = many, segments = few, classes = labels;
@@ -48,6 +50,8 @@ std::vector<Case> large_cases() {
       {"mean_sentences", "", {n({168, 24})}, [=](const Inputs& x) { return mean_sentences(x[0], batch); }},
       {"attention", "", {n({168, 24}), m({168, 24}), kinked({168, 24})},
        [=](const Inputs& x) { return attention(x[0], x[1], x[2], batch, 3, p, key); }},
+      {"attention", "causal", {n({168, 24}), m({168, 24}), kinked({168, 24})},
+       [=](const Inputs& x) { return attention(x[0], x[1], x[2], causal, 3, p, key); }},
       {"feed_forward", "", {n({168, 24}), m({40, 24}), m({40}), n({24, 40}), m({24})},
        [](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4]); }},
       {"sum", "in one block", {n({100, 200})}, [](const Inputs& x) { return sum(x[0]); }},

@@ -13,6 +13,7 @@ struct Batch {
   Indices sentence = {};                           // [T]  the sentence each row belongs to
   Indices task = {};                               // [B]  each sentence's task id; empty: no task
   Indices row_task = {};                           // [T]  the same for each row
+  bool causal = false;                             // attention: no token sees a later one
   int64_t tokens() const { return ids.size(); }
   int64_t sentences() const { return offsets.size() - 1; }
 };

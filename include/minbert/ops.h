@@ -106,7 +106,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 
 // ---- attention (attention.cpp) ------------------------------------------------------------------
 // softmax(Q K^T / sqrt(d)) V within each sentence, for `heads` heads of d = H/heads columns each,
-// with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1).
+// with dropout of probability p on the weights (Vaswani et al. 2017, eq. 1). batch.causal: each
+// token sees itself and those before it, and the weights of later ones are 0 (sec. 3.2.3).
 // q, k, v [T,H] -> [T,H]
 // weights, if given, receives the weights before dropout, sentence by sentence, and in a sentence
 // head by head: L_b x L_b weights, then 0 to 3 numbers without meaning: attention_block(L_b) in

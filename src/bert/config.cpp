@@ -64,8 +64,7 @@ void check_kind(const Json& json, const std::string& file) {
            "model would give wrong results",
            file, positions);
   for (const char* key : {"is_decoder", "add_cross_attention"})
-    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert is an encoder and has no decoder",
-             file, key);
+    MB_CHECK(!json.get(key, false), "{}: \"{}\" is true; minbert reads encoders alone", file, key);
 }
 
 void check_values(const BertConfig& c, const std::string& file) {

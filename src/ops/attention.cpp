@@ -5,7 +5,10 @@
 //   Shapes      q, k, v, result [T,H]; head h is in columns h d .. (h+1) d - 1
 //               P: a block of L_b x L_b for each sentence b and head; each begins at a multiple of
 //               4 numbers, the alignment that cuBLAS needs
-//   No padding  every product is of one sentence and head, read in place; nothing is masked.
+//   No padding  every product is of one sentence and head, read in place
+//   Causal      P_ij = 0 for j > i, as where S_ij = -infinity (sec. 3.2.3): softmax leaves out the
+//               scores of later tokens, which are computed nonetheless. The backward needs nothing
+//               else: dS_ij = P_ij (...) is 0 there, too.
 //   Parts       A CPU thread takes some blocks at a time, from the first product to the last;
 //               their scores stay in its cache. A GPU takes all blocks at once.
 //   Plain       attention in examples/plain_bert.cpp; a test holds the two equal
@@ -27,30 +30,37 @@ namespace {
 struct Scores {
   const int32_t *offsets, *sentence, *start;        // [B+1]; [T]; [B] elements of a head before b
   int heads;
+  bool causal;
   int64_t first_block, first_row, first_element;
   HD int64_t block(int64_t b, int64_t h, int64_t L) const {
     return int64_t(heads) * start[b] + h * attention_block(L) - first_element;
   }
-  HD int64_t begin(int64_t row_of_part, int* length) const {
+  struct Row {
+    int64_t begin;
+    int L, head, query;                             // query: the token's place in its sentence
+  };
+  HD Row row(int64_t row_of_part) const {
     // Sentence b has heads L_b rows of scores, from heads offsets[b] on: so row / heads is one of
     // b's tokens, though not the one whose scores these are.
     const int row = int(first_row + row_of_part);   // a GPU divides 32 bits faster than 64
     const int b = sentence[row / heads], L = offsets[b + 1] - offsets[b];
     const int row_of_sentence = row - heads * offsets[b];
-    *length = L;
-    return block(b, row_of_sentence / L, L) + int64_t(row_of_sentence % L) * L;
+    const int head = row_of_sentence / L, query = row_of_sentence % L;
+    return {block(b, head, L) + int64_t(query) * L, L, head, query};
   }
 };
 
-// P = softmax(S), in place
+// P = softmax(S) over the tokens that the query sees, in place; 0 behind them
 struct SoftmaxScores {
   Scores at;
   real* scores;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    int n;
-    real* p = scores + at.begin(row, &n);
-    softmax_row(team, n, p, p);
+    const Scores::Row r = at.row(row);
+    const int seen = at.causal ? r.query + 1 : r.L;
+    real* p = scores + r.begin;
+    softmax_row(team, seen, p, p);
+    team.each(r.L - seen, [=](int i) { p[seen + i] = 0; });
   }
 };
 // P' = m P / (1-p), with a mask for all scores of a block, since a row alone may have too few to
@@ -78,12 +88,11 @@ struct ScoresBackward {
   real* d_scores;
   template <class Team>
   HD void operator()(Team team, int64_t row) const {
-    int n;
-    const int64_t begin = at.begin(row, &n);
-    const real *p = scores + begin, *p_dropped = after_dropout + begin;
-    real* dp = d_scores + begin;
-    const real sum = team.sum(n, [=](int i) { return p_dropped[i] * dp[i]; });
-    team.each(n, [=](int i) { dp[i] = p_dropped[i] * dp[i] - p[i] * sum; });
+    const Scores::Row r = at.row(row);
+    const real *p = scores + r.begin, *p_dropped = after_dropout + r.begin;
+    real* dp = d_scores + r.begin;
+    const real sum = team.sum(r.L, [=](int i) { return p_dropped[i] * dp[i]; });
+    team.each(r.L, [=](int i) { dp[i] = p_dropped[i] * dp[i] - p[i] * sum; });
   }
 };
 
@@ -170,7 +179,7 @@ void each_part(const Layout& layout, Device device, const F& f) {
 Scores scores_of(const Part& part, Device device) {
   const Layout& l = part.layout;
   return {l.batch.offsets.data(device), l.batch.sentence.data(device), l.start.data(device),
-          int(l.heads), int64_t(part.first), part.begin().row, part.begin().element};
+          l.heads, l.batch.causal, int64_t(part.first), part.begin().row, part.begin().element};
 }
 
 }  // namespace
