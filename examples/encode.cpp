@@ -18,7 +18,7 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   EncodeOptions o;
-  std::string model;
+  std::string model, pool;
   CommandLine line("encode",
                    "Encodes each line of a file (two texts: TAB between them) by a BERT.");
   line.option("--model", model, "a Hugging Face folder, or a run's", "DIR");
@@ -29,9 +29,9 @@ int main(int argc, char** argv) {
   line.option("--max-length", o.max_length,
               "longer texts are cut to this many tokens; 0: to as many as a sentence-transformers "
               "folder says, else 512", Range{0});
-  line.option("--pool", o.pool,
+  line.option("--pool", pool,
               "also write sentence_embedding: the pooler's output, [CLS]'s last hidden state or "
-              "the mean of all tokens'; a sentence-transformers folder says which");
+              "the mean of all tokens'; a sentence-transformers folder says which", choices<Pool>());
   line.option("--normalize", o.normalize, "each sentence_embedding to length 1");
   line.option("--tokens", o.tokens,
               "also write every token's last hidden state, and the offsets of the texts");
@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   return run_program("encode", [&] {
     use_machine(machine);
     line.need({"--model", "--input", "--output"});
+    if (!pool.empty()) o.pool = choice<Pool>(pool, "--pool");
     check_folder_of(o.output);
     check_ending("--output", o.output, {".safetensors"});
     watch_for_interrupt();

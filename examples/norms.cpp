@@ -17,7 +17,7 @@
 using namespace minbert;
 
 int main(int argc, char** argv) {
-  NormLists lists{names_of(norms().entries), {Placement::post, Placement::pre, Placement::normformer}, {"none"}, {0}};
+  NormLists lists{names_of(norms().entries), choices<Placement>(), {"none"}, {0}};
   double to_loss = 1.4;
   TrainOptions o;
   o.model = shipped("data/mini/bert");
@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
       "side.");
   line.section("What is compared: every one with every other");
   line.option("--norm", lists.norms, "normalizations of the hidden states", &norms());
-  line.option("--placement", lists.placements, "where the norms of a layer stand");
+  line.option("--placement", lists.placements, "where the norms of a layer stand",
+              choices<Placement>());
   line.option("--cls-norm", lists.cls_norms, "normalizations of [CLS]", &cls_norms());
   line.option("--grad-norm", lists.grad_norms,
               "gradient normalization of [CLS]: strengths, 0: none", Range{0});

@@ -98,7 +98,7 @@ TEST_CASE("attention: in a causal batch later tokens change no bit, forward and 
   const auto exact = run("one");
   CHECK(exact == run("another"));
   if (bf16_instructions().empty()) return;
-  const In bf16("bf16");
+  const In bf16(Precision::bf16);
   const auto rounded = run("one");
   CHECK(rounded == run("another"));
   CHECK(difference(rounded[0], exact[0]) < 0.02);

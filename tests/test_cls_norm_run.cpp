@@ -72,7 +72,8 @@ TEST_CASE("cls norm run: gradient normalization changes what the encoder learns 
                      parameters.value("pooler.dense.weight").grad().values());
   };
   for (const std::string norm : {"none", "z", "iso-bn"}) {
-    const auto plain = gradient(0, ClsPlace::pre_pooler, true, norm), before = gradient(0.5, ClsPlace::pre_pooler, true, norm),
+    const auto plain = gradient(0, ClsPlace::pre_pooler, true, norm),
+               before = gradient(0.5, ClsPlace::pre_pooler, true, norm),
                behind = gradient(0.5, ClsPlace::pooled, true, norm);
     CHECK(before.second == plain.second);           // the pooler is above it
     CHECK(before.first != plain.first);
@@ -154,7 +155,7 @@ TEST_CASE("cls norm run: the statistics are those of all tasks' training sets un
         return fitted.model.parameters.value(std::string("bert.cls_norm.") + name).values();
       };
       CHECK(double(buffer("count")[0]) == count);
-      CHECK(count == (pairs == Pairs::siamese ? 42 : 26));
+      CHECK(count == (pairs == "siamese" ? 42 : 26));
       for (size_t i = 0; i < 8; ++i) CHECK(double(buffer("mean")[i]) == doctest::Approx(mean[i] / count).epsilon(1e-4));
     }
 }

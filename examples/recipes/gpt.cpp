@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
     const size_t steps = 300, batch = 16;
     for (size_t k = 0; k < steps; ++k) {
       backward(gpt.loss(training.subspan(k * batch, batch)));
-      adamw.step(2e-3 * schedule_factor("linear", int64_t(k), int64_t(steps), 0.1));
+      adamw.step(2e-3 * schedule_factor(Schedule::linear, int64_t(k), int64_t(steps), 0.1));
     }
     const NoGrad no_tape;
     const Bigrams bigrams(causal(unseen));

@@ -45,9 +45,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
 // to_loss, the first gradient, the time of a step; and their loss curves, drawn. Returns the exit
 // status.
 struct NormLists {
-  Names norms;
-  std::vector<Placement> placements;
-  Names cls_norms;
+  Names norms, placements, cls_norms;
   Numbers grad_norms;
 };
 // Every one with every other

@@ -38,12 +38,12 @@ std::vector<Variant> variants_of(const TrainOptions& o) {
 
 std::vector<Variant> norm_variants(const NormLists& lists, bool from_scratch) {
   std::vector<Variant> variants;
-  for (const Placement placement : lists.placements)
+  for (const std::string& placement : lists.placements)
     for (const std::string& norm : lists.norms)
       for (const std::string& cls_norm : lists.cls_norms)
         for (const double alpha : lists.grad_norms) {
-          variants.push_back({"", norm, placement, cls_norm, alpha, from_scratch});
-          variants.back().label = norms_of(variants.back()) + "-" + name_of(placement);
+          variants.push_back({"", norm, choice<Placement>(placement, "placement"), cls_norm, alpha, from_scratch});
+          variants.back().label = norms_of(variants.back()) + "-" + placement;
         }
   return variants;
 }

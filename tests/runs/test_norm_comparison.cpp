@@ -30,7 +30,7 @@ TEST_CASE("norms: the first gradient is what one step of plain gradient descent 
 }
 
 TEST_CASE("norms: lists stand for every one with every other, each with a name of its own") {
-  const std::vector<Variant> all = norm_variants({{"layer", "rms"}, {Placement::post, Placement::pre}, {"none", "z"}, {0, 0.5}}, true);
+  const std::vector<Variant> all = norm_variants({{"layer", "rms"}, {"post", "pre"}, {"none", "z"}, {0, 0.5}}, true);
   std::set<std::string> labels;
   for (const Variant& v : all) {
     labels.insert(v.label);

@@ -56,7 +56,7 @@ void read(const Option& option, const std::string& text, std::string& v) {
 }
 
 void read(const Option& option, const std::string& text, const AnyChoice& v) {
-  v.set(text, option.name());
+  v.set(text, option.name().c_str());
 }
 
 template <class T>
@@ -85,11 +85,10 @@ bool Option::is_words() const {
 }
 
 std::string Option::what() const {
+  if (std::holds_alternative<AnyChoice>(variable)) return "NAME";
   if (const auto* word = std::get_if<std::string>(&valid)) return *word;
   if (std::holds_alternative<int*>(variable)) return "N";
   if (std::holds_alternative<double*>(variable)) return "X";
-  if (const auto* choice = std::get_if<AnyChoice>(&variable))
-    return choice->several ? "LIST" : "NAME";
   return std::holds_alternative<std::string*>(variable) ? "NAME" : "LIST";
 }
 

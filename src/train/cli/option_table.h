@@ -5,12 +5,11 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "engine/names.h"
+#include "minbert/choice.h"
 #include "minbert/norm.h"
 
 namespace minbert {
@@ -19,45 +18,16 @@ struct Range {
   double least, most = std::numeric_limits<double>::max();
 };
 
-// A variable that is a choice (Placement*), none or one (std::optional<Pool>*: "" is none), or
-// several (std::vector<Placement>*: separated by commas).
+// A variable that is a choice: Placement*.
 struct AnyChoice {
   template <class E>
     requires std::is_enum_v<E>
   AnyChoice(E* v)
-      : AnyChoice(choices<E>(), [=] { return name_of(*v); },
-                  [=](const std::string& given, const std::string& what) {
-                    *v = choice<E>(given, what);
-                  }) {}
-  template <class E>
-  AnyChoice(std::optional<E>* v)
-      : AnyChoice(choices<E>(), [=] { return *v ? name_of(**v) : ""; },
-                  [=](const std::string& given, const std::string& what) {
-                    *v = given.empty() ? std::nullopt : std::optional(choice<E>(given, what));
-                  }) {}
-  template <class E>
-    requires std::is_enum_v<E>
-  AnyChoice(std::vector<E>* v)
-      : AnyChoice(choices<E>(), [=] {
-          std::vector<std::string> all;
-          for (const E value : *v) all.push_back(name_of(value));
-          return joined(all, ",");
-        }, [=](const std::string& given, const std::string& what) {
-          std::vector<E> all;
-          for (const std::string& name : split(given)) all.push_back(choice<E>(name, what));
-          *v = all;
-        }) {
-    several = true;
-  }
-
+      : names(choices<E>()), text([=] { return name_of(*v); }),
+        set([=](const std::string& name, const char* of) { *v = choice<E>(name, of); }) {}
   std::vector<std::string> names;
-  bool several = false;
   std::function<std::string()> text;
-  std::function<void(const std::string& text, const std::string& what)> set;
-
- private:
-  AnyChoice(std::vector<std::string> all, decltype(text) get, decltype(set) take)
-      : names(std::move(all)), text(std::move(get)), set(std::move(take)) {}
+  std::function<void(const std::string& name, const char* of)> set;
 };
 
 struct Option {
