@@ -86,13 +86,17 @@ endif
 export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
-# depends on that, none on CUDA=0|1|auto, which chooses between two builds.
+# depends on that, none on CUDA=0|1|auto, which chooses between two builds. And the commit, of this repository, not of
+# one around it.
 NO_BUILD := help clean deps lint papers uninstall check-paper
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
 build/config.mk: FORCE
 	@.build/deps && .build/probe $@
+	@printf '#define MINBERT_%s "%s"\n' VERSION $(VERSION) COMMIT "$$(GIT_CEILING_DIRECTORIES=$$(dirname "$$PWD") \
+	  git describe --always --dirty 2>/dev/null || echo unknown)" > build/commit.h.new
+	@cmp -s build/commit.h.new build/commit.h || cp build/commit.h.new build/commit.h
 	@missing=$$(sed -n 's/^NO_CUDA *:= *//p' $@); [ "$(CUDA)" != 1 ] || [ -z "$$missing" ] || \
 	  { echo "minbert: CUDA=1, but $$missing. Install CUDA Toolkit 12.5 or later with cuBLAS or build" \
 	  "without CUDA=1" >&2; exit 1; }
@@ -102,16 +106,23 @@ GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPU
 
 find        = $(shell find $(1) -name '*.cpp' | LC_ALL=C sort)
 LIBRARY    := $(call find,src)
-EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(addprefix examples/,report inside papers runs models))
+ROOMS      := report models runs inside papers
+EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(ROOMS:%=examples/%))
 MAINS      := $(shell grep -l '^int main' $(EXAMPLES))
 STUDIES    := $(filter-out $(MAINS),$(EXAMPLES))
-TEST_FILES := $(wildcard tests/test_*.cpp tests/*/test_*.cpp) tests/main.cpp
+TEST_FILES := $(wildcard tests/*.cpp tests/*/test_*.cpp)
 BENCHMARK  := $(wildcard tests/bench/*.cpp)
 WORLD      := $(wildcard data/*.cpp)
 GRAMMAR    := $(filter-out data/make_mini.cpp,$(WORLD))
 COMMANDS   := bag_of_words conditional_layer_norm encode export inside isotropy layernorm_tuning multitask norms \
   predict pretrain task_adaptation tokenize transformer_norms vocabulary
 PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini bench
+# A program is linked with the rooms of examples/ whose headers it includes, and with those whose headers these include;
+# and with what stands beside the programs.
+INCLUDES   := $(sort $(shell grep -roE '^#include "[a-z]+/' examples tests/bench | sed 's/:.*"/:/; s/.$$//'))
+included    = $(filter $(ROOMS),$(subst :, ,$(filter $(1)%,$(INCLUDES))))
+rooms_of    = $(foreach room,$(call included,$(1)),$(room) $(call included,examples/$(room)/))
+studies_of  = $(filter $(wildcard examples/*.cpp) $(patsubst %,examples/%/%.cpp,$(call rooms_of,$(1))),$(STUDIES))
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 Q          := $(if $(V),,@)
 
@@ -127,7 +138,8 @@ FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -I
 FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
 LIBS_cuda       := $(CUDA_LIBRARIES)
 # In double, and lane by lane: the framework and its tests
-NOT_double      := $(filter-out %/isotropy.cpp,$(call find,examples/papers)) $(wildcard tests/*/test_*.cpp)
+NOT_double      := $(filter-out %/isotropy.cpp,$(call find,examples/papers examples/inside)) \
+  $(wildcard tests/*/test_*.cpp)
 NOT_rehearsal   := $(NOT_double)
 NOT_rehearsal-double := $(NOT_double)
 ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
@@ -147,6 +159,15 @@ OWN_asan              := $(LIBRARY) $(STUDIES) $(shell grep -l __SANITIZE_ADDRES
 compiler_of = $(if $(filter-out $(OWN_$(1)),$(2)),$(or $(HOST_$(1)),$(1)),$(1))
 objects     = $(foreach file,$(2),build/$(call compiler_of,$(1),$(file))/$(file:.cpp=.o))
 
+# A line for each file that is made: [ 43/96] cpu  src/nn/module.cpp. make expands recipes one after the other, each
+# just before it runs, so a variable can count them; `make -n` says how many there will be, and the lines have no
+# numbers where it fails.
+UNCOUNTED = build/config.mk lab grade grade-hand-ins check-labs hand-in
+total = $(eval total := $(shell MAKEFLAGS='$(subst ','\'',$(MAKEFLAGS))' $(MAKE) -n total=0 \
+  $(filter-out $(UNCOUNTED),$(MAKECMDGOALS)) 2> /dev/null | grep -c '^printf .*%s  %s'))$(total)
+number = $(if $(filter-out 0,$(total)),[%3d/$(total)] ,%.0s)
+say = @$(eval said += x)printf '$(number)%s  %s\n' $(words $(said)) $(1) $(2)
+
 # The standard library's headers, parsed once a build: else that is a third of the work on every file. A file includes
 # what it uses, as without them; a compiler that cannot use what was prepared reads std.h.
 STD := algorithm array cmath cstdint filesystem functional iostream map memory numeric optional ranges set span \
@@ -160,34 +181,33 @@ export CCACHE_PCH_EXTSUM ?= 1
 define BUILD
 build/$(1)/std-O0.h.gch build/$(1)/std-O3.h.gch: build/$(1)/std-%.h.gch: build/std.h build/config.mk
 	@mkdir -p $$(@D)
-	@echo "$(1)  std.h, -$$*"
+	$$(call say,$(1),"std.h -$$*")
 	$$(Q)cp -p $$< $$(@:.gch=) && cp $$< $$@.sum
 	$$(Q)$(CXX) $(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) -$$* -x c++-header $$< -o $$@
-build/$(1)/%.o: %.cpp build/config.mk | build/$(1)/std-O0.h.gch build/$(1)/std-O3.h.gch
+build/$(1)/%.o: %.cpp build/config.mk | build/$(1)/std-O3.h.gch
 	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
-STUDIES_$(1) := $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES)))
-build/test-$(1): $$(LIBRARY_$(1)) $$(STUDIES_$(1)) \
-    $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(TEST_FILES)) $$(GRAMMAR))
+build/test-$(1): $$(LIBRARY_$(1)) \
+    $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES) $$(TEST_FILES)) $$(GRAMMAR))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
-build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
+build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK) $$(call studies_of,tests/bench/)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
 build/$(1)/bin/make-mini: $$(call objects,$(1),$$(WORLD)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 endef
 define PROGRAM
-build/$(1)/bin/$(notdir $(basename $(2))): $$(call objects,$(1),$(2)) $$(STUDIES_$(1)) $$(LIBRARY_$(1))
+build/$(1)/bin/$(notdir $(basename $(2))): $$(call objects,$(1),$(2) $$(call studies_of,$(2))) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 endef
 define compile
 	@mkdir -p $(@D)
-	@echo "$(1)  $<"
+	$(call say,$(1),$<)
 	$(Q)$(CXX) $(FLAGS) $(FLAGS_$(1)) $(FOUND_FLAGS) -include build/$(1)/std-$(if $(filter -O0,$(OPTIMISE)),O0,O3).h \
 	  $(OPTIMISE) -MMD -MP -c $< -o $@
 endef
 define link
 	@mkdir -p $(@D)
-	@echo "link  $@"
+	$(call say,link,$@)
 	$(Q)$(CXX) $(FLAGS) $(1) $(filter %.o,$^) -o $@ $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(2)
 endef
 BUILDS := cpu double asan cuda rehearsal rehearsal-double
@@ -203,13 +223,17 @@ NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --Werror cross-execu
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 $(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
 	@mkdir -p $(@D)
-	@echo "nvcc  $<"
+	$(call say,nvcc,$<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
-# Optimising costs a third of the compile time, and what has no loop over numbers of its own needs none.
-$(foreach build,cpu double cuda,$(patsubst %.cpp,build/$(build)/%.o, \
-  $(filter-out $(shell grep -l 'pragma omp' $(EXAMPLES)),$(EXAMPLES)))): OPTIMISE := -O1
+# Optimising costs a third of the compile time. What has no loop over numbers of its own needs none: these rooms of
+# src, and programs without `pragma omp`.
+AROUND   := $(EXAMPLES) $(WORLD) $(BENCHMARK)
+NO_LOOPS := $(call find,$(addprefix src/,train tasks bert files)) \
+  $(filter-out $(shell grep -l 'pragma omp' $(AROUND)),$(AROUND))
+$(foreach build,cpu double cuda,$(NO_LOOPS:%.cpp=build/$(build)/%.o)): OPTIMISE += -O1
 # doctest's macros cost most of the compile time, and tests need no speed of their own.
 $(TEST_FILES:%.cpp=build/cpu/%.o) $(TEST_FILES:%.cpp=build/double/%.o): OPTIMISE := -O0
+$(foreach build,cpu double,$(eval $(TEST_FILES:%.cpp=build/$(build)/%.o): | build/$(build)/std-O0.h.gch))
 
 # The file that includes mpi.h.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
@@ -218,11 +242,6 @@ $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
 ABOUT := $(BUILDS:%=build/%/src/files/about.o)
 $(ABOUT): build/commit.h
 $(ABOUT): OPTIMISE = -include build/commit.h
-build/commit.h: FORCE                               # of this repository, not of one around it
-	@mkdir -p build
-	@printf '#define MINBERT_%s "%s"\n' VERSION $(VERSION) COMMIT "$$(GIT_CEILING_DIRECTORIES=$$(dirname "$$PWD") \
-	  git describe --always --dirty 2>/dev/null || echo unknown)" > $@.new
-	@cmp -s $@.new $@ || cp $@.new $@
 
 # The page of build/bin/inside has its scripts and its style in it: the strings page_js, page_css, ...
 INSIDE := $(BUILDS:%=build/%/examples/inside/page.o)
@@ -239,7 +258,7 @@ all: programs build/libminbert.a
 # build/flags: what compiles and links a program of one's own, as g++ mine.cpp @build/flags -o mine
 LIBRARIES = $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
 build/libminbert.a: $(LIBRARY_$(PLAIN))
-	@echo "ar  $@"
+	$(call say,ar,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 	@echo '-std=c++20 -fopenmp "-I$(CURDIR)/include" "$(CURDIR)/$@" $(LIBRARIES)' > build/flags
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
@@ -252,7 +271,7 @@ uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
 # The library in double, for programs of one's own that ask gradient_error: autograd.h
 build/libminbert-double.a: $(LIBRARY_double)
-	@echo "ar  $@"
+	$(call say,ar,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 test: programs build/test-$(PLAIN) build/test-double
@@ -267,7 +286,7 @@ test-kernels: build/test-cpu build/test-double
 asan-test: build/test-asan
 	@.build/run-tests "$(T)" build/test-asan
 
-demo: programs
+demo: $(addprefix build/bin/,multitask inside predict)
 	@rm -rf build/demo
 	@$(if $(SOURCES),echo "Lab $(N): what follows is compiled with your $(strip $(SOURCES))")
 	@echo "A BERT pre-trained on data/mini/corpus.txt, fine-tuned in two ways, and the same network from scratch:"
@@ -284,14 +303,14 @@ DOCUMENTS := conditional_layer_norm isotropy task_adaptation layernorm_tuning tr
 GRID    ?= reduced
 JOBS    ?= 1
 DATA    ?= data
-study: programs
+study: $(addprefix build/bin/,$(DOCUMENTS) study_index)
 	@$(if $(MODEL),examples/papers/real.sh $(DATA) build/study-real $(JOBS) $(MODEL),for program in $(DOCUMENTS); do \
 	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done; \
 	  build/bin/study_index build/study)
 
-mini: programs
+mini: build/bin/make-mini
 	build/bin/make-mini
-mini-bert: programs
+mini-bert: build/bin/pretrain
 	@rm -rf build/mini-bert
 	build/bin/pretrain --corpus data/mini/corpus.txt --vocab-size 1600 --config data/mini-bert.json --page 4 \
 	  --steps 30000 --batch 32 --max-length 64 --lr 1e-3 --dropout 0 --evaluate-every 1000 --f16 --out build/mini-bert
@@ -304,14 +323,14 @@ walkthroughs: all
 RECIPES := $(patsubst examples/%.cpp,build/%,$(wildcard examples/recipes/$(or $(RECIPE),*).cpp))
 $(RECIPES:=.o): build/%.o: examples/%.cpp build/config.mk
 	@mkdir -p $(@D)
-	@echo "recipe  $<"
+	$(call say,recipe,$<)
 	$(Q)$(CXX) -std=c++20 -O2 $(WARNINGS) -fopenmp -Iinclude -MMD -MP -c $< -o $@
 $(RECIPES): %: %.o build/libminbert.a
 	$(Q)$(CXX) $< @build/flags -o $@
 recipes: $(RECIPES)
 	@for recipe in $^; do echo; echo "$$recipe"; $$recipe || exit; done
 
-bench: programs
+bench: build/bin/bench
 	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
 # Each kernel in three orders of its threads: what depends on the order is a race.

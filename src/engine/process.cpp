@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <regex>
 #include <vector>
 
 #include "engine/names.h"
@@ -93,12 +92,15 @@ void prepare_openblas() {
 double cores_of_groups(const std::string& root) {
   const std::string v2 = root + "/sys/fs/cgroup", v1 = v2 + "/cpu";
   double least = std::min(limit_of(v2), limit_of(v1));
-  const std::regex of_cpu("[0-9]+:(|[^:]*\\bcpu\\b[^:]*):(/.*)");  // "0::/a", "4:cpu,cpuacct:/a"
   std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);)
-    if (std::smatch own; std::regex_match(line, own, of_cpu))
-      for (std::string group = own[2]; !group.empty(); group.resize(group.rfind('/')))
-        least = std::min(least, limit_of((own.length(1) > 0 ? v1 : v2) + group));
+  for (std::string line; std::getline(groups, line);) {   // "0::/a", "4:cpu,cpuacct:/a"
+    const size_t begin = line.find(':') + 1, end = line.find(":/", begin - 1);
+    if (end == line.npos) continue;
+    const std::vector<std::string> kinds = split(line.substr(begin, end - begin));
+    if (!kinds.empty() && !std::ranges::count(kinds, "cpu")) continue;
+    for (std::string group = line.substr(end + 1); !group.empty(); group.resize(group.rfind('/')))
+      least = std::min(least, limit_of((kinds.empty() ? v2 : v1) + group));
+  }
   return least;
 }
 

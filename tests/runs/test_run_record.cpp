@@ -6,6 +6,7 @@
 #include <cmath>
 #include <regex>
 
+#include "../data/tsv_line.h"
 #include "engine/names.h"
 #include "engine/text.h"
 #include "error_of.h"
