@@ -46,31 +46,56 @@ struct ClassifierHead {
 inline const std::string foreign_task = "classifier";
 
 struct BertConfig {
-  std::string model_type = "bert";                 // or another of src/bert/family.cpp
-  int vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
-      intermediate_size = 3072, max_position_embeddings = 512,
-      type_vocab_size = 2;                         // 0: no segment embeddings
-  double hidden_dropout_prob = 0.1, attention_probs_dropout_prob = 0.1, initializer_range = 0.02,
-         layer_norm_eps = 1e-12;
-  std::string hidden_act = "gelu";                 // see activation() in bert.h
+  // "bert", or another of src/bert/family.cpp
+  std::string model_type = "bert";
+  // Tokens, the rows of the word embeddings
+  int vocab_size = 30522;
+  // H, the columns of a hidden state
+  int hidden_size = 768;
+  int num_hidden_layers = 12;
+  // Each has H / heads columns
+  int num_attention_heads = 12;
+  // I, the columns between the two matrices of a feed-forward network
+  int intermediate_size = 3072;
+  // Rows of the table of positions; see max_tokens()
+  int max_position_embeddings = 512;
+  // Segments; 0: no segment embeddings
+  int type_vocab_size = 2;
+  // Dropout of hidden states, 0 to below 1
+  double hidden_dropout_prob = 0.1;
+  // Dropout of attention weights, 0 to below 1
+  double attention_probs_dropout_prob = 0.1;
+  // The deviation of new weights, above 0
+  double initializer_range = 0.02;
+  // ε of the norms, above 0
+  double layer_norm_eps = 1e-12;
+  // See activation() in bert.h
+  std::string hidden_act = "gelu";
+  // The id of [PAD]; a RoBERTa counts positions from behind it
   int pad_token_id = 0;
 
   // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,
   // and max_length is at most max_tokens().
-  std::string norm = "layer";                      // with its options: "group:groups=8"
+  // Of the hidden states, with its options: "group:groups=8"
+  std::string norm = "layer";
   Placement placement = Placement::post;
-  std::string cls_norm = "none";                   // with its options
+  // Of [CLS], with its options
+  std::string cls_norm = "none";
   ClsPlace cls_norm_at = ClsPlace::per_method;
   Pairs pairs = Pairs::cross;
   Pool pool = Pool::pooler;
   Initialisation initialisation = Initialisation::normal;
   EmbeddingsNorm embeddings_norm = EmbeddingsNorm::same;
   Positions positions = Positions::learned;
+  // The names of the tasks that have a head
   std::vector<std::string> tasks;
-  std::map<std::string, Json> described;           // of tasks by name: the fields of a Task
+  // Of tasks by name: the fields of a Task
+  std::map<std::string, Json> described;
+  // Tokens of a sequence, 1 to max_tokens()
   int max_length = 512;
 
-  ClassifierHead classifier;                       // of Heads::classifier
+  // Where heads() is Heads::classifier
+  ClassifierHead classifier;
   // Is this a ...ForSequenceClassification without our additions? Then foreign_task is its task.
   bool is_foreign() const { return tasks == std::vector{foreign_task}; }
 

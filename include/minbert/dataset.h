@@ -30,14 +30,17 @@ struct Dataset {
 };
 
 struct DatasetOptions {
+  // Tokens of a sequence; longer ones are cut
   int max_length = 512;
   Pairs pairs = Pairs::cross;
-  int64_t limit = 0;                            // so many of the n valid rows, evenly spaced: rows
-                                                // i n / limit, rounded down; 0: all
-  Split split = Split::train;                   // test: no labels, and rows with an empty text are
-                                                // kept, since every id needs a prediction
-  bool keep_texts = false;                      // in the examples, beside their tokens
-  bool skip_bad_rows = false;                   // however many, or all of a label
+  // So many of the n valid rows, evenly spaced: rows i n / limit, rounded down; 0: all
+  int64_t limit = 0;
+  // test: no labels, and rows with an empty text are kept, since every id needs a prediction
+  Split split = Split::train;
+  // In the examples, beside their tokens
+  bool keep_texts = false;
+  // However many, or all of a label
+  bool skip_bad_rows = false;
 };
 
 struct SkippedRow {

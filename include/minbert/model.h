@@ -35,8 +35,10 @@ void load_start(const std::string& source, const BertConfig& saved, const std::v
                 Placement placement, const Parameters& parameters);
 
 struct FineTuneOptions {
-  uint64_t seed = 0;                                // of the heads
-  double head_dropout = 0;                          // before them
+  // Of the heads' first values
+  uint64_t seed = 0;
+  // Before the heads, 0 to below 1
+  double head_dropout = 0;
 };
 
 // A BERT with a head for each task.

@@ -83,10 +83,14 @@ class Child : public M {
 class Parameters {
  public:
   struct Options {
+    // Of the first values
     uint64_t seed = 11711;
-    double initializer_range = 0.02;                // of normal and uniform
-    Initialisation initialisation = Initialisation::normal;        // of Init::random
-    bool initialise = true;                         // false: load_weights does it where it must
+    // The deviation of normal, the bound of uniform; above 0
+    double initializer_range = 0.02;
+    // Of Init::random
+    Initialisation initialisation = Initialisation::normal;
+    // false: load_weights does it where it must
+    bool initialise = true;
   };
   Parameters(Module& root, Options options);
   // Gives a parameter its first value, which depends on the seed and its name alone.

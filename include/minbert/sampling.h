@@ -21,8 +21,11 @@ struct TaskSize {
 
 struct EpochOptions {
   Sampling sampling = Sampling::sequential;
+  // Examples in a batch
   int batch = 8;
+  // false: each task's examples in the order of its file
   bool shuffle = true;
+  // Of the order
   uint64_t seed = 11711;
 };
 

@@ -20,10 +20,13 @@ const char* metric_name(Metric metric);            // "accuracy", "F1", "Pearson
 
 // How its files are written; src/tasks/tsv.h says how they are read.
 struct TsvFormat {
-  bool quoting = true;                  // false: a quote is never special (GLUE)
-  std::vector<std::string> names = {};  // of the columns, if the first line has none of them (CoLA)
-  char separator = '\t';                // 0: the first line has TABs, commas or semicolons
-  // of Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
+  // false: a quote is never special (GLUE)
+  bool quoting = true;
+  // Of the columns, if the first line has none of them (CoLA)
+  std::vector<std::string> names = {};
+  // Between fields; 0: the first line tells whether TAB, comma or semicolon
+  char separator = '\t';
+  // As Financial PhraseBank: a file that is not UTF-8 is ISO-8859-1, and of too many fields the
   // first ones are one text, which has the separator in it
   bool sentences = false;
 };
@@ -31,29 +34,48 @@ struct TsvFormat {
 // The names of a task's files.
 struct TaskFiles {
   std::string train;
-  std::vector<std::string> dev, test = {};  // one for each of the task's sets; test may be missing
+  // One for each of the task's sets
+  std::vector<std::string> dev;
+  // The same; they may be missing
+  std::vector<std::string> test = {};
+
   std::vector<std::string> all() const;     // those of training first
 };
 
 struct Task {
-  std::string name = {};              // "sst", as in --tasks
-  std::string title = {};             // "SST", as in tables
+  // "sst", as in --tasks
+  std::string name = {};
+  // "SST", as in tables
+  std::string title = {};
   TaskKind kind = TaskKind::classification;
-  // Range of the labels: whole numbers except for a regression. With label_words they say it.
-  double low = 0, high = 1;
-  std::vector<Metric> metrics = {Metric::accuracy};     // the first one chooses the epoch
-  std::vector<std::string> sets = {""};    // its dev and test sets: one, or several named "m", "mm"
-  std::vector<std::string> text_columns = {};      // one, or two for a pair
+  // The least and the largest label: whole numbers except for a regression. With label_words these
+  // say it.
+  double low = 0;
+  double high = 1;
+  // The first one chooses the epoch
+  std::vector<Metric> metrics = {Metric::accuracy};
+  // Its dev and test sets: one, or several named "m", "mm"
+  std::vector<std::string> sets = {""};
+  // One, or two for a pair
+  std::vector<std::string> text_columns = {};
   std::string label_column = "label";
-  std::string id_column = {};         // "": rows are numbered from 0, as in GLUE
-  TaskFiles files = {};               // in the data folder
-  int dev_part = 10;                  // where one file is both: one row in so many is dev
-  // "sst", "Predicted_Sentiment": see write_predictions
-  std::string prediction_stem = {}, prediction_column = {};
+  // "": rows are numbered from 0, as in GLUE
+  std::string id_column = {};
+  // In the data folder
+  TaskFiles files = {};
+  // Where one file is train and dev: one row in so many is dev
+  int dev_part = 10;
+  // "sst": see write_predictions
+  std::string prediction_stem = {};
+  // "Predicted_Sentiment"
+  std::string prediction_column = {};
   TsvFormat format = {};
-  std::vector<std::string> class_names = {};       // of class 0, 1, ..., for in_words
-  std::vector<std::string> label_words = {};       // the files' words for label 0, 1, ...; or none
-  double loss_weight = 1;             // of its loss, beside those of other tasks
+  // Of class 0, 1, ..., for in_words
+  std::vector<std::string> class_names = {};
+  // The files' words for label 0, 1, ...; or none
+  std::vector<std::string> label_words = {};
+  // Of its loss, beside those of other tasks; above 0
+  double loss_weight = 1;
 
   bool is_pair() const { return text_columns.size() == 2; }
   int classes() const { return label_words.empty() ? int(high) + 1 : int(label_words.size()); }

@@ -93,13 +93,6 @@ class Tokenizer {
   std::shared_ptr<const Pieces> pieces_;
 };
 
-// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] with segment 1 from b on. RoBERTa's: <s> a </s>, or
-// <s> a </s></s> b </s> with segment 0 everywhere.
-struct Sequence {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> segments;                   // as long as ids
-};
-
 // A sequence of at most max_length ids.
 //
 // A text that is too long loses its end: of a pair the longer one until both are equally long, then
@@ -114,9 +107,5 @@ Sequence build_sequence(const Tokenizer& tokenizer, std::span<const int32_t> a,
 // The same for a line: one text, or two with a TAB between them.
 Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int max_length,
                         bool* truncated = nullptr);
-
-// Lays the sequences end to end. task: empty, one id for all of them, or one a sequence.
-// Errors: no sequence, an empty one, not as many segments as ids, a wrong number of task ids.
-Batch pack(std::span<const Sequence> sequences, Indices task = {});
 
 }  // namespace minbert

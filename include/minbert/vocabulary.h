@@ -35,10 +35,14 @@ namespace minbert {
 enum class VocabularyKind { wordpiece, bpe };
 
 struct VocabularyOptions {
-  int size = 30522;                     // at most so many tokens, with special tokens and alphabet
+  // Tokens at most, special tokens and alphabet included
+  int size = 30522;
+  // Without capitals and accents
   bool lower_case = true;
-  int alphabet = 1000;                  // the most frequent characters; words with others are [UNK]
-  int least_frequency = 2;              // of a pair to be joined, in the whole text
+  // Characters at most, the most frequent; words with others are [UNK]
+  int alphabet = 1000;
+  // Of a pair to be joined, in the whole text
+  int least_frequency = 2;
 };
 
 // The tokens in the order of their ids: [PAD] [UNK] [CLS] [SEP] [MASK], the alphabet (x at the

@@ -1,4 +1,4 @@
-// Sequences, and batches: sequences laid end to end, with the offset of each.
+// Sequences of token ids, from one text or two.
 #include "minbert/tokenizer.h"
 
 #include <algorithm>
@@ -45,32 +45,6 @@ Sequence build_sequence(const Tokenizer& tokenizer, std::string_view line, int m
   if (tab == line.npos) return build_sequence(tokenizer, a, std::nullopt, max_length, truncated);
   return build_sequence(tokenizer, a, tokenizer.encode(line.substr(tab + 1)), max_length,
                         truncated);
-}
-
-Batch pack(std::span<const Sequence> sequences, Indices task) {
-  MB_CHECK(!sequences.empty(), "pack: a batch needs at least one sequence");
-  std::vector<int32_t> ids, segments, positions, offsets = {0}, sentence;
-  for (const Sequence& s : sequences) {
-    const int32_t b = int32_t(offsets.size()) - 1;
-    MB_CHECK(!s.ids.empty(), "pack: sequence {} of the batch is empty", b);
-    MB_CHECK(s.segments.size() == s.ids.size(), "pack: sequence {} has {} ids but {} segments", b,
-             s.ids.size(), s.segments.size());
-    ids.insert(ids.end(), s.ids.begin(), s.ids.end());
-    segments.insert(segments.end(), s.segments.begin(), s.segments.end());
-    for (size_t i = 0; i < s.ids.size(); ++i) positions.push_back(int32_t(i));
-    sentence.insert(sentence.end(), s.ids.size(), b);
-    offsets.push_back(int32_t(ids.size()));
-  }
-  const size_t count = sequences.size();
-  if (task.size() == 1) task = Indices(std::vector<int32_t>(count, task[0]));
-  MB_CHECK(!task || task.size() == int64_t(count), "pack: {} task ids for {} sequences",
-           task.size(), count);
-  std::vector<int32_t> row_task;
-  for (size_t row = 0; task && row < sentence.size(); ++row)
-    row_task.push_back(task[sentence[row]]);
-  return {.ids = std::move(ids), .segments = std::move(segments), .positions = std::move(positions),
-          .offsets = std::move(offsets), .sentence = std::move(sentence), .task = task,
-          .row_task = task ? Indices(std::move(row_task)) : Indices()};
 }
 
 }  // namespace minbert
