@@ -37,7 +37,7 @@ LongTable::Where strings(const Json& object) {
 //   percent          its values are shares: shown in percent, with so many digits
 //   about            it says that values are about as large: see about_equal
 Json claim_with_verdict(const Json& claim, bool was_run, bool judges, const std::string& model,
-            const Names& differences, const ItemReport& report) {
+                        const Names& differences, const ItemReport& report) {
   const std::optional<LongTable>& ours = report.values();
   const Unit unit = claim.has("percent") ? Unit{100, int(claim["percent"].integer()), "%"} : report.unit();
   Verdict verdict{"not run", "this item was not run"};
@@ -102,8 +102,8 @@ OptionValues Document::inputs(const Task& task) {
   const std::string rows =
       options_.limit > 0 ? formatted("{}, evenly spaced", options_.limit) : "all";
   OptionValues all = {{"task", task.name},
-                  {"rows", rows},
-                  {"max-length", std::to_string(options_.max_length)}};
+                      {"rows", rows},
+                      {"max-length", std::to_string(options_.max_length)}};
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
   if (!folder.empty())
     for (const std::string& file : files_of_model(folder))

@@ -36,7 +36,7 @@ struct Batch {
   bool causal = false;
 
   int64_t tokens() const { return ids.size(); }
-  int64_t sentences() const { return offsets.size() - 1; }
+  int64_t sentences() const { return offsets ? offsets.size() - 1 : 0; }
 };
 
 // Lays the sequences end to end. task: empty, one id for all of them, or one a sequence.

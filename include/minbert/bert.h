@@ -109,7 +109,8 @@ class BertModel : public Module {
   // The norm of [CLS]: before the pooler or after its tanh, as the config says.
   Norm& cls_norm() { return *cls_norm_; }
   Tensor cls_before_norm(const Batch& batch) const;  // [B,H] what it sees, for fit(); not recorded
-  // From now on, gradient normalization of this alpha (0: none) at "pre-pooler" or "pooled".
+  // From now on, gradient normalization of this alpha (0: none), at pre_pooler or pooled. Error for
+  // per_method.
   void normalize_gradients(double alpha, ClsPlace place);
 
  private:

@@ -1,9 +1,9 @@
 // A choice is an enum. The name of a value is that which the code has for it, with - for _:
 // options, files and messages say "round-robin" for Sampling::round_robin.
 //
-//   name_of(Pool::cls)         "cls"
-//   choice<Pool>("mean")       Pool::mean
-//   choices<Pool>()            {"pooler", "cls", "mean"}
+//   name_of(Pool::cls)                  "cls"
+//   choice<Pool>("mean", "--pool")      Pool::mean; an error begins with --pool
+//   choices<Pool>()                     {"pooler", "cls", "mean"}
 #pragma once
 
 #include <algorithm>

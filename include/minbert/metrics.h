@@ -15,8 +15,8 @@ namespace minbert {
 // each metric [LN-PEFT tab.4] [CLN metrics] is beside its code; if it divides 0 by 0 there is no
 // score. Errors: N = 0, or two lists that differ in length.
 std::optional<double> accuracy(std::span<const double> predicted, std::span<const double> labels);
+// F1 of class 1. For f1 and matthews labels are 0 and 1.
 std::optional<double> f1(std::span<const double> predicted, std::span<const double> labels);
-// f1 is that of class 1; these labels are 0 and 1.
 std::optional<double> matthews(std::span<const double> predicted, std::span<const double> labels);
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);

@@ -18,7 +18,8 @@
 
 namespace minbert {
 
-// random, random_relu: as Parameters::Options say; random_relu: the matrices beside a ReLU
+// The first values of a parameter. random: drawn as Parameters::Options say; random_relu: the same,
+// of a matrix beside a ReLU.
 enum class Init { zeros, ones, random, random_relu };
 enum class Initialisation { normal, uniform, xavier, kaiming, xavier_kaiming };   // module.cpp
 enum class Decay { yes, no };                       // does weight decay apply?

@@ -79,12 +79,20 @@ enum class Mixes { nothing, sentence, batch };
 enum class ClsPlace { per_method, pre_pooler, pooled };
 
 struct NormEntry {
-  const char *name, *formula, *paper = "";      // name: as --norm or --cls-norm takes it
-  const char* over;                             // the elements of one mean
+  // As --norm or --cls-norm takes it
+  const char* name;
+  const char* formula;
+  // Its source: "Wu & He 2018", "[IsoBN eq.2]"
+  const char* paper = "";
+  // The elements of one mean
+  const char* over;
   Mixes mixes = Mixes::nothing;
-  const char* statistics = "none";              // those of evaluation, if they are not x's own
-  const char* parameters = "0";                 // how many, in H and tasks
-  ClsPlace place = ClsPlace::per_method;        // of a norm of [CLS]: its default
+  // Those of evaluation, if they are not x's own
+  const char* statistics = "none";
+  // How many, in H and tasks: "2H"
+  const char* parameters = "0";
+  // Where a norm of [CLS] stands unless the user says otherwise
+  ClsPlace place = ClsPlace::per_method;
   std::vector<NormOption> options = {};
   std::unique_ptr<Norm> (*make)(const NormOptions&);
 };

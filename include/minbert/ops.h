@@ -68,7 +68,7 @@ Tensor feed_forward(const Tensor& x, const Tensor& W1, const Tensor& b1, const T
                     const Tensor& b2, Activation f = gelu);
 
 // ---- sums and means (reduce.cpp) ----------------------------------------------------------------
-// Means are corrected once: of equal numbers it is that number.
+// A mean is corrected once, by the mean of x - mean: of equal numbers it is just that number.
 Tensor sum(const Tensor& x);                        // [] over all elements
 Tensor mean(const Tensor& x);
 Tensor sum_rows(const Tensor& x);                   // [T,1] over each row
@@ -110,11 +110,11 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 // token sees itself and those before it, and the weights of later ones are 0 (sec. 3.2.3).
 // q, k, v [T,H] -> [T,H]
 // weights, if given, receives the weights before dropout, sentence by sentence, and in a sentence
-// head by head: L_b x L_b weights, then 0 to 3 numbers without meaning: attention_block(L_b) in
-// all. No gradient passes through them.
-constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
+// head by head, each in a block. No gradient passes through them.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& batch, int heads,
                  double p = 0, RandomKey key = {}, Tensor* weights = nullptr);
+// The numbers of a block: L x L weights, and 0 to 3 more without meaning, for a multiple of 4.
+constexpr int64_t attention_block(int64_t L) { return (L * L + 3) / 4 * 4; }
 
 // ---- losses, each the mean over the batch (loss.cpp) --------------------------------------------
 // [B,C], labels [B] of 0..C-1 -> []

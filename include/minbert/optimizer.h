@@ -70,9 +70,9 @@ class Optimizer {
   int trainable_version_;                           // of Parameters, when this was made
 };
 
-// The factor on the learning rate at step 0 .. steps-1. linear: up over the first warmup_fraction
-// of the steps, then down to 0 after the last [TA sec.5.1]; constant: up, then 1. No step has rate
-// 0.
+// The factor on the learning rate at step k of 0 .. steps-1. Over the first w steps, the share
+// warmup_fraction of them, it is (k+1) / (w+1). Then linear: down to 0 after the last step [TA
+// sec.5.1]; constant: 1.
 double schedule_factor(Schedule schedule, int64_t step, int64_t steps, double warmup_fraction);
 
 }  // namespace minbert

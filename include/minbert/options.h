@@ -38,8 +38,9 @@ struct RunOptions : MachineOptions {
   std::string vocab;
   // Its vocabulary keeps capitals and accents
   bool cased = false;
-  // Of the hidden states, with its options: "group:groups=8"; see norm.h
+  // The norm of the hidden states, with its options: "group:groups=8"; see norm.h
   std::string norm = "layer";
+  // Where the norms of a layer stand
   Placement placement = Placement::post;
 
   // Examples in a batch
@@ -50,13 +51,15 @@ struct RunOptions : MachineOptions {
   int max_length = 512;
   // Parts of a batch whose gradients are summed, a power of two; 0: one for each rank
   int shards = 0;
+  // See optimizer.h
   OptimizerKind optimizer = OptimizerKind::adamw;
+  // The learning rate after the warm-up
   Schedule schedule = Schedule::constant;
   // The learning rate after the warm-up; 0: as TrainOptions::learning_rate says
   double lr = 0;
-  // Of SGD, 0 to .999
+  // The momentum of SGD, 0 to .999
   double momentum = 0;
-  // Of all but biases and norms; with AdamW decoupled
+  // The decay of all weights but biases and norms; with AdamW decoupled
   double weight_decay = 0;
   // The largest Euclidean norm of a step's gradient; 0: off
   double clip = 0;
@@ -100,13 +103,17 @@ struct TrainOptions : RunOptions {
   // Rows of each file, evenly spaced; 0: all
   int limit = 0;
 
-  // Of [CLS], with its options; see norm.h
+  // The norm of [CLS], with its options; see norm.h
   std::string cls_norm = "none";
+  // Where it stands
   ClsPlace cls_norm_at = ClsPlace::per_method;
   // The strength of [CLS]'s gradient normalization [TA sec.4.3]; 0: off
   double grad_norm = 0;
+  // Two texts as one sequence, or as two
   Pairs pairs = Pairs::cross;
+  // What a head reads
   Pool pool = Pool::pooler;
+  // The order of the tasks' batches in an epoch
   Sampling sampling = Sampling::sequential;
   // What is trained beside the heads: see src/train/cli/train_mode.h
   std::string train_mode = trained::full_model;
@@ -114,9 +121,9 @@ struct TrainOptions : RunOptions {
   int epochs = 10;
   // Examples in the order of their files
   bool no_shuffle = false;
-  // Before the heads, 0 to .999
+  // Dropout before the heads, 0 to .999
   double dropout = 0.3;
-  // Inside the encoder; -1: as config.json has it
+  // Dropout inside the encoder; -1: as config.json has it
   double encoder_dropout = -1;
   // Runs with the seeds seed, seed+1, ...
   int seeds = 1;
@@ -143,7 +150,8 @@ struct PretrainOptions : RunOptions {
   VocabularyKind tokenizer = VocabularyKind::wordpiece;
   // Tokens of a vocabulary that is made of the corpus; 0: none is made
   int vocab_size = 0;
-  // Documents that stand together, and are alike
+  // Neighbouring documents that form a page: half of the foreign next sentences come from the same
+  // page; 1: no pages
   int page = 1;
   // Optimizer steps
   int steps = 10000;
@@ -157,7 +165,7 @@ struct PretrainOptions : RunOptions {
   bool f16 = false;
   // The share of the text that is kept for evaluation, 0 to .5; 1 MB at most
   double held_out = 0.01;
-  // In the encoder, 0 to .999
+  // Dropout in the encoder, 0 to .999
   double dropout = 0.1;
 
   PretrainOptions() {

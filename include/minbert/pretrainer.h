@@ -10,16 +10,26 @@
 namespace minbert {
 
 struct PretrainScores {                             // on the held-out text
-  // mlm_loss: nats per masked word; nsp_accuracy: the share of pairs judged right
-  double mlm_loss = 0, nsp_accuracy = 0;
+  // Nats per masked word
+  double mlm_loss = 0;
+  // The share of pairs judged right
+  double nsp_accuracy = 0;
 };
 struct PretrainResult {
-  // held_out: the network's scores now; untrained: those of one with new weights
-  PretrainScores held_out, untrained;
-  double unigram_entropy = 0;                       // MLM loss of the word frequencies alone
+  // Of the network as it is now
+  PretrainScores held_out;
+  // Of one with new weights
+  PretrainScores untrained;
+  // The loss of the words' frequencies alone, in nats per masked word
+  double unigram_entropy = 0;
+  // Optimizer steps
   int64_t steps = 0;
-  double seconds = 0;                               // of training
-  bool interrupted = false, next_sentence = true;   // next_sentence: was it a task of this run?
+  // Of training
+  double seconds = 0;
+  // Stopped before its end, with its state saved
+  bool interrupted = false;
+  // Was next-sentence prediction a task of this run?
+  bool next_sentence = true;
 };
 
 // One pre-training run in options.out, new or resumed. Writes steps.csv, evaluations.csv,

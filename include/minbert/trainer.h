@@ -106,13 +106,25 @@ void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 // ---- Training
 
 struct RunResult {
-  // Of the best epoch. train is empty unless it was asked for (score_training)
-  Scores train, dev;
-  std::vector<SetPredictions> predictions = {};     // for each task's dev sets
-  int64_t best_epoch = -1, steps = 0;
-  double first_gradient = 0;                        // the norm of the first step's gradient
-  int64_t parameters = 0, trained = 0;              // elements of the model; those that are trained
-  double seconds = 0;                               // of training
+  // On the training sets, of the best epoch; empty unless it was asked for (score_training)
+  Scores train;
+  // On the dev sets, of the best epoch
+  Scores dev;
+  // For each task's dev sets, of the best epoch
+  std::vector<SetPredictions> predictions = {};
+  // From 0 (run.json counts from 1); -1: none yet
+  int64_t best_epoch = -1;
+  // Optimizer steps
+  int64_t steps = 0;
+  // The Euclidean norm of the first step's gradient
+  double first_gradient = 0;
+  // Numbers in the model
+  int64_t parameters = 0;
+  // Of these, those that are trained
+  int64_t trained = 0;
+  // Of training
+  double seconds = 0;
+  // Stopped before its end, with its state saved
   bool interrupted = false;
 };
 

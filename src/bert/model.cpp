@@ -110,6 +110,7 @@ Tensor BertModel::cls_before_norm(const Batch& batch) const {
 }
 
 void BertModel::normalize_gradients(double alpha, ClsPlace place) {
+  MB_CHECK(place != ClsPlace::per_method, "normalize_gradients: expected pre_pooler or pooled");
   gradient_alpha_ = alpha;
   gradient_place_ = place;
 }
