@@ -32,7 +32,7 @@
 #   make grade-hand-ins  N=4 FOLDER=../class: grades the hand-ins in that folder, into its grades.csv
 #   make check-labs    that the labs' functions are found, that each costs points where it is empty, and so do wrong
 #                      solutions; N=4: of lab 4
-#   make papers        every item of the five documents: its code, its test, its command
+#   make papers        the five documents beside their code: build/papers/index.html
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
 #
@@ -106,7 +106,7 @@ GPU_BACKEND := $(if $(NO_CUDA),,$(if $(filter auto,$(CUDA)),$(filter-out 0,$(GPU
 
 find        = $(shell find $(1) -name '*.cpp' | LC_ALL=C sort)
 LIBRARY    := $(call find,src)
-ROOMS      := report models runs inside papers
+ROOMS      := report models runs inside companion papers
 EXAMPLES   := $(wildcard examples/*.cpp) $(call find,$(ROOMS:%=examples/%))
 MAINS      := $(shell grep -l '^int main' $(EXAMPLES))
 STUDIES    := $(filter-out $(MAINS),$(EXAMPLES))
@@ -129,7 +129,8 @@ Q          := $(if $(V),,@)
 # A build is a folder of objects, what its flags add to FLAGS, and what it has beside the library. The GPU's flags
 # change few files; all others have their objects from the build without a GPU.
 FLAGS_cpu       :=
-FLAGS_double    := -DMINBERT_DOUBLE
+# Its tests need no speed of it, and -O1 compiles in a tenth less.
+FLAGS_double    := -DMINBERT_DOUBLE -O1
 # GCC's warning of uninitialised memory is wrong beside a sanitizer (std::regex, GCC 12); the plain build has it.
 FLAGS_asan      := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
   -Wno-maybe-uninitialized
@@ -243,11 +244,14 @@ ABOUT := $(BUILDS:%=build/%/src/files/about.o)
 $(ABOUT): build/commit.h
 $(ABOUT): OPTIMISE = -include build/commit.h
 
-# The page of build/bin/inside has its scripts and its style in it: the strings page_js, page_css, ...
-INSIDE := $(BUILDS:%=build/%/examples/inside/page.o)
-$(INSIDE): build/inside_page.h
-$(INSIDE): OPTIMISE = -include build/inside_page.h
-build/inside_page.h: $(wildcard examples/inside/*.js examples/inside/*.css)
+# Pages have their scripts and their style in them: the strings page_js, page_css, ...
+define PAGE
+$(BUILDS:%=build/%/examples/$(1)/page.o): build/$(1)_page.h
+$(BUILDS:%=build/%/examples/$(1)/page.o): OPTIMISE = -include build/$(1)_page.h
+build/$(1)_page.h: $(wildcard examples/$(1)/*.js examples/$(1)/*.css)
+endef
+$(foreach room,inside companion,$(eval $(call PAGE,$(room))))
+build/inside_page.h build/companion_page.h:
 	@mkdir -p build
 	@for file in $^; do \
 	  echo "inline constexpr char $$(basename $$file | tr . _)[] = R\"file($$(cat $$file))file\";"; done > $@
@@ -303,10 +307,10 @@ DOCUMENTS := conditional_layer_norm isotropy task_adaptation layernorm_tuning tr
 GRID    ?= reduced
 JOBS    ?= 1
 DATA    ?= data
-study: $(addprefix build/bin/,$(DOCUMENTS) study_index)
+study: $(addprefix build/bin/,$(DOCUMENTS) study_index companion)
 	@$(if $(MODEL),examples/papers/real.sh $(DATA) build/study-real $(JOBS) $(MODEL),for program in $(DOCUMENTS); do \
 	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done; \
-	  build/bin/study_index build/study)
+	  build/bin/study_index build/study && build/bin/companion > /dev/null)
 
 mini: build/bin/make-mini
 	build/bin/make-mini
@@ -357,8 +361,8 @@ hand-in: $(if $(ID),grade)
 
 lint:
 	@.build/lint
-papers:
-	@.build/papers
+papers: build/bin/companion
+	@build/bin/companion
 deps:
 	@.build/deps optional && echo "deps: the build has all it needs"
 clean:

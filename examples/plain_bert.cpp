@@ -97,18 +97,18 @@ struct Bert {
     return x * Tensor::from(x.shape(), m) / (1 - p);                 // [T, H]
   }
 
-  // y = x̂ ⊙ γ + β, or with t [T], the task of each token, y = x̂ ⊙ (γ + γ_t) + (β + β_t)           [CLN eq.1-4]
+  // y = x̂ ⊙ γ + β, or with t [T], the task of each token, y = x̂ ⊙ (γ + γ_t) + (β + β_t)
   Tensor layer_norm(const std::string& name, const Tensor& x, const Indices& t) const {
     constexpr double eps = 1e-12;
     const Tensor gamma = theta.at(name + ".weight");                 // [H]
     const Tensor beta = theta.at(name + ".bias");                    // [H]
-    const Tensor mu = mean_rows(x);                                  // [T, 1]
-    const Tensor sigma2 = mean_rows(square(x - mu));                 // [T, 1]
+    const Tensor mu = mean_rows(x);                                  // [T, 1]  [CLN eq.2]
+    const Tensor sigma2 = mean_rows(square(x - mu));                 // [T, 1]  [CLN eq.3]
     const Tensor xhat = (x - mu) / sqrt(sigma2 + eps);               // [T, H]
-    if (!t) return xhat * gamma + beta;                              // [T, H]
+    if (!t) return xhat * gamma + beta;                              // [T, H]  [CLN eq.1]
     const Tensor gamma_t = embedding(theta.at(name + ".task_weight"), t);   // [T, H], rows of [tasks, H]
     const Tensor beta_t = embedding(theta.at(name + ".task_bias"), t);      // [T, H]
-    return xhat * (gamma + gamma_t) + (beta + beta_t);               // [T, H]
+    return xhat * (gamma + gamma_t) + (beta + beta_t);               // [T, H]  [CLN eq.4]
   }
 
   // x = Norm(word + position + segment): each token takes a row of three tables.
@@ -117,7 +117,7 @@ struct Bert {
     const Tensor position = embedding(theta.at(name + ".position_embeddings.weight"), batch.positions);  // [T, H]
     const Tensor segment = embedding(theta.at(name + ".token_type_embeddings.weight"), batch.segments);  // [T, H]
     const Tensor x = word + position + segment;                                                          // [T, H]
-    return dropout(layer_norm(name + ".LayerNorm", x, batch.row_task));                                  // [T, H]
+    return dropout(layer_norm(name + ".LayerNorm", x, batch.row_task));                 // [T, H]  [CLN replaces]
   }
 
   // O = softmax(Q Kᵀ / √d) V, for each sentence and head by itself: the one place where tokens meet
@@ -159,9 +159,9 @@ struct Bert {
   // a = Norm(x + A(x))     y = Norm(a + F(a))
   Tensor layer(const std::string& name, const Tensor& x, const Batch& batch) const {
     const Tensor A = dropout(self_attention(name + ".attention", x, batch));                             // [T, H]
-    const Tensor a = layer_norm(name + ".attention.output.LayerNorm", x + A, batch.row_task);            // [T, H]
+    const Tensor a = layer_norm(name + ".attention.output.LayerNorm", x + A, batch.row_task);  // [T, H]  [CLN replaces]
     const Tensor F = dropout(feed_forward(name, a));                                                     // [T, H]
-    return layer_norm(name + ".output.LayerNorm", a + F, batch.row_task);                                // [T, H]
+    return layer_norm(name + ".output.LayerNorm", a + F, batch.row_task);                      // [T, H]  [CLN replaces]
   }
 
   // The last state of each sentence's first token, [CLS], stands for the sentence.
@@ -179,14 +179,14 @@ struct Bert {
   }
 };
 
-// ---- The losses, each the mean over the batch [CLN losses] ----------------------------------------------------------
+// ---- The losses, each the mean over the batch -----------------------------------------------------------------------
 
 // SST, z [B, 5]     L = -log p_label,  p = softmax(z)
 Tensor cross_entropy(const Tensor& z, const std::vector<double>& labels) {
   std::vector<real> ones(size_t(z.size()));
   for (size_t b = 0; b < labels.size(); ++b) ones[b * size_t(z.cols()) + size_t(labels[b])] = 1;
   const Tensor y = Tensor::from(z.shape(), ones);                    // [B, 5]
-  return -mean(sum_rows(y * log(softmax(z))));                       // []
+  return -mean(sum_rows(y * log(softmax(z))));                       // []  [CLN losses]
 }
 
 // [B, 1]
@@ -197,13 +197,13 @@ Tensor column(const std::vector<double>& labels) {
 // Quora, z [B, 1]   L = -y log p - (1 - y) log(1 - p),  p = σ(z),  1 - p = σ(-z)
 Tensor binary_cross_entropy(const Tensor& z, const std::vector<double>& labels) {
   const Tensor y = column(labels);                                   // [B, 1]
-  return -mean(y * log(sigmoid(z)) + (1 - y) * log(sigmoid(-z)));    // []
+  return -mean(y * log(sigmoid(z)) + (1 - y) * log(sigmoid(-z)));    // []  [CLN losses]
 }
 
 // STS, z [B, 1]     L = (z - y)²
 Tensor squared_error(const Tensor& z, const std::vector<double>& labels) {
   const Tensor y = column(labels);                                   // [B, 1]
-  return mean(square(z - y));                                        // []
+  return mean(square(z - y));                                        // []  [CLN losses]
 }
 
 // What one step learns from: a batch of one task.
@@ -277,7 +277,7 @@ std::vector<double> train(const Bert& bert, const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     const Tensor loss = loss_of(bert, step);                         // []
     backward(loss);
-    optimizer.step(bert.theta, eta(losses.size(), steps.size()));
+    optimizer.step(bert.theta, eta(losses.size(), steps.size()));    // one for all tasks  [CLN loop]
     losses.push_back(loss.item());
   }
   return losses;

@@ -6,6 +6,7 @@
 //   $ inside --model runs/first --text "A lovely film." --task sst --label 4 --out inside.html
 //   runs/first: 7 tokens -> inside.html (2.5 MB)
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "inside/look.h"
@@ -61,6 +62,9 @@ int main(int argc, char** argv) {
         std::cerr << folder << ": the text is cut to " << models.back()["pieces"].items().size()
                   << " tokens; --tokens takes more\n";
     }
+    namespace fs = std::filesystem;
+    if (fs::exists("build/papers/index.html"))       // make papers
+      models[0].set("papers", fs::proximate("build/papers", fs::path(out).parent_path()).string());
     const std::string page = inside_page(models);
     write_file(out, page);
     std::cout << model << (compare.empty() ? "" : " and " + compare) << ": "

@@ -261,10 +261,17 @@ const layerNorm = (gain, bias) => `y = (x-μ)/√(σ²+ε) ⊙ ${gain} + ${bias}
 
 let codeOpen = false;                               // as it was opened last
 // Lines of the sources, to be opened
+// Code, in which a tag as [CLN eq.4] leads to its row of the documents' pages, where these are
+const documents = { CLN: 'cln', TA: 'task-adaptation', IsoBN: 'isobn', 'LN-PEFT': 'lnpeft', NT: 'transformer-norms' };
+const tagged = text => text.split(/(\[[A-Z][A-Za-z-]+ [^\]]+\])/).map(part => {
+  const [, key, item] = part.match(/^\[([\w-]+) (\w+(?:\.\w+)*)/) ?? [];
+  return documents[key] && measured[0].papers
+    ? el('a', { href: `${measured[0].papers}/${documents[key]}.html#${item}` }, part) : part;
+});
 function quoted({ file, line, text }) {
   if (!text) return el('p', { class: 'muted' }, el('code', {}, file));
   return el('details', { class: 'source', open: codeOpen, ontoggle: event => { codeOpen = event.target.open; } },
-    el('summary', {}, el('code', {}, `${file}:${line}`)), el('pre', { class: 'scroll', tabindex: 0 }, el('code', {}, text)));
+    el('summary', {}, el('code', {}, `${file}:${line}`)), el('pre', { class: 'scroll', tabindex: 0 }, el('code', {}, tagged(text))));
 }
 // What computes a view, of all models: their norms may differ.
 function sourcesOf(view) {

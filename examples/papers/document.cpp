@@ -11,9 +11,9 @@
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/trainer.h"
-#include "papers/places.h"
 #include "report/environment.h"
 #include "report/report.h"
+#include "report/source.h"
 #include "train/cli/command_line.h"
 #include "train/interrupt.h"
 #include "train/sources.h"
@@ -27,6 +27,16 @@ LongTable::Where strings(const Json& object) {
   LongTable::Where all;
   for (const auto& [key, value] : object.members()) all[key] = value.string();
   return all;
+}
+
+// Where an item's code is: "src/norm/cls/iso_bn.cpp:118 theta_bar", the line only where the sources are.
+Json places_of(const PaperItem& item) {
+  Json::Array all;
+  for (const auto& [file, name] : item.definitions()) {
+    const int line = defining_line(file, name);
+    all.push_back(line ? formatted("{}:{} {}", file, line, name) : file + " " + name);
+  }
+  return Json::array(all);
 }
 
 // The claim with its verdict, for the report. Members of a claim in data/papers/FILE.json:
@@ -76,7 +86,7 @@ Json claim_with_verdict(const Json& claim, bool was_run, bool judges, const std:
 
 Document::Document(const DocumentOptions& options, const std::string& file)
     : options_(options),
-      paper_(Json::load(shipped("data/papers/") + file + ".json")),
+      paper_(file),
       study_({.out = options.out,
               .jobs = options.jobs,
               .command = options.command,
@@ -249,7 +259,7 @@ std::string Document::extent() const {
 // The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if
 // ours is as wide.
 Json Document::model_of_document() const {
-  const Json about = paper_["document"];
+  const Json& about = paper_.document;
   if (options_.model.empty()) return Json::object({{"name", ""}});
   const BertConfig config = BertConfig::load(model_folder(options_.model) + "/config.json");
   if (about.has(config.model_type)) return about[config.model_type];
@@ -283,7 +293,7 @@ Names Document::model_differences() const {
         config.num_hidden_layers, config.hidden_size, config.vocab_size, model["name"].string(),
         model["num_hidden_layers"].integer(), model["hidden_size"].integer(),
         model.has("vocab_size") ? formatted(", and {} word pieces", vocabulary) : ""));
-  if (config.model_type != "bert" && !paper_["document"].has(config.model_type))
+  if (config.model_type != "bert" && !paper_.document.has(config.model_type))
     all.push_back(formatted("the model is a {}; the document has none", config.model_type));
   if (!config.has_trained_pooler())
     all.push_back(
@@ -296,26 +306,30 @@ Names Document::model_differences() const {
 // those that were asked for.
 std::string Document::command(const std::string& item) const {
   std::string words =
-      (options_.command.empty() ? paper_["program"].string() : options_.command[0]) + " " + item;
+      (options_.command.empty() ? paper_.program : options_.command[0]) + " " + item;
   for (size_t i = 1; i < options_.command.size(); ++i)
     if (!std::ranges::count(options_.items, options_.command[i]))
       words += " " + options_.command[i];
   return words;
 }
 
-// Equations by their references, as ["eq.1"].
-Json Document::equations(const Json& references) const {
-  const std::string tag = paper_["document"]["tag"].string();
+// Equations by their tags, as "eq.1".
+Json Document::equations(const Names& tags) const {
   Json::Array all;
-  for (const Json& r : references.items())
-    all.push_back(Json::object({{"reference", formatted("[{} {}]", tag, r.string())},
-                                {"math", paper_["equations"][r.string()]},
-                                {"code", places_of(tag, r.string())["code"]}}));
+  for (const std::string& tag : tags) {
+    const PaperItem& item = paper_.at(tag);
+    all.push_back(Json::object({{"reference", formatted("[{} {}]", paper_.tag, tag)},
+                                {"math", item.equation},
+                                {"code", places_of(item)}}));
+  }
   return Json::array(all);
 }
 
-LongTable Document::printed(const std::string& item) const {
-  return table_of(paper_["printed"].has(item) ? paper_["printed"][item] : Json());
+// What data/papers says is different in an item that was run.
+void Document::say_differences(const PaperItem& about, ItemReport& report) const {
+  for (const Difference& d : paper_.differences(about))
+    if (d.when.empty() || report.holds(d.when)) report.differs(d.says);
+  for (const std::string& sentence : differences()) report.differs(sentence);
 }
 
 Json Document::show(const Item& item) {
@@ -331,30 +345,34 @@ Json Document::show(const Item& item) {
   double seconds = 0;
   if (chosen)
     for (const Run& run : runs) seconds += study_.seconds(run);
-  const std::string reference = paper_["references"].get(item.name, item.name);
+  const PaperItem& about = paper_.item(item.name);
   ItemReport report(
-      options_.out, printed(item.name),
+      options_.out, about.printed,
       Json::object(
           {{"name", item.name},
-           {"title", item.title},
-           {"reference", formatted("[{} {}]", paper_["document"]["tag"].string(), reference)},
+           {"tag", about.tag},
+           {"title", about.title},
+           {"reference", formatted("[{} {}]", paper_.tag, about.tag)},
            {"command", command(item.name)},
            {"caption", formatted("{}{}; {}; {} s of work",
                                  options_.model.empty() ? "" : options_.model + " on ",
                                  options_.data, extent(), fixed(seconds, 1))}}));
-  const Names different = chosen ? differences() : Names();
-  if (chosen) item.show(report);
-  for (const std::string& sentence : different) report.differs(sentence);
+  if (chosen) {
+    item.show(report);
+    for (const std::string& sentence : about.caption) report.caption(sentence);
+    say_differences(about, report);
+  }
   const std::string model = model_of_document()["name"].string();
   Json::Array claims;
-  for (const Json& claim : paper_["claims"].items())
-    if (claim["item"].string() == item.name)
-      claims.push_back(claim_with_verdict(claim, chosen, options_.judges(), model, different, report));
+  for (const Json& claim : about.claims)
+    claims.push_back(claim_with_verdict(claim, chosen, options_.judges(), model,
+                                        chosen ? differences() : Names(), report));
   Json json = report.json();
   json.set("claims", Json::array(claims));
-  const Json places = places_of(paper_["document"]["tag"].string(), reference);
-  json.set("code", places["code"]).set("test", places["test"]);
-  if (paper_["shows"].has(item.name)) json.set("equations", equations(paper_["shows"][item.name]));
+  json.set("code", places_of(about)).set("test", Json::array({about.tests.begin(), about.tests.end()}));
+  Names shown = about.shows;
+  if (!about.equation.empty()) shown.insert(shown.begin(), about.tag);
+  json.set("equations", equations(shown));
   if (!chosen)
     json.set("status", "not run")
         .set("why", runs.empty() ? "none of its tasks is there"
@@ -363,8 +381,7 @@ Json Document::show(const Item& item) {
 }
 
 int Document::run(std::vector<Item> items) {
-  Names order;
-  for (const Json& name : paper_["items"].items()) order.push_back(name.string());
+  const Names order = paper_.items_shown();
   std::ranges::sort(items, {}, [&](const Item& item) { return index_of(item.name, order, "item"); });
   Names names = options_.items;
   if (names.empty()) names = names_of(items);
@@ -385,9 +402,12 @@ int Document::run(std::vector<Item> items) {
   Json where = where_it_ran();
   where.set("time", fixed(now() - start, 1) + " s");
   where.set("memory", formatted("{} MB", peak_memory() / 1000000));
-  Json about = paper_["document"];
-  about.set("equations", equations(about["equations"]));
-  const Json report = Json::object({{"document", about},
+  Json about = paper_.document;
+  Names equations_of_all;
+  for (const Json& tag : about["equations"].items()) equations_of_all.push_back(tag.string());
+  about.set("equations", equations(equations_of_all)).set("page", paper_.name);
+  const Json report = Json::object({{"form", report_form},
+                                    {"document", about},
                                     {"command", joined(options_.command, " ")},
                                     {"settings", json_of(options_.settings)},
                                     {"environment", where},

@@ -1,8 +1,8 @@
 // What the programs of the documents share: an item of a document (a table, a figure, a section) is
 // its runs and what is shown of their results; all items are the parts of one report.
 //
-//   Document document(options, "isobn");             // its printed numbers: data/papers/isobn.json
-//   document.run({{"tab2", "Explained variance", runs, show}, ...});
+//   Document document(options, "isobn");             // all that is said of its items: data/papers/isobn.json
+//   document.run({{"tab2", runs, show}, ...});
 //
 // OUT has ITEM.csv and ITEM.svg, report.json and report.html, and runs/, a folder for each run.
 #pragma once
@@ -12,12 +12,13 @@
 #include "papers/document_options.h"
 #include "papers/grid.h"
 #include "report/item_report.h"
+#include "report/paper.h"
 #include "runs/study.h"
 
 namespace minbert {
 
 struct Item {
-  std::string name, title;
+  std::string name;
   std::function<std::vector<Run>()> runs;           // no run: the study has none of the item's tasks
   std::function<void(ItemReport&)> show;
   // Runs needed to decide `runs`; they are done first.
@@ -50,8 +51,8 @@ class Document {
  public:
   // Error: a task's files are missing, and it was asked for; or no task has any.
   Document(const DocumentOptions& options, const std::string& file);
-  // Runs what the chosen items need and writes the report, all items in the document's order, "items"
-  // in FILE.json. Returns the exit status. Error for an item that does not exist: lists them.
+  // Runs what the chosen items need and writes the report, all items in the order of FILE.json. Returns
+  // the exit status. Error for an item that does not exist: lists them.
   int run(std::vector<Item> items);
   Study& study() { return study_; }
   Json result(const Run& run) const { return study_.result(run); }
@@ -71,7 +72,7 @@ class Document {
   // the document's, data sets that are missing, and stand-ins for some.
   Names differences() const;
   // What the document prints for an item; no rows if it prints nothing.
-  LongTable printed(const std::string& item) const;
+  const LongTable& printed(const std::string& item) const { return paper_.item(item).printed; }
   // The document's model that ours is compared with, as in its printed numbers: "BERT-base".
   std::string printed_model() const { return model_of_document()["printed"].string(); }
 
@@ -98,10 +99,11 @@ class Document {
   Names model_differences() const;
   std::string command(const std::string& item) const;
   std::string extent() const;
-  Json equations(const Json& references) const;
+  Json equations(const Names& tags) const;
+  void say_differences(const PaperItem& about, ItemReport& report) const;
   Json show(const Item& item);                    // runs done, or not asked for
   DocumentOptions options_;
-  Json paper_;
+  Paper paper_;
   Study study_;
   std::vector<Task> tasks_;
   Names missing_;              // titles of tasks without files

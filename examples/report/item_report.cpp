@@ -97,6 +97,13 @@ void ItemReport::inputs(const std::string& title, const std::vector<Input>& inpu
 }
 
 void ItemReport::differs(const std::string& sentence) { append("differs", sentence); }
+bool ItemReport::holds(const std::string& condition) const {
+  const auto found = when_.find(condition);
+  MB_CHECK(found != when_.end(),
+           "{}: data/papers has a sentence for when \"{}\", and the item never says whether it is",
+           item_["name"].string(), condition);
+  return found->second;
+}
 void ItemReport::caption(const std::string& sentence) {
   item_.set("caption", item_["caption"].string() + "; " + sentence);
 }

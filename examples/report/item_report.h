@@ -7,6 +7,7 @@
 //                });
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +89,9 @@ class ItemReport {
   void inputs(const std::string& title, const std::vector<Input>& inputs);
   void file(const std::string& name) { append("files", name); }      // a link
   void differs(const std::string& sentence);
+  // Does the condition hold under which data/papers says a sentence? holds(): error if nobody said it.
+  void when(const std::string& condition, bool it_holds) { when_[condition] = it_holds; }
+  bool holds(const std::string& condition) const;
   void caption(const std::string& sentence);
   const LongTable& printed() const { return printed_; }
   // The values by which the document's claims are judged: those of ITEM.csv, or these instead; and
@@ -107,6 +111,7 @@ class ItemReport {
   Json item_;
   std::optional<LongTable> values_;
   Unit unit_;
+  std::map<std::string, bool> when_;
 };
 
 }  // namespace minbert

@@ -78,7 +78,6 @@ std::string text(const Json& json, const std::string& key) {
   return escaped(json[key].string());
 }
 
-// A chip.
 std::string verdict(const std::string& word) {
   const auto v = std::ranges::find(verdict_words, word, &VerdictWord::word);
   MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
@@ -325,10 +324,19 @@ Differences shared_differences(const Json& report) {
   return all;
 }
 
-std::string item_html(const Json& item, const std::string& folder, const Differences& shared) {
+// The item's row in the pages of `make papers`, where these are.
+std::string beside(const Json& report, const Json& item, const std::string& folder) {
+  const std::string page = shipped(formatted("build/papers/{}.html", report["document"].get("page", std::string())));
+  if (!std::filesystem::is_regular_file(page)) return "";
+  return formatted("<p class=\"note\"><a href=\"{}#{}\">Beside its code</a></p>\n",
+                   address(std::filesystem::proximate(page, folder).string()), address(item["tag"].string()));
+}
+
+std::string item_html(const Json& report, const Json& item, const std::string& folder, const Differences& shared) {
   const std::string name = item["name"].string();
-  std::string html = heading(name, title_of(item)) + equations(item, folder), claims, differs, files;
-  for (const Json& t : item["tables"].items()) html += table(t);
+  std::string html = heading(name, title_of(item)) + beside(report, item, folder) + equations(item, folder);
+  std::string claims, differs, files;
+  html += tables_html(item);
   for (const Json& f : item["figures"].items()) html += figure(f, folder);
   if (item.has("inputs"))
     for (const Json& list : item["inputs"].items()) html += inputs(list);
@@ -380,7 +388,8 @@ std::string about(const Json& document) {
   const std::string link = escaped(document.get<std::string>("address", ""));
   return formatted("<p class=\"muted\">{}{}</p>\n", text(document, "source"),
                    link.starts_with("https://") ? formatted("; <a href=\"{}\">{}</a>", link, link) : "") +
-         element("<p>{}</p>\n", escaped(document.get<std::string>("says", "")));
+         element("<p>{}</p>\n", escaped(document.get<std::string>("says", ""))) +
+         element("<p class=\"muted\">{}</p>\n", escaped(document.get<std::string>("open", "")));
 }
 
 std::string grid(const Json& report) {
@@ -389,12 +398,20 @@ std::string grid(const Json& report) {
 
 }  // namespace
 
+std::string tables_html(const Json& item) {
+  std::string html;
+  for (const Json& t : item["tables"].items()) html += table(t);
+  return html;
+}
+std::string verdict_html(const std::string& word) { return verdict(word); }
+std::string report_style() { return style; }
+
 std::string report_html(const Json& report, const std::string& folder) {
   const bool claims = has_claims(report);
   const Differences shared = shared_differences(report);
   const auto run = size_t(std::ranges::distance(items_run(report)));
   std::string items, meanings, differs;
-  for (const Json& item : items_run(report)) items += item_html(item, folder, shared);
+  for (const Json& item : items_run(report)) items += item_html(report, item, folder, shared);
   for (const auto& [sentence, where] : shared)
     differs += formatted("<li>{} <span class=\"note\">({})</span></li>\n", escaped(sentence),
                          where.size() == run ? "all items" : joined(where));

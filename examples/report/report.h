@@ -2,12 +2,14 @@
 // beside ours, figures, verdicts on its claims, and what is different from the document.
 //
 // The report is a Json:
-//   document     tag, title, source, address (or none), says: a paragraph (or none), equations
+//   form         report_form
+//   document     tag, title, source, address (or none), says and open: a paragraph each (or none), equations, page:
+//                the name of its page of `make papers` (or none)
 //   command, grid (a sentence)
 //   settings, environment           text -> text, or a number
 //   equations    [reference, math: MathML, code [places]]
-//   items        name, reference, title, status ("run", "not run"), why, command, caption, equations,
-//                code [FILE:LINE NAME], test [parts of names] (or none of these three),
+//   items        name, tag (if there is a page), reference, title, status ("run", "not run"), why, command, caption,
+//                equations, code [FILE:LINE NAME], test [parts of names] (or none of these three),
 //                differs [sentences], tables, files [names],
 //                inputs {title, list [texts, said, command]} (or none),
 //                figures {file, text: what it shows},
@@ -26,11 +28,18 @@
 
 namespace minbert {
 
+inline constexpr int report_form = 2;               // one more whenever its keys mean something else
+
 // One report. Figures stand in the page, from FOLDER/FILE.svg.
 std::string report_html(const Json& report, const std::string& folder);
 
 // Several reports, each with its folder relative to this page: every document's items with their
 // verdicts, linked to FOLDER/report.html.
 std::string index_html(const std::vector<std::pair<std::string, Json>>& reports);
+
+// Parts of these pages for others: the tables of an item, a verdict as a chip, and the style of both.
+std::string tables_html(const Json& item);
+std::string verdict_html(const std::string& word);
+std::string report_style();
 
 }  // namespace minbert

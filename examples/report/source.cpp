@@ -73,4 +73,16 @@ Quote quote_around(const std::string& file, int line) {
   return quote(file, line);
 }
 
+Quote quote_function(const std::string& file, int line) {
+  const std::vector<std::string> lines = lines_of(file);
+  if (line < 1 || size_t(line) > lines.size()) return {};
+  const auto indent = [&](int number) { return lines[size_t(number) - 1].find_first_not_of(' '); };
+  const std::regex begins("^ *[A-Za-z_].*\\(.*\\{$"), is_no_function("^ *(for|if|while|switch|else)\\b");
+  int first = line;
+  while (first > 0 && !(indent(first) < indent(line) && std::regex_search(lines[size_t(first) - 1], begins) &&
+                        !std::regex_search(lines[size_t(first) - 1], is_no_function)))
+    --first;
+  return quote(file, first);
+}
+
 }  // namespace minbert

@@ -5,7 +5,7 @@
 
 namespace minbert {
 
-// The line of FILE, from 1 on, that defines the class, struct or function of this name, by the rule of .build/papers.
+// The line of FILE, from 1 on, that defines the class, struct or function of this name: "struct NAME {", "TYPE NAME(".
 // What is no name, as "phrasebank" with its quotes, is found where it stands first. 0: it is not there, or the sources
 // are not.
 int defining_line(const std::string& file, const std::string& name);
@@ -17,7 +17,8 @@ struct Quote {
 };
 // What begins in this line, up to its closing brace, with the comment above it.
 Quote quote(const std::string& file, int line);
-// The definition at the file's top level that this line stands in.
+// The definition at the file's top level that this line stands in; and the innermost function.
 Quote quote_around(const std::string& file, int line);
+Quote quote_function(const std::string& file, int line);
 
 }  // namespace minbert

@@ -8,9 +8,9 @@
 
 #include "engine/ranks.h"
 #include "engine/text.h"
-#include "files/about.h"
 #include "report/curves.h"
 #include "report/long_table.h"
+#include "report/paper.h"
 #include "report/run_figures.h"
 #include "runs/in_words.h"
 #include "runs/run_page.h"
@@ -249,7 +249,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     return 0;
   }
   std::cout << '\n' << seeds_of(o) << "; the best epoch of each run by its mean dev score\n";
-  const Json paper = Json::load(shipped("data/papers/cln.json"));
+  const Paper paper("cln");
   ItemReport scores = page_item(o.out, "scores", "LayerNorm beside conditional LayerNorm [CLN]");
   bool beside = false;
   const auto print = [&](const char* title, const std::vector<Column>& columns, const TableLines& shown) {
@@ -261,7 +261,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     std::cout << '\n' << title << '\n' << text_table(lines);
   };
   const auto columns_of = [&](Set set, const char* item) {
-    return score_columns(experiment, set, table_of(paper["printed"][item]));
+    return score_columns(experiment, set, paper.item(item).printed);
   };
   print("Training metrics [CLN] (paper: of the real SST, Quora and STS)",
         columns_of(Set::train, "train"), *runs);
@@ -272,7 +272,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
         appended(*runs, yardsticks));
   if (beside) {
     const std::string open = "paper: its numbers, on the real SST, Quora and STS. " +
-                             paper["open"].string();
+                             paper.document["open"].string();
     scores.differs(open);
     std::cout << '\n' << open << '\n';
   }

@@ -71,8 +71,8 @@ class Optimizer {
 };
 
 // The factor on the learning rate at step k of 0 .. steps-1. Over the first w steps, the share
-// warmup_fraction of them, it is (k+1) / (w+1). Then linear: down to 0 after the last step [TA
-// sec.5.1]; constant: 1.
+// warmup_fraction of them, it is (k+1) / (w+1). Then linear: down to 0 after the last step
+// [TA sec.5.1]; constant: 1.
 double schedule_factor(Schedule schedule, int64_t step, int64_t steps, double warmup_fraction);
 
 }  // namespace minbert

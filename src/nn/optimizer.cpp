@@ -240,7 +240,7 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::moments() const {
 }
 
 // k < w: (k+1) / (w+1)     then constant: 1, linear: (S-k) / (S-w)
-// S steps, w = floor(warmup_fraction S)
+// S steps, w = floor(warmup_fraction S)                 [TA sec.5.1] is linear, with w 6% of S
 double schedule_factor(Schedule schedule, int64_t step, int64_t steps, double warmup_fraction) {
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);

@@ -36,6 +36,7 @@ Tensor elementwise(const char* name, const Tensor& x, F function = {},
   }, formula);
 }
 
+// The pooler's [TA sec.2], whose gradient is a part of [TA sec.3.1]
 struct Tanh {
   HD static real f(real x) { return std::tanh(x); }
   HD static real df_of_y(real y) { return 1 - y * y; }

@@ -23,6 +23,7 @@
 namespace minbert {
 namespace {
 
+// mu [CLN eq.2] and sigma2 [CLN eq.3] of a row x, and its y [CLN eq.1]
 struct LayerNormForward {
   real eps;
   template <class Team>
@@ -62,6 +63,7 @@ struct WeightGradient {                             // of one row
 
 }  // namespace
 
+// Conditional: row t of x takes row group[t] of weight, γ + γ_t, and of bias, β + β_t   [CLN eq.4]
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                   const Indices& group) {
   const int64_t T = x.rows(), H = x.cols(), G = group ? weight.rows() : 1;

@@ -25,6 +25,7 @@ Tensor mean_of(const Tensor& losses) {
 }
 
 // L = -1/B sum_b log p_b[label_b],  p = softmax(logits)   dL/dlogit_bc = (p_bc - [c = label_b]) / B
+// [CLN losses]
 struct CrossEntropy {
   template <class Team>
   HD void operator()(Team team, int classes, const real* logits, int32_t label, real* p,
@@ -48,6 +49,7 @@ struct CrossEntropyBackward {
 
 // l = -t log s(x) - (1-t) log(1-s(x)), s the sigmoid;   dl/dx = s(x) - t          dl/dt = -x
 // without overflow: l = max(x,0) - x t + log(1 + exp(-|x|))
+// [CLN losses]
 struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
     return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));
@@ -55,7 +57,7 @@ struct BinaryCrossEntropy {
   HD static real da(real x, real t) { return 1 / (1 + std::exp(-x)) - t; }
   HD static real db(real x, real) { return -x; }
 };
-// l = (x-t)^2               dl/dx = 2 (x-t)          dl/dt = 2 (t-x)
+// l = (x-t)^2               dl/dx = 2 (x-t)          dl/dt = 2 (t-x)          [CLN losses]
 struct SquaredError {
   HD static real f(real x, real t) { return (x - t) * (x - t); }
   HD static real da(real x, real t) { return 2 * (x - t); }

@@ -87,7 +87,7 @@ Tensor feed_forward_of(const Tensor& x, const Tensor& W1, const Tensor& b1, cons
 }  // namespace
 
 // y = x W^T + b   dL/dx = dy W   dL/dW = dy^T x   dL/db = sum of dy's rows
-// x [T,in]  W [out,in]  b [out]  y [T,out]
+// x [T,in]  W [out,in]  b [out]  y [T,out]          of the last two layers: [TA sec.3.1]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = affine(x, weight, bias);
   const Tensor kept = weight.requires_grad() ? x : Tensor();       // a frozen W needs no x

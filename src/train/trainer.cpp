@@ -104,15 +104,17 @@ class Run {
         write_predictions(to, task, split, sets[i], predicted[i].values, task.sets[i]);
   }
 
+  // What the next step learns from: an epoch takes the tasks' batches in task_order's order
+  // (src/tasks/sampling.cpp).
   std::span<const TaskBatch> next_batches() {
     if (batches_.empty() || batch_in_epoch() == 0) batches_ = order(epoch_);
     const std::span rest = std::span(batches_).subspan(size_t(batch_in_epoch()));
     return rest.first(std::min(rest.size(), size_t(o_.accumulate)));
   }
 
-  // One optimizer step over --accumulate batches: their loss is the mean over all their examples,
-  // each times its task's weight (--task-weights). Of one batch, in one process and unweighted, it
-  // is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
+  // One optimizer step over --accumulate batches [CLN loop]: their loss is the mean over all their
+  // examples, each times its task's weight (--task-weights). Of one batch, in one process and
+  // unweighted, it is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
   void step(std::span<const TaskBatch> batches) {
     for (const BatchPart& part : log_.shards.parts(log_.batches(), sizes_of(batches))) {
       const TaskBatch& whole = batches[part.batch];
@@ -129,7 +131,8 @@ class Run {
     log_.end_step();
   }
 
-  // [] the loss, the mean over the examples
+  // [] the loss, the mean over the examples. Every row of the batch gets the id of the task
+  // [CLN replaces].
   Tensor forward(int t, std::span<const int32_t> examples, uint64_t clock) const {
     const TaskData& data = experiment_.data()[size_t(t)];
     const int id = model_->network.task_id(data.task.name);

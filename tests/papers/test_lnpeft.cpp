@@ -272,9 +272,9 @@ TEST_CASE("layernorm_tuning: fig6 shows a row for LayerNorm, a column for batch 
 }
 
 TEST_CASE("layernorm_tuning: the claims name values that the items have") {
-  const Json paper = Json::load(shipped("data/papers/lnpeft.json"));
-  CHECK(paper["printed"]["tab2"]["rows"].items().size() == 4 * 9 + 4);
-  CHECK(paper["printed"]["tab3"]["rows"].items().size() == 4 * 9);
+  const Paper paper("lnpeft");
+  CHECK(paper.item("tab2").printed.rows().size() == 4 * 9 + 4);
+  CHECK(paper.item("tab3").printed.rows().size() == 4 * 9);
   const std::string text = read_file(shipped("data/papers/lnpeft.json"));
   for (const std::string& component : layer_components()) CHECK(contains(text, "\"" + component + "\""));
   for (const std::string& mode : LnPeftRuns::modes()) CHECK(contains(text, "\"" + mode + "\""));

@@ -10,7 +10,7 @@
 #include "lone_norm.h"
 #include "minbert/metrics.h"
 #include "runs/comparison.h"
-#include "report/long_table.h"
+#include "report/paper.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -182,11 +182,10 @@ TEST_CASE("papers: --compare prints the document's numbers beside ours, and what
   compare(Experiment(o), variants_of(o), no_command_line());
   CHECK_FALSE(contains(alone.text(), "paper,"));
 
-  const Json paper = Json::load(shipped("data/papers/cln.json"));
+  const Paper paper("cln");
   int claims = 0;
-  for (const Json& claim : paper["claims"].items()) {                                    // follows from its numbers
-    if (claim.has("absolute")) continue;
-    const LongTable printed = table_of(paper["printed"][claim["item"].string()]);
+  for (const Json& claim : paper.item("train").claims) {                                 // follows from its numbers
+    const LongTable& printed = paper.item("train").printed;
     const auto value = [&](const char* side) {
       return printed.values({{"norm", claim[side]["norm"].string()}, {"task", claim[side]["task"].string()}}).at(0);
     };

@@ -294,10 +294,10 @@ TEST_CASE("transformer_norms: the first layer and the second are post-LN and pre
 }
 
 TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and every claim can be judged") {
-  const Json paper = Json::load(shipped("data/papers/transformer-norms.json"));
+  const Paper paper("transformer-norms");
   const std::vector<int> converged = {14, 14, 13, 9, 9, 7};
   for (size_t t = 0; t < 6; ++t) {
-    const LongTable table = table_of(paper["printed"][formatted("tab{}", t + 1)]);
+    const LongTable table = paper.item(formatted("tab{}", t + 1)).printed;
     REQUIRE(table.rows().size() == 21);
     int count = 0;
     for (const LongTable::Row& row : table.rows()) count += *row.value > 0;
@@ -305,10 +305,11 @@ TEST_CASE("transformer_norms: the printed tables have 21 verdicts each, and ever
     CHECK(table.values({{"norm", "none"}, {"lr", "0.5"}}) == std::vector<double>{0});
     CHECK(table.values({{"norm", "layer"}, {"lr", "0.0001"}}) == std::vector<double>{1});
   }
-  for (const Json& claim : paper["claims"].items()) {
-    INFO(claim["text"].string());
-    CHECK(int(claim.has("all")) + int(claim.has("more")) + int(claim.has("why")) == 1);
-  }
+  for (const PaperItem& item : paper.items)
+    for (const Json& claim : item.claims) {
+      INFO(claim["text"].string());
+      CHECK(int(claim.has("all")) + int(claim.has("more")) + int(claim.has("why")) == 1);
+    }
 }
 
 TEST_CASE("long table: a claim of all values holds where each of them is the one it says; commas stand in quotes") {

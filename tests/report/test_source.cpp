@@ -11,10 +11,11 @@ TEST_CASE("source: a definition is found by its name, and quoted with its commen
   const std::string file = "src/norm/hidden/layer.cpp";
   const int line = defining_line(file, "composed");
   const Quote method = quote(file, line);
-  CHECK(method.first == line);
-  CHECK(method.text.starts_with("Tensor composed(const Tensor& x"));          // a method's indentation is left out
+  CHECK(method.first < line);                                                 // a comment above belongs to it
+  CHECK(method.text.starts_with("// "));                                      // a method's indentation is left out
+  CHECK(method.text.find("\nTensor composed(const Tensor& x") != std::string::npos);
   CHECK(method.text.ends_with("\n}\n"));
-  CHECK(std::ranges::count(method.text, '\n') == 5);
+  CHECK(std::ranges::count(method.text, '\n') == 7);
   CHECK(quote_around(file, line).text.starts_with("struct PlainLayerNorm"));
   CHECK(quote_around(file, line).text.ends_with("\n};\n"));
   CHECK(quote(file, defining_line(file, "PlainLayerNorm")).text == quote_around(file, line).text);
@@ -27,6 +28,16 @@ TEST_CASE("source: a definition is found by its name, and quoted with its commen
   const std::string elementwise = "src/ops/elementwise.cpp";
   const Quote one_line = quote(elementwise, defining_line(elementwise, "gelu"));
   CHECK(one_line.text == "Tensor gelu(const Tensor& x) { return elementwise<Gelu>(\"gelu\", x); }\n");
+}
+
+TEST_CASE("source: the innermost function around a line, whatever branches and loops stand in it") {
+  const std::string plain = "examples/plain_bert.cpp";
+  const Quote layer = quote_function(plain, defining_line(plain, "const Tensor F = dropout"));
+  CHECK(layer.text.starts_with("// a = Norm(x + A(x))"));
+  CHECK(layer.text.find("\nTensor layer(const std::string& name") != std::string::npos);
+  const Quote attention = quote_function(plain, defining_line(plain, "const Tensor S = matmul_nt"));
+  CHECK(attention.text.find("\nTensor attention(") != std::string::npos);
+  CHECK(quote_function(plain, 1).text.empty());
 }
 
 TEST_CASE("source: what is not there has no line and no text") {

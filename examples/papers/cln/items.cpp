@@ -31,6 +31,8 @@ LongTable scores_of(const ClnRuns& runs, const char* set, bool sound) {
 }
 
 void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const std::string& title) {
+  report.when("another --sampling", runs.o.sampling != Sampling::sequential);
+  report.when("generated data", runs.o.data == ClnOptions().data);
   const LongTable table = scores_of(runs, set, false);
   report.csv(table);
   report.judge_by(scores_of(runs, set, true), percent);
@@ -56,22 +58,10 @@ void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const
   report.table(title, "", cln_norms, titled_sets(runs), cell);
 }
 
-void differs(const ClnRuns& runs, ItemReport& report) {
-  report.differs(
-      "the document gives no rate, batch size, number of epochs or seeds, and does not say how pairs "
-      "are encoded nor what the heads are: ours are choices");
-  if (runs.o.sampling != Sampling::sequential)
-    report.differs("tasks in the order " + name_of(runs.o.sampling) +
-                   "; the document takes all batches of one task, then of the next");
-  if (runs.o.data == ClnOptions().data)
-    report.differs("generated sentences: the printed numbers are of other data, and no target");
-}
-
 // [CLN tab.train]
 void train_item(const ClnRuns& runs, ItemReport& report) {
   score_table(runs, report, "train",
               "On the training set, the best epoch of each run by its mean dev score");
-  differs(runs, report);
 }
 
 // [CLN tab.test], and the comparison that it lacks
@@ -90,8 +80,6 @@ void test_item(const ClnRuns& runs, ItemReport& report) {
     report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", titled_sets(runs),
                  Names{"difference", "verdict"}, compared);
   show_yardsticks(runs.document, runs.tasks(), report);
-  report.differs("there are no labels of the test sets: dev, which chooses the epoch, stands in for them");
-  differs(runs, report);
 }
 
 // The gains of a run's norms, a value of each
@@ -131,7 +119,6 @@ void gains_item(const ClnRuns& runs, ItemReport& report) {
                  .shared_y = true},
                 "How far each task's norms are from the shared ones, norm by norm, and which way; the "
                 "mean over the seeds with their deviation");
-  report.differs("the document shows nothing of what γ_t and β_t become");
 }
 
 // |γ_t| and the dev scores by epoch
@@ -176,7 +163,8 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
 
 // What a task loses while the others are trained
 void forgetting_item(const ClnRuns& runs, ItemReport& report) {
-  if (runs.o.epochs < 2) return report.caption("it needs two epochs: --epochs 2 or more");
+  report.when("one epoch", runs.o.epochs < 2);
+  if (runs.o.epochs < 2) return;
   LongTable table({"task", "norm", "when", "seed", "loss"});
   report.table("Training loss: at the end of a task's own batches, and where its next ones begin", "",
                cln_norms, runs.tasks(), [&](const std::string& norm, const Task& task) {
@@ -191,10 +179,6 @@ void forgetting_item(const ClnRuns& runs, ItemReport& report) {
                  return formatted("{} → {}", mean_text(before, 3), mean_text(after, 3));
                });
   report.csv(table);
-  report.caption(
-      "each the mean over a tenth of the task's batches in an epoch, and over the epochs; the other "
-      "tasks' batches come in between");
-  report.differs("the document does not speak of it");
 }
 
 }  // namespace
@@ -209,16 +193,15 @@ ClnOptions::ClnOptions() {
 std::vector<Item> cln_items(Document& document, const ClnOptions& options) {
   const ClnRuns runs{document, options};
   const auto all = [runs] { return runs.all(); };
-  const auto item = [&](const char* name, const char* title, const auto& show) {
-    return Item{name, title, all, [runs, show](ItemReport& report) { show(runs, report); }};
+  const auto item = [&](const char* name, const auto& show) {
+    return Item{name, all, [runs, show](ItemReport& report) { show(runs, report); }};
   };
-  return {item("train", "Training metrics", train_item),
-          {"test", "Dev metrics, in the place of the test set's",
-           both(yardstick_runs(document, document.tasks()), all),
+  return {item("train", train_item),
+          {"test", both(yardstick_runs(document, document.tasks()), all),
            std::bind_front(test_item, runs)},
-          item("gains", "What γ_t and β_t become", gains_item),
-          item("epochs", "Epoch by epoch", epochs_item),
-          item("forgetting", "What a task loses to the others", forgetting_item)};
+          item("gains", gains_item),
+          item("epochs", epochs_item),
+          item("forgetting", forgetting_item)};
 }
 
 }  // namespace minbert

@@ -11,7 +11,7 @@ namespace minbert {
 namespace {
 
 // Of each conditional norm and task: |γ_t|, |β_t|, and how many of their numbers are above 0
-// [CLN eq.4]. The norms are counted from the embeddings' on, in the order of the data's way.
+// [CLN gains]. The norms are counted from the embeddings' on, in the order of the data's way.
 Json::Array gains_of(const TrainedModel& trained) {
   Json::Array all;
   int64_t site = 0;
@@ -42,7 +42,7 @@ Json::Array gains_of(const TrainedModel& trained) {
 
 // What a task loses to the others: its loss over the last tenth of its batches in an epoch, and over
 // the first tenth in the next one. Averaged over the epochs (at least 2). The task is not trained
-// between the two.
+// between the two [CLN forgetting].
 Json kept_of(const std::string& folder, const Task& task, int epochs) {
   const Series losses = losses_of(folder, task.name);
   const size_t n = losses.y.size() / size_t(epochs), tenth = std::max<size_t>(1, n / 10);
@@ -56,6 +56,7 @@ Json kept_of(const std::string& folder, const Task& task, int epochs) {
   return Json::object({{"before", before / count}, {"after", after / count}});
 }
 
+// The dev scores and |γ_t| by epoch [CLN epochs].
 Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
   const CsvTable table(folder + "/epochs.csv");
   Json all = Json::object({{"epoch", Json::array_of(table.numbers("epoch"))}});

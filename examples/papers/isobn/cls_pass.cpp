@@ -74,7 +74,7 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
       cluster(clusters.cluster.begin(), clusters.cluster.end());
   int64_t alike = 0;
   for (int64_t i = 0; i < H; ++i) {
-    std.push_back(std::sqrt(Sigma[size_t(i * H + i)]));
+    std.push_back(std::sqrt(Sigma[size_t(i * H + i)]));         // σ_i = √Σ_ii                       [IsoBN sec.2.1]
     int64_t others = 0;
     for (int64_t j = 0; j < H; ++j) others += i != j && std::abs(rho[size_t(i * H + j)]) > 0.8;
     alike += others >= 2;

@@ -24,6 +24,7 @@ size_t side(const std::vector<double>& matrix) {
 
 }  // namespace
 
+// EV_k for k = 1 .. H. The eigenvalues of Σ are λ²/N, and N stands in both sums                 [IsoBN eq.9]
 std::vector<double> explained_variance(std::vector<double> Sigma) {
   const int H = int(side(Sigma));
   std::vector<double> squares = symmetric_eigen(std::move(Sigma), H, false).values, ev;
@@ -35,6 +36,7 @@ std::vector<double> explained_variance(std::vector<double> Sigma) {
   return ev;
 }
 
+// ρ_ij = Σ_ij / (σ_i σ_j)                                                                      [IsoBN sec.2.2]
 std::vector<double> pearson_matrix(std::vector<double> Sigma) {
   const size_t H = side(Sigma);
   std::vector<double> sigma(H);

@@ -158,11 +158,9 @@ void fig4(const LnPeftRuns& runs, ItemReport& report) {
 std::vector<Item> lnpeft_fisher_items(const LnPeftRuns& runs) {
   const RunGrid fishers(std::bind_front(&LnPeftRuns::fisher, runs), runs.tasks());
   return {
-      {"tab1", "Components by their Fisher information (eq.2)", fishers,
-       std::bind_front(tab1, runs)},
-      {"fig3", "Fisher information of LayerNorm in each layer", fishers,
-       std::bind_front(fig3, runs)},
-      {"fig4", "The global Fisher information", fishers, std::bind_front(fig4, runs)}};
+      {"tab1", fishers, std::bind_front(tab1, runs)},
+      {"fig3", fishers, std::bind_front(fig3, runs)},
+      {"fig4", fishers, std::bind_front(fig4, runs)}};
 }
 
 }  // namespace minbert

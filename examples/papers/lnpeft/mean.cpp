@@ -97,16 +97,12 @@ void fig6(const Json& result, ItemReport& report) {
       "feature 3 of token 4, in the second of three sentences, between which a line is drawn",
       norm_names(), draw_dependence, {.columns = 3});
   report.csv(table);
-  report.caption(
-      "drawn from the norms themselves, in training: where y changes with x; groups: 2; the means "
-      "of power are those of earlier batches");
-  report.differs("the document draws a sketch of two norms");
 }
 
 }  // namespace
 
 Item lnpeft_mean_item(const LnPeftRuns& runs) {
-  return {"fig6", "What a norm takes its mean over", [] { return std::vector{sensitivities()}; },
+  return {"fig6", [] { return std::vector{sensitivities()}; },
           [runs](ItemReport& report) { fig6(runs.document.result(sensitivities()), report); }};
 }
 

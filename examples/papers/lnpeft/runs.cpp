@@ -31,6 +31,7 @@ void write_mask(const std::string& file, const Json& parameters,
 
 }  // namespace
 
+// 1 where F is among the largest, in a share f of all elements [LN-PEFT sec.3.2]
 std::map<std::string, Mask> largest_elements(const ElementValues& F, double f) {
   struct Element {
     double value;
@@ -50,6 +51,7 @@ std::map<std::string, Mask> largest_elements(const ElementValues& F, double f) {
   return masks;
 }
 
+// Σ_t F_t / (the sum of F_t over its elements)                                     [LN-PEFT sec.3.4]
 ElementValues normalized_sum(const std::vector<ElementValues>& all) {
   ElementValues total;
   for (const ElementValues& F : all) {
@@ -122,6 +124,8 @@ Names LnPeftRuns::mask_kinds() const {
   return {"individual", "global", "cross-validated", "random"};
 }
 
+// individual: by F of the task; global: by all tasks [LN-PEFT sec.3.4]; cross-validated: by all
+// others [LN-PEFT sec.3.5]; random: ours.
 std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::string& kind, double f,
                                                 int seed) const {
   ElementValues F = norm_fisher(task);

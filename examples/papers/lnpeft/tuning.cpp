@@ -63,9 +63,6 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
                rows);
   show_yardsticks(runs.document, runs.tasks(), report, {1, 4});
   say_of_dev_scores(report);
-  report.caption(formatted("{}, {}; batch 16, linear schedule", counted(runs.o.seeds, "seed"),
-                           counted(runs.o.epochs, "epoch")));
-  report.differs("the document says neither batch size nor schedule nor seeds; these are ours");
 }
 
 const Names score_sets = {"dev", "test", "dev and test"};
@@ -124,7 +121,6 @@ void facts(const Json& result, ItemReport& report) {
                "", Names{"p"}, score_sets, [&](const std::string&, const std::string& set) {
                  return fixed(result[set].number(), 5);
                });
-  report.caption("the counts are those of the model's sizes, without its weights; ties corrected");
 }
 
 // [LN-PEFT sec.3.1]
@@ -152,21 +148,18 @@ void sec31(const LnPeftRuns& runs, ItemReport& report) {
                  return cell;
                });
   report.csv(table);
-  report.caption(
-      formatted("ties corrected; ours from {} values a group", dev_sets(runs.tasks()).size()));
+  report.caption(formatted("ours from {} values a group", dev_sets(runs.tasks()).size()));
 }
 
 }  // namespace
 
 std::vector<Item> lnpeft_tuning_items(const LnPeftRuns& runs) {
   return {
-      {"tab2", "Dev scores of full fine-tuning, BitFit, LayerNorm and a random part",
-       both(yardstick_runs(runs.document, runs.tasks()), runs.tunings(runs.modes())),
+      {"tab2", both(yardstick_runs(runs.document, runs.tasks()), runs.tunings(runs.modes())),
        std::bind_front(tab2, runs)},
-      {"sec3.1", "The Kruskal-Wallis test", runs.tunings({trained::bitfit, trained::layer_norm}),
+      {"sec3.1", runs.tunings({trained::bitfit, trained::layer_norm}),
        std::bind_front(sec31, runs)},
-      {"facts", "Parameters, and the test of the printed scores",
-       [=] { return std::vector{facts_run(runs.document.printed("sec3.1"))}; },
+      {"facts", [=] { return std::vector{facts_run(runs.document.printed("sec3.1"))}; },
        [=](ItemReport& report) {
          facts(runs.document.result(facts_run(runs.document.printed("sec3.1"))), report);
        }}};

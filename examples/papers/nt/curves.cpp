@@ -31,7 +31,7 @@ auto reading_grid(const SharedNtRuns& runs) {
   return RunGrid(run, runs->o.norms, choices<NtRead>(), runs->seeds());
 }
 
-// [NT fig.4]. The rows "fall", for the claim that all converge, hold 0 or 1, "accuracy" the share of
+// [NT fig.4] [NT sec.5]. The rows "fall", for the claim that all converge, hold 0 or 1, "accuracy" the share of
 // the validation sentences that are right in the end.
 void fig4(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"norm", "seed", "epoch", "split", "value"}),
@@ -78,9 +78,6 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
                 "Loss over the epochs: of training, the mean over the epoch's batches while the "
                 "weights move; of validation, after the epoch");
   report.caption(setup_text(runs));
-  report.caption(
-      "\"falls faster\" is judged by the mean of the loss over all epochs, in which its start "
-      "counts, too; \"converge\" by the rule that stands with tab.1");
   runs->differs(report);
 }
 
@@ -103,10 +100,7 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
   report.figure({.title = "", .panels = {panel}}, what);
   report.caption(setup_text(runs));
   runs->differs(report);
-  report.caption(formatted(
-      "every {} steps, on the first batch; a = i lr / 11 for i = 1..10; \"changes less\" is judged "
-      "by the mean over these steps",
-      runs->o.measure_every));
+  report.caption(formatted("every {} steps, on the first batch", runs->o.measure_every));
 }
 
 }  // namespace
@@ -124,10 +118,9 @@ std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
               "learning rate",
               r);
   };
-  return {{"fig4", "Training and validation loss", reading_grid(runs),
-           std::bind_front(fig4, runs)},
-          {"fig5", "Lipschitz of the loss function", landscape_grid(runs), show_loss},
-          {"fig6", "Smoothness of the loss function", landscape_grid(runs), show_gradient}};
+  return {{"fig4", reading_grid(runs), std::bind_front(fig4, runs)},
+          {"fig5", landscape_grid(runs), show_loss},
+          {"fig6", landscape_grid(runs), show_gradient}};
 }
 
 }  // namespace minbert

@@ -68,10 +68,10 @@ std::string NtSetup::label() const {
   return text + formatted("-seed{}", seed);
 }
 
-// [NT model]: Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments. [NT init]:
-// Kaiming for the feed-forward networks, which have the ReLU, Xavier for all other layers; in their
-// place U(-b, b) [NT init.uniform]. Ours: 4 heads, a feed-forward network 4 times as wide as the
-// hidden states, no dropout.
+// Vaswani et al. 2017's encoder, post-LN, with ReLU and without segments [NT model]. Kaiming for the
+// feed-forward networks, which have the ReLU, Xavier for all other layers [NT init], or U(-b, b) for
+// all of them [NT init.uniform]. Ours: 4 heads, a feed-forward network 4 times as wide as the hidden
+// states, no dropout.
 BertConfig nt_config(const NtOptions& o, const NtSetup& s, const Tokenizer& tokenizer) {
   BertConfig c = BertConfig::named("narrow-1");
   c.num_hidden_layers = s.layers;

@@ -30,6 +30,7 @@ struct Sublayers {
     const BertLayer& layer = bert.layer(k / 2);
     return k % 2 ? layer.output_norm()(u, batch) : layer.attention_norm()(u, batch);
   }
+  // x_{k+1}
   Tensor forward(int k, const Tensor& x) const {
     return post ? N(k, x + F(k, x)) : x + F(k, N(k, x));
   }
@@ -72,14 +73,15 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
     const auto F = [&](const Tensor& u) { return chain.F(k, u); };
     if (chain.post) {
       const Tensor y_k = x_k.detach() + chain.F(k, x_k.detach());
+      // g ← g ∂N(y_k)/∂y_k                                                                   [NT gradient]
       g = vector_jacobian([&](const Tensor& y) { return chain.N(k, y); }, y_k, g);
       walk.factors.push_back({k, "norm", norm_of(g)});
-      g = g + vector_jacobian(F, x_k, g);
+      g = g + vector_jacobian(F, x_k, g);               // g ← g (1 + ∂F(x_k)/∂x_k)           [NT gradient]
       walk.factors.push_back({k, "1 + F'", norm_of(g)});
     } else {
       const Tensor term =
           vector_jacobian([&](const Tensor& u) { return chain.F(k, chain.N(k, u)); }, x_k, g);
-      g = g + term;
+      g = g + term;                                     // g ← g + g ∂F(N(x_k))/∂x_k          [NT gradient]
       walk.factors.push_back({k, "term", norm_of(term)});
       walk.factors.push_back({k, "sum", norm_of(g)});
     }

@@ -1,5 +1,5 @@
-// The gradient slide as an item: the gradient after every layer, and after every factor [NT
-// gradient].
+// The gradient slide as an item: the gradient after every layer, and after every factor
+// [NT gradient].
 #include <algorithm>
 #include <cmath>
 
@@ -75,6 +75,7 @@ Numbers ratio(const Json& result) {
   return {all[1] / all.back()};
 }
 
+// [NT gradient]
 void show(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"depth", "placement", "norm", "layer", "seed", "value"});
   LongTable factors({"depth", "placement", "norm", "sublayer", "factor", "seed", "value"});
@@ -145,19 +146,13 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
       "new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products and "
       "sums by vector-Jacobian products differ from the tape by {} of dL/dx at most",
       runs->o.widths[0], runs->o.batch, significant(difference)));
-  report.caption(
-      "\"changes less\" is judged by the size of this ratio's logarithm, over all depths");
   runs->differs(report);
-  report.differs(
-      "the slide is an argument, without a measurement; its indices, which do not fit, are read as "
-      "examples/papers/nt/gradient.cpp says");
 }
 
 }  // namespace
 
 Item nt_gradient_item(const SharedNtRuns& runs) {
-  return {"gradient", "Gradients through the layers: a product and a sum", walk_grid(runs),
-          std::bind_front(show, runs)};
+  return {"gradient", walk_grid(runs), std::bind_front(show, runs)};
 }
 
 }  // namespace minbert

@@ -7,7 +7,7 @@
 namespace minbert {
 namespace {
 
-// ---- [NT fig.2] [NT fig.3]
+// ---- The first gradient
 
 struct Width {
   int H;
@@ -28,6 +28,7 @@ auto gradient_grid(const SharedNtRuns& runs, int layers) {
   return RunGrid(run, runs->o.norms, widths_of(runs->o), runs->seeds());
 }
 
+// [NT fig.2] [NT fig.3]
 void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
   const std::vector<Width> widths = widths_of(runs->o);
   const bool several = runs->o.seeds > 1;
@@ -61,10 +62,9 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
                  return ItemReport::Cell{"", mean_text(all, 3), several ? all : Numbers()};
                });
   runs->differs(report);
-  report.caption("for each seed the mean over the first 8 batches, without a step between them");
 }
 
-// ---- [NT init] [NT init.uniform]
+// ---- Other first values
 
 struct Start {
   std::string name, title;
@@ -107,6 +107,7 @@ auto start_grid(const SharedNtRuns& runs) {
   return RunGrid(run, titled_setups(runs->o), runs->o.norms, runs->seeds());
 }
 
+// [NT init] [NT init.uniform]
 void initialisation(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"init", "norm", "seed", "verdict", "first_loss", "last_loss", "layers", "width",
                    "lr", "dev_accuracy"});
@@ -125,32 +126,22 @@ void initialisation(const SharedNtRuns& runs, ItemReport& report) {
                runs->o.norms, [&](const TitledSetup& titled, const std::string& norm) {
                  return runs->cell([&](int seed) { return grid.run(titled, norm, seed); }).shown();
                });
-  report.caption(
-      "at the largest rate at which the printed tables have all three norms converge: .1 with 1 "
-      "layer, .001 with 5 narrow ones, .0001 with 5 wide ones");
-  report.caption(
-      "the verdicts' rule stands with tab.1; works well: converged, slow or flat, as there; "
-      "destructive: not converged or diverged");
   runs->differs(report);
-  report.differs(
-      "the slides do not say at which rate; of the six sizes the narrow and the wide ones are "
-      "here; the uniform values replace those of the embeddings and of the head, too");
 }
 
 }  // namespace
 
 std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs) {
-  const auto item = [&](const char* name, const char* title, double layers) {
-    return Item{name, title, gradient_grid(runs, int(layers)),
+  const auto item = [&](const char* name, double layers) {
+    return Item{name, gradient_grid(runs, int(layers)),
                 [=](ItemReport& report) { first_gradients(runs, int(layers), report); }};
   };
-  return {item("fig2", "Norm of the first gradient: shallow models", runs->o.layers[0]),
-          item("fig3", "Norm of the first gradient: deep models", runs->o.layers[1])};
+  return {item("fig2", runs->o.layers[0]),
+          item("fig3", runs->o.layers[1])};
 }
 
 Item nt_initialisation_item(const SharedNtRuns& runs) {
-  return {"init", "Initialisation", start_grid(runs),
-          std::bind_front(initialisation, runs)};
+  return {"init", start_grid(runs), std::bind_front(initialisation, runs)};
 }
 
 }  // namespace minbert

@@ -62,8 +62,8 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
     set_values(parameters, moved);
     // all losses from the same statistics
     set_values(model.parameters.buffers(), statistics);
-    raise(change.loss, std::abs(L - loss_and_gradient(model, batch, classes, g_moved)));
-    raise(change.gradient, distance(g, g_moved));
+    raise(change.loss, std::abs(L - loss_and_gradient(model, batch, classes, g_moved)));     // [NT fig.5]
+    raise(change.gradient, distance(g, g_moved));                                            // [NT fig.6]
   }
   set_values(parameters, W);
   set_values(model.parameters.buffers(), statistics);

@@ -1,7 +1,6 @@
 // The runs of NT's items, and all items.
 #include <iostream>
 
-#include "engine/text.h"
 #include "minbert/vocabulary.h"
 #include "papers/nt/transformer_norms.h"
 
@@ -104,37 +103,20 @@ Run NtRuns::gradient_walk(const NtSetup& s) const {
 void NtRuns::differs(ItemReport& report) const {
   const size_t sentences = data().train.examples.size() + data().dev.examples.size(),
                all_agree = 2264;
-  if (o.data == NtOptions().data)
-    report.differs("generated sentences in the place of the Financial PhraseBank's");
+  report.when("generated data", o.data == NtOptions().data);
+  report.when("smaller grid", o.widths != Numbers{64, 128, 256} || o.epochs < 20 || o.seeds < 6);
+  report.when("other --layers", o.layers != Numbers{1, 5});
+  report.when("--positions learned", o.positions == Positions::learned);
+  report.when("--read cls", o.read == NtRead::cls);
+  report.when("--read mean", o.read == NtRead::mean);
   if (sentences != all_agree)
     report.differs(
         formatted("{} sentences; the Financial PhraseBank has {} on which all annotators agree",
                   sentences, all_agree));
   for (const std::string& line : data().read.totals()) report.differs(line);
-  if (o.widths != Numbers{64, 128, 256} || o.epochs < 20 || o.seeds < 6)
-    report.differs(formatted(
-        "a coarser grid, for time: H = {}, {} and {}, {} and {}; --grid paper has H = 64, 128 and 256, "
-        "20 epochs and 6 seeds, which are ours, too: the slides give none of them",
-        o.widths[0], o.widths[1], o.widths[2], counted(o.epochs, "epoch"), counted(o.seeds, "seed")));
-  if (o.layers != Numbers{1, 5})
-    report.differs(
-        formatted("{} and {} layers; the slides' models have 1 and 5", o.layers[0], o.layers[1]));
-  if (o.positions == Positions::learned)
-    report.differs(
-        "learned positions; the original Transformer's are sinusoidal: --positions sinusoidal");
-  if (report.json()["name"].string().starts_with("fig"))
-    report.differs(
-        "the slides' figure is a picture without its values: none can stand beside ours");
   if (o.vocab.empty())
     report.differs(formatted("a vocabulary of the training sentences, {} word pieces; the slides take "
                              "BERT's: --vocab vocab.txt", data().tokenizer.size()));
-  report.differs(o.read == NtRead::cls
-                     ? "the classifier reads [CLS] alone, of which the slides say nothing, and much "
-                       "hangs on it: fig4 has both, and --read mean makes all items so"
-                     : "the classifier reads the mean of the sentence, of which the slides say nothing");
-  report.differs(
-      "4 heads, feed-forward networks 4 times as wide and no dropout, of which the slides say "
-      "nothing");
 }
 
 // .1 is the largest rate at which all three of tab.3 converge as printed.

@@ -1,5 +1,4 @@
-// Converged or not, by learning rate and norm, in six sizes [NT tab.1] [NT tab.2] [NT tab.3] [NT
-// tab.4] [NT tab.5] [NT tab.6].
+// Converged or not, by learning rate and norm, in six sizes [NT tab.1-6].
 
 #include "engine/text.h"
 #include "papers/nt/transformer_norms.h"
@@ -52,6 +51,7 @@ void values(const Table& t, ItemReport& report) {
   report.judge_by(evidence);
 }
 
+// [NT tab.1-6]
 void show(const Table& t, ItemReport& report) {
   const NtOptions& o = t.runs->o;
   size_t agree = 0, strictly = 0, cells = 0;
@@ -67,17 +67,7 @@ void show(const Table& t, ItemReport& report) {
       t.title + (o.judges() ? count : ""), "learning rate", o.lr, o.norms,
       [&](double lr, const std::string& norm) { return t.cell(lr, norm).shown(); });
   values(t, report);
-  report.caption(
-      "converged: every loss is finite, and the mean over the last epoch's batches is below that "
-      "over the first tenth of the first epoch's by more than 2 standard errors of the difference "
-      "(batches deviate as in the calmer of the two), and not above twice the entropy; "
-      "slow: by less than a tenth; flat: no epoch is below the entropy of the classes' shares by "
-      "more than 2 standard errors, which is the loss of a model that knows these shares and "
-      "ignores the sentence; slow and flat count as converged, here and in every other item");
   t.runs->differs(report);
-  report.differs(
-      "the slides do not say what converged means, how many epochs they train, with what batch "
-      "size or how wide their models are; these are ours");
 }
 
 }  // namespace
@@ -90,8 +80,7 @@ std::vector<Item> nt_table_items(const SharedNtRuns& runs) {
       const Table table{runs, formatted("tab{}", items.size() + 1), int(layers), int(o.widths[w]),
                         formatted("{}, {} (H = {})", counted(int64_t(layers), "layer"),
                                   nt_width_names[w], o.widths[w])};
-      items.push_back({table.name, "Converged or not: " + table.title, table.grid(),
-                       std::bind_front(show, table)});
+      items.push_back({table.name, table.grid(), std::bind_front(show, table)});
     }
   return items;
 }

@@ -77,7 +77,7 @@ Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int 
       finite = std::isfinite(losses.back());
       if (!finite) break;
       backward(loss);
-      optimizer.step(setup.lr);
+      optimizer.step(setup.lr);                                   // [NT training]
       ++step;
     }
     clear_tape();
@@ -117,7 +117,7 @@ double first_gradient(const NtOptions& o, const NtData& data, const NtSetup& set
     backward(cross_entropy(model.network.forward(labeled(data.train, batch.examples).batch),
                            classes_of(data.train, batch.examples)));
     optimizer.clip(0);
-    norms.push_back(optimizer.gradient_norm());
+    norms.push_back(optimizer.gradient_norm());                   // ‖∇L(W)‖
     model.parameters.zero_grad();
   }
   return summarize(norms).mean;

@@ -202,7 +202,8 @@ class NtRuns {
   Run landscape_training(const NtSetup& setup) const;           // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
-  void differs(ItemReport& report) const;           // what every item with training differs in
+  // What every item with training differs in by its data, and which conditions of data/papers hold
+  void differs(ItemReport& report) const;
   // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge
   NtSetup curve_setup(const std::string& norm, int seed) const;
 

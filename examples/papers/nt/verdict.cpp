@@ -25,6 +25,7 @@ double entropy_of_shares(const std::vector<int64_t>& counts) {
   return entropy;
 }
 
+// The loss falls if m_0 - m_last > 2 s √(1/n_0 + 1/n_last); epochs[0] is the beginning [NT tab.1-6].
 Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
   if (std::ranges::any_of(epochs, [](const EpochLoss& e) { return !std::isfinite(e.mean); }))

@@ -49,12 +49,14 @@ std::vector<double> ClassMoments::mean() const {
   return mu;
 }
 
+// Σ_k n_k (μ_k - μ)² of dimension j: the numerator of [TA eq.1]
 double ClassMoments::between(size_t j, double mu) const {
   double sum = 0;
   for (const Class& c : classes_) sum += double(c.n) * (c.mu[j] - mu) * (c.mu[j] - mu);
   return sum;
 }
 
+// σ² = Σ_k n_k σ_k² of dimension j, as [TA eq.1] defines it: its denominator
 double ClassMoments::within(size_t j) const {
   double sum = 0;
   for (const Class& c : classes_) sum += c.squares[j];
@@ -69,14 +71,13 @@ std::vector<double> ClassMoments::deviation() const {
   return sigma;
 }
 
-// [TA eq.1]
 std::vector<std::optional<double>> ClassMoments::fisher_score() const {
   const std::vector<double> mu = mean();
   const bool one_class =
       std::ranges::count_if(classes_, [](const Class& c) { return c.n > 0; }) < 2;
   std::vector<std::optional<double>> F(H_);
   for (size_t j = 0; j < H_; ++j)
-    if (!one_class && within(j) > 0) F[j] = between(j, mu[j]) / within(j);
+    if (!one_class && within(j) > 0) F[j] = between(j, mu[j]) / within(j);               // [TA eq.1]
   return F;
 }
 

@@ -8,6 +8,7 @@
 namespace minbert {
 namespace {
 
+// The term of one example j: 1/N (∂ log p(y_j|x_j; ω) / ∂ω)²
 void add_squares(const Tensor& gradient, double weight, std::vector<double>& sums) {
   std::vector<real> room;
   const std::span<const real> g = gradient.on_host(room);
@@ -36,10 +37,10 @@ ElementValues fisher_information(MultitaskBert& network, const Parameters& param
     const auto one = examples.subspan(j, 1);
     const auto [batch, labels] = labeled(data, one, {id});
     const Tensor logits = network.forward(batch, id);
-    // -log p(y_j|x_j), but for a constant
+    // -log p(y_j|x_j; ω), but for a constant
     backward(scale(task_loss(task, logits, labels), real(half)));
     for (const Parameter& p : parameters.items())
-      if (const Tensor g = p.value.grad()) add_squares(g, 1 / N, F.at(p.name));
+      if (const Tensor g = p.value.grad()) add_squares(g, 1 / N, F.at(p.name));       // [LN-PEFT eq.2]
     parameters.zero_grad();
     progress.update(int64_t(j + 1));
   }

@@ -8,6 +8,7 @@
 
 namespace minbert {
 
+// H and p of two groups; equal values share the mean of their ranks [LN-PEFT kruskal-wallis] [LN-PEFT fact.p-values]
 KruskalWallis kruskal_wallis(const std::vector<double>& one, const std::vector<double>& other) {
   MB_CHECK(!one.empty() && !other.empty(),
            "kruskal_wallis: groups of {} and {} values; expected 1 or more", one.size(),
@@ -34,7 +35,8 @@ KruskalWallis kruskal_wallis(const std::vector<double>& one, const std::vector<d
   const double uncorrected =
       12 / (N * (N + 1)) * (R[0] * R[0] / n[0] + R[1] * R[1] / n[1]) - 3 * (N + 1);
   const double H = std::max(0.0, uncorrected / spread);
-  return {H, std::erfc(std::sqrt(H / 2))};
+  const double p = std::erfc(std::sqrt(H / 2));
+  return {H, p};
 }
 
 }  // namespace minbert

@@ -117,7 +117,8 @@ void eq1(const TaRuns& ta, ItemReport& report) {
     for (int j = 0; const double F : moments(ta, task, "h", "score"))
       table(task.name, j++) = finite(F);
   report.table("Fisher score of a dimension of h", "",
-               Names{"highest", "its dimension", "median", "undefined"}, ta.document.tasks(),
+               Names{"highest", "its dimension", "median", "no score: constant within every class"},
+               ta.document.tasks(),
                [&](const std::string& row, const Task& task) -> std::string {
                  const Numbers score = moments(ta, task, "h", "score"),
                                defined = table.values({{"task", task.name}});
@@ -131,7 +132,6 @@ void eq1(const TaRuns& ta, ItemReport& report) {
                                   score.size());
                });
   report.csv(table);
-  report.caption("undefined: the dimension is constant within every class");
 }
 
 // The document's three types (sec.3.3), by a rule of ours.
@@ -209,14 +209,6 @@ void fig3(const TaRuns& ta, ItemReport& report) {
                tasks, describe_type);
   report.csv(table);
   report.judge_by(evidence);
-  report.caption(
-      "rank correlation: of score and deviation; small: the share of the dimensions with a "
-      "deviation under a tenth of the largest. Type 3, what varies more tells more: a rank "
-      "correlation of .3 or more; else type 1, few dimensions vary: half or more are small; else "
-      "type 2, all vary, whatever they tell. Large and important: of the tenth of the dimensions that "
-      "vary most, the share that is in the tenth with the highest scores; then the one that varies most");
-  report.differs("the document names the types by eye; the numbers and the rule are ours; its third type "
-                 "has WNLI, too, which is not among our tasks");
 }
 
 }  // namespace
@@ -224,10 +216,9 @@ void fig3(const TaRuns& ta, ItemReport& report) {
 std::vector<Item> ta_cls_items(const TaRuns& ta) {
   const RunGrid runs(std::bind_front(moments_run, ta), ta.document.tasks());
   return {
-      {"fig2", "Mean of every dimension of h^l", runs, std::bind_front(fig2, ta)},
-      {"eq1", "Fisher score of every dimension of h", runs, std::bind_front(eq1, ta)},
-      {"fig3", "Deviation of every dimension of h, ordered by Fisher score", runs,
-       std::bind_front(fig3, ta)}};
+      {"fig2", runs, std::bind_front(fig2, ta)},
+      {"eq1", runs, std::bind_front(eq1, ta)},
+      {"fig3", runs, std::bind_front(fig3, ta)}};
 }
 
 }  // namespace minbert

@@ -13,8 +13,8 @@
 namespace minbert {
 namespace {
 
-//   h^l [B,H]   h = tanh(h^l W_fᵀ + b_f) [B,H]   y = softmax(h W_cᵀ + b_c) [B,C]   ŷ [B,C] one-hot
-//   L = mean over the batch of -ŷ log y
+//   h^l [B,H]   h = tanh(h^l W_fᵀ + b_f) [B,H]   y = softmax(h W_cᵀ + b_c) [B,C]   ŷ [B,C] one-hot
+//   L = mean over the batch of -ŷ log y
 struct LastLayers {
   Tensor Wf, bf, Wc, bc;  // [H,H] [H] [C,H] [C]
 };
@@ -29,10 +29,13 @@ Gradients closed_form(const LastLayers& layers, const Tensor& hl, const Indices&
   std::vector<real> one_hot(size_t(hl.rows() * layers.Wc.rows()));
   for (int64_t b = 0; b < hl.rows(); ++b) one_hot[size_t(b * layers.Wc.rows() + labels[b])] = 1;
   const Tensor y = softmax(linear(h, layers.Wc, layers.bc));
-  const Tensor error = (y - Tensor::from(y.shape(), one_hot)) / double(hl.rows());  // (y - ŷ) / B
-  const Tensor dh = matmul(error, layers.Wc);
-  const Tensor inner = dh * (1 - square(h));
-  return {dh, matmul_tn(error, h), matmul(inner, layers.Wf), matmul_tn(inner, hl)};
+  const Tensor error = (y - Tensor::from(y.shape(), one_hot)) / double(hl.rows());  // [B,C]  (y - ŷ) / B
+  const Tensor dh = matmul(error, layers.Wc);                                       // [B,H]  ∂L/∂h
+  const Tensor dWc = matmul_tn(error, h);                                           // [C,H]  ∂L/∂W_c
+  const Tensor inner = dh * (1 - square(h));                                        // [B,H]  ∂L/∂(W_f h^l + b_f)
+  const Tensor dhl = matmul(inner, layers.Wf);                                      // [B,H]  ∂L/∂h^l
+  const Tensor dWf = matmul_tn(inner, hl);                                          // [H,H]  ∂L/∂W_f
+  return {dh, dWc, dhl, dWf};
 }
 
 Gradients on_the_tape(const LastLayers& layers, const Tensor& hl, const Indices& labels) {
@@ -61,6 +64,7 @@ Tensor alone(const Tensor& x) { return Tensor::from(x.shape(), x.values()); }
 
 const Numbers factors = {0.25, 0.5, 1, 2, 4, 8};
 
+// The four gradients, closed against tape; and what the size of h^l does to the tanh [TA sec.3.1.examples]
 Json gradients_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
   const int64_t C = int64_t(task.classes()), H = set.config().hidden_size;
@@ -94,9 +98,9 @@ Json gradients_result(const TaOptions& o, const Task& task) {
   return result.set("slope", Json::array_of(slope)).set("gradient", Json::array_of(gradient));
 }
 
-// "Influence of h": dimension 1 of h is uniform on [0,1], dimension 2 is .01 (y - ŷ), all there is
+// "Influence of h": dimension 1 of h is uniform on [0,1], dimension 2 is .01 (y - ŷ), all there is
 // to know. The classifier begins with logits of 0, so y = 1/2; a share q of the examples is of
-// class 1. Returns dL/dW_c of class 1.
+// class 1. Returns ∂L/∂W_c of class 1 [TA sec.3.1.examples].
 Numbers worked_example(double q, uint64_t seed) {
   const int64_t N = 20000;
   Random random(seed, "worked example");
@@ -200,8 +204,7 @@ Item ta_gradients_item(const TaRuns& ta) {
     influence_of_hl(ta, report, table);
     report.csv(table);
   };
-  return {"sec3.1", "Back propagation in the last two layers",
-          RunGrid(std::bind_front(gradients_run, ta), tasks_with_classes(ta)),
+  return {"sec3.1", RunGrid(std::bind_front(gradients_run, ta), tasks_with_classes(ta)),
           show_item};
 }
 

@@ -195,20 +195,13 @@ void fig4(const TaRuns& ta, ItemReport& report) {
       "One step from [CLS] to the loss, without a method, with embedding normalization and with "
       "gradient normalization: the operations on the tape; left of each the change of its result, "
       "right of it the change of its gradient");
-  report.caption("on the first 32 examples of " + task.title +
-                 ", without dropout. Orange: what differs from the step without a method; yellow: "
-                 "an operation that a method adds, compared with the one before it. W_c is a factor of "
-                 "dL/dh, so gradient normalization depends on it and embedding normalization does not (sec.4.4)");
-  report.differs(
-      "the document draws a sketch; this is drawn from one step's tape, and the csv has all "
-      "methods");
+  report.caption(formatted("on the first 32 examples of {}, without dropout", task.title));
 }
 
 }  // namespace
 
 Item ta_tape_item(const TaRuns& ta) {
-  return {"fig4", "Where embedding and gradient normalization change a step",
-          [ta] { return std::vector{tracing(ta)}; },
+  return {"fig4", [ta] { return std::vector{tracing(ta)}; },
           std::bind_front(fig4, ta)};
 }
 

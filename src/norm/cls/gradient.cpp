@@ -19,11 +19,11 @@ Tensor normalize_gradient(const Tensor& h, double alpha, double eps) {
            "gradient normalization: alpha {} and eps {}; expected alpha >= 0 and eps > 0", alpha,
            eps);
   return record("normalize_gradient", h.detach(), {h}, [alpha, eps](const Tensor& g, Grads& grads) {
-    const Tensor mu = mean_columns(abs(g));                                       // [H]
-    const Tensor theta = mean(mu);                                                   // []
+    const Tensor mu = mean_columns(abs(g));                       // [H]  μ = E|g|  [TA sec.4.3]
+    const Tensor theta = mean(mu);                                // []   θ = Avg(μ)
     // (μ/θ + ε)^-α is the equation's γ without underflow for a tiny θ. If θ = 0, all of g is 0.
     const Tensor gamma = pow(mu / (theta + (1 - sign(theta))) + eps, -alpha);        // [H]
-    grads.pass(0, g * gamma);
+    grads.pass(0, g * gamma);                                     // [B,H]  g' = g γ
   });
 }
 

@@ -101,13 +101,15 @@ struct IsoBatchNorm : Norm {
     if (training()) update(h);
     MB_CHECK(has_statistics(),
              "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
-    return (preset_.subtract_mean ? h - mean_ : h) * theta_bar();     // [IsoBN eq.5] [IsoBN eq.8]
+    const Tensor input = preset_.subtract_mean ? h - mean_ : h;       // [IsoBN eq.3] [IsoBN eq.5]
+    return input * theta_bar();                                       // [B,H] ĥ  [IsoBN eq.8]
   }
 
   // Reads count_ from the device only until it is above 0.
   bool has_statistics() const { return seen_ = seen_ || count_.item() > 0; }
 
-  // Moves the averages one step towards the statistics of the batch, which are biased.
+  // Moves the averages one step towards the batch's statistics, which are biased [IsoBN alg.1]:
+  // Σ ← Σ + α (Σ_B - Σ), and likewise σ and μ.
   void update(const Tensor& h) const {
     const NoGrad constants;
     const double alpha = !has_statistics() && !preset_.zero_start ? 1 : momentum_;
@@ -119,9 +121,9 @@ struct IsoBatchNorm : Norm {
     const Tensor d = h - index_select(h, {0});
     const Tensor centered = d - mean_columns(d);                                     // [B,H]
     const ExactProducts exact;
-    move(covariance_, matmul_tn(centered, centered) / double(h.rows()));
-    if (deviation_) move(deviation_, sqrt(mean_columns(square(centered))));
-    if (mean_) move(mean_, mean_columns(h));
+    move(covariance_, matmul_tn(centered, centered) / double(h.rows()));             // Σ_B [H,H]
+    if (deviation_) move(deviation_, sqrt(mean_columns(square(centered))));          // σ_B [H]
+    if (mean_) move(mean_, mean_columns(h));                                         // μ_B [H]
     copy_or_add(Tensor::full({1}, 1, h.device()), count_, true);
   }
 
@@ -140,10 +142,10 @@ struct IsoBatchNorm : Norm {
     const Tensor variance = index_select(Sigma.reshape({H * H, 1}), diagonal_).reshape({H});
     const Tensor sigma = deviation_ ? deviation_ : sqrt(variance);    // [H]
     const Tensor divisor = sigma + (1 - sign(sigma));                 // 1 where σ = 0: Σ is 0 there
-    Tensor rho = Sigma / divisor / divisor.reshape({H, 1});           // [H,H]
+    Tensor rho = Sigma / divisor / divisor.reshape({H, 1});           // [H,H]  [IsoBN alg.1]
     if (preset_.clamp) rho = clamp(rho, -1, 1);
     const Tensor theta = pow(sigma * gamma_of(rho) + eps_, -beta_);  // [IsoBN eq.6]
-    if (!preset_.rescale) return theta;
+    if (!preset_.rescale) return theta;                               // [IsoBN eq.3] [IsoBN eq.5]
     const Tensor sigma2 = preset_.own_variances ? square(sigma) : variance;
     const Tensor before = sum(sigma2), after = sum(sigma2 * square(theta)) + preset_.quotient_eps;
     const Tensor nothing_varies = 1 - sign(after);                    // 1 if so, else 0

@@ -18,7 +18,7 @@ struct L2Norm : FittedNorm {
       : FittedNorm("l2", o), eps_(o.number("eps")),
         root_mean_square_(statistic("root_mean_square")), squares_(size_t(hidden_)) {}
 
-  // [TA eq.4]
+  // x / (δ + ε) of each row x of h                                     [TA eq.4] [TA sec.4.2]
   Tensor normalize(const Tensor& h) const override { return h / (root_mean_square_ + eps_); }
 
   void add(const Tensor& h) override {
@@ -28,7 +28,7 @@ struct L2Norm : FittedNorm {
   }
 
   void finish() override {
-    for (double& s : squares_) s = std::sqrt(s / double(rows_));                     // now δ
+    for (double& s : squares_) s = std::sqrt(s / double(rows_));            // δ, by δ² = E[x²]
     store(squares_, root_mean_square_);
   }
 

@@ -22,6 +22,7 @@ struct MinMaxNorm : FittedNorm {
         max_(statistic("max")), theta1_(size_t(hidden_), infinity),
         theta2_(size_t(hidden_), -infinity) {}
 
+  // (2x - θ_1 - θ_2) / (θ_2 - θ_1 + ε) of each row x of h
   Tensor normalize(const Tensor& h) const override {
     return ((h - min_) + (h - max_)) / (max_ - min_ + eps_);                         // [TA eq.3]
   }

@@ -22,7 +22,7 @@ struct Whitening : FittedNorm {
         mean_(statistic("mean")),
         matrix_(buffer("matrix", Tensor::zeros({hidden_, hidden_}))), set_(hidden_) {}
 
-  // [IsoBN eq.1]
+  // ĥ = Σ^(-1/2) (h - μ)  [IsoBN eq.1]
   Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }
   void add(const Tensor& h) override { set_.add(h); }
 

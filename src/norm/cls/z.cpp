@@ -19,7 +19,7 @@ struct ZNorm : FittedNorm {
       : FittedNorm("z", o), eps_(o.number("eps")), mean_(statistic("mean")),
         deviation_(statistic("deviation")), mu_(size_t(hidden_)), squares_(size_t(hidden_)) {}
 
-  // [TA eq.2]
+  // (x - μ) / (σ + ε) of each row x of h                                             [TA eq.2]
   Tensor normalize(const Tensor& h) const override { return (h - mean_) / (deviation_ + eps_); }
 
   // Row by row, which loses no digits: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')         Welford 1962
@@ -34,7 +34,7 @@ struct ZNorm : FittedNorm {
   }
 
   void finish() override {
-    for (double& s : squares_) s = std::sqrt(s / double(rows_));                     // now σ
+    for (double& s : squares_) s = std::sqrt(s / double(rows_));    // σ, by σ² = E[(x - μ)²]
     store(mu_, mean_);
     store(squares_, deviation_);
   }

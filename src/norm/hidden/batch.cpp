@@ -24,6 +24,7 @@ struct BatchNorm : AffineNorm {
         mean_(buffer("running_mean", Tensor::zeros({o.hidden}))),
         variance_(buffer("running_var", Tensor::full({o.hidden}, 1))) {}
 
+  // The rows of x are the batch's tokens; of [CLS], its sentences [LN-PEFT app.A].
   Tensor forward(const Tensor& x, const Batch&) const override {
     const Tensor mu = training() ? mean_columns(x) : mean_;                         // [H]
     const Tensor sigma2 = training() ? mean_columns(square(x - mu)) : variance_;    // [H]
@@ -33,7 +34,7 @@ struct BatchNorm : AffineNorm {
       move_average(mean_, mu, momentum_);
       move_average(variance_, sigma2 * (T > 1 ? T / (T - 1) : 1), momentum_);
     }
-    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;  // [T,H]  [IsoBN eq.2] [NT norm.batch]
   }
 
   double momentum_;

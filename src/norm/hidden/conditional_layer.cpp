@@ -14,6 +14,7 @@
 namespace minbert {
 
 struct ConditionalLayerNorm : AffineNorm {
+  // Two tables more [CLN fact.parameters], of zeros: it starts as LayerNorm [CLN fact.start].
   explicit ConditionalLayerNorm(const NormOptions& o)
       : AffineNorm(o),
         task_weight_(parameter("task_weight", {o.tasks, o.hidden}, Init::zeros, Decay::no)),

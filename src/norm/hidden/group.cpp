@@ -32,7 +32,8 @@ struct GroupNorm : AffineNorm {
     const Tensor cells = cells_of(x);                                               // [T G,H/G]
     const Tensor mu = mean_rows(cells);                                             // [T G,1]
     const Tensor sigma2 = mean_rows(square(cells - mu));                            // [T G,1]
-    return ((cells - mu) / sqrt(sigma2 + eps_)).reshape(x.shape()) * weight_ + bias_;
+    const Tensor xhat = (cells - mu) / sqrt(sigma2 + eps_);                         // [T G,H/G]
+    return xhat.reshape(x.shape()) * weight_ + bias_;                // [T,H]  [NT norm.group]
   }
 
   int64_t groups_;

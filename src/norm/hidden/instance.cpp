@@ -19,9 +19,9 @@ struct InstanceNorm : AffineNorm {
     const auto mean = [&](const Tensor& v) {
       return index_select(mean_sentences(v, batch), batch.sentence);
     };
-    const Tensor mu = mean(x);                                                      // [T,H]
-    const Tensor sigma2 = mean(square(x - mu));                                     // [T,H]
-    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                        // [T,H]
+    const Tensor mu = mean(x);                                       // [T,H]
+    const Tensor sigma2 = mean(square(x - mu));                      // [T,H]
+    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;         // [T,H]  [NT norm.instance]
   }
 };
 

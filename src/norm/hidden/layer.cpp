@@ -1,7 +1,7 @@
 // Layer normalization: every token by its own mean and variance.
 //
-//   Paper       Ba, Kiros & Hinton, Layer Normalization, 2016; BERT, Devlin et al. 2018; [LN-PEFT
-//               eq.3-5] [NT norm.layer]
+//   Paper       Ba, Kiros & Hinton, Layer Normalization, 2016; BERT, Devlin et al. 2018;
+//               [LN-PEFT eq.3-5] [NT norm.layer]
 //   Equation    y = (x - μ) / √(σ² + ε) ⊙ γ + β                                       [CLN eq.1-3]
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a pre-trained checkpoint's
@@ -14,10 +14,12 @@ namespace minbert {
 struct PlainLayerNorm : AffineNorm {
   using AffineNorm::AffineNorm;
 
+  // Equation by equation [NT norm.layer]
   Tensor composed(const Tensor& x, const Batch&) const override {
-    const Tensor mu = mean_rows(x);                                             // [T,1]  [CLN eq.2]
-    const Tensor sigma2 = mean_rows(square(x - mu));                            // [T,1]  [CLN eq.3]
-    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;                    // [T,H]  [CLN eq.1]
+    const Tensor mu = mean_rows(x);                          // [T,1]  [CLN eq.2] [LN-PEFT eq.3]
+    const Tensor sigma2 = mean_rows(square(x - mu));         // [T,1]  [CLN eq.3] [LN-PEFT eq.3]
+    const Tensor xhat = (x - mu) / sqrt(sigma2 + eps_);      // [T,H]  [LN-PEFT eq.4]
+    return xhat * weight_ + bias_;                           // [T,H]  [CLN eq.1] [LN-PEFT eq.5]
   }
 
   Tensor forward(const Tensor& x, const Batch&) const override {

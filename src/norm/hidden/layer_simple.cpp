@@ -14,9 +14,9 @@ struct LayerNormSimple : Norm {
   explicit LayerNormSimple(const NormOptions& o) : eps_(o.number("eps", o.layer_norm_eps)) {}
 
   Tensor forward(const Tensor& x, const Batch&) const override {
-    const Tensor mu = mean_rows(x);                                                 // [T,1]
-    const Tensor sigma2 = mean_rows(square(x - mu));                                // [T,1]
-    return (x - mu) / sqrt(sigma2 + eps_);                                          // [T,H]
+    const Tensor mu = mean_rows(x);                                // [T,1]
+    const Tensor sigma2 = mean_rows(square(x - mu));               // [T,1]
+    return (x - mu) / sqrt(sigma2 + eps_);                         // [T,H]  [LN-PEFT app.A.simple]
   }
 
   double eps_;

@@ -1,7 +1,7 @@
 // No normalization of hidden states or of [CLS]: the yardstick of the other norms.
 //
-//   Paper       The Benefits of Normalization Layers in Transformers, the models without one [NT
-//               norm.none]; of [CLS]: BERT, Devlin et al. 2019
+//   Paper       The Benefits of Normalization Layers in Transformers, the models without one
+//               [NT norm.none]; of [CLS]: BERT, Devlin et al. 2019
 //   Equation    y = x
 //   Shapes      x, y [T,H], or [B,H] of [CLS]
 //   Starts as   the identity; a LayerNorm checkpoint's weight and bias are not used
@@ -12,6 +12,7 @@ namespace minbert {
 
 struct NoNorm : Norm {
   explicit NoNorm(const NormOptions&) {}
+  // y = x  [NT norm.none]
   Tensor forward(const Tensor& x, const Batch&) const override { return x; }
 };
 

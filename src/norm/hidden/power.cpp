@@ -1,8 +1,8 @@
 // Power normalization: every channel by a running quadratic mean, with an approximate backward.
 //
 //   Paper       Shen, Yao, Gholami, Mahoney & Keutzer, PowerNorm: Rethinking Batch Normalization in
-//               Transformers, 2020, alg. 2 (it replaces alg. 1, batch normalization); [LN-PEFT
-//               app.A.power]
+//               Transformers, 2020, alg. 2 (it replaces alg. 1, batch normalization);
+//               [LN-PEFT app.A.power]
 //   Equation    forward      x̂ = x / ψ        y = γ ⊙ x̂ + β
 //                            then  ψ² ← α ψ² + (1-α) ψ_B²,    ψ_B² = 1/T Σ x²
 //               backward     e = γ ⊙ dL/dy    dL/dx = (e - ν ⊙ x̂) / ψ
@@ -33,6 +33,7 @@ struct PowerNorm : AffineNorm {
         psi2_(buffer("running_psi2", Tensor::full({o.hidden}, 1))),
         nu_(buffer("running_nu", Tensor::zeros({o.hidden}))) {}
 
+  // y = x / ψ ⊙ γ + β  [LN-PEFT app.A.power]
   Tensor forward(const Tensor& x, const Batch&) const override {
     const Tensor psi = sqrt(psi2_ + eps_);                                          // [H]
     return (training() ? divide(x, psi) : x / psi) * weight_ + bias_;               // [T,H]

@@ -1,7 +1,7 @@
 // Variance-only LayerNorm: LayerNorm that divides by the deviation but subtracts no mean.
 //
-//   Paper       Wang, She, Zhang & Zhang, Correct Normalization Matters, 2020 (VO-LN); [LN-PEFT
-//               app.A.variance]
+//   Paper       Wang, She, Zhang & Zhang, Correct Normalization Matters, 2020 (VO-LN);
+//               [LN-PEFT app.A.variance]
 //   Equation    y = x / √(σ² + ε) ⊙ γ + β          σ² = 1/H Σ (x_i - μ)²
 //   Shapes      x, y [T,H]   γ, β [H]   μ, σ² over the H features of a row, σ² biased
 //   Starts as   γ = 1, β = 0, or a LayerNorm checkpoint's, which were trained on rows of mean 0
@@ -15,8 +15,8 @@ struct VarianceOnly : AffineNorm {
   using AffineNorm::AffineNorm;
 
   Tensor forward(const Tensor& x, const Batch&) const override {
-    const Tensor sigma2 = mean_rows(square(x - mean_rows(x)));                      // [T,1]
-    return x / sqrt(sigma2 + eps_) * weight_ + bias_;                               // [T,H]
+    const Tensor sigma2 = mean_rows(square(x - mean_rows(x)));   // [T,1]
+    return x / sqrt(sigma2 + eps_) * weight_ + bias_;            // [T,H]  [LN-PEFT app.A.variance]
   }
 };
 

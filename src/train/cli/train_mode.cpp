@@ -71,6 +71,9 @@ void check_train_mode(const std::string& mode) {
   if (mode != trained::random && mask_file(mode).empty()) pattern_of(mode);
 }
 
+// The heads are always trained. Beside them bitfit trains every bias, layer-norm the
+// output.LayerNorm of every layer, and random as many elements as layer-norm [LN-PEFT sec.3.1];
+// how many these are: [LN-PEFT fact.parameters]
 void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed, bool new_pooler) {
   const auto of_head = [=](const std::string& name) {
     return name.starts_with("heads.") || (new_pooler && name.starts_with("bert.pooler."));

@@ -1,0 +1,52 @@
+// Each document beside its code: pages woven from data/papers, the sources, and what a study left.
+//
+//   companion                                   build/papers/index.html and a page a document
+//   companion src/norm/cls/iso_bn.cpp:145       what this line computes
+#include <filesystem>
+#include <iostream>
+
+#include "companion/page.h"
+#include "engine/names.h"
+#include "engine/text.h"
+#include "files/about.h"
+#include "minbert/files.h"
+#include "train/cli/command_line.h"
+
+using namespace minbert;
+
+int main(int argc, char** argv) {
+  std::vector<std::string> places;
+  std::string out = "build/papers";
+  CommandLine line("companion", "The five documents beside the code that computes them.");
+  line.option("place", places, "a line of the sources: which items it computes, and their equations", "FILE:LINE");
+  line.option("--out", out, "folder of the pages");
+  line.closing("Writes OUT/index.html and a page a document. Ends with status 1 where data/papers and the sources do "
+               "not fit each other, and says what to do.",
+               {"", "src/norm/cls/iso_bn.cpp:145"});
+  line.parse(argc, argv, "--out build/papers");
+  return run_program("companion", [&] {
+    std::vector<Paper> papers;
+    for (const std::string& name : Paper::all()) papers.emplace_back(name);
+    const Project project;
+    for (const std::string& place : places) {
+      const size_t colon = place.rfind(':');
+      const auto number = number_in(colon == place.npos ? "" : place.substr(colon + 1));
+      MB_CHECK(number && *number >= 1, "{}: expected FILE:LINE, as src/norm/cls/iso_bn.cpp:145", place);
+      const std::string found = items_of_line(place.substr(0, colon), int(*number), papers, project, out);
+      std::cout << (found.empty() ? place + ": no item of the five documents is computed here\n" : found);
+    }
+    if (!places.empty()) return 0;
+    std::filesystem::create_directories(out);
+    const std::vector<StudyReport> studies = study_reports("build");
+    int64_t items = 0;
+    for (const Paper& paper : papers) {
+      write_file(formatted("{}/{}.html", out, paper.name), paper_page(paper, papers, project, studies, out));
+      items += int64_t(paper.items.size());
+    }
+    write_file(out + "/index.html", papers_index(papers, studies));
+    const Names complaints = project.complaints(papers);
+    for (const std::string& complaint : complaints) std::cout << complaint << '\n';
+    std::cout << formatted("papers: {} items of {} documents: {}/index.html\n", items, papers.size(), out);
+    return complaints.empty() ? 0 : 1;
+  });
+}

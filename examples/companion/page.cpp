@@ -1,0 +1,247 @@
+// Each item is a row: what the document says on the left, the code that computes it on the right. The build writes the
+// style and the script into build/companion_page.h, as the strings companion_css and companion_js.
+#include "companion/page.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "companion/code.h"
+#include "engine/names.h"
+#include "engine/text.h"
+#include "files/about.h"
+#include "report/html.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+namespace minbert {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text(const Json& json, const char* key) { return escaped(json.get(key, std::string())); }
+std::string link(const std::string& to, const std::string& words) {
+  return formatted("<a href=\"{}\">{}</a>", to, words);
+}
+std::string note(const std::string& html) { return element("<p class=\"note\">{}</p>\n", html); }
+std::string list(const std::string& items) { return element("<ul>\n{}</ul>\n", items); }
+std::string table(const std::string& head, const std::string& rows) {
+  constexpr const char* whole = "<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n{}</table></div>\n";
+  return rows.empty() ? "" : formatted(whole, head, rows);
+}
+std::string command(const std::string& words) {
+  const bool whole = words.starts_with("make ") || words.starts_with("data/");
+  return formatted("<pre class=\"command\">{}{}</pre>\n", whole ? "" : "build/bin/", escaped(words));
+}
+
+// ---- What studies say of an item
+
+struct Measured {
+  std::string folder, grid;
+  Json item;
+};
+
+std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies) {
+  std::vector<Measured> all;
+  for (const StudyReport& s : studies)
+    if (s.is_of(row.paper) && !s.is_old())
+      for (const Json& one : s.report["items"].items())
+        if (one["name"].string() == row.item.item && one["status"].string() == "run")
+          all.push_back({s.folder, text(s.report, "grid"), one});
+  return all;
+}
+
+std::string claims(const Row& row, const std::vector<Measured>& runs) {
+  std::string html;
+  for (const Json& claim : row.item.claims) {
+    html += formatted("<li>{} <span class=\"muted\">{}</span>\n", row.ties.sentence(claim["text"].string()),
+                      text(claim, "where"));
+    for (const Measured& m : runs)
+      for (const Json& one : m.item["claims"].items())
+        if (text(one, "text") == text(claim, "text"))
+          html += note(formatted("{} {}: {}", verdict_html(one["verdict"].string()), escaped(m.folder),
+                                 text(one, "why")));
+    html += "</li>\n";
+  }
+  return list(html);
+}
+
+std::string printed_and_measured(const Row& row, const std::vector<Measured>& runs) {
+  std::string html, head;
+  for (const Measured& m : runs)
+    html += note(row.link(m.folder + "/report.html", escaped(m.folder)) + ": " + m.grid) + tables_html(m.item);
+  if (!runs.empty()) return details("Printed, and measured here", html);
+  for (const std::string& column : row.item.printed.columns())
+    head += formatted("<th scope=\"col\">{}</th>", escaped(column));
+  for (const LongTable::Row& one : row.item.printed.rows()) {
+    html += "<tr>";
+    for (const std::string& key : one.keys) html += formatted("<td>{}</td>", escaped(key));
+    html += formatted("<td>{}</td></tr>\n", one.value ? formatted("{}", *one.value) : "");
+  }
+  return details("What the document prints", table(head, html));
+}
+
+// "supported 3, undecided 2": the words of all claims that a study judged
+std::string found(const Paper& paper, const std::vector<StudyReport>& studies) {
+  std::string html;
+  for (const StudyReport& s : studies) {
+    if (!s.is_of(paper)) continue;
+    std::map<std::string, int> words;
+    std::string all;
+    if (s.is_old()) all = "its report.json is of an older form, and is not shown; make study makes it again";
+    else
+      for (const Json& item : s.report["items"].items())
+        for (const Json& claim : item["claims"].items()) ++words[claim["verdict"].string()];
+    for (const auto& [word, count] : words) all += formatted("{} {} ", verdict_html(word), count);
+    html += note(formatted("{}, {}: {}", escaped(s.folder), text(s.report, "grid"), all));
+  }
+  return html;
+}
+
+// ---- A row
+
+std::string left(const Row& row, const std::vector<StudyReport>& studies) {
+  const PaperItem& item = row.item;
+  const std::vector<Measured> runs = measured(row, studies);
+  std::string says, differs, elsewhere, walks, commands;
+  for (const std::string& sentence : item.says) says += formatted("<p>{}</p>\n", row.ties.sentence(sentence));
+  for (const PaperItem& other : row.paper.items)
+    if (&other != &item && std::ranges::count(other.claims, item.tag, [](auto& c) { return c["where"].string(); }))
+      elsewhere += " " + link("#" + address(other.tag), escaped(other.tag));
+  for (const Difference& d : row.paper.differences(item))
+    differs += formatted("<li>{}{}</li>\n", row.ties.sentence(d.says),
+                         element(" <span class=\"muted\">({})</span>", escaped(d.when)));
+  for (const Walk& w : row.project.walks(row.paper.tag, item.tag))
+    walks += note((w.file.starts_with("examples/labs/") ? "A lab: " : "A walk: ") +
+                  row.link(shipped(w.file), formatted("{}, <i>{}</i>", escaped(w.file), escaped(w.heading))));
+  for (const std::string& one : item.commands) commands += command(one);
+  return formatted("<h2>{} {}</h2>\n", link("#" + address(item.tag), escaped(item.tag)),
+                   row.ties.sentence(item.title)) +
+         (item.equation.empty() ? "" : row.ties.equation(item.equation)) + says +
+         details("What the document claims", claims(row, runs), runs.empty() || item.claims.size() < 5) +
+         note(element("Claims of this section are judged by{}", elsewhere)) +
+         details("What is different here", list(differs), true) + printed_and_measured(row, runs) + walks +
+         note(runs.empty() && !item.item.empty() ? "Not measured in this folder; this does it:" : "See it:") + commands;
+}
+
+std::string right(const Row& row) {
+  std::string html, twins;
+  for (const Definition& d : row.project.definitions(row.item)) html += row.code(d);
+  for (const Definition& d : row.project.plain_twins(row.paper.tag, row.item.tag)) twins += row.code(d);
+  html += details("The same in examples/plain_bert.cpp", twins);
+  for (const std::string& part : row.item.tests)
+    for (const TestCase& test : row.project.tests(part))
+      html += details("Test: " + escaped(test.name),
+                      command("make test T=" + shell_word(part)) +
+                          row.code({test.file, "", quote(shipped(test.file), test.line)}));
+  return html;
+}
+
+// ---- A page
+
+// What the letters are, for the reader and for the script.
+std::string letters_table(const Paper& paper) {
+  std::string rows;
+  for (size_t i = 0; const Letter& l : paper.letters)
+    rows += formatted("<tr id=\"letter-{}\"><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><code>{}</code></td>"
+                      "<td>{}</td></tr>\n", i++, escaped(l.letter), escaped(l.is), escaped(l.shape),
+                      escaped(joined(l.names)), escaped(joined(l.in)));
+  return details("Its letters, and their names in the code",
+                 table("<th>letter</th><th></th><th>shape</th><th>in code</th><th>only in</th>", rows));
+}
+
+std::string about(const Paper& paper, const std::vector<StudyReport>& studies) {
+  const std::string at = text(paper.document, "address");
+  return formatted("<p class=\"muted\">{}{}{}</p>\n<p class=\"muted\">{}</p>\n<p>{}</p>\n",
+                   text(paper.document, "source"),
+                   at.empty() ? "" : "; " + link(at, at), element("; doi {}", text(paper.document, "doi")),
+                   text(paper.document, "find"), text(paper.document, "says")) + found(paper, studies);
+}
+
+std::string items_of(const Paper& paper, const std::string& page, const char* form) {
+  std::string html;
+  for (const PaperItem& item : paper.items)
+    html += formatted(form, link(page + "#" + address(item.tag),
+                                 formatted("<b>{}</b> {}", escaped(item.tag), escaped(item.title))));
+  return html;
+}
+
+std::string navigation(const Paper& paper, const std::vector<Paper>& all) {
+  std::string html = link("index.html", "All five");
+  for (const Paper& other : all)
+    html += &other == &paper ? formatted(" <b>{}</b>", escaped(other.tag))
+                             : " " + link(other.name + ".html", escaped(other.tag));
+  return formatted("<nav aria-label=\"Items\">\n<p>{}</p>\n{}</nav>\n", html, items_of(paper, "", "{}\n"));
+}
+
+}  // namespace
+
+bool StudyReport::is_of(const Paper& paper) const { return text(report["document"], "tag") == paper.tag; }
+bool StudyReport::is_old() const { return report.get("form", 0) != report_form; }
+
+std::vector<StudyReport> study_reports(const std::string& build) {
+  std::vector<StudyReport> all;
+  std::error_code none;
+  for (const auto& study : fs::directory_iterator(build, none))
+    if (study.path().filename().string().starts_with("study"))
+      for (const auto& one : fs::directory_iterator(study.path(), none))
+        if (const std::string file = one.path().string() + "/report.json"; fs::exists(file))
+          all.push_back({one.path().string(), Json::load(file)});
+  std::ranges::sort(all, {}, &StudyReport::folder);
+  return all;
+}
+
+std::string paper_page(const Paper& paper, const std::vector<Paper>& all, const Project& project,
+                       const std::vector<StudyReport>& studies, const std::string& folder) {
+  const std::string title = text(paper.document, "title");
+  std::string rows;
+  for (const PaperItem& item : paper.items) {
+    const Row row{paper, item, all, project, folder, Ties(paper, item.tag)};
+    rows +=
+        formatted("<section id=\"{}\">\n<div class=\"left\">\n{}</div>\n<div class=\"right\">\n{}</div>\n</section>\n",
+                      escaped(item.tag), left(row, studies), right(row));
+  }
+  return html_page(
+      title + ", beside its code", report_style() + companion_css,
+      navigation(paper, all) +
+          formatted("<header>\n<h1>{}</h1>\n{}{}{}{}</header>\n{}<div id=\"word\" role=\"status\" hidden></div>\n",
+                    title,
+                    about(paper, studies), element("<p>{}</p>\n", text(paper.document, "open")), letters_table(paper),
+                    note(element("Named in passing, and no item here: {}.", text(paper.document, "passing"))), rows),
+      companion_js);
+}
+
+std::string papers_index(const std::vector<Paper>& all, const std::vector<StudyReport>& studies) {
+  const char* const title = "Five documents beside their code";
+  std::string body = formatted(
+      "<header>\n<h1>{}</h1>\n<p>Each page has a document's equations, tables and figures in their order: on the left "
+      "what it says, on the right the code that computes it, below that the test that holds it. Point at a letter, or "
+      "go to it by Tab: it lights up wherever it stands in this row. The keys j and k go to the next row and "
+      "back.</p>\n</header>\n",
+      title);
+  for (const Paper& paper : all)
+    body += formatted("<section class=\"paper\"><div><h2>{} {}</h2>\n{}</div>\n{}</section>\n",
+                      link(paper.name + ".html", escaped(paper.tag)), text(paper.document, "title"),
+                          about(paper, studies),
+                      list(items_of(paper, paper.name + ".html", "<li>{}</li>\n")));
+  return html_page(title, report_style() + companion_css, body);
+}
+
+std::string items_of_line(const std::string& file, int line, const std::vector<Paper>& all, const Project& project,
+                          const std::string& folder) {
+  std::string tagged, around;
+  for (const Paper& paper : all)
+    for (const PaperItem& item : paper.items) {
+      std::string shown = formatted("[{} {}] {}\n", paper.tag, item.tag, item.title);
+      std::istringstream equation(item.equation.empty() ? "" : text_of(math_of(item.equation)));
+      for (std::string row; std::getline(equation, row);) shown += formatted("  {}\n", trimmed(row));
+      shown += formatted("  {}/{}.html#{}\n", folder, paper.name, item.tag);
+      const auto is_here = [&](const Tag& t) { return t.file == file && t.line == line; };
+      const auto has_line = [&](const Definition& d) { return d.has(file, line); };
+      if (std::ranges::any_of(project.tags(paper.tag, item.tag), is_here)) tagged += shown;
+      else if (std::ranges::any_of(project.definitions(item), has_line)) around += shown;
+    }
+  return tagged.empty() ? around : tagged;
+}
+
+}  // namespace minbert
