@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "engine/text.h"
 #include "files/about.h"
 #include "report/html.h"
 #include "report/svg.h"
@@ -16,8 +17,9 @@ std::string details(const std::string& summary, const std::string& body, bool op
                                        summary, body);
 }
 
-std::string Row::link(const std::string& file, const std::string& words) const {
-  return formatted("<a href=\"{}\">{}</a>", address(std::filesystem::proximate(file, folder).string()), words);
+std::string Row::link(const std::string& file, const std::string& words, const std::string& part) const {
+  return formatted("<a href=\"{}{}\">{}</a>", address(std::filesystem::proximate(file, folder).string()),
+                   element("#{}", address(part)), words);
 }
 
 // [CLN eq.1-3] is a link to the row of eq.1.
@@ -27,12 +29,12 @@ std::string Row::comment(const std::string& text) const {
   for (const Tag& tag : tags_in(text)) {
     const auto of = std::ranges::find(all, tag.document, &Paper::tag);
     if (tag.begin < at || of == all.end() || !of->find(tag.item)) continue;
-    html += ties.code(text.substr(at, tag.begin - at)) +
+    html += ties.comment(text.substr(at, tag.begin - at)) +
             formatted("<a class=\"tag\" href=\"{}#{}\">{}</a>", &*of == &paper ? "" : of->name + ".html",
                       address(tag.item), escaped(text.substr(tag.begin, tag.end - tag.begin)));
     at = tag.end;
   }
-  return formatted("<em>{}{}</em>", html, ties.code(text.substr(at)));
+  return formatted("<em>{}{}</em>", html, ties.comment(text.substr(at)));
 }
 
 std::string Row::line(const std::string& text) const {
@@ -58,7 +60,10 @@ std::string Row::code(const Definition& d) const {
   const int above = int(std::ranges::find_if(lines, [](auto& one) { return !one.starts_with("//"); }) - lines.begin());
   std::vector<int> lit;
   for (const Tag& tag : project.tags(paper.tag, item.tag))
-    if (d.has(tag.file, tag.line)) lit.push_back(tag.line - d.quote.first);
+    if (d.has(tag.file, tag.line)) {
+      lit.push_back(tag.line - d.quote.first);
+      while (lit.back() >= above && trimmed(lines[size_t(lit.back())]).starts_with("//")) lit.push_back(lit.back() + 1);
+    }
   const bool inside = std::ranges::any_of(lit, [&](int n) { return n >= above; });
   const auto is_near = [&](int i) {
     return lines.size() <= screen || i < 4 || (!inside && i < beginning) ||

@@ -15,7 +15,8 @@ struct Row {
   std::string folder;                               // of the page: links lead from there
   Ties ties;
 
-  std::string link(const std::string& file, const std::string& words) const;
+  // part: the name of a place in it
+  std::string link(const std::string& file, const std::string& words, const std::string& part = "") const;
   // Lines of a definition; of a long one those around the tags in it, or its first ones, and the rest folded.
   std::string code(const Definition& definition) const;
 

@@ -32,7 +32,11 @@ int main(int argc, char** argv) {
       const size_t colon = place.rfind(':');
       const auto number = number_in(colon == place.npos ? "" : place.substr(colon + 1));
       MB_CHECK(number && *number >= 1, "{}: expected FILE:LINE, as src/norm/cls/iso_bn.cpp:145", place);
-      const std::string found = items_of_line(place.substr(0, colon), int(*number), papers, project, out);
+      namespace fs = std::filesystem;
+      const fs::path root = fs::absolute(shipped("data")).parent_path();
+      const std::string file = place.substr(0, colon), whole = fs::exists(file) ? file : (root / file).string();
+      MB_CHECK(fs::is_regular_file(whole), "{}: there is no such file", file);
+      const std::string found = items_of_line(fs::proximate(whole, root).string(), int(*number), papers, project, out);
       std::cout << (found.empty() ? place + ": no item of the five documents is computed here\n" : found);
     }
     if (!places.empty()) return 0;

@@ -9,10 +9,10 @@ function tie(place) {
   if (!place) return;
   const around = place.closest('section') ?? document;
   around.querySelectorAll(`[data-l="${place.dataset.l}"]`).forEach(other => other.classList.add('on'));
-  const row = document.getElementById(`letter-${place.dataset.l}`), { left, bottom } = place.getBoundingClientRect();
+  const row = document.getElementById(`letter-${place.dataset.l}`), { left, top, bottom } = place.getBoundingClientRect();
   const [letter, is, shape, names] = [...row.cells].map(cell => cell.textContent);
   word.textContent = `${letter}: ${is}${shape && `, ${shape}`}${names && `; in code ${names}`}`;
-  word.style.top = `${bottom + scrollY + 8}px`;
+  word.style.top = `${(top > word.offsetHeight + 16 ? top - word.offsetHeight - 8 : bottom + 8) + scrollY}px`;
   word.style.left = `${Math.max(8, Math.min(left, innerWidth - word.offsetWidth - 8)) + scrollX}px`;
 }
 const place = event => event.target.closest?.('[data-l]');
@@ -28,10 +28,9 @@ document.addEventListener('keydown', event => {
 });
 
 // The row in view, in the list of items
-const seen = new IntersectionObserver(entries => entries.forEach(({ target, isIntersecting }) => {
-  if (!isIntersecting) return;
-  document.querySelectorAll('nav .here').forEach(link => link.classList.remove('here'));
-  document.querySelector(`nav a[href="#${CSS.escape(target.id)}"], nav a[href="#${encodeURIComponent(target.id)}"]`)
-    ?.classList.add('here');
-}), { rootMargin: '0px 0px -80% 0px' });
-rows.forEach(row => seen.observe(row));
+function mark() {
+  const here = rows.findLast(row => row.getBoundingClientRect().top < innerHeight / 4) ?? rows[0];
+  document.querySelectorAll('nav > a').forEach((link, i) => link.classList.toggle('here', rows[i] === here));
+}
+document.addEventListener('scroll', mark, { passive: true });
+mark();

@@ -3,6 +3,7 @@
 #include "companion/page.h"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <sstream>
 
@@ -69,7 +70,8 @@ std::string claims(const Row& row, const std::vector<Measured>& runs) {
 std::string printed_and_measured(const Row& row, const std::vector<Measured>& runs) {
   std::string html, head;
   for (const Measured& m : runs)
-    html += note(row.link(m.folder + "/report.html", escaped(m.folder)) + ": " + m.grid) + tables_html(m.item);
+    html += note(row.link(m.folder + "/report.html", escaped(m.folder), row.item.item) + ": " + m.grid) +
+            tables_html(m.item) + figures_html(m.item, m.folder, row.folder);
   if (!runs.empty()) return details("Printed, and measured here", html);
   for (const std::string& column : row.item.printed.columns())
     head += formatted("<th scope=\"col\">{}</th>", escaped(column));
@@ -93,12 +95,19 @@ std::string found(const Paper& paper, const std::vector<StudyReport>& studies) {
       for (const Json& item : s.report["items"].items())
         for (const Json& claim : item["claims"].items()) ++words[claim["verdict"].string()];
     for (const auto& [word, count] : words) all += formatted("{} {} ", verdict_html(word), count);
+    if (words.contains("not judged")) all += "; a larger grid judges: make study";
     html += note(formatted("{}, {}: {}", escaped(s.folder), text(s.report, "grid"), all));
   }
   return html;
 }
 
 // ---- A row
+
+std::string difference(const Difference& d, const std::string& html) {
+  const std::string of = joined(d.items);
+  return formatted("<li>{}{}{}</li>\n", html, element(" <span class=\"muted\">(if {})</span>", escaped(d.when)),
+                   element(" <span class=\"muted\">{}</span>", escaped(of)));
+}
 
 std::string left(const Row& row, const std::vector<StudyReport>& studies) {
   const PaperItem& item = row.item;
@@ -108,9 +117,7 @@ std::string left(const Row& row, const std::vector<StudyReport>& studies) {
   for (const PaperItem& other : row.paper.items)
     if (&other != &item && std::ranges::count(other.claims, item.tag, [](auto& c) { return c["where"].string(); }))
       elsewhere += " " + link("#" + address(other.tag), escaped(other.tag));
-  for (const Difference& d : row.paper.differences(item))
-    differs += formatted("<li>{}{}</li>\n", row.ties.sentence(d.says),
-                         element(" <span class=\"muted\">({})</span>", escaped(d.when)));
+  for (const Difference& d : item.differs) differs += difference(d, row.ties.sentence(d.says));
   for (const Walk& w : row.project.walks(row.paper.tag, item.tag))
     walks += note((w.file.starts_with("examples/labs/") ? "A lab: " : "A walk: ") +
                   row.link(shipped(w.file), formatted("{}, <i>{}</i>", escaped(w.file), escaped(w.heading))));
@@ -130,10 +137,12 @@ std::string right(const Row& row) {
   for (const Definition& d : row.project.plain_twins(row.paper.tag, row.item.tag)) twins += row.code(d);
   html += details("The same in examples/plain_bert.cpp", twins);
   for (const std::string& part : row.item.tests)
-    for (const TestCase& test : row.project.tests(part))
-      html += details("Test: " + escaped(test.name),
-                      command("make test T=" + shell_word(part)) +
-                          row.code({test.file, "", quote(shipped(test.file), test.line)}));
+    for (const TestCase& test : row.project.tests(part)) {
+      std::string body = command("make test T=" + shell_word(part)) +
+                         row.code({test.file, "", quote(shipped(test.file), test.line)});
+      for (const Definition& d : row.project.helpers(test)) body += row.code(d);
+      html += details("Test: " + escaped(test.name), body);
+    }
   return html;
 }
 
@@ -158,11 +167,18 @@ std::string about(const Paper& paper, const std::vector<StudyReport>& studies) {
                    text(paper.document, "find"), text(paper.document, "says")) + found(paper, studies);
 }
 
+// What several items differ in.
+std::string shared_differences(const Paper& paper) {
+  std::string html;
+  for (const Difference& d : paper.differs) html += difference(d, escaped(d.says));
+  return details("What is different here in several items", list(html));
+}
+
 std::string items_of(const Paper& paper, const std::string& page, const char* form) {
   std::string html;
   for (const PaperItem& item : paper.items)
     html += formatted(form, link(page + "#" + address(item.tag),
-                                 formatted("<b>{}</b> {}", escaped(item.tag), escaped(item.title))));
+                                 formatted("<b>{}</b> <span>{}</span>", escaped(item.tag), escaped(item.title))));
   return html;
 }
 
@@ -204,9 +220,10 @@ std::string paper_page(const Paper& paper, const std::vector<Paper>& all, const 
   return html_page(
       title + ", beside its code", report_style() + companion_css,
       navigation(paper, all) +
-          formatted("<header>\n<h1>{}</h1>\n{}{}{}{}</header>\n{}<div id=\"word\" role=\"status\" hidden></div>\n",
-                    title,
-                    about(paper, studies), element("<p>{}</p>\n", text(paper.document, "open")), letters_table(paper),
+          formatted("<header>\n<h1>{}</h1>\n{}{}{}{}{}{}</header>\n{}<div id=\"word\" role=\"status\" hidden></div>\n",
+                    title, about(paper, studies), element("<p>{}</p>\n", text(paper.document, "open")),
+                    note("Point at a letter of an equation, or go to it by Tab; j and k go to the next row and back."),
+                    letters_table(paper), shared_differences(paper),
                     note(element("Named in passing, and no item here: {}.", text(paper.document, "passing"))), rows),
       companion_js);
 }
@@ -229,19 +246,30 @@ std::string papers_index(const std::vector<Paper>& all, const std::vector<StudyR
 
 std::string items_of_line(const std::string& file, int line, const std::vector<Paper>& all, const Project& project,
                           const std::string& folder) {
-  std::string tagged, around;
+  std::map<int, std::string> by_distance;           // from the line to the item's tag in the same definition
   for (const Paper& paper : all)
     for (const PaperItem& item : paper.items) {
-      std::string shown = formatted("[{} {}] {}\n", paper.tag, item.tag, item.title);
+      int distance = INT_MAX;
+      bool found = false;
+      for (const Tag& t : project.tags(paper.tag, item.tag))
+        if (t.file == file && t.line == line) found = true, distance = 0;
+      for (const Definition& d : project.definitions(item)) {
+        if (!d.has(file, line)) continue;
+        found = true;
+        for (const Tag& t : project.tags(paper.tag, item.tag))
+          if (d.has(t.file, t.line)) distance = std::min(distance, std::abs(t.line - line));
+      }
+      if (!found) continue;
+      std::string& text = by_distance[distance] += formatted("[{} {}] {}\n", paper.tag, item.tag, item.title);
       std::istringstream equation(item.equation.empty() ? "" : text_of(math_of(item.equation)));
-      for (std::string row; std::getline(equation, row);) shown += formatted("  {}\n", trimmed(row));
-      shown += formatted("  {}/{}.html#{}\n", folder, paper.name, item.tag);
-      const auto is_here = [&](const Tag& t) { return t.file == file && t.line == line; };
-      const auto has_line = [&](const Definition& d) { return d.has(file, line); };
-      if (std::ranges::any_of(project.tags(paper.tag, item.tag), is_here)) tagged += shown;
-      else if (std::ranges::any_of(project.definitions(item), has_line)) around += shown;
+      for (std::string row; std::getline(equation, row);) text += formatted("  {}\n", trimmed(row));
+      text += formatted("  {}/{}.html#{}\n", folder, paper.name, item.tag);
     }
-  return tagged.empty() ? around : tagged;
+  if (by_distance.empty()) return "";
+  std::string text = by_distance.begin()->second, others;
+  by_distance.erase(by_distance.begin());
+  for (const auto& [distance, more] : by_distance) others += more;
+  return text + element("\nFarther away in the same definition:\n{}", others);
 }
 
 }  // namespace minbert

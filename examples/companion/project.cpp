@@ -112,6 +112,20 @@ std::vector<TestCase> Project::tests(const std::string& part_of_name) const {
   return found;
 }
 
+std::vector<Definition> Project::helpers(const TestCase& test) const {
+  static const std::regex begins("^(?:struct|class) (\\w+) \\{|^[A-Za-z_][\\w:<>,*& ]*[ *&](\\w+)\\(.*\\{");
+  const std::string body = quote(path(test.file), test.line).text;
+  const Names& lines = lines_.at(test.file);
+  std::vector<Definition> all;
+  std::smatch found;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!std::regex_search(lines[i], found, begins)) continue;
+    const std::string name = found[1].matched ? found[1] : found[2];
+    if (has_word(body, name)) all.push_back({test.file, name, quote(path(test.file), int(i) + 1)});
+  }
+  return all;
+}
+
 std::vector<Tag> Project::tags(const std::string& document, const std::string& item) const {
   std::vector<Tag> found;
   for (const Tag& tag : tags_)

@@ -39,6 +39,7 @@ class Project {
   explicit Project(const std::string& folder = "");
   std::vector<Definition> definitions(const PaperItem& item) const;
   std::vector<TestCase> tests(const std::string& part_of_name) const;
+  std::vector<Definition> helpers(const TestCase& test) const;      // what it uses of its own file
   // The functions of plain_bert.cpp in which a tag stands.
   std::vector<Definition> plain_twins(const std::string& document, const std::string& item) const;
   std::vector<Walk> walks(const std::string& document, const std::string& item) const;

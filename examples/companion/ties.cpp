@@ -87,7 +87,8 @@ std::string text_of(const Math& node) {
   };
   const auto raised = [&](size_t i) { return part(i) == "2" ? "²" : "^" + grouped(i); };
   const std::string& name = node.name;
-  if (name == "mi" || name == "mn" || name == "mtext") return node.text;
+  if (name == "mi" || name == "mn") return node.text;
+  if (name == "mtext") return node.text + (node.text.ends_with(":") ? " " : "");
   if (name == "mo") {
     const Names spaced = {"=", "+", "−", "⊙", "·", "←", "/", "≤", "≥", "<", ">", "∑", "∏", "max", "log", "exp", "tanh"};
     return std::ranges::count(spaced, node.text) ? " " + node.text + " " : node.text;
@@ -105,7 +106,13 @@ std::string text_of(const Math& node) {
   if (name == "munder") return trimmed(part(0)) + "_{" + part(1) + "} ";
   if (name == "munderover") return trimmed(part(0)) + "_{" + part(1) + "}^{" + part(2) + "} ";
   std::string all;
-  for (size_t i = 0; i < node.parts.size(); ++i) all += part(i) + (node.parts[i].name == "mtr" ? "\n" : "");
+  const auto is_factor = [&](size_t i) {            // nothing stands between it and a fraction
+    return i < node.parts.size() && node.parts[i].name != "mo" && node.parts[i].name != "mtext";
+  };
+  for (size_t i = 0; i < node.parts.size(); ++i) {
+    const bool whole = node.parts[i].name != "mfrac" || !(is_factor(i - 1) || is_factor(i + 1));
+    all += (whole ? part(i) : "(" + part(i) + ")") + (node.parts[i].name == "mtr" ? "\n" : "");
+  }
   std::string tidy;                                 // one blank is enough
   for (const char c : all)
     if (c != ' ' || (!tidy.empty() && tidy.back() != ' ' && tidy.back() != '\n')) tidy += c;
@@ -129,6 +136,11 @@ Ties::Row Ties::row_of_name(const std::string& identifier) const {
   return {};
 }
 
+Ties::Row Ties::of_code(const std::string& word) const {
+  const Row named = row_of_name(word);
+  return named || in_word(word[0]) ? named : row(word);
+}
+
 // ---- Sentences and code
 
 template <class Tie>
@@ -150,7 +162,8 @@ std::string Ties::each_word(const std::string& text, const Tie& tie) const {
     if (text.substr(end, 1) == "^" || (text.substr(end, 1) == "_" && (!word || bare > at + 1)))
       do ++end;
       while (end < text.size() && in_word(text[end]));
-    Row found = tie(text.substr(at, end - at));
+    const bool possessive = at > 0 && text[at - 1] == '\'' && text.substr(at, end - at) == "s";
+    Row found = possessive ? Row() : tie(text.substr(at, end - at));
     if (!found && end != bare) found = tie(text.substr(at, (end = bare) - at));
     const std::string shown = escaped(text.substr(at, end - at));
     html += found ? formatted("<b data-l=\"{}\">{}</b>", *found, tie.code ? shown : lowered(shown)) : tie.plain(shown);
@@ -177,11 +190,12 @@ std::string Ties::sentence(const std::string& text) const {
 }
 
 std::string Ties::code(const std::string& text) const {
-  return each_word(text, Tying{[&](const std::string& word) {
-                                 const Row named = row_of_name(word);
-                                 return named || in_word(word[0]) ? named : row(word);
-                               },
-                               true});
+  return each_word(text, Tying{[&](const std::string& word) { return of_code(word); }, true});
+}
+
+std::string Ties::comment(const std::string& text) const {
+  const auto of_comment = [&](const std::string& word) { return word == "a" ? Row() : of_code(word); };
+  return each_word(text, Tying{of_comment, false});
 }
 
 // ---- Equations

@@ -28,6 +28,7 @@ class Ties {
   // letter are its places, too.
   std::string sentence(const std::string& text) const;
   std::string code(const std::string& text) const;
+  std::string comment(const std::string& text) const;         // of code
   std::string equation(const std::string& mathml) const;
   Names missing(const std::string& mathml) const;   // what is written as a letter and is none of the table
 
@@ -35,6 +36,7 @@ class Ties {
   using Row = std::optional<size_t>;
   Row row(const std::string& letter) const;
   Row row_of_name(const std::string& identifier) const;
+  Row of_code(const std::string& word) const;
   // Each word and each letter that is no ASCII, with its marks and its subscript, by what `tie` makes of it.
   template <class Tie>
   std::string each_word(const std::string& text, const Tie& tie) const;

@@ -212,14 +212,14 @@ std::string inputs(const Json& list) {
 
 // ---- Figures
 
-std::string figure(const Json& figure, const std::string& folder) {
-  const std::string words = text(figure, "text");
-  std::string svg = read_file(folder + "/" + figure["file"].string());
+std::string figure(const Json& figure, const std::string& folder, const std::string& page_folder) {
+  const std::string words = text(figure, "text"), file = folder + "/" + figure["file"].string();
+  std::string svg = read_file(file);
   svg.insert(svg.find('>'), formatted(" aria-label=\"{}\"><title>{}</title", words, words));
   return formatted(
       "<figure><figcaption>{}</figcaption>\n<div class=\"picture\" tabindex=\"0\">\n"
       "<a href=\"{}\">{}</a></div></figure>\n",
-      words, address(figure["file"].string()), svg);
+      words, address(std::filesystem::proximate(file, page_folder).string()), svg);
 }
 
 // ---- Pages
@@ -337,7 +337,7 @@ std::string item_html(const Json& report, const Json& item, const std::string& f
   std::string html = heading(name, title_of(item)) + beside(report, item, folder) + equations(item, folder);
   std::string claims, differs, files;
   html += tables_html(item);
-  for (const Json& f : item["figures"].items()) html += figure(f, folder);
+  for (const Json& f : item["figures"].items()) html += figure(f, folder, folder);
   if (item.has("inputs"))
     for (const Json& list : item["inputs"].items()) html += inputs(list);
   for (size_t i = 0; const Json& claim : item["claims"].items())
@@ -401,6 +401,15 @@ std::string grid(const Json& report) {
 std::string tables_html(const Json& item) {
   std::string html;
   for (const Json& t : item["tables"].items()) html += table(t);
+  return html;
+}
+std::string figures_html(const Json& item, const std::string& folder, const std::string& page_folder) {
+  std::string html;
+  for (const Json& f : item["figures"].items()) {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(folder + "/" + f["file"].string(), none);
+    if (!none && bytes < 100'000) html += figure(f, folder, page_folder);
+  }
   return html;
 }
 std::string verdict_html(const std::string& word) { return verdict(word); }

@@ -37,8 +37,10 @@ std::string report_html(const Json& report, const std::string& folder);
 // verdicts, linked to FOLDER/report.html.
 std::string index_html(const std::vector<std::pair<std::string, Json>>& reports);
 
-// Parts of these pages for others: the tables of an item, a verdict as a chip, and the style of both.
+// Parts of these pages for others: the tables of an item, its figures of less than 100 kB for a page in
+// another folder, a verdict as a chip, and the style of all.
 std::string tables_html(const Json& item);
+std::string figures_html(const Json& item, const std::string& folder, const std::string& page_folder);
 std::string verdict_html(const std::string& word);
 std::string report_style();
 
