@@ -156,7 +156,7 @@ TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an
   const Paper& isobn = all[2];
   const std::string claim = isobn.item("tab2").claims[0]["text"].string();
   const Json item = Json::object(
-      {{"name", "tab2"}, {"status", "run"},
+      {{"name", "tab2"}, {"status", "run"}, {"figures", Json::array()},
        {"tables", Json::array({Json::object({{"title", "a title of a table"}, {"columns", Json::array()},
                                              {"rows", Json::array()}})})},
        {"claims", Json::array({Json::object({{"text", claim}, {"verdict", "supported"}, {"why", "six of six"}})})}});
